@@ -1,0 +1,24 @@
+/**
+ * A point in time as milliseconds since 1970-01-01T00:00:00Z. The clock is always passed in (see main.ts), so that
+ * every rule about time can be tested by handing it another number.
+ */
+export type Instant = number;
+
+export type Clock = () => Instant;
+
+/** RFC 3339 in UTC with six fractional digits (contract §3): `2024-03-05T20:50:59.123000Z`. */
+export function formatInstant(instant: Instant): string {
+  return `${new Date(instant).toISOString().slice(0, -1)}000Z`;
+}
+
+/** The day in UTC: `2024-03-05`. */
+export function dayOf(instant: Instant): string {
+  return new Date(instant).toISOString().slice(0, 10);
+}
+
+/** The beginning of a day written as `2024-03-05`, or undefined for what is no day of the calendar. */
+export function startOfDay(day: string): Instant | undefined {
+  if (!/^\d{4}-\d\d-\d\d$/.test(day)) return undefined;
+  const start = Date.parse(`${day}T00:00:00Z`);
+  return Number.isNaN(start) || dayOf(start) !== day ? undefined : start;
+}

@@ -1,0 +1,43 @@
+/** Names that are nearly what was written, for errors that suggest: `Did you mean "block_time"?` */
+
+/** Longer texts are no misspelt names, and the distance takes time in the product of the lengths. */
+const LENGTH_MAX = 100;
+const SUGGESTIONS_MAX = 3;
+
+/** At most three candidates near to `word`, nearest first: within a third of its length in edits, or containing it. */
+export function nearest(word: string, candidates: Iterable<string>): readonly string[] {
+  if (word === '' || word.length > LENGTH_MAX) return [];
+  const folded = word.toLowerCase();
+  const farthest = Math.max(1, Math.floor(folded.length / 3));
+  const near: { readonly candidate: string; readonly distance: number }[] = [];
+  for (const candidate of candidates) {
+    if (candidate === '' || candidate.length > LENGTH_MAX) continue;
+    const other = candidate.toLowerCase();
+    const contained = folded.length >= 3 && (other.includes(folded) || (other.length >= 3 && folded.includes(other)));
+    const distance = editDistance(folded, other);
+    if (distance <= farthest) near.push({ candidate, distance });
+    else if (contained) near.push({ candidate, distance: farthest + 1 });
+  }
+  near.sort((a, b) => a.distance - b.distance);
+  return near.slice(0, SUGGESTIONS_MAX).map(({ candidate }) => candidate);
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i += 1) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let least = Math.min(replaced, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        least = Math.min(least, (before[j - 2] ?? 0) + 1);
+      }
+      current.push(least);
+    }
+    before = previous;
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

@@ -1,0 +1,42 @@
+/**
+ * A result set: the whole stored answer of one execution, as its manifest describes it. Immutable once committed.
+ */
+import type { ColumnType } from './column-type.ts';
+
+export interface Column {
+  /** The name as the producer gave it: any text, unique within the result set. */
+  readonly name: string;
+  readonly type: ColumnType;
+}
+
+export interface ResultSet {
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+  /** Cell bytes of the whole, in the measure of contract §2 (see `cell-bytes` in duckdb/). */
+  readonly cellBytes: number;
+  /** The stored rows were cut at the maximum stored size. */
+  readonly truncated: boolean;
+  /** In row order, none of them empty: no rows, no parts. Row k of the result set is row k − firstRow of its part. */
+  readonly parts: readonly Part[];
+  /** Rows drawn at random when the result was published, each subset equally likely; only large results have it. */
+  readonly preSample?: Part;
+}
+
+/** Every stored object of a result set. */
+export function objectsOf(resultSet: ResultSet): readonly Part[] {
+  return resultSet.preSample === undefined ? resultSet.parts : [...resultSet.parts, resultSet.preSample];
+}
+
+/** One immutable Parquet object. Its columns are called c0, c1, … in the order of `ResultSet.columns`. */
+export interface Part {
+  readonly key: string;
+  /** Position in the result set of the part's first row. */
+  readonly firstRow: number;
+  readonly rowCount: number;
+  readonly cellBytes: number;
+  /** Cell bytes of the widest row: lets a page be known to fit without measuring each row. */
+  readonly rowBytesMax: number;
+  readonly objectBytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}

@@ -1,0 +1,69 @@
+/**
+ * The table of errors: every way a request can fail, its status, and its stable code (`X-Error-Code`, contract §4).
+ * Errors are made here and nowhere else; docs/reference/errors.md lists the same codes and a test holds the two together.
+ */
+
+export const ERRORS = {
+  invalid_api_key: { status: 401, when: 'The key is missing, unknown or revoked.' },
+  route_not_found: { status: 404, when: 'No such address, or not with this method.' },
+  invalid_execution_id: { status: 400, when: 'The execution id is not a ULID.' },
+  invalid_query_id: { status: 400, when: 'The query id is not a whole number.' },
+  execution_not_found: { status: 404, when: 'No such execution, or its query is not yours to see.' },
+  query_not_found: { status: 404, when: 'No such query, or it is private and not yours.' },
+  no_execution_found: { status: 404, when: 'The query has never run (with these parameters).' },
+  dataset_not_ready: { status: 404, when: 'The dataset has never been refreshed.' },
+  no_result: { status: 409, when: 'The execution has no result to give as CSV, in the state it is in.' },
+  partial_result: { status: 400, when: 'The stored result was truncated and partial results were not allowed.' },
+  invalid_parameter: { status: 400, when: 'A parameter has a value that it cannot have.' },
+  incompatible_parameters: { status: 400, when: 'Two parameters were sent that exclude each other.' },
+  unknown_column: { status: 400, when: 'A column was named that the result does not have.' },
+  datapoint_limit: { status: 400, when: 'The answer would exceed the datapoint limit and has no way to continue.' },
+  filter_syntax: { status: 400, when: 'The filter expression cannot be read.' },
+  filter_column: {
+    status: 400,
+    when: 'The filter expression names a column that the result does not have, or that is ambiguous.',
+  },
+  filter_type: { status: 400, when: 'The filter expression compares what cannot be compared.' },
+  filter_value: { status: 400, when: "A value in the filter expression cannot be read as its column's type." },
+  filter_unsupported: { status: 400, when: 'The filter expression uses SQL that filters do not have.' },
+  filter_limit: { status: 400, when: 'The filter expression is too long, too deep or has too many terms.' },
+  sort_syntax: { status: 400, when: 'The sort expression cannot be read.' },
+  sort_column: {
+    status: 400,
+    when: 'The sort expression names a column that the result does not have, or that is ambiguous.',
+  },
+  sort_type: { status: 400, when: 'The sort expression orders by a column that has no order.' },
+  sort_limit: { status: 400, when: 'The sort expression is too long or has too many keys.' },
+  bad_request: { status: 400, when: 'The request is not well-formed HTTP, or its address cannot be decoded.' },
+  rate_limited: { status: 429, when: 'The key has used up its rate; wait as Retry-After says.' },
+  overloaded: { status: 503, when: 'Too much work is waiting; try again as Retry-After says.' },
+  shutting_down: { status: 503, when: 'The service is stopping; try again as Retry-After says.' },
+  read_timeout: { status: 504, when: 'The read exceeded its time limit.' },
+  result_damaged: { status: 500, when: 'The stored bytes of this result do not match their checksum.' },
+  internal: { status: 500, when: 'A fault of the service; the log has the rest under the request id.' },
+} as const satisfies Record<string, { readonly status: number; readonly when: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** A failure with an answer of its own. `message` is the text the client reads; never a key, never SQL, never a path. */
+export class RequestError extends Error {
+  readonly code: ErrorCode;
+  /** Further fields of the error body, such as `state`. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { readonly body?: Readonly<Record<string, unknown>>; readonly retryAfterSeconds?: number } = {},
+  ) {
+    super(message);
+    this.code = code;
+    this.body = more.body ?? {};
+    this.retryAfterSeconds = more.retryAfterSeconds;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
