@@ -1,0 +1,36 @@
+/** Values as CSV fields, encoded by DuckDB (contract §6, RFC 4180). */
+import type { ColumnType } from '../domain/column-type.ts';
+import { jsonValueOf, plainText } from './json-value.ts';
+import type { Parameters } from './parameters.ts';
+
+/** SQL of the field's text, quotes included where needed; null is the empty text, so the expression is never null. */
+export function csvFieldOf(type: ColumnType, expression: string, parameters: Parameters): string {
+  switch (type.kind) {
+    case 'varchar':
+    case 'json':
+      return `coalesce(${quotedWhereNeeded(expression)}, '')`;
+    case 'array':
+    case 'map':
+    case 'row': {
+      const json = `to_json(${jsonValueOf(type, expression, parameters)})::VARCHAR`;
+      return `CASE WHEN ${expression} IS NULL THEN '' ELSE ${quoted(json)} END`;
+    }
+    default:
+      return `coalesce(${plainText(type, expression)}, '')`;
+  }
+}
+
+function quoted(text: string): string {
+  return `'"' || replace(${text}, '"', '""') || '"'`;
+}
+
+/** `contains` is several times quicker than a regular expression that looks for all four at once. */
+function quotedWhereNeeded(text: string): string {
+  const marks = [`','`, `'"'`, 'chr(10)', 'chr(13)'].map((mark) => `contains(${text}, ${mark})`);
+  return `CASE WHEN ${marks.join(' OR ')} THEN ${quoted(text)} WHEN ${text} = '' THEN '""' ELSE ${text} END`;
+}
+
+/** The same rule for one name of the header line. */
+export function csvName(name: string): string {
+  return name === '' || /[",\n\r]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+}

@@ -1,0 +1,136 @@
+/**
+ * One embedded DuckDB, locked down: it reads and writes files only below the directories it was given, loads no
+ * extension, and takes no further settings. Queries run on pooled connections and end when their signal says so.
+ */
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBMaterializedResult,
+  type DuckDBType,
+  type DuckDBValue,
+} from '@duckdb/node-api';
+import { quoteText } from './quoting.ts';
+
+export interface DuckDbOptions {
+  readonly threads: number;
+  /** As DuckDB writes sizes: `512MB`. */
+  readonly memoryLimit: string;
+  /** Absolute; where DuckDB spills what does not fit in memory. */
+  readonly tempDirectory: string;
+  /** Absolute; the only places where files may be read or written. */
+  readonly allowedDirectories: readonly string[];
+  /** As DuckDB writes sizes: how much may be spilled to `tempDirectory`. */
+  readonly tempSizeMax: string;
+}
+
+/** SQL assembled from a checked plan, and the values its parameters $1, $2, … stand for. */
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly DuckDBValue[];
+}
+
+export type Row = readonly DuckDBValue[];
+
+export interface DescribedColumn {
+  readonly name: string;
+  readonly type: DuckDBType;
+}
+
+export class DuckDb implements AsyncDisposable {
+  readonly #instance: DuckDBInstance;
+  readonly #idle: DuckDBConnection[] = [];
+  readonly #running = new Map<DuckDBConnection, Promise<unknown>>();
+  #closed = false;
+
+  private constructor(instance: DuckDBInstance) {
+    this.#instance = instance;
+  }
+
+  static async open(options: DuckDbOptions): Promise<DuckDb> {
+    const instance = await DuckDBInstance.create(':memory:', {
+      threads: String(options.threads),
+      memory_limit: options.memoryLimit,
+      temp_directory: options.tempDirectory,
+      max_temp_directory_size: options.tempSizeMax,
+    });
+    const connection = await instance.connect();
+    const directories = options.allowedDirectories.map((d) => quoteText(d.endsWith('/') ? d : `${d}/`)).join(', ');
+    for (const statement of [
+      // A timestamp with time zone prints in the session's zone; ours is always UTC.
+      `SET GLOBAL TimeZone = 'UTC'`,
+      // Without it every query reads the footer of every file again: 3 ms against 1 ms for a small page.
+      `SET parquet_metadata_cache = true`,
+      `SET GLOBAL autoinstall_known_extensions = false`,
+      `SET GLOBAL autoload_known_extensions = false`,
+      `SET allowed_directories = [${directories}]`,
+      // The order matters: after the second line nothing outside can be reached, after the third nothing can be undone.
+      `SET enable_external_access = false`,
+      `SET lock_configuration = true`,
+    ]) {
+      await connection.run(statement);
+    }
+    const duckDb = new DuckDb(instance);
+    duckDb.#idle.push(connection);
+    return duckDb;
+  }
+
+  /**
+   * Runs one statement and returns its rows, all of them: for answers that are known to be small, or that are one large
+   * value. Results are never streamed: DuckDB ends a stream that failed as if it were whole.
+   * @throws the signal's reason once it is aborted; otherwise DuckDB's error.
+   */
+  async query(statement: Statement, signal: AbortSignal): Promise<readonly Row[]> {
+    return await this.#execute(statement, signal, async (result) => (await result.getRows()) as readonly Row[]);
+  }
+
+  /**
+   * The columns that a statement answers with, in order, as DuckDB names and types them. The statement is run: let it
+   * end in LIMIT 0. @throws as `query` does.
+   */
+  async describe(statement: Statement, signal: AbortSignal): Promise<readonly DescribedColumn[]> {
+    return await this.#execute(statement, signal, async (result) => {
+      const types = result.columnTypes();
+      return result.columnNames().flatMap((name, index) => {
+        const type = types[index];
+        return type === undefined ? [] : [{ name, type }];
+      });
+    });
+  }
+
+  async #execute<T>(
+    statement: Statement,
+    signal: AbortSignal,
+    take: (result: DuckDBMaterializedResult) => Promise<T>,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    if (this.#closed) throw new Error('DuckDB is closed');
+    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    const interrupt = () => connection.interrupt();
+    signal.addEventListener('abort', interrupt, { once: true });
+    const run = connection.run(statement.text, [...statement.values]).then(take);
+    this.#running.set(connection, run);
+    try {
+      const taken = await run;
+      signal.throwIfAborted();
+      return taken;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', interrupt);
+      this.#running.delete(connection);
+      if (this.#closed) connection.closeSync();
+      else this.#idle.push(connection);
+    }
+  }
+
+  /** Interrupts what is running, waits for it to end, and frees everything (closing under a running query never returns). */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const connection of this.#running.keys()) connection.interrupt();
+    await Promise.allSettled(this.#running.values());
+    for (const connection of this.#idle.splice(0)) connection.closeSync();
+    this.#instance.closeSync();
+  }
+}

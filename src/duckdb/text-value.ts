@@ -1,0 +1,189 @@
+/**
+ * SQL that reads text as a value of a declared type, in the stored representation. Strict where a plain CAST is not: DuckDB
+ * would round 1.5 to a bigint, cut 1.239 to a decimal(5, 2), drop the digits after the sixth of a second and read 1e400 as
+ * infinity. Here whatever the type cannot hold is a misfit.
+ */
+import type { ColumnType } from '../domain/column-type.ts';
+import { quoteText } from './quoting.ts';
+import { storageType, storedField } from './storage-type.ts';
+
+export const UINT256_MAX = (2n ** 256n - 1n).toString();
+export const INT256_MAX = (2n ** 255n - 1n).toString();
+export const INT256_MIN_DIGITS = (2n ** 255n).toString();
+const INT128_MAX = (2n ** 127n - 1n).toString();
+const INT128_MIN_DIGITS = (2n ** 127n).toString();
+
+const WHOLE = '[-+]?[0-9]+(\\.0*)?';
+const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
+const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?';
+const ZONE = '(Z|z| ?UTC| ?[-+][0-9]{2}(:?[0-9]{2})?)';
+
+/**
+ * SQL for the stored value of the text `expression`; null stays null.
+ * @param fail SQL that ends the statement; evaluated for a text that is not of the type
+ */
+export function textToStored(type: ColumnType, expression: string, fail: string): string {
+  return fromText(type, expression, fail, 0);
+}
+
+function fromText(type: ColumnType, text: string, fail: string, depth: number): string {
+  const trimmed = `trim(${text})`;
+  const tryCast = `TRY_CAST(${trimmed} AS ${storageType(type)})`;
+  const when = (fits: string, value: string) =>
+    `CASE WHEN ${text} IS NULL THEN NULL WHEN ${fits} THEN ${value} ELSE ${fail} END`;
+  switch (type.kind) {
+    case 'varchar':
+      return text;
+    case 'json':
+      return when(`json_valid(${text})`, text);
+    case 'boolean':
+      return when(`lower(${trimmed}) IN ('true', 'false', '1', '0')`, tryCast);
+    case 'tinyint':
+    case 'smallint':
+    case 'integer':
+    case 'bigint':
+      return when(`${matches(trimmed, WHOLE)} AND ${tryCast} IS NOT NULL`, tryCast);
+    case 'hugeint':
+      return when(inRange(wholeDigits(trimmed), INT128_MAX, INT128_MIN_DIGITS), wholeDigits(trimmed));
+    case 'uint256':
+      return whole256(text, trimmed, fail, UINT256_MAX, undefined);
+    case 'int256':
+      return whole256(text, trimmed, fail, INT256_MAX, INT256_MIN_DIGITS);
+    case 'real':
+    case 'double': {
+      const named = `lower(ltrim(${trimmed}, '-+')) IN ('nan', 'inf', 'infinity')`;
+      return when(`${tryCast} IS NOT NULL AND (isfinite(${tryCast}) OR ${named})`, tryCast);
+    }
+    case 'decimal': {
+      const plain = matches(trimmed, `[-+]?[0-9]*(\\.[0-9]{0,${type.scale}}0*)?`);
+      const exponent = `(contains(lower(${trimmed}), 'e') AND ${tryCast}::DOUBLE = TRY_CAST(${trimmed} AS DOUBLE))`;
+      return when(`${tryCast} IS NOT NULL AND (${plain} OR ${exponent})`, tryCast);
+    }
+    case 'varbinary':
+      return when(matches(trimmed, '0[xX]([0-9a-fA-F]{2})*'), `unhex(substr(${trimmed}, 3))`);
+    case 'uuid':
+      return when(`${tryCast} IS NOT NULL`, tryCast);
+    case 'date':
+      return when(`${matches(trimmed, DAY)} AND ${tryCast} IS NOT NULL`, tryCast);
+    case 'time': {
+      const zone = type.withZone ? `${ZONE}?` : '';
+      const value = type.withZone ? `CAST(TRY_CAST(${trimmed} AS TIMETZ) AS VARCHAR)` : tryCast;
+      return when(`${matches(trimmed, `${TIME}${zone}`)} AND ${value} IS NOT NULL`, value);
+    }
+    case 'timestamp': {
+      const value = timestampFromText(type, trimmed);
+      return when(`${matches(trimmed, timestampPattern(type))} AND ${value} IS NOT NULL`, value);
+    }
+    case 'interval': {
+      const value = `CAST(TRY_CAST(${trimmed} AS INTERVAL) AS VARCHAR)`;
+      return when(`${value} IS NOT NULL`, value);
+    }
+    case 'array':
+    case 'map':
+    case 'row':
+      return when(`json_valid(${text})`, fromJson(type, `CAST(${text} AS JSON)`, fail, { depth, exact: false }));
+    default:
+      return type satisfies never;
+  }
+}
+
+interface JsonReading {
+  readonly depth: number;
+  /** A number is a number: not one in quotes, and not a whole number that a double would round. */
+  readonly exact: boolean;
+}
+
+/**
+ * SQL for the stored value of the JSON `json`; JSON's null is null. A value of another shape is a misfit: an object with a key
+ * that the row does not have too, since leaving it out would lose it. A key that is missing is null.
+ */
+export function jsonToStored(type: ColumnType, json: string, fail: string, exact: boolean): string {
+  return fromJson(type, json, fail, { depth: 0, exact });
+}
+
+function fromJson(type: ColumnType, json: string, fail: string, reading: JsonReading): string {
+  const inner = { ...reading, depth: reading.depth + 1 };
+  const member = `j${reading.depth}`;
+  const each = (element: ColumnType, list: string) =>
+    `list_transform(${list}, lambda ${member}: ${fromJson(element, member, fail, inner)})`;
+  const when = (jsonType: string, fits: string, value: string) =>
+    `CASE json_type(${json}) WHEN ${quoteText(jsonType)} THEN CASE WHEN ${fits} THEN ${value} ELSE ${fail} END WHEN 'NULL' THEN NULL ELSE CASE WHEN ${json} IS NOT NULL THEN ${fail} END END`;
+  switch (type.kind) {
+    case 'array':
+      return when('ARRAY', 'true', each(type.element, `json_extract(${json}, '$[*]')`));
+    case 'map': {
+      const keys = `list_transform(json_keys(${json}), lambda ${member}: ${fromText(type.key, member, fail, inner.depth)})`;
+      return when('OBJECT', 'true', `map(${keys}, ${each(type.value, `json_extract(${json}, '$.*')`)})`);
+    }
+    case 'row': {
+      const pointers = type.fields.map((f) => quoteText(jsonPointer(f.name)));
+      const known = `list_count(json_extract(${json}, [${pointers.join(', ')}])) = len(json_keys(${json}))`;
+      const fields = type.fields.map((f, i) => {
+        const value = `json_extract(${json}, ${pointers[i]})`;
+        return `${storedField(i)} := ${fromJson(f.type, value, fail, inner)}`;
+      });
+      return when('OBJECT', known, `struct_pack(${fields.join(', ')})`);
+    }
+    case 'json':
+      return `CASE WHEN json_type(${json}) <> 'NULL' THEN CAST(${json} AS VARCHAR) END`;
+    default: {
+      const value = fromText(type, `json_extract_string(${json}, '$')`, fail, reading.depth);
+      if (!reading.exact || type.kind === 'varchar') return value;
+      const token = `CAST(${json} AS VARCHAR)`;
+      const rounded = type.kind === 'double' ? ` OR ${matches(token, '-?[0-9]{16,}')}` : '';
+      return `CASE WHEN starts_with(${token}, '"')${rounded} THEN ${fail} ELSE ${value} END`;
+    }
+  }
+}
+
+/** RFC 6901: the one form of a JSON path that takes any name, and takes it as it is written. */
+export function jsonPointer(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** What text a timestamp of this type is read from: ISO 8601, with an offset only when the type has a zone. */
+export function timestampPattern(type: ColumnType & { readonly kind: 'timestamp' }): string {
+  const time = TIME.replace('{1,9}', `{1,${type.digits}}0*`);
+  return `${DAY}([ T]${time}${type.withZone ? `${ZONE}?` : ''})?`;
+}
+
+/** DuckDB reads an offset only after seconds, so missing ones are put in. */
+export function timestampFromText(type: ColumnType & { readonly kind: 'timestamp' }, text: string): string {
+  const cast = `TRY_CAST(${text} AS ${storageType(type)})`;
+  if (!type.withZone) return cast;
+  const filled = `regexp_replace(${text}, '^(.{10}[ T][0-9]{2}:[0-9]{2})([^:0-9])', '\\1:00\\2')`;
+  return `coalesce(${cast}, TRY_CAST(${filled} AS ${storageType(type)}))`;
+}
+
+export function matches(text: string, pattern: string): string {
+  return `regexp_full_match(${text}, ${quoteText(pattern)})`;
+}
+
+/** The canonical digits of a whole number in decimal, or null. */
+function wholeDigits(text: string): string {
+  const canonical = `regexp_replace(regexp_replace(${text}, '^\\+|\\.0*$', '', 'g'), '^(-?)0+([0-9])', '\\1\\2')`;
+  return `CASE WHEN ${matches(text, WHOLE)} THEN CASE ${canonical} WHEN '-0' THEN '0' ELSE ${canonical} END END`;
+}
+
+/** Compares by length and then digit by digit: no number type of DuckDB's is both wide enough and exact. */
+export function inRange(digits: string, max: string, minDigits: string | undefined): string {
+  const above = `(strlen(${digits}) < ${max.length} OR strlen(${digits}) = ${max.length} AND ${digits} <= '${max}')`;
+  if (minDigits === undefined) return `(NOT starts_with(${digits}, '-') AND ${above})`;
+  const length = minDigits.length + 1;
+  const below = `(strlen(${digits}) < ${length} OR strlen(${digits}) = ${length} AND ${digits} <= '-${minDigits}')`;
+  return `CASE WHEN starts_with(${digits}, '-') THEN ${below} ELSE ${above} END`;
+}
+
+function whole256(text: string, trimmed: string, fail: string, max: string, minDigits: string | undefined): string {
+  const hex = matches(trimmed, '0[xX][0-9a-fA-F]{1,64}');
+  const digits = `CASE WHEN ${hex} THEN ${digitsOfHex(trimmed)} ELSE ${wholeDigits(trimmed)} END`;
+  // Worked out once: the digits of a hex text take hundreds of additions.
+  return `list_transform([${digits}], lambda w: CASE WHEN ${text} IS NULL THEN NULL WHEN ${inRange('w', max, minDigits)} THEN w ELSE ${fail} END)[1]`;
+}
+
+/** By doubling: sixteen times a big number is its sum with itself, four times over, and DuckDB can only add these exactly. */
+function digitsOfHex(text: string): string {
+  const nibbles = `list_transform(string_split(lower(substr(${text}, 3)), ''), lambda n: (strpos('0123456789abcdef', n) - 1)::BIGNUM)`;
+  const twice = (x: string) => `list_transform([${x}], lambda d: d + d)[1]`;
+  return `list_reduce(${nibbles}, lambda h, n: ${twice(twice(twice(twice('h'))))} + n)::VARCHAR`;
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { makeScratchFolder } from './scratch-folder.ts';
+
+test('folders of ended processes go, those of living ones and other files stay', async (t) => {
+  const parent = join(await mkdtemp(join(tmpdir(), 'qrs-scratch-')), 'tmp');
+  t.after(async () => await rm(join(parent, '..'), { recursive: true, force: true }));
+  const dead = spawnSync(process.execPath, ['-e', '']).pid;
+  for (const name of [`${dead}-abc`, `${process.pid}-before`, `${process.ppid}-abc`, 'other']) {
+    await mkdir(join(parent, name), { recursive: true });
+  }
+  const first = await makeScratchFolder(parent);
+  await writeFile(join(first.path, 'spill'), 'x');
+  const second = await makeScratchFolder(parent);
+  const names = async () => (await readdir(parent)).map((name) => join(parent, name)).sort();
+  const staying = [join(parent, `${process.ppid}-abc`), join(parent, 'other')];
+  assert.deepEqual(await names(), [...staying, first.path, second.path].sort());
+  await first[Symbol.asyncDispose]();
+  await second[Symbol.asyncDispose]();
+  assert.deepEqual(await names(), staying.sort());
+});

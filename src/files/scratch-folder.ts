@@ -1,0 +1,45 @@
+/**
+ * A folder of this process's own for files that nobody needs once it has ended. Several processes share the parent, so each
+ * folder carries the number of its process; those of processes that are gone (killed, or before a reboot) are removed when
+ * the next one is made.
+ */
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface ScratchFolder extends AsyncDisposable {
+  /** Absolute when the parent is. */
+  readonly path: string;
+}
+
+/** In a container every process may have the same number: what of our number we did not make is a predecessor's. */
+const ours = new Set<string>();
+
+export async function makeScratchFolder(parent: string): Promise<ScratchFolder> {
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(parent)) {
+    const path = join(parent, name);
+    if (!ours.has(path) && isAbandoned(name)) await rm(path, { recursive: true, force: true });
+  }
+  const path = await mkdtemp(join(parent, `${process.pid}-`));
+  ours.add(path);
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => {
+      await rm(path, { recursive: true, force: true });
+      ours.delete(path);
+    },
+  };
+}
+
+function isAbandoned(name: string): boolean {
+  const pid = Number(/^(\d{1,10})-/.exec(name)?.[1] ?? Number.NaN);
+  if (Number.isNaN(pid)) return false;
+  if (pid === process.pid) return true;
+  try {
+    // Signal 0 only asks whether there is such a process.
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+  }
+}
