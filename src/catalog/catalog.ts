@@ -1,0 +1,222 @@
+/**
+ * The catalog: what the service remembers besides the rows themselves. Principals and keys, queries, executions,
+ * manifests of result sets, leases and schedule ticks. A seam: one interface, implementations in sibling folders
+ * (sqlite/), one contract suite (test/contract/catalog.ts) that runs over each.
+ *
+ * Every method is one atomic step. Several processes may share a catalog; each sees what others committed.
+ */
+import type { Execution, ExecutionError, ExecutionState } from '../domain/execution.ts';
+import type { Instant } from '../domain/instant.ts';
+import type { Owner, Principal, Query } from '../domain/principal.ts';
+import type { ResultSet } from '../domain/result-set.ts';
+
+export interface Catalog extends AsyncDisposable {
+  /** Rejects when the catalog cannot be reached or written. */
+  check(): Promise<void>;
+  /**
+   * A number that changes whenever another process (or this one) has committed something: cheap enough to be asked
+   * before every cached answer. Never repeats while this catalog is open.
+   */
+  version(): Promise<number>;
+
+  readonly principals: Principals;
+  readonly queries: Queries;
+  readonly executions: Executions;
+  readonly leases: Leases;
+  readonly ticks: Ticks;
+  readonly usage: Usage;
+}
+
+/** An attempt to add what is there already, or to name what is not. The message says which. */
+export class CatalogConflict extends Error {}
+
+export interface Principals {
+  /** @throws CatalogConflict when the name is taken. */
+  addUser(name: string, at: Instant): Promise<void>;
+  /** @throws CatalogConflict when the name is taken or a member is not a user. */
+  addTeam(name: string, members: readonly string[], at: Instant): Promise<void>;
+  listUsers(): Promise<readonly { readonly name: string; readonly createdAt: Instant }[]>;
+  listTeams(): Promise<
+    readonly { readonly name: string; readonly members: readonly string[]; readonly createdAt: Instant }[]
+  >;
+  /** @throws CatalogConflict when the owner is unknown. */
+  addKey(key: NewKey): Promise<void>;
+  listKeys(): Promise<readonly StoredKey[]>;
+  /** @returns whether there was such a key, not revoked before. */
+  revokeKey(id: string, at: Instant): Promise<boolean>;
+  /** The principal of a key that is not revoked, with the stored hash for a constant-time comparison. */
+  findPrincipalByKeyHash(hash: string): Promise<{ readonly principal: Principal; readonly hash: string } | undefined>;
+}
+
+export interface NewKey {
+  readonly id: string;
+  /** Lower-case hex SHA-256 of the whole key text: the key itself is never stored. */
+  readonly hash: string;
+  readonly owner: Owner;
+  readonly name?: string;
+  readonly createdAt: Instant;
+}
+
+export interface StoredKey extends NewKey {
+  readonly revokedAt?: Instant;
+}
+
+export interface Queries {
+  /** @throws CatalogConflict when the id is taken or the owner is unknown. */
+  add(query: Query, at: Instant): Promise<void>;
+  find(id: number): Promise<Query | undefined>;
+  list(): Promise<readonly Query[]>;
+}
+
+/** What a finished run has to say for itself. */
+export interface Completion {
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+  readonly expiresAt: Instant;
+  readonly resultSet: ResultSet;
+}
+
+export interface ExecutionFilter {
+  readonly queryId?: number;
+  readonly state?: ExecutionState;
+  /** Newest first; at most this many. */
+  readonly limit: number;
+}
+
+/** The run is in a state from which this step is not allowed, or does not exist. */
+export class IllegalTransition extends Error {
+  readonly from: ExecutionState | undefined;
+  constructor(id: string, from: ExecutionState | undefined, to: ExecutionState) {
+    super(from === undefined ? `execution ${id} does not exist` : `execution ${id} is ${from}: it cannot become ${to}`);
+    this.from = from;
+  }
+}
+
+/** The lease that guarded a write is no longer held, so nothing was committed. */
+export class LeaseLost extends Error {}
+
+export interface Executions {
+  /**
+   * Adds a run that is PENDING.
+   * @throws CatalogConflict when the id is taken or the query is unknown.
+   */
+  add(execution: Execution): Promise<void>;
+  find(id: string): Promise<Execution | undefined>;
+  /** Newest first by submission, ties by id. */
+  list(filter: ExecutionFilter): Promise<readonly Execution[]>;
+  /**
+   * The newest run with a stored result not expired at `now`; when there is none, the newest run (contract §2).
+   * With parameters: only runs that have each of these values.
+   */
+  findLatest(
+    queryId: number,
+    parameters: Readonly<Record<string, string>>,
+    now: Instant,
+  ): Promise<Execution | undefined>;
+  /** The place of a pending run among its like: 1 for the one submitted first. */
+  queuePosition(execution: Execution): Promise<number>;
+
+  /** PENDING → EXECUTING. @throws IllegalTransition */
+  start(id: string, at: Instant): Promise<Execution>;
+  /** PENDING or EXECUTING → FAILED. @throws IllegalTransition */
+  fail(id: string, error: ExecutionError, at: Instant): Promise<Execution>;
+  /** PENDING or EXECUTING → CANCELLED. @throws IllegalTransition */
+  cancel(id: string, at: Instant): Promise<Execution>;
+  /**
+   * EXECUTING → COMPLETED, or COMPLETED_PARTIAL when the result set is truncated: the commit that makes a result exist.
+   * A PENDING run is started at `completion.startedAt` in the same step.
+   * @throws IllegalTransition · LeaseLost when `lease` is not held any more.
+   */
+  complete(id: string, completion: Completion, lease: Lease): Promise<Execution>;
+  /** Adds a run that is finished already: as `add` and `complete` in one step. */
+  addCompleted(execution: Execution, completion: Completion, lease: Lease): Promise<Execution>;
+
+  findResultSet(executionId: string): Promise<ResultSet | undefined>;
+  /** Runs whose result is stored and past its expiry at `now`, oldest expiry first. */
+  listExpired(now: Instant, limit: number): Promise<readonly Execution[]>;
+  /** COMPLETED or COMPLETED_PARTIAL → EXPIRED, forgetting the manifest. @throws IllegalTransition */
+  expire(id: string): Promise<void>;
+  /** Whether a result set is committed for this id. */
+  hasResultSet(id: string): Promise<boolean>;
+  /** Every run with a stored result, in id order, `limit` at a time after `afterId`. */
+  listStored(
+    afterId: string,
+    limit: number,
+  ): Promise<readonly { readonly id: string; readonly resultSet: ResultSet }[]>;
+}
+
+/**
+ * A lease is an exclusive right for a while: to write the objects of an execution (`write:<id>`), to have them kept
+ * while a long read goes on (`read:<id>:<nonce>`), to refresh a dataset (`refresh:<name>`).
+ */
+export interface Lease {
+  readonly resource: string;
+  readonly holder: string;
+  /** Fencing token: greater for every new holder of the same resource. */
+  readonly token: number;
+  readonly expiresAt: Instant;
+}
+
+export interface Leases {
+  /** The lease, or undefined while someone else holds it. A lease past its time counts as free. */
+  acquire(resource: string, holder: string, now: Instant, durationMillis: number): Promise<Lease | undefined>;
+  /** The lease with a later end, or undefined when it has been lost. */
+  renew(lease: Lease, now: Instant, durationMillis: number): Promise<Lease | undefined>;
+  /** Gives it back; nothing happens when it is not held any more. */
+  release(lease: Lease): Promise<void>;
+  /** The leases, past their time or not, whose resource begins with `prefix`. */
+  list(prefix: string): Promise<readonly Lease[]>;
+  /** Ends somebody else's lease, when it is still the same one. The holder's next guarded commit throws LeaseLost. */
+  revoke(lease: Lease): Promise<boolean>;
+}
+
+export interface Ticks {
+  /** Claims one tick of a schedule: true for exactly one caller, false for all others, and for ticks before the last one claimed. */
+  claim(schedule: string, tick: Instant): Promise<boolean>;
+  /** The last tick claimed. */
+  findLast(schedule: string): Promise<Instant | undefined>;
+}
+
+/** What was asked for, by whom, on which day. */
+export interface Usage {
+  /** Adds to what is counted already, all of it or nothing. Nothing happens when there is nothing to add. */
+  add(uses: readonly Use[]): Promise<void>;
+  /** Sums of what the filter lets through, one row for each combination of the parts, sorted by them. */
+  sum(filter: UsageFilter, by: readonly UsagePart[]): Promise<readonly UsageSum[]>;
+}
+
+export interface UsageCounts {
+  readonly requests: number;
+  readonly datapoints: number;
+  /** Of the bodies, as they were sent: compressed where they were. */
+  readonly bytes: number;
+}
+
+export interface Use extends UsageCounts {
+  /** In UTC: `2024-03-05`. */
+  readonly day: string;
+  readonly keyId: string;
+  /** Absent for requests that met no query: addresses, ids and names that are not there. */
+  readonly queryId?: number;
+}
+
+export interface UsageFilter {
+  /** The first and the last day that count. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly keyId?: string;
+  readonly owner?: Owner;
+  readonly queryId?: number;
+}
+
+/** What usage can be told apart by. By user leaves out the keys of teams, by team those of users. */
+export type UsagePart = 'day' | 'key' | 'user' | 'team' | 'query';
+
+/** The parts asked for, with their counts. */
+export interface UsageSum extends UsageCounts {
+  readonly day?: string;
+  readonly keyId?: string;
+  readonly user?: string;
+  readonly team?: string;
+  readonly queryId?: number;
+}

@@ -1,0 +1,92 @@
+/**
+ * The latest run of a query (contract §2): the newest that has a stored, unexpired result; when there is none, the newest,
+ * whatever its state. Each is a walk down one index that ends at its first match (sqlite-catalog.test.ts holds the plans).
+ */
+import type { Kysely } from 'kysely';
+import type { Execution } from '../../domain/execution.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { type CatalogTables, executionOf } from './tables.ts';
+
+type Parameters = Readonly<Record<string, string>>;
+
+export async function findLatest(
+  db: Kysely<CatalogTables>,
+  queryId: number,
+  parameters: Parameters,
+  now: Instant,
+): Promise<Execution | undefined> {
+  const [first, ...others] = Object.entries(parameters);
+  const row =
+    first === undefined
+      ? ((await newestStored(db, queryId, now)) ?? (await newest(db, queryId)))
+      : await newestWith(db, queryId, first, others, now);
+  return row === undefined ? undefined : executionOf(row);
+}
+
+async function newestStored(db: Kysely<CatalogTables>, queryId: number, now: Instant) {
+  return await db
+    .selectFrom('result_sets')
+    .innerJoin('executions', 'executions.id', 'result_sets.execution_id')
+    .selectAll('executions')
+    .where('result_sets.query_id', '=', queryId)
+    .where('result_sets.expires_at', '>', now)
+    .orderBy('result_sets.submitted_at', 'desc')
+    .orderBy('result_sets.execution_id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+async function newest(db: Kysely<CatalogTables>, queryId: number) {
+  return await db
+    .selectFrom('executions')
+    .selectAll()
+    .where('query_id', '=', queryId)
+    .orderBy('submitted_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** The runs with one of the values, newest first, of which each is asked for the others. */
+async function newestWith(
+  db: Kysely<CatalogTables>,
+  queryId: number,
+  [name, value]: readonly [string, string],
+  others: readonly (readonly [string, string])[],
+  now: Instant,
+) {
+  let runs = db
+    .selectFrom('execution_parameters as chosen')
+    .innerJoin('executions', 'executions.id', 'chosen.execution_id')
+    .selectAll('executions')
+    .where('chosen.query_id', '=', queryId)
+    .where('chosen.name', '=', name)
+    .where('chosen.value', '=', value)
+    .orderBy('chosen.submitted_at', 'desc')
+    .orderBy('chosen.execution_id', 'desc')
+    .limit(1);
+  for (const [otherName, otherValue] of others) {
+    runs = runs.where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('execution_parameters as other')
+          .select('other.name')
+          .whereRef('other.execution_id', '=', 'chosen.execution_id')
+          .where('other.name', '=', otherName)
+          .where('other.value', '=', otherValue),
+      ),
+    );
+  }
+  const stored = await runs
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('result_sets')
+          .select('result_sets.execution_id')
+          .whereRef('result_sets.execution_id', '=', 'chosen.execution_id')
+          .where('result_sets.expires_at', '>', now),
+      ),
+    )
+    .executeTakeFirst();
+  return stored ?? (await runs.executeTakeFirst());
+}

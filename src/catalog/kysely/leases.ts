@@ -1,0 +1,95 @@
+/**
+ * Leases: a row while held, nothing when free. Who holds one is whoever's holder and token stand in the row; that the row
+ * is past its time only means that the next to ask may take it.
+ */
+import type { Kysely, Transaction } from 'kysely';
+import type { Instant } from '../../domain/instant.ts';
+import { type Lease, LeaseLost, type Leases } from '../catalog.ts';
+import type { CatalogTables } from './tables.ts';
+
+export class KyselyLeases implements Leases {
+  readonly #db: Kysely<CatalogTables>;
+
+  constructor(db: Kysely<CatalogTables>) {
+    this.#db = db;
+  }
+
+  async acquire(resource: string, holder: string, now: Instant, durationMillis: number): Promise<Lease | undefined> {
+    return await this.#db.transaction().execute(async (trx) => {
+      const held = await trx
+        .selectFrom('leases')
+        .select('token')
+        .where('resource', '=', resource)
+        .where('expires_at', '>', now)
+        .executeTakeFirst();
+      if (held !== undefined) return undefined;
+      const { last: token } = await trx
+        .updateTable('lease_tokens')
+        .set((eb) => ({ last: eb('last', '+', 1) }))
+        .returning('last')
+        .executeTakeFirstOrThrow();
+      const expiresAt = now + durationMillis;
+      const row = { resource, holder, token, expires_at: expiresAt };
+      await trx
+        .insertInto('leases')
+        .values(row)
+        .onConflict((conflict) => conflict.column('resource').doUpdateSet(row))
+        .execute();
+      return { resource, holder, token, expiresAt };
+    });
+  }
+
+  async renew(lease: Lease, now: Instant, durationMillis: number): Promise<Lease | undefined> {
+    const expiresAt = now + durationMillis;
+    const renewed = await this.#db
+      .updateTable('leases')
+      .set({ expires_at: expiresAt })
+      .where('resource', '=', lease.resource)
+      .where('holder', '=', lease.holder)
+      .where('token', '=', lease.token)
+      .returning('token')
+      .executeTakeFirst();
+    return renewed === undefined ? undefined : { ...lease, expiresAt };
+  }
+
+  async release(lease: Lease): Promise<void> {
+    await endLease(this.#db, lease);
+  }
+
+  async revoke(lease: Lease): Promise<boolean> {
+    return await endLease(this.#db, lease);
+  }
+
+  async list(prefix: string): Promise<readonly Lease[]> {
+    const rows = await this.#db
+      .selectFrom('leases')
+      .selectAll()
+      .where((eb) => eb(eb.fn('substr', ['resource', eb.val(1), eb.val([...prefix].length)]), '=', prefix))
+      .orderBy('resource')
+      .execute();
+    return rows.map((row) => ({
+      resource: row.resource,
+      holder: row.holder,
+      token: row.token,
+      expiresAt: row.expires_at,
+    }));
+  }
+}
+
+/** Ends the lease as part of the write that it guards. @throws LeaseLost when it is not held any more. */
+export async function spendLease(trx: Transaction<CatalogTables>, lease: Lease): Promise<void> {
+  if (!(await endLease(trx, lease))) {
+    throw new LeaseLost(`the lease on ${lease.resource} was lost: another process took it or ended it`);
+  }
+}
+
+async function endLease(db: Kysely<CatalogTables>, lease: Lease): Promise<boolean> {
+  const ended = await db
+    .deleteFrom('leases')
+    .where('resource', '=', lease.resource)
+    .where('holder', '=', lease.holder)
+    .where('token', '=', lease.token)
+    .returning('token')
+    .executeTakeFirst();
+  return ended !== undefined;
+}

@@ -1,0 +1,102 @@
+/**
+ * The catalog's tables as Kysely sees them, and how their rows become values of the domain. The names and types are the
+ * same in every SQL database; how the tables are made is the business of each (sqlite/migrations.ts).
+ */
+import type { Execution, ExecutionError, ExecutionState } from '../../domain/execution.ts';
+import type { Owner, Query } from '../../domain/principal.ts';
+
+export interface CatalogTables {
+  users: { name: string; created_at: number };
+  teams: { name: string; created_at: number };
+  team_members: { user_name: string; team_name: string };
+  api_keys: KeyRow;
+  queries: QueryRow;
+  executions: ExecutionRow;
+  execution_parameters: {
+    execution_id: string;
+    name: string;
+    value: string;
+    query_id: number;
+    submitted_at: number;
+  };
+  result_sets: {
+    execution_id: string;
+    query_id: number;
+    submitted_at: number;
+    expires_at: number;
+    manifest: string;
+  };
+  leases: { resource: string; holder: string; token: number; expires_at: number };
+  lease_tokens: { id: number; last: number };
+  ticks: { schedule: string; tick: number };
+  usage: UsageRow;
+}
+
+export interface UsageRow {
+  day: string;
+  key_id: string;
+  /** 0: none. */
+  query_id: number;
+  requests: number;
+  datapoints: number;
+  bytes: number;
+}
+
+/** Exactly one of the two is set. */
+export interface OwnerColumns {
+  user_name: string | null;
+  team_name: string | null;
+}
+
+export interface KeyRow extends OwnerColumns {
+  id: string;
+  hash: string;
+  name: string | null;
+  created_at: number;
+  revoked_at: number | null;
+}
+
+export interface QueryRow extends OwnerColumns {
+  id: number;
+  name: string | null;
+  visibility: Query['visibility'];
+  created_at: number;
+}
+
+export interface ExecutionRow {
+  id: string;
+  query_id: number;
+  parameters: string;
+  state: ExecutionState;
+  submitted_at: number;
+  started_at: number | null;
+  ended_at: number | null;
+  cancelled_at: number | null;
+  expires_at: number | null;
+  error: string | null;
+}
+
+export function ownerColumns(owner: Owner): OwnerColumns {
+  return owner.kind === 'user'
+    ? { user_name: owner.name, team_name: null }
+    : { user_name: null, team_name: owner.name };
+}
+
+export function ownerOf(row: OwnerColumns): Owner {
+  return row.user_name !== null ? { kind: 'user', name: row.user_name } : { kind: 'team', name: row.team_name ?? '' };
+}
+
+export function executionOf(row: ExecutionRow): Execution {
+  return {
+    id: row.id,
+    queryId: row.query_id,
+    parameters: JSON.parse(row.parameters) as Record<string, string>,
+    state: row.state,
+    submittedAt: row.submitted_at,
+    ...(row.started_at !== null && { startedAt: row.started_at }),
+    ...(row.ended_at !== null && { endedAt: row.ended_at }),
+    ...(row.cancelled_at !== null && { cancelledAt: row.cancelled_at }),
+    ...(row.expires_at !== null && { expiresAt: row.expires_at }),
+    ...(row.error !== null && { error: JSON.parse(row.error) as ExecutionError }),
+  };
+}

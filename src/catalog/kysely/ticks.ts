@@ -1,0 +1,28 @@
+/** The last claimed tick of every schedule: one upsert decides who runs it, with no leader among the processes. */
+import type { Kysely } from 'kysely';
+import type { Instant } from '../../domain/instant.ts';
+import type { Ticks } from '../catalog.ts';
+import type { CatalogTables } from './tables.ts';
+
+export class KyselyTicks implements Ticks {
+  readonly #db: Kysely<CatalogTables>;
+
+  constructor(db: Kysely<CatalogTables>) {
+    this.#db = db;
+  }
+
+  async claim(schedule: string, tick: Instant): Promise<boolean> {
+    const claimed = await this.#db
+      .insertInto('ticks')
+      .values({ schedule, tick })
+      .onConflict((conflict) => conflict.column('schedule').doUpdateSet({ tick }).where('ticks.tick', '<', tick))
+      .returning('tick')
+      .executeTakeFirst();
+    return claimed !== undefined;
+  }
+
+  async findLast(schedule: string): Promise<Instant | undefined> {
+    const row = await this.#db.selectFrom('ticks').select('tick').where('schedule', '=', schedule).executeTakeFirst();
+    return row?.tick;
+  }
+}

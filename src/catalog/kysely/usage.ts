@@ -1,0 +1,92 @@
+/** What was asked for, by whom, on which day: counters that are only ever added to. */
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import type { Usage, UsageFilter, UsagePart, UsageSum, Use } from '../catalog.ts';
+import type { CatalogTables, KeyRow, UsageRow } from './tables.ts';
+
+/** The query id of requests that met no query. */
+const NO_QUERY = 0;
+
+const COLUMNS = {
+  day: 'usage.day',
+  key: 'usage.key_id',
+  user: 'api_keys.user_name',
+  team: 'api_keys.team_name',
+  query: 'usage.query_id',
+} as const satisfies Readonly<Record<UsagePart, string>>;
+
+type SumRow = UsageRow & Pick<KeyRow, 'user_name' | 'team_name'>;
+
+export class KyselyUsage implements Usage {
+  readonly #db: Kysely<CatalogTables>;
+
+  constructor(db: Kysely<CatalogTables>) {
+    this.#db = db;
+  }
+
+  async add(uses: readonly Use[]): Promise<void> {
+    if (uses.length === 0) return;
+    await this.#db.transaction().execute(async (trx) => {
+      for (const { day, keyId, queryId, requests, datapoints, bytes } of uses) {
+        await trx
+          .insertInto('usage')
+          .values({ day, key_id: keyId, query_id: queryId ?? NO_QUERY, requests, datapoints, bytes })
+          .onConflict((conflict) =>
+            conflict.columns(['day', 'key_id', 'query_id']).doUpdateSet((set) => ({
+              requests: set('usage.requests', '+', requests),
+              datapoints: set('usage.datapoints', '+', datapoints),
+              bytes: set('usage.bytes', '+', bytes),
+            })),
+          )
+          .execute();
+      }
+    });
+  }
+
+  async sum(filter: UsageFilter, by: readonly UsagePart[]): Promise<readonly UsageSum[]> {
+    const parts = [...new Set(by)];
+    let query = this.#db
+      .selectFrom('usage')
+      .innerJoin('api_keys', 'api_keys.id', 'usage.key_id')
+      .select(({ fn }) => [
+        fn.sum<number>('usage.requests').as('requests'),
+        fn.sum<number>('usage.datapoints').as('datapoints'),
+        fn.sum<number>('usage.bytes').as('bytes'),
+      ])
+      .$castTo<Partial<SumRow>>();
+    query = filtered(query, filter);
+    for (const part of parts) {
+      query = query.select(COLUMNS[part]).groupBy(COLUMNS[part]).orderBy(COLUMNS[part]).$castTo<Partial<SumRow>>();
+      if (part === 'user' || part === 'team') query = query.where(COLUMNS[part], 'is not', null);
+    }
+    // A sum of nothing is one row of nulls, which is no usage.
+    const rows = await query.having(sql<number>`count(*)`, '>', 0).execute();
+    return rows.map((row) => sumOf(row, parts));
+  }
+}
+
+type Summing = SelectQueryBuilder<CatalogTables, 'usage' | 'api_keys', Partial<SumRow>>;
+
+function filtered(query: Summing, { from, to, keyId, owner, queryId }: UsageFilter): Summing {
+  let result = query;
+  if (from !== undefined) result = result.where('usage.day', '>=', from);
+  if (to !== undefined) result = result.where('usage.day', '<=', to);
+  if (keyId !== undefined) result = result.where('usage.key_id', '=', keyId);
+  if (queryId !== undefined) result = result.where('usage.query_id', '=', queryId);
+  if (owner !== undefined) result = result.where(COLUMNS[owner.kind], '=', owner.name);
+  return result;
+}
+
+function sumOf(row: Partial<SumRow>, parts: readonly UsagePart[]): UsageSum {
+  const { day, key_id, user_name, team_name, query_id, requests = 0, datapoints = 0, bytes = 0 } = row;
+  const has = (part: UsagePart) => parts.includes(part);
+  return {
+    ...(has('day') && day !== undefined && { day }),
+    ...(has('key') && key_id !== undefined && { keyId: key_id }),
+    ...(has('user') && user_name != null && { user: user_name }),
+    ...(has('team') && team_name != null && { team: team_name }),
+    ...(has('query') && query_id !== undefined && query_id !== NO_QUERY && { queryId: query_id }),
+    requests,
+    datapoints,
+    bytes,
+  };
+}

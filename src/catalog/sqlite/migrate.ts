@@ -1,0 +1,47 @@
+/**
+ * Brings a catalog file to the version that this program knows. The file says which it has (`user_version`) and that it is
+ * ours at all (`application_id`), so that neither a newer catalog nor another program's database is written to.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import { whileBusy } from './busy.ts';
+import { MIGRATIONS, type Migration } from './migrations.ts';
+
+/** "QRSC" in ASCII. */
+const APPLICATION_ID = 0x51525343;
+
+/** @throws Error in one line when the file is newer than this program, or not a catalog. */
+export async function migrate(database: DatabaseSync, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
+  if (pendingAfter(database, migrations).length === 0) return;
+  await whileBusy(() => database.exec('begin immediate'));
+  try {
+    // Asked again: another process may have migrated it while this one waited for the lock.
+    for (const { number, script } of pendingAfter(database, migrations)) {
+      database.exec(script);
+      database.exec(`pragma user_version = ${number}`);
+    }
+    database.exec(`pragma application_id = ${APPLICATION_ID}`);
+    database.exec('commit');
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback');
+    throw error;
+  }
+}
+
+function pendingAfter(database: DatabaseSync, migrations: readonly Migration[]): readonly Migration[] {
+  const version = readPragma(database, 'user_version');
+  const latest = migrations.at(-1)?.number ?? 0;
+  const empty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined;
+  if (!empty && readPragma(database, 'application_id') !== APPLICATION_ID) {
+    throw new Error('it is a database of another program');
+  }
+  if (version > latest) {
+    throw new Error(
+      `it has version ${version}, made by a newer release; this one knows version ${latest} and would damage it`,
+    );
+  }
+  return migrations.filter(({ number }) => number > version);
+}
+
+function readPragma(database: DatabaseSync, name: 'user_version' | 'application_id'): number {
+  return Number(database.prepare(`pragma ${name}`).get()?.[name]);
+}

@@ -1,0 +1,135 @@
+/** What is particular to the SQLite catalog; what every catalog must do is in test/contract/catalog.ts. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { Kysely } from 'kysely';
+import { KyselyExecutions } from '../kysely/executions.ts';
+import type { CatalogTables } from '../kysely/tables.ts';
+import { NodeSqliteDialect } from './dialect.ts';
+import { migrate } from './migrate.ts';
+import { openSqliteCatalog } from './sqlite-catalog.ts';
+
+async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'qrs-sqlite-'));
+  t.after(async () => await rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+test('the files of a new catalog are for their owner alone', async (t) => {
+  const directory = join(await temporaryDirectory(t), 'new', 'data');
+  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'));
+  await catalog.principals.addUser('ann', 0);
+  assert.equal((await stat(directory)).mode & 0o777, 0o700);
+  const files = await readdir(directory);
+  assert.deepEqual(files.sort(), ['catalog.sqlite', 'catalog.sqlite-shm', 'catalog.sqlite-wal']);
+  for (const file of files) assert.equal((await stat(join(directory, file))).mode & 0o777, 0o600, file);
+});
+
+test('a catalog made by a newer release is refused and left alone', async (t) => {
+  const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+  await (await openSqliteCatalog(path))[Symbol.asyncDispose]();
+  const database = new DatabaseSync(path);
+  database.exec('pragma user_version = 999');
+  database.close();
+  await assert.rejects(openSqliteCatalog(path), {
+    message: `cannot open the catalog ${path}: it has version 999, made by a newer release; this one knows version 2 and would damage it`,
+  });
+});
+
+test('a file that is something else is refused', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const text = join(directory, 'text');
+  await writeFile(text, 'name,price\n'.repeat(1000));
+  await assert.rejects(openSqliteCatalog(text), { message: `cannot open the catalog ${text}: file is not a database` });
+  const other = join(directory, 'other');
+  const database = new DatabaseSync(other);
+  database.exec('create table songs (title)');
+  database.close();
+  await assert.rejects(openSqliteCatalog(other), {
+    message: `cannot open the catalog ${other}: it is a database of another program`,
+  });
+});
+
+test('a step of a migration that fails takes nothing with it', async () => {
+  using database = new DatabaseSync(':memory:');
+  const steps = [
+    { number: 1, name: 'good', script: 'create table a (x)' },
+    { number: 2, name: 'bad', script: 'create table b (x); create table a (x)' },
+  ];
+  await assert.rejects(migrate(database, steps), /table a already exists/);
+  assert.deepEqual(database.prepare('select name from sqlite_schema').all(), []);
+  await migrate(database, steps.slice(0, 1));
+  await assert.rejects(migrate(database, steps), /table a already exists/);
+  assert.equal(database.prepare('pragma user_version').get()?.user_version, 1);
+});
+
+test('processes that open a new catalog at the same moment all get it', async (t) => {
+  const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+  const module = new URL('./sqlite-catalog.ts', import.meta.url).href;
+  const script = `
+    const { openSqliteCatalog } = await import(${JSON.stringify(module)});
+    const catalog = await openSqliteCatalog(process.argv[1]);
+    await catalog.principals.addUser('u' + process.pid, 0);
+    await catalog[Symbol.asyncDispose]();`;
+  const children = [1, 2, 3].map(() =>
+    spawn(process.execPath, ['--input-type=module', '-e', script, path], { stdio: ['ignore', 'ignore', 'inherit'] }),
+  );
+  const codes = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0]));
+  assert.deepEqual(codes, [0, 0, 0]);
+  await using catalog = await openSqliteCatalog(path);
+  assert.equal((await catalog.principals.listUsers()).length, 3);
+});
+
+test("another process's lock is waited for without stopping the event loop", async (t) => {
+  const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+  await using catalog = await openSqliteCatalog(path);
+  using other = new DatabaseSync(path);
+  other.exec('begin immediate');
+  let done = false;
+  const write = catalog.principals.addUser('ann', 0).then(() => {
+    done = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(done, false);
+  other.exec('commit');
+  await write;
+  assert.equal((await catalog.principals.listUsers()).length, 1);
+});
+
+test('every way to look for runs walks an index, however many runs there are', async (t) => {
+  const texts: { sql: string; parameters: readonly unknown[] }[] = [];
+  const database = new DatabaseSync(':memory:');
+  await migrate(database);
+  const db = new Kysely<CatalogTables>({
+    dialect: new NodeSqliteDialect(database, () => {}),
+    log: ({ query }) => {
+      texts.push({ sql: query.sql, parameters: query.parameters });
+    },
+  });
+  t.after(async () => await db.destroy());
+  const executions = new KyselyExecutions(db);
+  await executions.findLatest(7, {}, 0);
+  await executions.findLatest(7, { chain: 'base', day: '1' }, 0);
+  await executions.list({ limit: 10 });
+  await executions.list({ limit: 10, queryId: 7 });
+  await executions.list({ limit: 10, state: 'PENDING' });
+  await executions.listExpired(0, 10);
+  await executions.listStored('', 10);
+  await executions.queuePosition({ id: 'a', queryId: 7, parameters: {}, state: 'PENDING', submittedAt: 0 });
+  const plans = texts.map(({ sql, parameters }) =>
+    database
+      .prepare(`explain query plan ${sql}`)
+      .all(...(parameters as string[]))
+      .map((row) => String(row.detail)),
+  );
+  assert.equal(plans.length, 10);
+  for (const step of plans.flat()) {
+    // A list of all runs goes down its index from the newest; all else looks up where to begin. Nothing is sorted.
+    assert.match(step, /^SEARCH .* USING|^SCAN executions USING INDEX executions_newest$/);
+  }
+});

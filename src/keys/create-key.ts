@@ -1,0 +1,29 @@
+/** Making a key: the only moment at which its text exists. */
+import type { Principals } from '../catalog/catalog.ts';
+import type { Instant } from '../domain/instant.ts';
+import { formatKey, formatKeyId, KEY_BYTES, KEY_ID_BYTES } from '../domain/key.ts';
+import type { Owner } from '../domain/principal.ts';
+import { hashKey } from './key-hash.ts';
+
+/** So many bytes from a generator fit for secrets. */
+export type RandomBytes = (length: number) => Uint8Array;
+
+export interface CreatedKey {
+  readonly id: string;
+  /** The key itself. It is not stored: whoever is to have it must be given it now. */
+  readonly key: string;
+}
+
+/** @throws CatalogConflict when the owner is unknown. */
+export async function createKey(
+  principals: Principals,
+  owner: Owner,
+  name: string | undefined,
+  now: Instant,
+  randomBytes: RandomBytes,
+): Promise<CreatedKey> {
+  const id = formatKeyId(randomBytes(KEY_ID_BYTES));
+  const key = formatKey(randomBytes(KEY_BYTES));
+  await principals.addKey({ id, hash: hashKey(key), owner, createdAt: now, ...(name !== undefined && { name }) });
+  return { id, key };
+}

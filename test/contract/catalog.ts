@@ -1,0 +1,25 @@
+/**
+ * What every catalog must do, whatever database it stands on. A suite per section of the interface; each implementation
+ * runs all of them from a test file of its own (sqlite-catalog.test.ts).
+ */
+import { suite } from 'node:test';
+import { executionsContract } from './catalog/executions.ts';
+import type { CatalogFactory } from './catalog/fixture.ts';
+import { latestContract } from './catalog/latest.ts';
+import { leasesContract } from './catalog/leases.ts';
+import { principalsContract } from './catalog/principals.ts';
+import { sharingContract } from './catalog/sharing.ts';
+import { statesContract } from './catalog/states.ts';
+import { usageContract } from './catalog/usage.ts';
+
+export function catalogContract(name: string, prepare: CatalogFactory): void {
+  suite(`${name} is a catalog`, () => {
+    suite('principals and queries', () => principalsContract(prepare));
+    suite('executions', () => executionsContract(prepare));
+    suite('the state table', () => statesContract(prepare));
+    suite('the latest run', () => latestContract(prepare));
+    suite('leases and ticks', () => leasesContract(prepare));
+    suite('usage', () => usageContract(prepare));
+    suite('shared by two', () => sharingContract(prepare));
+  });
+}

@@ -1,0 +1,84 @@
+/** What the catalog suites share: a catalog to begin with, and the values they put into it. */
+import type { TestContext } from 'node:test';
+import type { Catalog, Completion } from '../../../src/catalog/catalog.ts';
+import type { Execution } from '../../../src/domain/execution.ts';
+import type { Instant } from '../../../src/domain/instant.ts';
+import type { ResultSet } from '../../../src/domain/result-set.ts';
+
+/** Makes an empty catalog and gives back how to open it, as often as wanted. All is closed and gone after the test. */
+export type CatalogFactory = (t: TestContext) => Promise<() => Promise<Catalog>>;
+
+/** 2024-03-05T20:50:59Z: "now" in these tests. */
+export const NOON: Instant = 1_709_671_859_000;
+
+export const RESULT_SET: ResultSet = {
+  columns: [
+    { name: 'chain', type: { kind: 'varchar' } },
+    { name: 'prices', type: { kind: 'array', element: { kind: 'decimal', precision: 10, scale: 3 } } },
+  ],
+  rowCount: 2,
+  cellBytes: 41,
+  truncated: false,
+  parts: [
+    {
+      key: 'a/part-00000.parquet',
+      firstRow: 0,
+      rowCount: 2,
+      cellBytes: 41,
+      rowBytesMax: 21,
+      objectBytes: 512,
+      sha256: 'ab'.repeat(32),
+    },
+  ],
+};
+
+/** Execution ids that sort as they are numbered: executionId(1) < executionId(2). */
+export function executionId(number: number): string {
+  return `01HR${String(number).padStart(22, '0')}`;
+}
+
+export function pendingRun(number: number, more: Partial<Execution> = {}): Execution {
+  return {
+    id: executionId(number),
+    queryId: 7,
+    parameters: {},
+    state: 'PENDING',
+    submittedAt: NOON + number,
+    ...more,
+  };
+}
+
+export function completion(more: Partial<Completion> = {}): Completion {
+  return {
+    startedAt: NOON + 100,
+    endedAt: NOON + 200,
+    expiresAt: NOON + 10_000,
+    resultSet: RESULT_SET,
+    ...more,
+  };
+}
+
+/** A catalog with the user ann, the team crew (ann is in it), and the public query 7 of ann. */
+export async function openWithQuery(prepare: CatalogFactory, t: TestContext): Promise<Catalog> {
+  const open = await prepare(t);
+  const catalog = await open();
+  await addQuery(catalog);
+  return catalog;
+}
+
+export async function addQuery(catalog: Catalog): Promise<void> {
+  await catalog.principals.addUser('ann', NOON);
+  await catalog.principals.addTeam('crew', ['ann'], NOON);
+  await catalog.queries.add({ id: 7, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, NOON);
+}
+
+/** Adds a run that has finished. */
+export async function addFinished(
+  catalog: Catalog,
+  run: Execution,
+  more: Partial<Completion> = {},
+): Promise<Execution> {
+  const lease = await catalog.leases.acquire(`write:${run.id}`, 'test', NOON, 1000);
+  if (lease === undefined) throw new Error(`someone holds write:${run.id}`);
+  return await catalog.executions.addCompleted(run, completion(more), lease);
+}

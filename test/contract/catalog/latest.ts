@@ -1,0 +1,89 @@
+/** Which run is the latest of its query (contract §2). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Catalog } from '../../../src/catalog/catalog.ts';
+import { addFinished, type CatalogFactory, executionId, NOON, openWithQuery, pendingRun } from './fixture.ts';
+
+export function latestContract(prepare: CatalogFactory): void {
+  test('of runs with a result, the one submitted last, ties by id', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    await addFinished(catalog, pendingRun(1, { submittedAt: NOON + 30 }));
+    await addFinished(catalog, pendingRun(2, { submittedAt: NOON + 20 }));
+    assert.equal(await latest(catalog), 1);
+    await addFinished(catalog, pendingRun(3, { submittedAt: NOON + 30 }));
+    assert.equal(await latest(catalog), 3);
+  });
+
+  test('a run without a result never hides one that has a result', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    await addFinished(catalog, pendingRun(1));
+    for (const number of [2, 3, 4]) await catalog.executions.add(pendingRun(number));
+    await catalog.executions.start(executionId(3), NOON);
+    await catalog.executions.fail(executionId(4), { type: 'x', message: 'y' }, NOON);
+    assert.equal(await latest(catalog), 1);
+  });
+
+  test('without any result, the newest run whatever its state', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    assert.equal(await latest(catalog), undefined);
+    await catalog.executions.add(pendingRun(1));
+    await catalog.executions.add(pendingRun(2));
+    await catalog.executions.cancel(executionId(2), NOON);
+    assert.equal(await latest(catalog), 2);
+  });
+
+  test('a result past its expiry counts no more, from that moment, swept or not', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    await addFinished(catalog, pendingRun(1), { expiresAt: NOON + 5000 });
+    await addFinished(catalog, pendingRun(2), { expiresAt: NOON + 4000 });
+    await catalog.executions.add(pendingRun(3));
+    assert.equal(await latest(catalog, {}, NOON + 3999), 2);
+    assert.equal(await latest(catalog, {}, NOON + 4000), 1);
+    assert.equal(await latest(catalog, {}, NOON + 5000), 3);
+    await catalog.executions.expire(executionId(2));
+    assert.equal(await latest(catalog, {}, NOON), 1);
+  });
+
+  test('with parameters, only runs that have each of these values', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    await addFinished(catalog, pendingRun(1, { parameters: { chain: 'base', day: '1' } }));
+    await addFinished(catalog, pendingRun(2, { parameters: { chain: 'base', day: '2' } }));
+    await addFinished(catalog, pendingRun(3, { parameters: { chain: 'optimism', day: '1', extra: '' } }));
+    await addFinished(catalog, pendingRun(4));
+    assert.equal(await latest(catalog), 4);
+    assert.equal(await latest(catalog, { chain: 'base' }), 2);
+    assert.equal(await latest(catalog, { day: '1' }), 3);
+    assert.equal(await latest(catalog, { chain: 'base', day: '1' }), 1);
+    assert.equal(await latest(catalog, { day: '1', chain: 'base' }), 1);
+    assert.equal(await latest(catalog, { extra: '' }), 3);
+    for (const none of [{ chain: 'Base' }, { chain: 'base', day: '3' }, { other: 'base' }, { day: '' }]) {
+      assert.equal(await latest(catalog, none), undefined);
+    }
+  });
+
+  test('with parameters, too, a result comes before a newer run without one', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    await addFinished(catalog, pendingRun(1, { parameters: { chain: 'base' } }));
+    await catalog.executions.add(pendingRun(2, { parameters: { chain: 'base' } }));
+    assert.equal(await latest(catalog, { chain: 'base' }), 1);
+    assert.equal(await latest(catalog, { chain: 'base' }, NOON + 10_000), 2);
+  });
+
+  test('other queries are other queries', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    await catalog.queries.add({ id: 8, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, NOON);
+    await addFinished(catalog, pendingRun(1, { queryId: 8, parameters: { chain: 'base' } }));
+    assert.equal(await latest(catalog), undefined);
+    assert.equal(await latest(catalog, { chain: 'base' }), undefined);
+  });
+}
+
+/** The number of query 7's latest run. */
+async function latest(
+  catalog: Catalog,
+  parameters: Readonly<Record<string, string>> = {},
+  now = NOON,
+): Promise<number | undefined> {
+  const run = await catalog.executions.findLatest(7, parameters, now);
+  return run === undefined ? undefined : Number(run.id.slice(4));
+}

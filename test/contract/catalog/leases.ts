@@ -1,0 +1,97 @@
+/** Exclusive rights for a while, and ticks that are claimed once. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CatalogFactory, NOON } from './fixture.ts';
+
+export function leasesContract(prepare: CatalogFactory): void {
+  test('a lease is held by one until its time has passed', async (t) => {
+    const open = await prepare(t);
+    const { leases } = await open();
+    const lease = await leases.acquire('refresh:a', 'p1', NOON, 1000);
+    assert.deepEqual({ ...lease, token: 0 }, { resource: 'refresh:a', holder: 'p1', token: 0, expiresAt: NOON + 1000 });
+    assert.equal(await leases.acquire('refresh:a', 'p2', NOON + 999, 1000), undefined);
+    assert.equal(await leases.acquire('refresh:a', 'p1', NOON + 999, 1000), undefined, 'not even by the same holder');
+    assert.notEqual(await leases.acquire('refresh:b', 'p2', NOON, 1000), undefined);
+    const next = await leases.acquire('refresh:a', 'p2', NOON + 1000, 1000);
+    assert.equal(next?.expiresAt, NOON + 2000);
+  });
+
+  test('every new holder of a resource gets a greater token, also after a release', async (t) => {
+    const open = await prepare(t);
+    const { leases } = await open();
+    const tokens: number[] = [];
+    for (const holder of ['p1', 'p2', 'p1']) {
+      const lease = await leases.acquire('refresh:a', holder, NOON, 1000);
+      assert(lease !== undefined);
+      tokens.push(lease.token);
+      await leases.release(lease);
+    }
+    const taken = await leases.acquire('refresh:a', 'p3', NOON, 1000);
+    assert(taken !== undefined);
+    const takenOver = await leases.acquire('refresh:a', 'p4', NOON + 1000, 1000);
+    assert(takenOver !== undefined);
+    tokens.push(taken.token, takenOver.token);
+    assert.deepEqual(
+      tokens,
+      [...new Set(tokens)].sort((a, b) => a - b),
+    );
+  });
+
+  test('a renewal moves the end, also a late one when nobody came in between', async (t) => {
+    const open = await prepare(t);
+    const { leases } = await open();
+    const lease = await leases.acquire('refresh:a', 'p1', NOON, 1000);
+    assert(lease !== undefined);
+    const renewed = await leases.renew(lease, NOON + 500, 1000);
+    assert.deepEqual(renewed, { ...lease, expiresAt: NOON + 1500 });
+    assert.equal(await leases.acquire('refresh:a', 'p2', NOON + 1400, 1000), undefined);
+    assert.deepEqual(await leases.renew(lease, NOON + 9000, 1000), { ...lease, expiresAt: NOON + 10_000 });
+  });
+
+  test('a lease that was taken over is lost: it can be neither renewed nor released', async (t) => {
+    const open = await prepare(t);
+    const { leases } = await open();
+    const lost = await leases.acquire('refresh:a', 'p1', NOON, 1000);
+    assert(lost !== undefined);
+    const held = await leases.acquire('refresh:a', 'p1', NOON + 1000, 1000);
+    assert.equal(await leases.renew(lost, NOON + 1001, 1000), undefined);
+    await leases.release(lost);
+    assert.equal(await leases.revoke(lost), false);
+    assert.deepEqual(await leases.list('refresh:a'), [held]);
+  });
+
+  test('leases are listed by the beginning of their resource, literally', async (t) => {
+    const open = await prepare(t);
+    const { leases } = await open();
+    for (const resource of ['read:1:x', 'read:1:y', 'read:10:x', 'reax', 'READ:1:x', 'read%', 'écrit:1']) {
+      await leases.acquire(resource, 'p1', NOON, 1);
+    }
+    const list = async (prefix: string) => (await leases.list(prefix)).map((lease) => lease.resource);
+    assert.deepEqual(await list('read:1:'), ['read:1:x', 'read:1:y']);
+    assert.deepEqual(await list('read%'), ['read%']);
+    assert.deepEqual(await list('écrit:'), ['écrit:1']);
+    assert.equal((await list('')).length, 7);
+  });
+
+  test('a revoked lease is free at once', async (t) => {
+    const open = await prepare(t);
+    const { leases } = await open();
+    const lease = await leases.acquire('read:1:x', 'p1', NOON, 1000);
+    assert(lease !== undefined);
+    assert.equal(await leases.revoke(lease), true);
+    assert.equal(await leases.renew(lease, NOON, 1000), undefined);
+    assert.notEqual(await leases.acquire('read:1:x', 'p2', NOON, 1000), undefined);
+  });
+
+  test('a tick is claimed once, and never after a later one', async (t) => {
+    const open = await prepare(t);
+    const { ticks } = await open();
+    assert.equal(await ticks.findLast('daily'), undefined);
+    assert.equal(await ticks.claim('daily', NOON), true);
+    assert.equal(await ticks.claim('daily', NOON), false);
+    assert.equal(await ticks.claim('daily', NOON - 1), false);
+    assert.equal(await ticks.claim('hourly', NOON - 1), true);
+    assert.equal(await ticks.claim('daily', NOON + 1), true);
+    assert.equal(await ticks.findLast('daily'), NOON + 1);
+  });
+}

@@ -1,0 +1,98 @@
+/** Two open catalogs on the same data, as two processes have them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { IllegalTransition } from '../../../src/catalog/catalog.ts';
+import { addFinished, addQuery, type CatalogFactory, completion, executionId, NOON, pendingRun } from './fixture.ts';
+
+const ROUNDS = 20;
+
+export function sharingContract(prepare: CatalogFactory): void {
+  test('each sees what the other committed, and what was there before it opened', async (t) => {
+    const open = await prepare(t);
+    const [first, second] = [await open(), await open()];
+    await addQuery(first);
+    await addFinished(second, pendingRun(1));
+    assert.equal((await first.executions.find(executionId(1)))?.state, 'COMPLETED');
+    const third = await open();
+    assert.equal((await third.executions.find(executionId(1)))?.state, 'COMPLETED');
+  });
+
+  test('the version moves with every commit, ours or theirs, and only then', async (t) => {
+    const open = await prepare(t);
+    const [first, second] = [await open(), await open()];
+    const seen = [await first.version()];
+    assert.equal(await first.version(), seen[0]);
+    const changes = [
+      async () => await first.principals.addUser('ann', NOON),
+      async () => await second.principals.addUser('bob', NOON),
+      async () => await second.principals.addTeam('crew', ['ann'], NOON),
+      async () => await first.principals.addTeam('board', ['ann'], NOON),
+      async () => await first.leases.acquire('a', 'p', NOON, 1),
+    ];
+    for (const change of changes) {
+      await change();
+      const version = await first.version();
+      assert(!seen.includes(version));
+      seen.push(version);
+      await first.principals.listUsers();
+      await second.principals.listUsers();
+      assert.equal(await first.version(), version, 'reading changes nothing');
+    }
+    await assert.rejects(first.principals.addTeam('crew', [], NOON));
+    await first.check();
+    await second.check();
+    assert.equal(await first.version(), seen.at(-1), 'what was refused or only checked changes nothing');
+  });
+
+  test('of two that finish the same run, exactly one wins', async (t) => {
+    const open = await prepare(t);
+    const [first, second] = [await open(), await open()];
+    await addQuery(first);
+    for (let number = 0; number < ROUNDS; number += 1) {
+      const id = executionId(number);
+      await first.executions.add(pendingRun(number));
+      const lease = await first.leases.acquire(`write:${id}`, 'first', NOON, 1000);
+      assert(lease !== undefined);
+      const outcomes = await Promise.allSettled([
+        first.executions.complete(id, completion(), lease),
+        second.executions.cancel(id, NOON + 1),
+        second.executions.fail(id, { type: 'x', message: 'y' }, NOON + 1),
+      ]);
+      const won = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.state] : []));
+      assert.equal(won.length, 1);
+      assert.equal((await second.executions.find(id))?.state, won[0]);
+      assert.equal(await second.executions.hasResultSet(id), won[0] === 'COMPLETED');
+      for (const outcome of outcomes) {
+        assert(outcome.status === 'fulfilled' || outcome.reason instanceof IllegalTransition);
+      }
+    }
+  });
+
+  test('of many that want a lease or a tick, exactly one gets it', async (t) => {
+    const open = await prepare(t);
+    const catalogs = [await open(), await open(), await open()];
+    for (let number = 0; number < ROUNDS; number += 1) {
+      const leases = await Promise.all(catalogs.map((c, i) => c.leases.acquire(`r${number}`, `p${i}`, NOON, 1000)));
+      assert.equal(leases.filter((lease) => lease !== undefined).length, 1);
+      const ticks = await Promise.all(catalogs.map((c) => c.ticks.claim('daily', NOON + number)));
+      assert.equal(ticks.filter(Boolean).length, 1);
+    }
+  });
+
+  test('a hundred writes at once from two all arrive', async (t) => {
+    const open = await prepare(t);
+    const catalogs = [await open(), await open()];
+    const names = Array.from({ length: 100 }, (_, index) => `user${String(index).padStart(3, '0')}`);
+    await Promise.all(names.map((name, i) => catalogs[i % 2]?.principals.addUser(name, NOON)));
+    assert.deepEqual(
+      (await catalogs[0]?.principals.listUsers())?.map((user) => user.name),
+      names,
+    );
+  });
+
+  test('a catalog that is reachable passes its check', async (t) => {
+    const open = await prepare(t);
+    const catalog = await open();
+    await Promise.all([catalog.check(), catalog.principals.addTeam('a', [], NOON), catalog.check()]);
+  });
+}
