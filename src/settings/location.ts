@@ -1,0 +1,61 @@
+/**
+ * Where the catalog, the results and the engine are, as URLs. Each setting knows the schemes that exist and those that are
+ * planned; the planned ones are refused by name, so that nobody thinks their data is in a place where it is not.
+ */
+import { BadValue, type ReadValue } from './setting-value.ts';
+
+/** `path` undefined: at its usual place in the data directory. */
+export interface FileLocation<Kind extends string> {
+  readonly kind: Kind;
+  readonly path: string | undefined;
+}
+
+export type CatalogLocation = FileLocation<'sqlite'>;
+export type StoreLocation = FileLocation<'file'>;
+export interface EngineLocation {
+  readonly kind: 'duckdb';
+}
+
+export const catalogLocation: ReadValue<CatalogLocation> = (text) => {
+  const { scheme, rest } = split(text);
+  if (scheme === 'sqlite') return { kind: 'sqlite', path: pathOf(rest) };
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    throw new BadValue('this version keeps its catalog in SQLite only, expected sqlite: or sqlite:/path/to/file');
+  }
+  throw new BadValue('expected sqlite: (in the data directory) or sqlite:/path/to/file');
+};
+
+export const storeLocation: ReadValue<StoreLocation> = (text) => {
+  const { scheme, rest } = split(text);
+  if (scheme === 'file') return { kind: 'file', path: pathOf(rest) };
+  if (scheme === 's3') {
+    throw new BadValue('this version keeps results on local disk only, expected file: or file:/path/to/folder');
+  }
+  throw new BadValue('expected file: (in the data directory) or file:/path/to/folder');
+};
+
+export const engineLocation: ReadValue<EngineLocation> = (text) => {
+  const { scheme, rest } = split(text);
+  if (scheme === 'duckdb' && rest === '') return { kind: 'duckdb' };
+  if (scheme === 'trino') throw new BadValue('this version runs queries in DuckDB only, expected duckdb:');
+  throw new BadValue('expected duckdb:');
+};
+
+/** The text with any password in it masked, to be shown. */
+export function maskPassword(text: string): string {
+  return text.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:***@').replace(/([?&]password=)[^&#]*/gi, '$1***');
+}
+
+function split(text: string): { readonly scheme: string; readonly rest: string } {
+  const colon = text.indexOf(':');
+  return colon < 0
+    ? { scheme: '', rest: text }
+    : { scheme: text.slice(0, colon).toLowerCase(), rest: text.slice(colon + 1) };
+}
+
+/** `sqlite:///srv/a` and `sqlite:/srv/a` are absolute, `sqlite:a` is relative to the working directory. */
+function pathOf(rest: string): string | undefined {
+  const path = rest.startsWith('///') ? rest.slice(2) : rest;
+  if (path.startsWith('//')) throw new BadValue('expected a path, not a host: one slash or three after the colon');
+  return path === '' ? undefined : path;
+}

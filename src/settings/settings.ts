@@ -1,0 +1,225 @@
+/**
+ * The table of settings: every name, its default, how its value is read, and what it means. docs/reference/settings.md
+ * lists the same (a test compares them); `Settings` is the table's values, typed.
+ */
+import { catalogLocation, engineLocation, storeLocation } from './location.ts';
+import { trustedProxies, webOrigins } from './network-value.ts';
+import {
+  boolean,
+  cronExpression,
+  decimal,
+  duration,
+  either,
+  headerNames,
+  httpUrl,
+  integer,
+  oneOf,
+  optional,
+  type ReadValue,
+  size,
+  text,
+} from './setting-value.ts';
+
+export interface Setting<T> {
+  readonly name: string;
+  /** As it would be written in the environment. */
+  readonly default: string;
+  readonly read: ReadValue<T>;
+  readonly about: string;
+  /** Its value may hold a password, which is masked wherever the value is shown. */
+  readonly secret: boolean;
+}
+
+const PATH_LENGTH_MAX = 4096;
+const SIZE_MIN = 64_000_000;
+
+export const SETTINGS = {
+  configFile: setting('QRS_CONFIG_FILE', '', optional(text(PATH_LENGTH_MAX)), {
+    about:
+      'A file of NAME=VALUE lines to read settings from; the environment wins over it. Without it, `qrs.env` in the working directory is read where there is one.',
+  }),
+  host: setting('QRS_HOST', '127.0.0.1', text(255), {
+    about: 'The address to listen on: `0.0.0.0` for every interface.',
+  }),
+  port: setting('QRS_PORT', '8080', integer(0, 65_535), {
+    about: 'The port to listen on; 0 takes any that is free.',
+  }),
+  publicUrl: setting('QRS_PUBLIC_URL', '', optional(httpUrl()), {
+    about: 'Scheme and host under which clients reach the service, for `next_uri`. Empty: as each client addressed it.',
+  }),
+  dataDir: setting('QRS_DATA_DIR', './data', text(PATH_LENGTH_MAX), {
+    about: 'The folder for everything the service keeps.',
+  }),
+  catalog: setting('QRS_CATALOG_URL', 'sqlite:', catalogLocation, {
+    about:
+      'Where the catalog is: `sqlite:` is `catalog.sqlite` in the data directory, `sqlite:/path/to/file` elsewhere.',
+    secret: true,
+  }),
+  store: setting('QRS_STORE_URL', 'file:', storeLocation, {
+    about: 'Where results are: `file:` is `results` in the data directory, `file:/path/to/folder` elsewhere.',
+    secret: true,
+  }),
+  engine: setting('QRS_ENGINE_URL', 'duckdb:', engineLocation, {
+    about: 'What runs scheduled queries: `duckdb:`.',
+    secret: true,
+  }),
+  sourcesDir: setting('QRS_SOURCES_DIR', '', optional(text(PATH_LENGTH_MAX)), {
+    about: 'The folder of the tables that scheduled queries read. Empty: `sources` in the data directory.',
+  }),
+  engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '1GB', size(SIZE_MIN, '64MB'), {
+    about: 'The most memory that a scheduled query takes in DuckDB; what does not fit goes to disk.',
+  }),
+  engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
+    about: 'How many threads a scheduled query takes in DuckDB; the other cores are left to requests.',
+  }),
+  engineTimeoutMillis: setting('QRS_ENGINE_TIMEOUT', '600', duration(1, 86_400_000), {
+    about: 'The longest that a scheduled query may take.',
+  }),
+  schedule: setting('QRS_SCHEDULE', 'true', boolean(), {
+    about:
+      'Whether `qrs serve` runs the schedule beside HTTP: refreshes of the curated datasets, and the sweep. Any number of processes may; each tick is run by one.',
+  }),
+  sweepSchedule: setting('QRS_SWEEP_SCHEDULE', '5,35 * * * *', cronExpression(), {
+    about: 'When the schedule sweeps (deletes what has expired): a cron expression in UTC.',
+  }),
+  datasetsKeep: setting('QRS_DATASETS_KEEP', '96', integer(1, 100_000), {
+    about: 'How many of its latest results a curated dataset keeps, unless its declaration says otherwise.',
+  }),
+  strategyColumnNames: setting('QRS_STRATEGY_COLUMNS', 'number', oneOf('number', 'token'), {
+    about:
+      'How the curated datasets name the twelve liquid-staking strategies: `number` (`strategy_01_TVL` …) or `token` (`cbETH_TVL` …).',
+  }),
+  keyHeaders: setting('QRS_KEY_HEADERS', 'X-Dune-Api-Key', headerNames(), {
+    about: 'Further headers that may carry the API key, beside `X-Service-Api-Key`, separated by commas.',
+  }),
+  compatHeaderPrefixes: setting('QRS_COMPAT_HEADER_PREFIXES', 'X-Dune', headerNames(), {
+    about: 'Further prefixes under which the CSV paging headers are sent, beside `X-Service`, separated by commas.',
+  }),
+  datapointsMax: setting('QRS_MAX_DATAPOINTS', '250000', integer(1, Number.MAX_SAFE_INTEGER), {
+    about: 'The most datapoints of one answer, unless the caller lifts the limit.',
+  }),
+  resultBytesMax: setting('QRS_MAX_RESULT_BYTES', '8GB', size(1, '1 byte'), {
+    about: 'The most cell bytes of one stored result; a longer one is truncated at a row.',
+  }),
+  retentionDays: setting('QRS_RETENTION_DAYS', '90', decimal(36_500), {
+    about: 'How many days a result is kept after its execution ended. Fractions are allowed.',
+  }),
+  partialAsCompleted: setting('QRS_PARTIAL_AS_COMPLETED', 'false', boolean(), {
+    about: 'Show the state of a truncated result as COMPLETED, for clients that do not know COMPLETED_PARTIAL.',
+  }),
+  readTimeoutMillis: setting('QRS_READ_TIMEOUT', '60', duration(1, 86_400_000), {
+    about: 'The longest that one read may take.',
+  }),
+  readMemoryBytes: setting('QRS_READ_MEMORY', '2GB', size(SIZE_MIN, '64MB'), {
+    about: 'The most memory that DuckDB takes to answer requests.',
+  }),
+  readThreads: setting('QRS_READ_THREADS', 'cores', either(oneOf('cores'), integer(1, 256)), {
+    about: 'How many threads DuckDB takes to answer requests: a number, or `cores` for as many as there are.',
+  }),
+  heavyMemoryBytes: setting('QRS_HEAVY_MEMORY', '512MB', size(SIZE_MIN, '64MB'), {
+    about: 'The most memory that DuckDB takes to publish and to export.',
+  }),
+  tempBytesMax: setting('QRS_TEMP_MAX', '50GB', size(0, '0'), {
+    about: 'The most disk that DuckDB takes for what does not fit in memory.',
+  }),
+  viewBytesMax: setting('QRS_VIEW_CACHE', '20GB', size(0, '0'), {
+    about:
+      'The most disk for materialised views, which walks under `filters` or `sort_by` read from; the least recently used go first.',
+  }),
+  viewTimeoutMillis: setting('QRS_VIEW_TIMEOUT', '600', duration(1, 86_400_000), {
+    about: 'The longest that materialising a view may take.',
+  }),
+  heavyRunningMax: setting('QRS_HEAVY_RUNNING', '1', integer(1, 64), {
+    about: 'How many heavy pieces of work (materialising a view) run at a time.',
+  }),
+  heavyWaitingMax: setting('QRS_HEAVY_WAITING', '32', integer(0, 10_000), {
+    about: 'How many heavy pieces of work may wait for their turn; beyond that the answer is 503 at once.',
+  }),
+  pageCacheBytes: setting('QRS_PAGE_CACHE', '256MB', size(0, '0'), {
+    about:
+      'The most memory for finished answers, kept to be given again; half as much again for their compressed forms.',
+  }),
+  exportsRunningMax: setting('QRS_EXPORTS_RUNNING', '1', integer(1, 64), {
+    about: 'How many exports (answers of more than about 30,000 rows) read at the same moment; they take turns.',
+  }),
+  heavyReadsMax: setting('QRS_HEAVY_READS', '64', integer(1, 10_000), {
+    about:
+      'How many exports and large sorted or filtered reads may be under way in all; beyond that the answer is 503 at once.',
+  }),
+  heavyReadsPerKeyMax: setting('QRS_HEAVY_READS_PER_KEY', '8', integer(1, 10_000), {
+    about: 'How many of them one key may have under way; beyond that the answer is 429 at once.',
+  }),
+  filterLengthMax: setting('QRS_FILTER_LENGTH_MAX', '20000', integer(1, 1_000_000), {
+    about: 'The longest filter or sort expression, in characters.',
+  }),
+  filterTermsMax: setting('QRS_FILTER_TERMS_MAX', '1000', integer(1, 100_000), {
+    about: 'The most comparisons in a filter expression.',
+  }),
+  filterDepthMax: setting('QRS_FILTER_DEPTH_MAX', '50', integer(1, 500), {
+    about: 'How deep a filter expression may be nested.',
+  }),
+  filterInMax: setting('QRS_FILTER_IN_MAX', '1000', integer(1, 100_000), {
+    about: 'The most values in one `in (…)` of a filter expression.',
+  }),
+  sortKeysMax: setting('QRS_SORT_KEYS_MAX', '16', integer(1, 1000), {
+    about: 'The most columns in a sort expression.',
+  }),
+  leaseMillis: setting('QRS_LEASE_SECONDS', '30', duration(1000, 86_400_000), {
+    about: 'How long a process that died keeps others from its work: the length of its leases.',
+  }),
+  rateLimit: setting('QRS_RATE_LIMIT', 'off', either(oneOf('off'), decimal(1_000_000)), {
+    about: 'How many requests a second one key may make in the long run, or `off`; beyond that the answer is 429.',
+  }),
+  rateBurst: setting('QRS_RATE_BURST', '100', integer(1, 1_000_000), {
+    about: 'How many requests one key may make at once, before `QRS_RATE_LIMIT` holds.',
+  }),
+  failedKeysPerMinute: setting('QRS_FAILED_KEYS_PER_MINUTE', '60', integer(0, 1_000_000), {
+    about:
+      'How many wrong keys a minute one address may send; beyond that its unknown keys are answered 429 unseen. 0: as many as it likes.',
+  }),
+  usageIntervalMillis: setting('QRS_USAGE_INTERVAL', '5', duration(100, 3_600_000), {
+    about: 'How often usage is written to the catalog: the most that a crash loses.',
+  }),
+  shutdownGraceMillis: setting('QRS_SHUTDOWN_GRACE', '30', duration(0, 3_600_000), {
+    about: 'How long requests under way may go on once the service is asked to stop; then they are cut.',
+  }),
+  trustProxy: setting('QRS_TRUST_PROXY', 'false', trustedProxies, {
+    about:
+      'Whose `X-Forwarded-For`, `-Proto` and `-Host` headers to believe: `false` nobody’s, a number of proxies in front of the service, or their addresses and networks (`10.0.0.0/8`, `loopback`) separated by commas; `true` everybody’s.',
+  }),
+  corsOrigins: setting('QRS_CORS_ORIGINS', '', webOrigins, {
+    about: 'Pages of these origins may read answers (CORS), separated by commas; `*` for every origin. Empty: none.',
+  }),
+  connectionsMax: setting('QRS_CONNECTIONS_MAX', '10000', integer(1, 1_000_000), {
+    about: 'How many connections may be open; further ones are closed at once.',
+  }),
+  headerBytesMax: setting('QRS_HEADER_BYTES_MAX', '128KiB', size(8192, '8KiB'), {
+    about: 'The longest head of a request: its address, with long filters in it, and its headers. Longer ones are 431.',
+  }),
+  headersTimeoutMillis: setting('QRS_HEADERS_TIMEOUT', '20', duration(100, 600_000), {
+    about: 'How long a client may take to send the head of a request; then the answer is 408.',
+  }),
+  idleTimeoutMillis: setting('QRS_IDLE_TIMEOUT', '72', duration(1000, 3_600_000), {
+    about: 'How long a connection is kept open between two requests. Longer than the proxy in front keeps its own.',
+  }),
+  stalledTimeoutMillis: setting('QRS_STALLED_TIMEOUT', '15m', duration(1000, 86_400_000), {
+    about: 'A connection on which nothing moves for so long is cut. Longer than the longest read (`QRS_VIEW_TIMEOUT`).',
+  }),
+  logLevel: setting('QRS_LOG_LEVEL', 'info', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), {
+    about: 'The least important log lines to write: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
+  }),
+} as const satisfies Readonly<Record<string, Setting<unknown>>>;
+
+/** The value of every setting. Units stand last in the names: bytes, millis, days. */
+export type Settings = {
+  readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key] extends Setting<infer T> ? T : never;
+};
+
+function setting<T>(
+  name: string,
+  value: string,
+  read: ReadValue<T>,
+  more: { readonly about: string; readonly secret?: boolean },
+): Setting<T> {
+  return { name, default: value, read, about: more.about, secret: more.secret ?? false };
+}
