@@ -1,0 +1,147 @@
+/**
+ * The result store on a local disk: an object is a file below the root folder, at the path its key says.
+ *
+ * A file is hashed when it is first opened, and remembered by size, time of change and inode; a file that differs in any is
+ * hashed again. So bytes that rotted or were edited are noticed before they are served, at the price of one hash per file
+ * and process.
+ */
+import type { BigIntStats } from 'node:fs';
+import { access, constants, mkdir, open, opendir, rm, rmdir, stat, statfs } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { checksumOfOpen } from '../../files/checksum.ts';
+import {
+  ObjectDamaged,
+  type ObjectRef,
+  type OpenObject,
+  type ResultStore,
+  type StoredObject,
+} from '../result-store.ts';
+import { moveDurably } from './durable-move.ts';
+import { objectPath } from './object-path.ts';
+import { SharedWork } from './shared-work.ts';
+
+/** So many verified files are remembered; the one verified longest ago is forgotten first. */
+const VERIFIED_MAX = 50_000;
+
+export class LocalResultStore implements ResultStore {
+  readonly #root: string;
+  readonly #verified = new Map<string, string>();
+  readonly #hashing = new SharedWork();
+
+  private constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** @param root folder of the objects; made when it is not there */
+  static async open(root: string): Promise<LocalResultStore> {
+    const absolute = resolve(root);
+    await mkdir(absolute, { recursive: true });
+    return new LocalResultStore(absolute);
+  }
+
+  async check(): Promise<void> {
+    await access(this.#root, constants.R_OK | constants.W_OK | constants.X_OK);
+    const { bavail } = await statfs(this.#root);
+    if (bavail === 0) throw new Error(`the result store ${this.#root} has no space left`);
+  }
+
+  async put(key: string, path: string, signal: AbortSignal): Promise<void> {
+    await moveDurably(path, objectPath(this.#root, key), this.#root, signal);
+  }
+
+  async open(object: ObjectRef, signal: AbortSignal): Promise<OpenObject> {
+    signal.throwIfAborted();
+    const path = objectPath(this.#root, object.key);
+    const fingerprint = await this.#fingerprint(object, path);
+    if (this.#verified.get(object.key) !== fingerprint) {
+      await this.#hashing.join(`${object.key} ${fingerprint}`, (s) => this.#hash(object, path, s), signal);
+    }
+    return { path, [Symbol.asyncDispose]: async () => undefined };
+  }
+
+  async verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#hash(object, objectPath(this.#root, object.key), signal);
+  }
+
+  async *list(prefix: string): AsyncIterable<StoredObject> {
+    const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1);
+    for await (const object of this.#walk(folder === '' ? this.#root : objectPath(this.#root, folder))) {
+      if (object.key.startsWith(prefix)) yield object;
+    }
+  }
+
+  async deleteAll(prefix: string): Promise<void> {
+    if (!prefix.endsWith('/'))
+      throw new Error(`deleteAll: the prefix ${JSON.stringify(prefix)} does not end in a slash`);
+    const folder = objectPath(this.#root, prefix);
+    await rm(folder, { recursive: true, force: true });
+    for (const key of this.#verified.keys()) if (key.startsWith(prefix)) this.#verified.delete(key);
+    try {
+      for (let above = dirname(folder); above !== this.#root; above = dirname(above)) await rmdir(above);
+    } catch {
+      // Not empty, or gone already: either way nothing is left for us to do.
+    }
+  }
+
+  async *#walk(folder: string): AsyncGenerator<StoredObject> {
+    try {
+      for await (const entry of await opendir(folder)) {
+        const path = join(folder, entry.name);
+        if (entry.isDirectory()) yield* this.#walk(path);
+        else if (entry.isFile()) {
+          const { size, mtimeMs } = await stat(path);
+          yield { key: relative(this.#root, path).split(sep).join('/'), objectBytes: size, modifiedAt: mtimeMs };
+        }
+      }
+    } catch (error) {
+      // Deleted while we looked: then it is not in the list.
+      if (!isMissing(error)) throw error;
+    }
+  }
+
+  async #fingerprint(object: ObjectRef, path: string): Promise<string> {
+    try {
+      return fingerprintOf(await stat(path, { bigint: true }), object);
+    } catch (error) {
+      if (isMissing(error)) throw new ObjectDamaged(object.key, 'it is missing');
+      throw error;
+    }
+  }
+
+  async #hash(object: ObjectRef, path: string, signal: AbortSignal): Promise<void> {
+    let fingerprint: string;
+    try {
+      await using handle = await open(path, 'r');
+      fingerprint = fingerprintOf(await handle.stat({ bigint: true }), object);
+      const found = await checksumOfOpen(handle, signal);
+      if (found.bytes !== object.objectBytes) {
+        throw new ObjectDamaged(object.key, `it has ${found.bytes} bytes, expected ${object.objectBytes}`);
+      }
+      if (found.sha256 !== object.sha256) {
+        throw new ObjectDamaged(object.key, `its SHA-256 is ${found.sha256}, expected ${object.sha256}`);
+      }
+    } catch (error) {
+      this.#verified.delete(object.key);
+      if (isMissing(error)) throw new ObjectDamaged(object.key, 'it is missing');
+      throw error;
+    }
+    this.#remember(object.key, fingerprint);
+  }
+
+  #remember(key: string, fingerprint: string): void {
+    this.#verified.delete(key);
+    this.#verified.set(key, fingerprint);
+    const oldest = this.#verified.keys().next();
+    if (this.#verified.size > VERIFIED_MAX && !oldest.done) this.#verified.delete(oldest.value);
+  }
+}
+
+/** The checksum is part of it: a file verified against one checksum says nothing about another. */
+function fingerprintOf(stats: BigIntStats, object: ObjectRef): string {
+  return `${stats.size} ${stats.mtimeNs} ${stats.ino} ${object.sha256} ${object.objectBytes}`;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}

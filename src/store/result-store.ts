@@ -1,0 +1,54 @@
+/**
+ * The result store: immutable objects by key, a few per execution. A seam: one interface, implementations in sibling
+ * folders (local/), one contract suite (test/contract/result-store.ts) that runs over each.
+ *
+ * Keys are made by us: `<execution id>/part-00000.parquet`, so a key is `[0-9A-Za-z._-]+` segments joined by slashes.
+ */
+import type { Instant } from '../domain/instant.ts';
+
+export interface ResultStore {
+  /** Rejects when the store cannot be reached or written. */
+  check(): Promise<void>;
+  /**
+   * Takes the file at `path` as the object `key`, durably: after this resolves, a power cut does not lose it. The file
+   * is moved away where it can be. An object of that key is replaced whole, never seen in between.
+   */
+  put(key: string, path: string, signal: AbortSignal): Promise<void>;
+  /**
+   * A local file with the object's bytes, checked against `sha256` when it is first opened (and again when the file has
+   * changed since), readable until released.
+   * @throws ObjectDamaged when the object is missing or its bytes are not what was stored.
+   */
+  open(object: ObjectRef, signal: AbortSignal): Promise<OpenObject>;
+  /** Reads the whole object and compares. @throws ObjectDamaged */
+  verify(object: ObjectRef, signal: AbortSignal): Promise<void>;
+  /** Objects below a prefix, in no particular order. */
+  list(prefix: string): AsyncIterable<StoredObject>;
+  /** Deletes every object whose key begins with `prefix` (which ends in a slash). Nothing happens when there is none. */
+  deleteAll(prefix: string): Promise<void>;
+}
+
+export interface ObjectRef {
+  readonly key: string;
+  readonly objectBytes: number;
+  readonly sha256: string;
+}
+
+export interface OpenObject extends AsyncDisposable {
+  /** Absolute path of a local file. */
+  readonly path: string;
+}
+
+export interface StoredObject {
+  readonly key: string;
+  readonly objectBytes: number;
+  readonly modifiedAt: Instant;
+}
+
+export class ObjectDamaged extends Error {
+  readonly key: string;
+  constructor(key: string, found: string) {
+    super(`stored object ${key} is damaged: ${found}`);
+    this.key = key;
+  }
+}

@@ -1,0 +1,145 @@
+/** What every result store does, whatever it is made of. Each implementation's test calls this with a way to open one. */
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { ObjectDamaged, type ObjectRef, type ResultStore } from '../../src/store/result-store.ts';
+
+export interface StoreUnderTest {
+  readonly store: ResultStore;
+  /** Changes one byte of a stored object behind the store's back. */
+  damage(key: string): Promise<void>;
+  /** Removes a stored object behind the store's back. */
+  lose(key: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function resultStoreContract(name: string, openStore: () => Promise<StoreUnderTest>): void {
+  describe(`result store: ${name}`, () => {
+    const signal = new AbortController().signal;
+    let folder = '';
+    let under: StoreUnderTest;
+
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'qrs-store-'));
+    });
+    after(() => rm(folder, { recursive: true, force: true }));
+    beforeEach(async (context) => {
+      under = await openStore();
+      if ('after' in context) context.after(() => under.close());
+    });
+
+    async function put(key: string, bytes: Buffer): Promise<ObjectRef> {
+      const path = join(folder, randomBytes(8).toString('hex'));
+      await writeFile(path, bytes);
+      await under.store.put(key, path, signal);
+      return { key, objectBytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+    }
+
+    async function read(object: ObjectRef): Promise<Buffer> {
+      await using opened = await under.store.open(object, signal);
+      return await readFile(opened.path);
+    }
+
+    async function keys(prefix: string): Promise<readonly string[]> {
+      const found = await Array.fromAsync(under.store.list(prefix), (object) => object.key);
+      return found.sort();
+    }
+
+    test('what was put is read back, of any size', async () => {
+      for (const size of [0, 1, 5_000_000]) {
+        const bytes = randomBytes(size);
+        assert.deepEqual(await read(await put(`01A/1/part-${size}.parquet`, bytes)), bytes);
+      }
+    });
+
+    test('an object put again is replaced whole', async () => {
+      const first = await put('01A/part', Buffer.from('first'));
+      assert.equal((await read(first)).toString(), 'first');
+      const second = await put('01A/part', Buffer.from('second'));
+      assert.equal((await read(second)).toString(), 'second');
+      await assert.rejects(read(first), ObjectDamaged);
+    });
+
+    test('the list has every object below the prefix with its size, and nothing else', async () => {
+      await put('01A/1/part-0', Buffer.from('abc'));
+      await put('01A/2/part-0', Buffer.from('abcd'));
+      await put('01AB/1/part-0', Buffer.from('abcde'));
+      assert.deepEqual(await keys('01A/'), ['01A/1/part-0', '01A/2/part-0']);
+      assert.deepEqual(await keys('01A/2/'), ['01A/2/part-0']);
+      assert.deepEqual(await keys('01C/'), []);
+      assert.deepEqual(await keys(''), ['01A/1/part-0', '01A/2/part-0', '01AB/1/part-0']);
+      const [object] = await Array.fromAsync(under.store.list('01AB/'));
+      assert.equal(object?.objectBytes, 5);
+      assert.ok(Math.abs((object?.modifiedAt ?? 0) - Date.now()) < 60_000);
+    });
+
+    test('deleting a prefix deletes what is below it and nothing beside it; a second time nothing happens', async () => {
+      const kept = await put('01AB/1/part-0', Buffer.from('kept'));
+      await put('01A/1/part-0', Buffer.from('gone'));
+      await put('01A/1/part-1', Buffer.from('gone'));
+      await under.store.deleteAll('01A/');
+      await under.store.deleteAll('01A/');
+      assert.deepEqual(await keys(''), ['01AB/1/part-0']);
+      assert.equal((await read(kept)).toString(), 'kept');
+    });
+
+    test('a prefix that does not end in a slash is refused: 01A would take 01AB with it', async () => {
+      await assert.rejects(under.store.deleteAll('01A'), /does not end in a slash/);
+    });
+
+    test('a damaged object is refused when it is opened and when it is verified, before and after a good read', async () => {
+      for (const readBefore of [false, true]) {
+        const object = await put('01A/1/part-0', randomBytes(100_000));
+        if (readBefore) await read(object);
+        await under.damage(object.key);
+        await assert.rejects(read(object), ObjectDamaged);
+        await assert.rejects(under.store.verify(object, signal), ObjectDamaged);
+        await assert.rejects(read(object), ObjectDamaged);
+      }
+    });
+
+    test('a missing object is damaged too, and the error names its key', async () => {
+      const object = await put('01A/1/part-0', Buffer.from('abc'));
+      await under.lose(object.key);
+      await assert.rejects(read(object), { constructor: ObjectDamaged, key: '01A/1/part-0', message: /missing/ });
+      await assert.rejects(under.store.verify(object, signal), { constructor: ObjectDamaged, message: /missing/ });
+    });
+
+    test('an object of another length than the manifest says is damaged', async () => {
+      const object = await put('01A/1/part-0', Buffer.from('abc'));
+      await assert.rejects(read({ ...object, objectBytes: 4 }), /it has 3 bytes, expected 4/);
+    });
+
+    test('many open one object at once; one who leaves does not disturb the others', async () => {
+      const object = await put('01A/1/part-0', randomBytes(3_000_000));
+      const leaver = new AbortController();
+      const left = under.store.open(object, leaver.signal);
+      const others = Array.from({ length: 20 }, () => read(object));
+      leaver.abort(new Error('client gone'));
+      await assert.rejects(left, /client gone/);
+      for (const bytes of await Promise.all(others)) assert.equal(bytes.length, 3_000_000);
+      assert.equal((await read(object)).length, 3_000_000);
+    });
+
+    test('an aborted signal stops a put, an open and a verify', async () => {
+      const object = await put('01A/1/part-0', Buffer.from('abc'));
+      const aborted = AbortSignal.abort(new Error('stop'));
+      await assert.rejects(under.store.open(object, aborted), /stop/);
+      await assert.rejects(under.store.verify(object, aborted), /stop/);
+      await assert.rejects(under.store.put('01A/1/part-1', join(folder, 'none'), aborted), /stop/);
+    });
+
+    for (const key of ['', '/', '../x', 'a/../../x', 'a//b', '/etc/passwd', 'a b', 'a/./b', 'é', 'a\0b']) {
+      test(`the key ${JSON.stringify(key)} is refused`, async () => {
+        const object = { key, objectBytes: 0, sha256: '' };
+        await assert.rejects(under.store.put(key, join(folder, 'none'), signal), /is not valid/);
+        await assert.rejects(under.store.open(object, signal), /is not valid/);
+      });
+    }
+
+    test('a reachable store passes its check', () => under.store.check());
+  });
+}
