@@ -1,0 +1,67 @@
+/**
+ * Publishing from a program: what `import { openPublisher } from 'query-results-service'` gives. The same settings, data
+ * directory and guarantees as `qrs publish`; a running service shows the result with its next request.
+ */
+import type { Readable } from 'node:stream';
+import { monotonicFactory } from 'ulid';
+import { openService } from './compose.ts';
+import { publisherOf } from './compose-publisher.ts';
+import { parseColumnType } from './domain/column-type.ts';
+import type { Execution } from './domain/execution.ts';
+import { currentHolder } from './publishing/holder.ts';
+import { type Progress, publish } from './publishing/publish.ts';
+import { loadSettings } from './settings/load-settings.ts';
+
+export type { Execution, ExecutionState } from './domain/execution.ts';
+export { PublishError } from './publishing/publish-error.ts';
+export type { Progress };
+
+export interface Publication {
+  /** The query that this is a run of; it must have been added (`qrs queries add`). */
+  readonly queryId: number;
+  readonly source:
+    | { readonly kind: 'file'; readonly path: string }
+    | { readonly kind: 'stream'; readonly stream: Readable };
+  /** By the file's name or first bytes when left out. */
+  readonly format?: 'parquet' | 'csv' | 'ndjson';
+  /** Column to type name, for what the file cannot say: `{ amount: 'uint256' }`. */
+  readonly types?: Readonly<Record<string, string>>;
+  /** Named query parameters of the run. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Completes this run, begun before; a new one when left out. */
+  readonly executionId?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export interface Publisher extends AsyncDisposable {
+  /**
+   * @returns the finished execution, whose result is stored and visible
+   * @throws PublishError when the input is not what it should be; ColumnTypeError for a type that is none. Nothing has changed then.
+   */
+  publish(publication: Publication): Promise<Execution>;
+}
+
+/**
+ * @param environment settings by name, such as `{ QRS_DATA_DIR: './data' }`; hand in `process.env` for the process's own
+ * @throws SettingsError for a setting that is unknown or wrong
+ */
+export async function openPublisher(environment: Readonly<Record<string, string | undefined>>): Promise<Publisher> {
+  const clock = Date.now;
+  const { settings } = loadSettings({ environment, readFile: () => undefined });
+  const service = await openService(settings, clock);
+  const newId = monotonicFactory();
+  return {
+    async publish({ types, signal, onProgress, ...request }) {
+      const { dependencies, options } = await publisherOf(service, {
+        newId: () => newId(clock()),
+        holder: currentHolder(),
+        random: Math.random,
+      });
+      const parsed = Object.entries(types ?? {}).map(([name, type]) => [name, parseColumnType(type)] as const);
+      const never = new AbortController().signal;
+      return await publish(dependencies, { ...request, types: new Map(parsed) }, options, signal ?? never, onProgress);
+    },
+    [Symbol.asyncDispose]: async () => await service[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * From a file to staged parts. Types are inferred from a sample and hold for every row, or the statement ends: then they are
+ * inferred again from all rows, once.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ColumnType, formatColumnType } from '../domain/column-type.ts';
+import { nearest } from '../domain/nearest.ts';
+import type { Column } from '../domain/result-set.ts';
+import { openCsv } from './csv-source.ts';
+import { KEYS_UNKNOWN } from './json-problem.ts';
+import { openJson } from './json-source.ts';
+import { openParquet } from './parquet-source.ts';
+import { type PartLayout, type StagedPart, type StagedParts, writeParts } from './part-writer.ts';
+import { writePreSample } from './pre-sample.ts';
+import { PublishError } from './publish-error.ts';
+import { type Misfit, misfitOf, type Source, type SourceContext, statementOver } from './source.ts';
+import type { FileKind } from './source-file.ts';
+
+/** A value is quoted in an error up to this many characters. */
+const VALUE_LENGTH_MAX = 100;
+/** Row groups for rows so wide that a full group does not fit in memory; DuckDB fills no smaller ones. */
+const ROW_GROUP_ROWS_MIN = 2048;
+
+export interface Converted extends StagedParts {
+  readonly columns: readonly Column[];
+  readonly sample: StagedPart | undefined;
+}
+
+/** @throws PublishError naming the line, the row or the column; the signal's reason once it is aborted. */
+export async function convert(
+  context: SourceContext,
+  kind: FileKind,
+  folder: string,
+  layout: PartLayout,
+  random: () => number,
+  signal: AbortSignal,
+  onRows: (rows: number) => void,
+): Promise<Converted> {
+  let source = await openSource(context, kind, signal);
+  checkDeclared(context.types, source);
+  let widened = false;
+  let groups = layout;
+  for (;;) {
+    try {
+      const staged = await writeParts(context.duckDb, source, folder, groups, signal, onRows);
+      const columns = source.columns.map(({ name, type }) => ({ name, type }));
+      const types = columns.map(({ type }) => type);
+      const path = join(folder, 'pre-sample.parquet');
+      const sample = await writePreSample(context.duckDb, staged.parts, types, path, groups, random, signal);
+      return { ...staged, columns, sample };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Error)) throw error;
+      await rm(folder, { recursive: true, force: true });
+      if (!widened && isBeyondSample(error, source)) {
+        widened = true;
+        source = await source.widen(signal);
+      } else if (groups.rowGroupRows > ROW_GROUP_ROWS_MIN && /Out of Memory/.test(error.message)) {
+        groups = { ...layout, rowGroupRows: ROW_GROUP_ROWS_MIN };
+      } else throw await explain(error, context, source, signal);
+    }
+  }
+}
+
+function openSource(context: SourceContext, kind: FileKind, signal: AbortSignal): Promise<Source> {
+  switch (kind.kind) {
+    case 'csv':
+      return openCsv(context, signal);
+    case 'json':
+      return openJson(context, kind.layout, signal);
+    case 'parquet':
+      return openParquet(context, signal);
+    default:
+      return kind satisfies never;
+  }
+}
+
+function checkDeclared(types: ReadonlyMap<string, ColumnType>, source: Source): void {
+  const names = source.columns.map((column) => column.name);
+  for (const declared of types.keys()) {
+    if (names.includes(declared)) continue;
+    const near = nearest(declared, names).map((name) => JSON.stringify(name));
+    const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`;
+    throw new PublishError(`types name the column ${JSON.stringify(declared)}, which the file does not have${hint}`);
+  }
+}
+
+function isBeyondSample(error: Error, source: Source): boolean {
+  const misfit = misfitOf(error);
+  if (misfit === undefined) return error.message.includes(KEYS_UNKNOWN);
+  return source.columns[misfit.index]?.inferred === true;
+}
+
+async function explain(error: Error, context: SourceContext, source: Source, signal: AbortSignal): Promise<Error> {
+  if (error instanceof PublishError) return error;
+  const misfit = misfitOf(error);
+  const column = misfit && source.columns[misfit.index];
+  if (misfit === undefined || column === undefined) {
+    if (/Out of Memory/.test(error.message)) {
+      return new PublishError('the rows are too wide for the memory that publishing may use: raise its limit');
+    }
+    return await source.explain(error, signal);
+  }
+  const row = await findRow(context, source, misfit, signal);
+  const where = row === undefined ? '' : `row ${row}, `;
+  const value = JSON.stringify(misfit.value.slice(0, VALUE_LENGTH_MAX));
+  const type = formatColumnType(column.type);
+  return new PublishError(`${where}column ${JSON.stringify(column.name)}: ${value} cannot be stored as ${type}`);
+}
+
+/** The first row with the value that did not fit, counted from 1 without the header. */
+async function findRow(
+  context: SourceContext,
+  source: Source,
+  misfit: Misfit,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const raw = source.columns[misfit.index]?.raw ?? '';
+  const relation = `(SELECT CAST(${raw} AS VARCHAR) AS v, row_number() OVER () AS n FROM ${source.relation})`;
+  const { text, values } = statementOver({ ...source, relation }, 'n', 'WHERE v = $2 LIMIT 1');
+  try {
+    const [row] = await context.duckDb.query({ text, values: [...values, misfit.value] }, signal);
+    return row === undefined ? undefined : Number(row[0]);
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * A CSV file as a source: RFC 4180, a header line, UTF-8. An empty field is null, a quoted empty one is the empty string.
+ * Types are inferred (inference.ts) unless declared.
+ */
+import { quoteText } from '../duckdb/quoting.ts';
+import { readCsvHeader } from './csv-header.ts';
+import { PublishError } from './publish-error.ts';
+import type { Source, SourceContext } from './source.ts';
+import { findEvidence, textColumn } from './text-columns.ts';
+
+/** The longest row that is read, in bytes; DuckDB reads the file in buffers of twice that. */
+const LINE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** @throws PublishError when the header cannot be used. */
+export async function openCsv(context: SourceContext, signal: AbortSignal): Promise<Source> {
+  const { delimiter, names } = await readCsvHeader(context.file);
+  const columns = names.map((_, i) => `s${i}: 'VARCHAR'`).join(', ');
+  const options = [
+    'auto_detect = false',
+    `columns = {${columns}}`,
+    'header = true',
+    `delim = ${quoteText(delimiter)}`,
+    `quote = '"'`,
+    `escape = '"'`,
+    `nullstr = ''`,
+    'allow_quoted_nulls = false',
+    'strict_mode = true',
+    `compression = 'none'`,
+    `max_line_size = ${LINE_BYTES_MAX}`,
+    `buffer_size = ${2 * LINE_BYTES_MAX}`,
+  ];
+  return await build(context, names, `read_csv($1, ${options.join(', ')})`, false, signal);
+}
+
+async function build(
+  context: SourceContext,
+  names: readonly string[],
+  relation: string,
+  everyRow: boolean,
+  signal: AbortSignal,
+): Promise<Source> {
+  const base = { relation, path: context.path };
+  const open = names.flatMap((name, i) => (context.types.has(name) ? [] : [i]));
+  const texts = open.map((i) => `s${i}`);
+  try {
+    const evidence = await findEvidence(context, base, texts, everyRow, signal);
+    return {
+      ...base,
+      columns: names.map((name, i) => textColumn(name, i, context.types.get(name), evidence[open.indexOf(i)])),
+      widen: (s) => build(context, names, relation, true, s),
+      explain: async (error) => explainCsv(error),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof Error ? explainCsv(error) : error;
+  }
+}
+
+function explainCsv(error: Error): Error {
+  const line = /CSV Error on Line: ([0-9]+)/.exec(error.message)?.[1];
+  const where = line === undefined ? '' : `line ${line}: `;
+  const counts = /Expected Number of Columns: ([0-9]+) Found: ([0-9]+)/.exec(error.message);
+  if (counts !== null) return new PublishError(`${where}found ${counts[2]} fields, expected ${counts[1]}`);
+  if (/unterminated quote/i.test(error.message)) return new PublishError(`${where}a quoted field does not end`);
+  if (/Invalid unicode|not utf-8/i.test(error.message)) return new PublishError(`${where}the text is not UTF-8`);
+  if (/maximum_line_size|Maximum line size/i.test(error.message)) {
+    return new PublishError(`${where}a row is longer than ${LINE_BYTES_MAX} bytes`);
+  }
+  if (/invalid state/.test(error.message)) {
+    return new PublishError(
+      'the file is not CSV by RFC 4180: text after a closing quote, or lines that end in two ways',
+    );
+  }
+  const reason = /Original Line:[^\n]*\n([^\n]+)/.exec(error.message)?.[1];
+  return line === undefined ? error : new PublishError(`${where}${reason ?? 'the row cannot be read'}`);
+}

@@ -1,0 +1,153 @@
+/**
+ * JSON objects as a source: one a line (NDJSON), or the elements of one array. A column is a key, in order of first appearance;
+ * a missing key is null. Text stays text. Numbers become the narrowest type that keeps their digits, objects rows and lists
+ * arrays; what is mixed becomes text, and nested values of changing shape json.
+ */
+import type { ColumnType } from '../domain/column-type.ts';
+import { quoteText } from '../duckdb/quoting.ts';
+import { jsonPointer, jsonToStored, textToStored } from '../duckdb/text-value.ts';
+import { type Evidence, inferredValue, resolve } from './inference.ts';
+import { explainJson, KEYS_UNKNOWN, NO_OBJECT } from './json-problem.ts';
+import { typeOfStructures } from './json-structure.ts';
+import { PublishError } from './publish-error.ts';
+import { failIn, type Source, type SourceColumn, type SourceContext, statementOver } from './source.ts';
+import { findEvidence, SAMPLE_ROWS } from './text-columns.ts';
+
+const KEYS_MAX = 2000;
+/** A column whose values have more shapes than this is json: as a row it would be mostly nulls. */
+const SHAPES_MAX = 1000;
+
+export type JsonLayout = 'newline_delimited' | 'array';
+
+/** @throws PublishError naming the line when the file is not JSON objects. */
+export async function openJson(context: SourceContext, layout: JsonLayout, signal: AbortSignal): Promise<Source> {
+  return await build(context, layout, false, signal);
+}
+
+async function build(
+  context: SourceContext,
+  layout: JsonLayout,
+  everyRow: boolean,
+  signal: AbortSignal,
+): Promise<Source> {
+  const objects = `read_json_objects($1, format = '${layout}', compression = 'uncompressed')`;
+  try {
+    const keys = await findKeys(context, objects, everyRow, signal);
+    const base = { relation: relationOf(objects, keys), path: context.path };
+    const open = keys.flatMap((key, i) => (context.types.has(key) ? [] : [i]));
+    const texts = open.map((i) => `s${i}`);
+    const evidence = await findEvidence(context, base, texts, everyRow, signal);
+    const columns: SourceColumn[] = [];
+    for (const [i, name] of keys.entries()) {
+      const declared = context.types.get(name);
+      const seen = evidence[open.indexOf(i)];
+      if (declared !== undefined || seen === undefined) {
+        columns.push(declaredColumn(name, i, declared ?? { kind: 'json' }));
+      } else columns.push(await inferredColumn(context, base, name, i, seen, everyRow, signal));
+    }
+    return {
+      ...base,
+      columns,
+      widen: (s) => build(context, layout, true, s),
+      explain: (error, s) => explainJson(error, context, objects, layout, s),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof Error ? await explainJson(error, context, objects, layout, signal) : error;
+  }
+}
+
+async function findKeys(
+  context: SourceContext,
+  objects: string,
+  everyRow: boolean,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const rows = `SELECT json_keys(json) AS keys, row_number() OVER () AS n FROM ${objects} ${everyRow ? '' : `LIMIT ${SAMPLE_ROWS}`}`;
+  const each = `SELECT unnest(keys) AS k, generate_subscripts(keys, 1) AS p, n FROM (${rows})`;
+  const text = `SELECT k FROM (${each}) GROUP BY k ORDER BY min(n * ${2 * KEYS_MAX} + p), k LIMIT ${KEYS_MAX + 1}`;
+  const found = await context.duckDb.query({ text, values: [context.path] }, signal);
+  const keys = found.map(([key]) => String(key));
+  if (keys.length > KEYS_MAX) throw new PublishError(`the objects have more than ${KEYS_MAX} different keys`);
+  if (everyRow && keys.length === 0) {
+    throw new PublishError('the file has no object with a key, so there are no columns');
+  }
+  const missing = keys.length === 0 || [...context.types.keys()].some((declared) => !keys.includes(declared));
+  // What was declared may appear later than in the sample.
+  return missing && !everyRow ? await findKeys(context, objects, true, signal) : keys;
+}
+
+/** s0, s1, …: each key's value as JSON text. A row with a key that has no column ends the statement: nothing is dropped. */
+function relationOf(objects: string, keys: readonly string[]): string {
+  const pointers = keys.map((key) => quoteText(jsonPointer(key))).join(', ');
+  const values = `json_extract(json, [${pointers}])::VARCHAR[]`;
+  const checked = `CASE WHEN NOT starts_with(ltrim(json::VARCHAR, e' \\t\\r\\n'), '{') THEN error('${NO_OBJECT}')
+    WHEN len(json_keys(json)) <> list_count(l) THEN error('${KEYS_UNKNOWN}') ELSE l END`;
+  const columns = keys.map((_, i) => `nullif(v[${i + 1}], 'null') AS s${i}`).join(', ');
+  return `(SELECT ${columns} FROM (SELECT ${checked} AS v FROM (SELECT json, ${values} AS l FROM ${objects})))`;
+}
+
+function declaredColumn(name: string, index: number, type: ColumnType): SourceColumn {
+  const raw = `s${index}`;
+  const nested = type.kind === 'json' || type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
+  // Nested values may also come as text that holds JSON.
+  const fail = failIn(index, raw);
+  const stored = nested
+    ? `CASE WHEN starts_with(${raw}, '"') AND ${type.kind !== 'json'} THEN ${textToStored(type, unquoted(raw), fail)} ELSE ${jsonToStored(type, `CAST(${raw} AS JSON)`, fail, false)} END`
+    : textToStored(type, unquoted(raw), fail);
+  return { name, type, raw, stored, inferred: false };
+}
+
+async function inferredColumn(
+  context: SourceContext,
+  base: Pick<Source, 'relation' | 'path'>,
+  name: string,
+  index: number,
+  evidence: Evidence,
+  everyRow: boolean,
+  signal: AbortSignal,
+): Promise<SourceColumn> {
+  const raw = `s${index}`;
+  const fail = failIn(index, raw);
+  const resolved = resolve(evidence);
+  if (resolved !== 'nested') {
+    if (resolved.kind === 'varchar') return { name, type: resolved, raw, stored: unquoted(raw), inferred: true };
+    return { name, type: resolved, raw, ...inferredValue(resolved, raw, `p${index}`, fail), inferred: true };
+  }
+  const sampled = everyRow ? base.relation : `(FROM ${base.relation} LIMIT ${SAMPLE_ROWS})`;
+  const shapes = await context.duckDb.query(
+    statementOver(
+      { ...base, relation: sampled },
+      `DISTINCT json_structure(CAST(${raw} AS JSON))::VARCHAR`,
+      `WHERE ${raw} IS NOT NULL LIMIT ${SHAPES_MAX + 1}`,
+    ),
+    signal,
+  );
+  const guessed = shapes.length > SHAPES_MAX ? undefined : typeOfStructures(shapes.map(([shape]) => String(shape)));
+  const converted = guessed && jsonToStored(guessed, `CAST(${raw} AS JSON)`, fail, true);
+  const fits = converted !== undefined && (!everyRow || (await allFit(context, base, converted, signal)));
+  if (guessed === undefined || converted === undefined || !fits) return declaredColumn(name, index, { kind: 'json' });
+  return { name, type: guessed, raw, stored: converted, inferred: true };
+}
+
+/** Whether every row converts. What a shape does not tell, such as a number over 64 bits, shows only here. */
+async function allFit(
+  context: SourceContext,
+  base: Pick<Source, 'relation' | 'path'>,
+  converted: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await context.duckDb.query(statementOver(base, `count(hash(${converted}))`), signal);
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Error && error.message.includes('misfit in column')) return false;
+    throw error;
+  }
+}
+
+/** The text of a JSON string, or a value of another kind as it is written. */
+function unquoted(raw: string): string {
+  return `CASE WHEN NOT starts_with(${raw}, '"') THEN ${raw} WHEN contains(${raw}, '\\') THEN json_extract_string(CAST(${raw} AS JSON), '$') ELSE substr(${raw}, 2, length(${raw}) - 2) END`;
+}

@@ -1,0 +1,205 @@
+/**
+ * Publishing: a file or a stream becomes the result of an execution.
+ *
+ *   source → columns and rows → Parquet parts (cut at the limit) → objects put → catalog commit
+ *
+ * The commit is what makes the result exist. Until then everything lies in folders of this writer's own, under its lease; a
+ * publish that fails removes them, and what a killed one leaves is swept (sweep.ts).
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type Catalog, type Completion, IllegalTransition, type Lease } from '../catalog/catalog.ts';
+import type { ColumnType } from '../domain/column-type.ts';
+import { type Execution, STATES } from '../domain/execution.ts';
+import type { Clock } from '../domain/instant.ts';
+import type { Part, ResultSet } from '../domain/result-set.ts';
+import { expiryOf } from '../domain/retention.ts';
+import { DuckDb } from '../duckdb/duckdb.ts';
+import type { ResultStore } from '../store/result-store.ts';
+import { type Converted, convert } from './convert.ts';
+import type { PartLayout, StagedPart } from './part-writer.ts';
+import { PRE_SAMPLE_ROWS } from './pre-sample.ts';
+import { PublishError } from './publish-error.ts';
+import type { Format, Input } from './source-file.ts';
+import { fileKind, literalPath, localFile } from './source-file.ts';
+import { stagingName, WriteLease, writerPrefix } from './write-lease.ts';
+
+export interface PublishDependencies {
+  readonly catalog: Pick<Catalog, 'executions' | 'leases' | 'queries'>;
+  readonly store: ResultStore;
+  /** Absolute; on the same filesystem as a local store, so that parts are moved and not copied. */
+  readonly stagingDirectory: string;
+  /** Memory and spill space of the DuckDB that does the work, as DuckDB writes sizes. */
+  readonly memoryLimit: string;
+  readonly tempSizeMax: string;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** A new execution id: a ULID. */
+  readonly newId: () => string;
+  /** This process, as `currentHolder` names it. */
+  readonly holder: string;
+}
+
+export interface PublishRequest {
+  readonly queryId: number;
+  readonly source: Input;
+  /** By the file's name or first bytes when left out. */
+  readonly format?: Format;
+  /** Types of columns that the file cannot tell. */
+  readonly types?: ReadonlyMap<string, ColumnType>;
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Completes this run, begun before; a new one when left out. */
+  readonly executionId?: string;
+}
+
+export interface PublishOptions extends PartLayout {
+  readonly retentionDays: number;
+  readonly leaseMillis: number;
+}
+
+/** About a million rows a part, as performance.md found: 61 × 16,384 = 999,424. */
+export const PART_LAYOUT = { rowGroupRows: 16_384, rowGroupsPerPart: 61, preSampleRows: PRE_SAMPLE_ROWS } as const;
+
+export type Progress =
+  | { readonly phase: 'reading' }
+  | { readonly phase: 'converting'; readonly rows: number }
+  | { readonly phase: 'storing'; readonly parts: number; readonly partsTotal: number };
+
+/**
+ * @returns the completed execution
+ * @throws PublishError when the input is not what it should be; IllegalTransition when the run cannot be completed; LeaseLost
+ *   when another process took over; the signal's reason once it is aborted. Nothing has changed then.
+ */
+export async function publish(
+  dependencies: PublishDependencies,
+  request: PublishRequest,
+  options: PublishOptions,
+  signal: AbortSignal,
+  onProgress: (progress: Progress) => void = () => undefined,
+): Promise<Execution> {
+  const startedAt = dependencies.clock();
+  const execution = await executionToComplete(dependencies, request, startedAt);
+  const lease = await WriteLease.acquire(execution.id, { ...dependencies, ...options });
+  if (lease === undefined) throw new PublishError(`execution ${execution.id} is being published by another process`);
+  const staging = join(dependencies.stagingDirectory, stagingName(lease.current));
+  const working = AbortSignal.any([signal, lease.signal]);
+  try {
+    const staged = await stage(dependencies, request, options, staging, working, onProgress);
+    const resultSet = await store(dependencies.store, staged, writerPrefix(lease.current), working, onProgress);
+    working.throwIfAborted();
+    return await commit(dependencies, request, options, execution, resultSet, lease.current);
+  } catch (error) {
+    await discard(dependencies, execution.id, writerPrefix(lease.current));
+    throw error;
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+    await lease[Symbol.asyncDispose]();
+  }
+}
+
+async function executionToComplete(
+  { catalog, newId }: PublishDependencies,
+  { queryId, executionId, parameters }: PublishRequest,
+  now: number,
+): Promise<Execution> {
+  if ((await catalog.queries.find(queryId)) === undefined) {
+    throw new PublishError(`there is no query ${queryId}: add it first`);
+  }
+  if (executionId === undefined) {
+    return { id: newId(), queryId, parameters: parameters ?? {}, state: 'PENDING', submittedAt: now, startedAt: now };
+  }
+  const execution = await catalog.executions.find(executionId);
+  if (execution === undefined || STATES[execution.state].terminal) {
+    throw new IllegalTransition(executionId, execution?.state, 'COMPLETED');
+  }
+  if (execution.queryId !== queryId) {
+    throw new PublishError(`execution ${executionId} is a run of query ${execution.queryId}, not of query ${queryId}`);
+  }
+  return execution;
+}
+
+async function stage(
+  dependencies: PublishDependencies,
+  request: PublishRequest,
+  layout: PartLayout,
+  staging: string,
+  signal: AbortSignal,
+  onProgress: (progress: Progress) => void,
+): Promise<Converted> {
+  await mkdir(staging, { recursive: true });
+  onProgress({ phase: 'reading' });
+  const file = await localFile(request.source, join(staging, 'input'), signal);
+  const name = request.source.kind === 'file' ? request.source.path : '';
+  const kind = await fileKind(file, name, request.format);
+  await using duckDb = await DuckDb.open({
+    threads: 1,
+    memoryLimit: dependencies.memoryLimit,
+    tempDirectory: join(staging, 'spill'),
+    tempSizeMax: dependencies.tempSizeMax,
+    // In both spellings: DuckDB compares what it was given before it reads it as a pattern.
+    allowedDirectories: [staging, dirname(file)].flatMap((folder) => [folder, literalPath(folder)]),
+  });
+  const context = { duckDb, path: literalPath(file), file, types: request.types ?? new Map() };
+  return await convert(context, kind, join(staging, 'parts'), layout, dependencies.random, signal, (rows) =>
+    onProgress({ phase: 'converting', rows }),
+  );
+}
+
+async function store(
+  resultStore: ResultStore,
+  { columns, parts, truncated, sample }: Converted,
+  prefix: string,
+  signal: AbortSignal,
+  onProgress: (progress: Progress) => void,
+): Promise<ResultSet> {
+  const stored: ResultSet['parts'][number][] = [];
+  for (const { path, ...part } of parts) {
+    onProgress({ phase: 'storing', parts: stored.length, partsTotal: parts.length });
+    const key = `${prefix}part-${String(stored.length).padStart(5, '0')}.parquet`;
+    await resultStore.put(key, path, signal);
+    stored.push({ key, ...part });
+  }
+  const rowCount = stored.reduce((sum, part) => sum + part.rowCount, 0);
+  const cellBytes = stored.reduce((sum, part) => sum + part.cellBytes, 0);
+  const preSample = sample && (await storeSample(resultStore, sample, prefix, signal));
+  return { columns, rowCount, cellBytes, truncated, parts: stored, ...(preSample && { preSample }) };
+}
+
+async function commit(
+  { catalog, clock }: PublishDependencies,
+  { executionId }: PublishRequest,
+  { retentionDays }: PublishOptions,
+  execution: Execution,
+  resultSet: ResultSet,
+  lease: Lease,
+): Promise<Execution> {
+  const endedAt = clock();
+  const startedAt = execution.startedAt ?? execution.submittedAt;
+  const completion: Completion = { startedAt, endedAt, expiresAt: expiryOf(endedAt, retentionDays), resultSet };
+  return executionId === undefined
+    ? await catalog.executions.addCompleted(execution, completion, lease)
+    : await catalog.executions.complete(execution.id, completion, lease);
+}
+
+async function storeSample(
+  resultStore: ResultStore,
+  { path, ...part }: StagedPart,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<Part> {
+  const key = `${prefix}pre-sample.parquet`;
+  await resultStore.put(key, path, signal);
+  return { key, ...part };
+}
+
+/** Deletes what was put, unless the commit went through after all. What cannot be deleted now, the sweep will find. */
+async function discard({ catalog, store: objects }: PublishDependencies, id: string, prefix: string): Promise<void> {
+  try {
+    const resultSet = await catalog.executions.findResultSet(id);
+    if (resultSet?.parts.some((part) => part.key.startsWith(prefix))) return;
+    await objects.deleteAll(prefix);
+  } catch {
+    // The failure that brought us here is the one to report.
+  }
+}

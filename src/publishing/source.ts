@@ -1,0 +1,71 @@
+/**
+ * A source: what is being published, as a relation that DuckDB can read in order, with a way to turn each of its columns into
+ * stored values. One kind of file, one module that makes such a source: csv-source, json-source, parquet-source.
+ */
+import type { ColumnType } from '../domain/column-type.ts';
+import type { DuckDb, Statement } from '../duckdb/duckdb.ts';
+import { misfit } from '../duckdb/source-type.ts';
+
+/** Lets a failed statement say which column it failed in, and with what value. */
+const MISFIT = 'misfit in column ';
+
+export interface SourceColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+  /** SQL over the relation for the value as it stands in the file. */
+  readonly raw: string;
+  /** SQL over the relation that `stored` mentions as p0, p1, … by the column's position: worked out once for each row. */
+  readonly parsed?: string;
+  /** SQL over the relation for the stored value; ends the statement for a value that is not of the type. */
+  readonly stored: string;
+  /** The type was guessed from the values, so a value that does not fit is no error of the file's. */
+  readonly inferred: boolean;
+}
+
+export interface Source {
+  readonly columns: readonly SourceColumn[];
+  /** What follows FROM: the rows in their order. Its only parameter is $1, the path. */
+  readonly relation: string;
+  readonly path: string;
+  /** The same source with types inferred from every row, after a value beyond the sample did not fit. */
+  readonly widen: (signal: AbortSignal) => Promise<Source>;
+  /** Turns DuckDB's complaint about the file into one that names the line, the column or the row. */
+  readonly explain: (error: Error, signal: AbortSignal) => Promise<Error>;
+}
+
+export interface SourceContext {
+  readonly duckDb: DuckDb;
+  /** Absolute path, glob characters escaped, below a directory that `duckDb` may read. */
+  readonly path: string;
+  /** The same path for the filesystem. */
+  readonly file: string;
+  readonly types: ReadonlyMap<string, ColumnType>;
+}
+
+export function statementOver(source: Pick<Source, 'relation' | 'path'>, select: string, tail = ''): Statement {
+  return { text: `SELECT ${select} FROM ${source.relation} ${tail}`, values: [source.path] };
+}
+
+/** SQL for the whole source in its stored representation, its columns named by `nameOf`. */
+export function storedRows(source: Pick<Source, 'relation' | 'columns'>, nameOf: (index: number) => string): string {
+  const parsed = source.columns.flatMap((c, i) => (c.parsed === undefined ? [] : [`, ${c.parsed} AS p${i}`]));
+  const stored = source.columns.map((c, i) => `${c.stored} AS ${nameOf(i)}`);
+  return `SELECT ${stored.join(', ')} FROM (SELECT *${parsed.join('')} FROM ${source.relation})`;
+}
+
+/** SQL that ends the statement because the value of column `index` does not fit. */
+export function failIn(index: number, raw: string): string {
+  return misfit(`${MISFIT}${index}: `, raw);
+}
+
+export interface Misfit {
+  readonly index: number;
+  readonly value: string;
+}
+
+/** What a statement's error says did not fit; undefined when it failed for another reason. */
+export function misfitOf(error: unknown): Misfit | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const match = /misfit in column ([0-9]+): ([\s\S]*)$/.exec(error.message);
+  return match?.[1] === undefined ? undefined : { index: Number(match[1]), value: match[2] ?? '' };
+}

@@ -1,0 +1,163 @@
+/**
+ * The sweep: deletes what nobody needs any more. Results past their expiry, and what killed or failed publishers left behind,
+ * staged or stored. Safe beside running publishers, readers and other sweeps, in this process or another.
+ *
+ * Why nothing that is written is ever deleted: a writer takes the lease `write:<id>` before it puts anything, puts it below
+ * `<id>/<token>/` (the token is that lease's own), and can commit only while it still holds that lease; the commit ends the
+ * lease in the same step. The sweep looks in this order: objects, then leases, then the manifest. If at the second look no
+ * lease with this token is held, that writer has committed before, and the third look sees it, or it never can.
+ *
+ * Why nothing that is read is: an expired result leaves the catalog first, then the sweep looks for `read:<id>:` leases. A
+ * long read takes its lease first, then looks whether the result is still in the catalog. One of the two sees the other. What
+ * a reader holds back stays an orphan, and a later sweep deletes it. A short read needs no lease: open files stay readable.
+ */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.ts';
+import type { Clock } from '../domain/instant.ts';
+import type { ResultStore } from '../store/result-store.ts';
+import { isHolderDead } from './holder.ts';
+import { stagingName, writerPrefix } from './write-lease.ts';
+
+export interface SweepDependencies {
+  readonly catalog: Pick<Catalog, 'executions' | 'leases'>;
+  readonly store: ResultStore;
+  readonly stagingDirectory: string;
+  readonly clock: Clock;
+}
+
+export interface Swept {
+  /** Results that expired. */
+  readonly expired: number;
+  /** Writers' leftovers: stored and staged folders without a result. */
+  readonly orphans: number;
+  /** Bytes that were freed. */
+  readonly bytes: number;
+}
+
+/** So many expired results are taken from the catalog in one step. */
+const STEP = 100;
+
+/**
+ * @param limit at most this many results and leftovers are deleted; the rest waits for the next sweep
+ * @throws the signal's reason once it is aborted; what was deleted until then stays so.
+ */
+export async function sweep(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Swept> {
+  await revokeDead(dependencies);
+  const expired = await expire(dependencies, limit, signal);
+  const stored = await deleteOrphans(dependencies, limit - expired, signal);
+  const staged = await deleteStaged(dependencies, limit - expired - stored.folders, signal);
+  return { expired, orphans: stored.orphans + staged.folders, bytes: stored.bytes + staged.bytes };
+}
+
+/** Ends the write leases of the dead, so that no late commit can meet a deletion. */
+async function revokeDead({ catalog, clock }: SweepDependencies): Promise<void> {
+  const leases = [...(await catalog.leases.list('write:')), ...(await catalog.leases.list('read:'))];
+  for (const lease of leases) {
+    if (lease.expiresAt <= clock() || isHolderDead(lease.holder)) await catalog.leases.revoke(lease);
+  }
+}
+
+/** Only in the catalog: the objects are orphans then, deleted with all others. */
+async function expire({ catalog, clock }: SweepDependencies, limit: number, signal: AbortSignal): Promise<number> {
+  let expired = 0;
+  for (;;) {
+    const due = await catalog.executions.listExpired(clock(), Math.min(STEP, limit - expired));
+    if (due.length === 0) return expired;
+    for (const { id } of due) {
+      await letOthersRun();
+      signal.throwIfAborted();
+      try {
+        await catalog.executions.expire(id);
+        expired += 1;
+      } catch (error) {
+        // Another sweep was quicker.
+        if (!(error instanceof IllegalTransition)) throw error;
+      }
+    }
+    if (expired >= limit) return expired;
+  }
+}
+
+async function deleteOrphans(
+  { catalog, store }: SweepDependencies,
+  limit: number,
+  signal: AbortSignal,
+): Promise<{ readonly folders: number; readonly orphans: number; readonly bytes: number }> {
+  const bytesBelowPrefix = new Map<string, number>();
+  for await (const { key, objectBytes } of store.list('')) {
+    signal.throwIfAborted();
+    const prefix = `${key.split('/', 2).join('/')}/`;
+    bytesBelowPrefix.set(prefix, (bytesBelowPrefix.get(prefix) ?? 0) + objectBytes);
+  }
+  const leases = await catalog.leases.list('');
+  let folders = 0;
+  let orphans = 0;
+  let bytes = 0;
+  for (const [prefix, freed] of bytesBelowPrefix) {
+    // An embedded catalog answers without ever giving up its turn, and there may be thousands of results to look at.
+    await letOthersRun();
+    signal.throwIfAborted();
+    if (folders >= limit) break;
+    const executionId = prefix.slice(0, prefix.indexOf('/'));
+    if (isBeingWritten(leases, prefix) || isBeingRead(leases, executionId)) continue;
+    const resultSet = await catalog.executions.findResultSet(executionId);
+    if (resultSet?.parts.some((part) => part.key.startsWith(prefix))) continue;
+    await store.deleteAll(prefix);
+    const execution = await catalog.executions.find(executionId);
+    folders += 1;
+    if (execution?.state !== 'EXPIRED') orphans += 1;
+    bytes += freed;
+  }
+  return { folders, orphans, bytes };
+}
+
+async function deleteStaged(
+  { catalog, stagingDirectory }: SweepDependencies,
+  limit: number,
+  signal: AbortSignal,
+): Promise<{ readonly folders: number; readonly bytes: number }> {
+  const staged = await namesIn(stagingDirectory);
+  const leases = await catalog.leases.list('write:');
+  let folders = 0;
+  let bytes = 0;
+  for (const name of staged) {
+    signal.throwIfAborted();
+    if (folders >= limit) break;
+    if (leases.some((lease) => stagingName(lease) === name)) continue;
+    const path = join(stagingDirectory, name);
+    bytes += await bytesBelow(path);
+    await rm(path, { recursive: true, force: true });
+    folders += 1;
+  }
+  return { folders, bytes };
+}
+
+/** A lease past its time counts too: only a revoked one, which is not listed, cannot be renewed any more. */
+function isBeingWritten(leases: readonly Lease[], prefix: string): boolean {
+  return leases.some((lease) => lease.resource.startsWith('write:') && writerPrefix(lease) === prefix);
+}
+
+function isBeingRead(leases: readonly Lease[], executionId: string): boolean {
+  return leases.some((lease) => lease.resource.startsWith(`read:${executionId}:`));
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return [];
+    throw error;
+  }
+}
+
+async function bytesBelow(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const name of await namesIn(folder)) {
+    const path = join(folder, name);
+    const stats = await stat(path).catch(() => undefined);
+    bytes += stats?.isDirectory() ? await bytesBelow(path) : (stats?.size ?? 0);
+  }
+  return bytes;
+}

@@ -1,0 +1,78 @@
+/**
+ * The right to write one execution's objects, held by renewing it while the work goes on. Losing it aborts the work: somebody
+ * found us dead and may have swept what we wrote, so nothing may be committed.
+ */
+import { type Catalog, type Lease, LeaseLost } from '../catalog/catalog.ts';
+import type { Clock } from '../domain/instant.ts';
+
+export interface WriteLeaseOptions {
+  readonly catalog: Pick<Catalog, 'leases'>;
+  readonly clock: Clock;
+  readonly holder: string;
+  readonly leaseMillis: number;
+}
+
+export class WriteLease implements AsyncDisposable {
+  readonly #options: WriteLeaseOptions;
+  readonly #lost = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #lease: Lease;
+
+  private constructor(lease: Lease, options: WriteLeaseOptions) {
+    this.#lease = lease;
+    this.#options = options;
+    this.#timer = setInterval(() => void this.#renew(), options.leaseMillis / 3);
+  }
+
+  /** The lease, or undefined while somebody else writes this execution. */
+  static async acquire(executionId: string, options: WriteLeaseOptions): Promise<WriteLease | undefined> {
+    const { catalog, clock, holder, leaseMillis } = options;
+    const lease = await catalog.leases.acquire(writeResource(executionId), holder, clock(), leaseMillis);
+    return lease === undefined ? undefined : new WriteLease(lease, options);
+  }
+
+  get current(): Lease {
+    return this.#lease;
+  }
+
+  /** Aborted when the lease is lost. */
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#options.catalog.leases.release(this.#lease);
+  }
+
+  async #renew(): Promise<void> {
+    const { catalog, clock, leaseMillis } = this.#options;
+    try {
+      const renewed = await catalog.leases.renew(this.#lease, clock(), leaseMillis);
+      if (renewed !== undefined) this.#lease = renewed;
+      else this.#lost.abort(new LeaseLost(`the lease ${this.#lease.resource} was lost while publishing`));
+    } catch (error) {
+      // A catalog that is busy for a moment: the next turn tries again, and the commit has the last word.
+      if (clock() > this.#lease.expiresAt) this.#lost.abort(error);
+    }
+  }
+}
+
+const WRITE = 'write:';
+
+export function writeResource(executionId: string): string {
+  return `${WRITE}${executionId}`;
+}
+
+/**
+ * The prefix of a writer's objects. The token makes it that writer's own: one that lost its lease can never touch what its
+ * successor for the same execution writes.
+ */
+export function writerPrefix(lease: Pick<Lease, 'resource' | 'token'>): string {
+  return `${lease.resource.slice(WRITE.length)}/${lease.token}/`;
+}
+
+/** The name of a writer's folder in the staging directory. */
+export function stagingName(lease: Pick<Lease, 'resource' | 'token'>): string {
+  return `${lease.resource.slice(WRITE.length)}.${lease.token}`;
+}

@@ -1,0 +1,36 @@
+/** Publishes a file in a process of its own, so that a test can kill it: `publish-once.ts FOLDER FILE`. Says when it begins. */
+import { join } from 'node:path';
+import { ulid } from 'ulid';
+import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
+import { currentHolder } from '../../src/publishing/holder.ts';
+import { publish } from '../../src/publishing/publish.ts';
+import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+
+const [folder = '', file = ''] = process.argv.slice(2);
+await using catalog = await openSqliteCatalog(join(folder, 'catalog.db'));
+const dependencies = {
+  catalog,
+  store: await LocalResultStore.open(join(folder, 'objects')),
+  stagingDirectory: join(folder, 'staging'),
+  memoryLimit: '512MB',
+  tempSizeMax: '1GB',
+  random: Math.random,
+  clock: Date.now,
+  newId: ulid,
+  holder: currentHolder(),
+};
+process.stdout.write('begin\n');
+const { id } = await publish(
+  dependencies,
+  { queryId: 1, source: { kind: 'file', path: file } },
+  {
+    rowGroupRows: 2048,
+    rowGroupsPerPart: 4,
+    preSampleRows: 1000,
+    resultBytesMax: 1e9,
+    retentionDays: 90,
+    leaseMillis: 30_000,
+  },
+  new AbortController().signal,
+);
+process.stdout.write(`${id}\n`);

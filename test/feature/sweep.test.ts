@@ -1,0 +1,134 @@
+/** The sweep deletes what has expired and what writers left behind, and never what is being read or written. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Execution } from '../../src/domain/execution.ts';
+import { currentHolder, isHolderDead } from '../../src/publishing/holder.ts';
+import { sweep } from '../../src/publishing/sweep.ts';
+import { verify } from '../../src/publishing/verify.ts';
+import { stagingName, writeResource, writerPrefix } from '../../src/publishing/write-lease.ts';
+import { NEVER, Workplace } from './publishing.ts';
+
+const DAY_MILLIS = 24 * 60 * 60 * 1000;
+const MINUTE_MILLIS = 60_000;
+
+async function keys(place: Workplace): Promise<readonly string[]> {
+  return await Array.fromAsync(place.store.list(''), (object) => object.key);
+}
+
+async function publishOne(place: Workplace, retentionDays: number): Promise<Execution> {
+  return await place.publish(await place.write('a.csv', 'a\n1\n'), {}, { retentionDays });
+}
+
+/** As a publisher does before it commits: a lease, a staged file, and an object put. */
+async function beginWriting(place: Workplace, id: string, holder: string) {
+  const lease = await place.catalog.leases.acquire(writeResource(id), holder, Date.now(), MINUTE_MILLIS);
+  assert.ok(lease);
+  const staged = join(place.folder, 'staging', stagingName(lease));
+  await mkdir(staged, { recursive: true });
+  await writeFile(join(staged, 'part-0.parquet'), 'staged');
+  const object = await place.write('object', 'bytes');
+  await place.store.put(`${writerPrefix(lease)}part-00000.parquet`, object, NEVER);
+  return lease;
+}
+
+/** A holder on this host that has just died. */
+function deadHolder(): string {
+  const module = join(import.meta.dirname, '../../src/publishing/holder.ts');
+  const script = `import { currentHolder } from ${JSON.stringify(module)}; process.stdout.write(currentHolder());`;
+  return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout;
+}
+
+test('an expired result is deleted, with its bytes counted, and others are kept', async () => {
+  await using place = await Workplace.open();
+  const kept = await publishOne(place, 90);
+  const gone = await publishOne(place, 1);
+  const [part] = (await place.resultSet(gone)).parts;
+  const later = { ...place.dependencies, clock: () => Date.now() + 2 * DAY_MILLIS };
+  assert.deepEqual(await sweep(later, 100, NEVER), { expired: 1, orphans: 0, bytes: part?.objectBytes });
+  assert.equal((await place.catalog.executions.find(gone.id))?.state, 'EXPIRED');
+  assert.deepEqual(
+    await keys(place),
+    (await place.resultSet(kept)).parts.map(({ key }) => key),
+  );
+  assert.deepEqual(await sweep(later, 100, NEVER), { expired: 0, orphans: 0, bytes: 0 });
+});
+
+test('an expired result that is being read is kept until the reader is done', async () => {
+  await using place = await Workplace.open();
+  const execution = await publishOne(place, 1);
+  const now = Date.now() + 2 * DAY_MILLIS;
+  const later = { ...place.dependencies, clock: () => now };
+  const reading = await place.catalog.leases.acquire(`read:${execution.id}:1`, currentHolder(), now, MINUTE_MILLIS);
+  assert.ok(reading);
+  assert.equal((await sweep(later, 100, NEVER)).expired, 1);
+  assert.equal((await keys(place)).length, 1);
+  await place.catalog.leases.release(reading);
+  await sweep(later, 100, NEVER);
+  assert.deepEqual(await keys(place), []);
+});
+
+test('what a living writer has staged and put is not touched', async () => {
+  await using place = await Workplace.open();
+  await beginWriting(place, '01A', currentHolder());
+  assert.deepEqual(await sweep(place.dependencies, 100, NEVER), { expired: 0, orphans: 0, bytes: 0 });
+  assert.equal((await keys(place)).length, 1);
+});
+
+test('what a dead writer left is deleted at once, and its lease ended', async () => {
+  await using place = await Workplace.open();
+  await beginWriting(place, '01A', deadHolder());
+  assert.deepEqual(await sweep(place.dependencies, 100, NEVER), { expired: 0, orphans: 2, bytes: 11 });
+  assert.deepEqual(await keys(place), []);
+  assert.deepEqual(await readdir(join(place.folder, 'staging')), []);
+  assert.deepEqual(await place.catalog.leases.list(''), []);
+});
+
+test('a writer elsewhere is dead when its lease is past its time', async () => {
+  await using place = await Workplace.open();
+  await beginWriting(place, '01A', 'another host|1|1|1');
+  assert.equal((await sweep(place.dependencies, 100, NEVER)).orphans, 0);
+  const later = { ...place.dependencies, clock: () => Date.now() + 2 * MINUTE_MILLIS };
+  assert.equal((await sweep(later, 100, NEVER)).orphans, 2);
+});
+
+test('what the first of two writers of one execution left is deleted, the result of the second kept', async () => {
+  await using place = await Workplace.open();
+  const id = '01HZZZZZZZZZZZZZZZZZZZZZZZ';
+  await place.catalog.executions.add({ id, queryId: 1, parameters: {}, state: 'PENDING', submittedAt: 1 });
+  const lost = await beginWriting(place, id, deadHolder());
+  await place.catalog.leases.revoke(lost);
+  await place.publish(await place.write('a.csv', 'a\n1\n'), { executionId: id });
+  assert.equal((await keys(place)).length, 2);
+  await sweep(place.dependencies, 100, NEVER);
+  assert.deepEqual(
+    await keys(place),
+    (await place.resultSet({ id })).parts.map(({ key }) => key),
+  );
+});
+
+test('this process is alive, a process that has ended is dead, and of another host nothing is certain', () => {
+  assert.equal(isHolderDead(currentHolder()), false);
+  assert.equal(isHolderDead(deadHolder()), true);
+  assert.equal(isHolderDead('another host|1|1|1'), false);
+  assert.equal(isHolderDead('nonsense'), false);
+});
+
+test('verify names the damaged object and passes the others', async () => {
+  await using place = await Workplace.open();
+  const good = await publishOne(place, 90);
+  const bad = await publishOne(place, 90);
+  const [part] = (await place.resultSet(bad)).parts;
+  await writeFile(join(place.folder, 'objects', part?.key ?? ''), 'rot');
+  const found = await Array.fromAsync(verify(place.dependencies, NEVER));
+  assert.deepEqual(
+    found.map(({ executionId, problem }) => [executionId, problem !== undefined]).sort(),
+    [
+      [bad.id, true],
+      [good.id, false],
+    ].sort(),
+  );
+  assert.match(found.find(({ problem }) => problem !== undefined)?.problem ?? '', /is damaged: it has 3 bytes/);
+});
