@@ -1,0 +1,91 @@
+/**
+ * Trees → text: the one spelling of a filter or a sort expression, such that parsing it gives the tree again. Recurses as
+ * deep as the tree, which the parser has bounded.
+ */
+import { isBareName } from './keywords.ts';
+import type { FilterExpression, FilterNode, Name, Operand, SortExpression, SortKey } from './tree.ts';
+
+export function formatFilter(filter: FilterExpression): string {
+  return formatNode(filter.root);
+}
+
+export function formatSort(sort: SortExpression): string {
+  return sort.keys.map(formatKey).join(', ');
+}
+
+function formatNode(node: FilterNode): string {
+  switch (node.kind) {
+    case 'or':
+      return node.operands
+        .map((operand) => (operand.kind === 'or' ? inParentheses(operand) : formatNode(operand)))
+        .join(' or ');
+    case 'and':
+      return node.operands
+        .map((operand) =>
+          operand.kind === 'or' || operand.kind === 'and' ? inParentheses(operand) : formatNode(operand),
+        )
+        .join(' and ');
+    case 'not': {
+      const { operand } = node;
+      return `not ${operand.kind === 'or' || operand.kind === 'and' ? inParentheses(operand) : formatNode(operand)}`;
+    }
+    case 'flag':
+      return formatName(node.name);
+    case 'comparison':
+      return `${formatOperand(node.left)} ${node.operator} ${formatOperand(node.right)}`;
+    case 'in':
+      return `${formatOperand(node.operand)}${not(node)} in (${node.members.map(formatOperand).join(', ')})`;
+    case 'like': {
+      const escaping = node.escape === undefined ? '' : ` escape ${quoteText(node.escape.text)}`;
+      const word = node.caseless ? 'ilike' : 'like';
+      return `${formatOperand(node.operand)}${not(node)} ${word} ${formatOperand(node.pattern)}${escaping}`;
+    }
+    case 'between':
+      return `${formatOperand(node.operand)}${not(node)} between ${formatOperand(node.low)} and ${formatOperand(node.high)}`;
+    case 'is':
+      return `${formatOperand(node.operand)} is${not(node)} ${node.what}`;
+    case 'contains':
+      return `contains(${formatName(node.name)}, ${formatOperand(node.member)})`;
+    default:
+      return node satisfies never;
+  }
+}
+
+function inParentheses(node: FilterNode): string {
+  return `(${formatNode(node)})`;
+}
+
+function not(node: { readonly negated: boolean }): string {
+  return node.negated ? ' not' : '';
+}
+
+function formatOperand(operand: Operand): string {
+  switch (operand.kind) {
+    case 'name':
+      return formatName(operand);
+    case 'text':
+      return quoteText(operand.text);
+    case 'number':
+    case 'hex':
+      return operand.text;
+    case 'boolean':
+      return String(operand.value);
+    case 'null':
+      return 'null';
+    default:
+      return operand satisfies never;
+  }
+}
+
+function formatKey(key: SortKey): string {
+  return formatName(key.name) + (key.descending ? ' desc' : '') + (key.nullsFirst ? ' nulls first' : '');
+}
+
+/** A name that was quoted stays quoted: quoted, it may be meant as text. */
+function formatName(name: Name): string {
+  return name.quoted || !isBareName(name.text) ? `"${name.text.replaceAll('"', '""')}"` : name.text;
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

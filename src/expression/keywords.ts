@@ -1,0 +1,27 @@
+/** The words that mean something to the filter language, and which of them a bare column name can therefore not be. */
+
+const RESERVED: ReadonlySet<string> = new Set([
+  'and',
+  'or',
+  'not',
+  'in',
+  'like',
+  'ilike',
+  'between',
+  'is',
+  'null',
+  'true',
+  'false',
+]);
+
+/** `contains`, `escape` and the words of sort_by have a meaning only where no column name could stand. */
+export function isReserved(word: string): boolean {
+  return RESERVED.has(word.toLowerCase());
+}
+
+const BARE_NAME = /^[\p{L}_][\p{L}\p{N}\p{M}_$]*$/u;
+
+/** Whether a column name can be written without double quotes. */
+export function isBareName(name: string): boolean {
+  return BARE_NAME.test(name) && !isReserved(name);
+}
