@@ -1,0 +1,110 @@
+/**
+ * The log: one line of JSON for everything observed that is worth one. Of a request: who asked (the id of the key, never the
+ * key), for what (the route, never the address), what came of it and what it cost.
+ */
+import { pino } from 'pino';
+import type { RefreshEvent } from '../scheduler/refresh.ts';
+import type { AnsweredRequest, Observation, Observe } from './observation.ts';
+import { requestLine } from './request-line.ts';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+type Line = { readonly level: Exclude<LogLevel, 'silent'>; readonly message: string; readonly facts: object };
+
+/** @param write takes lines that end with a line break */
+export function logTo(write: (lines: string) => void, level: LogLevel): Observe {
+  const log = pino(
+    {
+      level,
+      base: null,
+      messageKey: 'message',
+      errorKey: 'error',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write },
+  );
+  return (observation) => {
+    if (observation.kind === 'answered') {
+      const own = requestLevel(observation);
+      if (log.isLevelEnabled(own)) write(requestLine(observation, own));
+      return;
+    }
+    const { level: own, message, facts } = lineOf(observation);
+    log[own](facts, message);
+  };
+}
+
+/** Probes and scrapes come every few seconds and say nothing; errors of the service are faults besides. */
+function requestLevel({ keyId, status }: AnsweredRequest): Line['level'] {
+  return keyId === undefined && status < 400 ? 'debug' : 'info';
+}
+
+function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
+  switch (observation.kind) {
+    case 'listening':
+      return { level: 'info', message: 'listening', facts: { url: observation.url } };
+    case 'stopping':
+      return { level: 'info', message: 'stopping', facts: { under_way: observation.underWay } };
+    case 'stopped':
+      return { level: observation.cut > 0 ? 'warn' : 'info', message: 'stopped', facts: { cut: observation.cut } };
+    case 'fault': {
+      const { what, requestId, error } = observation;
+      return { level: 'error', message: what ?? 'fault', facts: { request_id: requestId, error: asError(error) } };
+    }
+    case 'usage_written':
+      return { level: 'debug', message: 'usage written', facts: { rows: observation.uses } };
+    case 'usage_not_written':
+      return {
+        level: 'error',
+        message: 'usage could not be written and is kept for the next try',
+        facts: { error: asError(observation.error) },
+      };
+    case 'refresh':
+      return refreshLine(observation.event);
+    case 'datasets_without_sources':
+      return {
+        level: 'info',
+        message: 'no source tables for these datasets: they are refreshed once there are some',
+        facts: { datasets: observation.datasets, directory: observation.directory },
+      };
+    case 'swept': {
+      const { expired, orphans, bytes } = observation;
+      return { level: 'info', message: 'swept', facts: { expired, orphans, bytes } };
+    }
+    default:
+      return observation satisfies never;
+  }
+}
+
+function refreshLine(event: RefreshEvent): Line {
+  const { dataset, executionId } = event;
+  const facts = { dataset, execution_id: executionId };
+  switch (event.kind) {
+    case 'started':
+      return { level: 'info', message: 'refresh started', facts };
+    case 'orphan_failed':
+      return { level: 'warn', message: 'refresh left unfinished by a process that is gone', facts };
+    case 'refreshed':
+      return {
+        level: 'info',
+        message: 'refreshed',
+        facts: { ...facts, rows: event.rowCount, millis: event.millis },
+      };
+    case 'failed':
+      return {
+        level: 'error',
+        message: `refresh failed: ${event.error.message}`,
+        facts: { ...facts, error_type: event.error.type, error: asError(event.cause) },
+      };
+    case 'interrupted':
+      return { level: 'warn', message: 'refresh interrupted', facts };
+    default:
+      return event satisfies never;
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

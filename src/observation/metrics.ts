@@ -1,0 +1,171 @@
+/**
+ * The metrics: what was observed, counted, and the gauges, which are read when somebody asks. docs/grafana-dashboard.json shows
+ * them; a test holds every name in it against this.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { RefreshEvent } from '../scheduler/refresh.ts';
+import type { AnsweredRequest, Observation, Observe } from './observation.ts';
+
+/** One number, or one for each of several labels, read when the metrics are asked for. */
+export interface GaugeSource {
+  readonly name: string;
+  readonly help: string;
+  /** The label's name, where there are several numbers. */
+  readonly label?: string;
+  /** By label value; a lone number stands under ''. What rejects is left out. */
+  readonly read: () => Promise<Readonly<Record<string, number>>> | Readonly<Record<string, number>>;
+}
+
+export interface Metrics {
+  readonly observe: Observe;
+  readonly contentType: string;
+  /** In Prometheus' text format. */
+  text(): Promise<string>;
+}
+
+/** Pages take milliseconds, exports minutes. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+const REFRESH_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
+
+export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const gauge of gauges) registerGauge(registry, gauge);
+  const onRequest = requestMetrics(registry);
+  const onRefresh = refreshMetrics(registry);
+  const counter = (name: string, help: string) => new Counter({ name, help, registers: [registry] });
+  const faults = counter('qrs_faults_total', 'Things that went wrong and are in the log.');
+  const usageWritten = counter('qrs_usage_writes_total', 'Times that usage was written to the catalog.');
+  const usageFailed = counter('qrs_usage_write_failures_total', 'Times that usage could not be written and was kept.');
+  const sweptResults = counter('qrs_swept_results_total', 'Results deleted because they had expired.');
+  const sweptOrphans = counter('qrs_swept_orphans_total', 'Leftovers of publishers deleted.');
+  const sweptBytes = counter('qrs_swept_bytes_total', 'Bytes that the sweep freed.');
+  const observe = (observation: Observation): void => {
+    switch (observation.kind) {
+      case 'answered':
+        onRequest(observation);
+        break;
+      case 'fault':
+        faults.inc();
+        break;
+      case 'usage_written':
+        usageWritten.inc();
+        break;
+      case 'usage_not_written':
+        usageFailed.inc();
+        break;
+      case 'refresh':
+        onRefresh(observation.event);
+        break;
+      case 'swept':
+        sweptResults.inc(observation.expired);
+        sweptOrphans.inc(observation.orphans);
+        sweptBytes.inc(observation.bytes);
+        break;
+      case 'listening':
+      case 'stopping':
+      case 'stopped':
+      case 'datasets_without_sources':
+        break;
+      default:
+        observation satisfies never;
+    }
+  };
+  return { observe, contentType: registry.contentType, text: () => registry.metrics() };
+}
+
+function requestMetrics(registry: Registry): (request: AnsweredRequest) => void {
+  const registers = [registry];
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const requests = new Counter({
+    name: 'qrs_http_requests_total',
+    help: 'Requests answered.',
+    labelNames: ['route', 'status'],
+    registers,
+  });
+  const errors = new Counter({
+    name: 'qrs_http_errors_total',
+    help: 'Answers that are errors, by their code.',
+    labelNames: ['code'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'qrs_http_request_duration_seconds',
+    help: 'From the head of the request to the end of its answer.',
+    labelNames: ['route'],
+    buckets: SECONDS,
+    registers,
+  });
+  const stages = new Histogram({
+    name: 'qrs_stage_duration_seconds',
+    help: 'Time in each stage of a request.',
+    labelNames: ['stage'],
+    buckets: SECONDS,
+    registers,
+  });
+  const aborted = counter('qrs_http_requests_aborted_total', 'Answers cut short, by the client or by us.');
+  const rows = counter('qrs_rows_total', 'Rows handed out.');
+  const cellBytes = counter('qrs_cell_bytes_total', 'Cell bytes handed out.');
+  const datapoints = counter('qrs_datapoints_total', 'Datapoints handed out.');
+  const bodyBytes = counter('qrs_response_body_bytes_total', 'Bytes of bodies sent, compressed as they were.');
+  const cache = new Counter({
+    name: 'qrs_page_cache_requests_total',
+    help: 'Requests for pages, by whether a finished one was at hand.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  return ({ route = 'none', status, millis, aborted: cut, tally }) => {
+    requests.inc({ route, status });
+    durations.observe({ route }, millis / 1000);
+    for (const [stage, spent] of tally.stageMillis) stages.observe({ stage }, spent / 1000);
+    if (tally.errorCode !== undefined) errors.inc({ code: tally.errorCode });
+    if (cut) aborted.inc();
+    rows.inc(tally.rowCount);
+    cellBytes.inc(tally.cellBytes);
+    datapoints.inc(tally.datapoints);
+    bodyBytes.inc(tally.bodyBytes);
+    if (tally.cache !== undefined) cache.inc({ outcome: tally.cache });
+  };
+}
+
+function refreshMetrics(registry: Registry): (event: RefreshEvent) => void {
+  const registers = [registry];
+  const refreshes = new Counter({
+    name: 'qrs_dataset_refreshes_total',
+    help: 'Refreshes of a dataset by this process, by what came of them.',
+    labelNames: ['dataset', 'outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'qrs_dataset_refresh_duration_seconds',
+    help: 'From the begin of a refresh to its stored result.',
+    labelNames: ['dataset'],
+    buckets: REFRESH_SECONDS,
+    registers,
+  });
+  return (event) => {
+    if (event.kind === 'started') return;
+    refreshes.inc({ dataset: event.dataset, outcome: event.kind });
+    if (event.kind === 'refreshed') durations.observe({ dataset: event.dataset }, event.millis / 1000);
+  };
+}
+
+function registerGauge(registry: Registry, { name, help, label, read }: GaugeSource): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: label === undefined ? [] : [label],
+    registers: [registry],
+    async collect() {
+      this.reset();
+      // A catalog that is away must not take the other metrics with it: those are what tells why.
+      const values = await Promise.resolve()
+        .then(read)
+        .catch(() => (label === undefined ? { '': Number.NaN } : {}));
+      for (const [key, value] of Object.entries(values)) {
+        if (label === undefined) this.set(value);
+        else this.set({ [label]: key }, value);
+      }
+    },
+  });
+}

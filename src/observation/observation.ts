@@ -1,0 +1,51 @@
+/**
+ * What happens in a running service, as a closed list. Whoever brings something about says so by one of these; the log, the
+ * metrics, the usage accounts and the traces each take what concerns them. Nothing here holds a key, an address with its
+ * parameters, or a row.
+ */
+import type { Instant } from '../domain/instant.ts';
+import type { RefreshEvent } from '../scheduler/refresh.ts';
+import type { Tally } from './tally.ts';
+
+export type Observation =
+  | { readonly kind: 'listening'; readonly url: string }
+  /** Asked to stop: no new requests are taken. */
+  | { readonly kind: 'stopping'; readonly underWay: number }
+  /** `cut`: answers that were still going out when the grace period ended. */
+  | { readonly kind: 'stopped'; readonly cut: number }
+  | AnsweredRequest
+  /** Something went wrong that nobody asked about, or that the client is told no more of than a request id. */
+  | { readonly kind: 'fault'; readonly what?: string; readonly requestId?: string; readonly error: unknown }
+  | { readonly kind: 'usage_written'; readonly uses: number }
+  | { readonly kind: 'usage_not_written'; readonly error: unknown }
+  | { readonly kind: 'refresh'; readonly event: RefreshEvent }
+  | { readonly kind: 'datasets_without_sources'; readonly datasets: readonly string[]; readonly directory: string }
+  | { readonly kind: 'swept'; readonly expired: number; readonly orphans: number; readonly bytes: number };
+
+/** An answer is out, whole or cut, or its client has gone. */
+export interface AnsweredRequest {
+  readonly kind: 'answered';
+  readonly requestId: string;
+  /** The id of the key, when there was one that is known. */
+  readonly keyId: string | undefined;
+  readonly method: string;
+  /** The pattern, `/v1/query/:id/results`; undefined when no route is there. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly startedAt: Instant;
+  readonly millis: number;
+  /** The connection ended before the answer did. */
+  readonly aborted: boolean;
+  /** The W3C trace that the client says it belongs to. */
+  readonly traceparent: string | undefined;
+  readonly tally: Tally;
+}
+
+export type Observe = (observation: Observation) => void;
+
+/** Tells each of them, in this order. */
+export function tellAll(observers: readonly Observe[]): Observe {
+  return (observation) => {
+    for (const observe of observers) observe(observation);
+  };
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeTime } from '../../test/fake-time.ts';
+import type { Use } from '../catalog/catalog.ts';
+import type { AnsweredRequest, Observation } from './observation.ts';
+import { Tally } from './tally.ts';
+import { UsageMeter } from './usage-meter.ts';
+
+/** 2024-03-05T23:59:59Z */
+const EVENING = 1_709_683_199_000;
+
+function answered(keyId: string | undefined, queryId: number | undefined, datapoints: number): AnsweredRequest {
+  const tally = Object.assign(new Tally(), { queryId, datapoints, bodyBytes: datapoints * 10 });
+  const rest = { requestId: 'r', method: 'GET', route: '/', status: 200, startedAt: 0, millis: 1, aborted: false };
+  return { kind: 'answered', keyId, tally, traceparent: undefined, ...rest };
+}
+
+function meterWith(add: (uses: readonly Use[]) => Promise<void>) {
+  const time = new FakeTime(EVENING);
+  const observed: Observation[] = [];
+  const meter = new UsageMeter({
+    usage: { add, sum: async () => [] },
+    clock: time.clock,
+    observe: (observation) => observed.push(observation),
+  });
+  return { meter, time, observed };
+}
+
+test('requests are summed by day, key and query, and written once', async () => {
+  const written: (readonly Use[])[] = [];
+  const { meter, time } = meterWith(async (uses) => {
+    written.push(uses);
+  });
+  meter.observe(answered('k1', 7, 5));
+  meter.observe(answered('k1', 7, 6));
+  meter.observe(answered('k1', undefined, 0));
+  meter.observe(answered(undefined, undefined, 0));
+  time.advance(1000);
+  meter.observe(answered('k1', 7, 1));
+  await meter.write();
+  await meter.write();
+  assert.deepEqual(written, [
+    [
+      { day: '2024-03-05', keyId: 'k1', queryId: 7, requests: 2, datapoints: 11, bytes: 110 },
+      { day: '2024-03-05', keyId: 'k1', requests: 1, datapoints: 0, bytes: 0 },
+      { day: '2024-03-06', keyId: 'k1', queryId: 7, requests: 1, datapoints: 1, bytes: 10 },
+    ],
+  ]);
+});
+
+test('what could not be written is kept, with what came meanwhile', async () => {
+  const written: (readonly Use[])[] = [];
+  let broken = true;
+  const { meter, observed } = meterWith(async (uses) => {
+    if (broken) {
+      meter.observe(answered('k1', 7, 2));
+      throw new Error('disk full');
+    }
+    written.push(uses);
+  });
+  meter.observe(answered('k1', 7, 1));
+  await meter.write();
+  assert.equal(observed[0]?.kind, 'usage_not_written');
+  broken = false;
+  await meter.write();
+  assert.deepEqual(written, [[{ day: '2024-03-05', keyId: 'k1', queryId: 7, requests: 2, datapoints: 3, bytes: 30 }]]);
+  assert.equal(meter.waiting, 0);
+});
+
+test('it writes at every interval, and what is left when it is stopped', async () => {
+  const written: number[] = [];
+  const { meter, time } = meterWith(async (uses) => {
+    written.push(uses.length);
+  });
+  const stop = new AbortController();
+  const asleep = time.nextSleep();
+  const running = meter.run(5000, time.sleep, stop.signal);
+  await asleep;
+  meter.observe(answered('k1', 7, 1));
+  const next = time.nextSleep();
+  time.advance(5000);
+  await next;
+  assert.deepEqual(written, [1]);
+  meter.observe(answered('k1', 7, 1));
+  stop.abort(new Error('stopping'));
+  await running;
+  assert.deepEqual(written, [1, 1]);
+});

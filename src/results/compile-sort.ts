@@ -1,0 +1,27 @@
+/** Sort keys → the terms of an ORDER BY over stored columns. */
+import type { ColumnType } from '../domain/column-type.ts';
+import { storedColumn } from '../duckdb/storage-type.ts';
+import type { BoundSortKey } from './bind-sort.ts';
+import { comparable } from './compile-value.ts';
+
+/** At least one term a key: a uint256 has two. */
+export function compileSortKeys(keys: readonly BoundSortKey[]): readonly string[] {
+  return keys.flatMap((key) => {
+    const direction = `${key.descending ? 'DESC' : 'ASC'} NULLS ${key.nullsFirst ? 'FIRST' : 'LAST'}`;
+    return orderOf(storedColumn(key.columnIndex), key.type).map((term) => `${term} ${direction}`);
+  });
+}
+
+/** What is ordered as values of the type are. */
+function orderOf(stored: string, type: ColumnType): readonly string[] {
+  switch (type.kind) {
+    case 'uint256':
+      // Fewer digits first, then digit by digit: half the time of sorting BIGNUMs.
+      return [`strlen(${stored})`, stored];
+    case 'hugeint':
+    case 'int256':
+      return [`${stored}::BIGNUM`];
+    default:
+      return [comparable(stored, type)];
+  }
+}

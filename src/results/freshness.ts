@@ -1,0 +1,68 @@
+/**
+ * How long an answer may be kept by whoever received it, and how it is recognised. An execution's answer never changes until
+ * it expires; a query's latest run may change at any moment; a dataset's changes with its next refresh.
+ */
+import { createHash } from 'node:crypto';
+import type { Execution } from '../domain/execution.ts';
+import type { Instant } from '../domain/instant.ts';
+
+export type Freshness =
+  /** The address names an execution. */
+  | { readonly kind: 'immutable' }
+  /** The address names a query: ask again, each time. */
+  | { readonly kind: 'revalidate' }
+  /** The address names a dataset: the next refresh is due then, and the one before was due at `since`. */
+  | { readonly kind: 'until'; readonly instant: Instant; readonly since: Instant };
+
+/** The longest that HTTP caches are told to keep anything: a year. */
+const SECONDS_MAX = 31_536_000;
+
+/** A change of this text changes every ETag: to be done when the same request is answered in other bytes than before. */
+const ENCODING_VERSION = '1';
+
+/** `private`, because what one key may see another may not. */
+export function cacheControlOf(freshness: Freshness, execution: Execution, now: Instant): string {
+  switch (freshness.kind) {
+    case 'immutable':
+      return `private, max-age=${secondsUntil(execution.expiresAt ?? now + SECONDS_MAX * 1000, now)}`;
+    case 'revalidate':
+      return 'private, no-cache';
+    case 'until':
+      // Older than the refresh that was due: that one is under way, or failed, and what it brings must not be missed.
+      if ((execution.startedAt ?? execution.submittedAt) < freshness.since) return 'private, no-cache';
+      return `private, max-age=${secondsUntil(Math.min(freshness.instant, execution.expiresAt ?? freshness.instant), now)}`;
+    default:
+      return freshness satisfies never;
+  }
+}
+
+function secondsUntil(instant: Instant, now: Instant): number {
+  return Math.max(0, Math.min(SECONDS_MAX, Math.floor((instant - now) / 1000)));
+}
+
+/** A strong ETag: the answer's bytes are a function of `identity`, so its hash stands for them, before they are read. */
+export function etagOf(identity: string): string {
+  return `"${createHash('sha256').update(`${ENCODING_VERSION} ${identity}`).digest('base64url').slice(0, 27)}"`;
+}
+
+/**
+ * Whether a client that sends this If-None-Match has the answer already. Which content encoding it has it in (a suffix of
+ * the tag) makes no difference.
+ */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => plainEtag(tag) === etag);
+}
+
+/** The ETag of the answer in a content encoding. */
+export function encodedEtag(etag: string, encoding: string | undefined): string {
+  return encoding === undefined ? etag : `${etag.slice(0, -1)}+${encoding}"`;
+}
+
+function plainEtag(tag: string): string {
+  return tag
+    .trim()
+    .replace(/^W\//, '')
+    .replace(/\+[a-z]+"$/, '"');
+}

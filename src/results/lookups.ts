@@ -1,0 +1,71 @@
+/**
+ * The catalog as the read path asks it, remembered. Before each answer the catalog is asked only for its version, which
+ * costs about a microsecond; while that stays the same nothing has been committed anywhere, so what was looked up before
+ * still holds: a revoked key or a new run is seen by the next request.
+ */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Execution } from '../domain/execution.ts';
+import type { Instant } from '../domain/instant.ts';
+import type { Principal, Query } from '../domain/principal.ts';
+import type { ResultSet } from '../domain/result-set.ts';
+
+export type FindPrincipal = (key: string) => Promise<Principal | undefined>;
+
+/** More than are in use at a time; when it is reached, everything is forgotten. */
+const ENTRIES_MAX = 20_000;
+
+export class Lookups {
+  readonly #catalog: Catalog;
+  readonly #findPrincipal: FindPrincipal;
+  readonly #known = new Map<string, unknown>();
+  #version: number | undefined;
+
+  constructor(catalog: Catalog, findPrincipal: FindPrincipal) {
+    this.#catalog = catalog;
+    this.#findPrincipal = findPrincipal;
+  }
+
+  /** @param keyHash what the key is remembered by; the key itself is not kept */
+  async principal(key: string, keyHash: string): Promise<Principal | undefined> {
+    return await this.#remember(`key ${keyHash}`, () => this.#findPrincipal(key));
+  }
+
+  async execution(id: string): Promise<Execution | undefined> {
+    return await this.#remember(`execution ${id}`, () => this.#catalog.executions.find(id));
+  }
+
+  async query(id: number): Promise<Query | undefined> {
+    return await this.#remember(`query ${id}`, () => this.#catalog.queries.find(id));
+  }
+
+  async resultSet(executionId: string): Promise<ResultSet | undefined> {
+    return await this.#remember(`result ${executionId}`, () => this.#catalog.executions.findResultSet(executionId));
+  }
+
+  /** The latest run, as `Executions.findLatest`: time alone can change it, when the result it had expires. */
+  async latest(
+    queryId: number,
+    parameters: Readonly<Record<string, string>>,
+    now: Instant,
+  ): Promise<Execution | undefined> {
+    const name = `latest ${queryId} ${JSON.stringify(Object.entries(parameters).sort())}`;
+    const find = () => this.#catalog.executions.findLatest(queryId, parameters, now);
+    const found = await this.#remember(name, find);
+    if (found?.expiresAt === undefined || now < found.expiresAt) return found;
+    this.#known.delete(name);
+    return await this.#remember(name, find);
+  }
+
+  async #remember<T>(name: string, find: () => Promise<T>): Promise<T> {
+    const version = await this.#catalog.version();
+    if (version !== this.#version || this.#known.size >= ENTRIES_MAX) {
+      this.#known.clear();
+      this.#version = version;
+    }
+    if (this.#known.has(name)) return this.#known.get(name) as T;
+    const found = await find();
+    // Found under a version that has passed meanwhile, it may be stale: then it is not kept.
+    if (version === this.#version) this.#known.set(name, found);
+    return found;
+  }
+}

@@ -1,0 +1,53 @@
+/** Values kept in memory up to a number of bytes, the least recently used out first. */
+
+/** What an entry takes beside its value. */
+const ENTRY_BYTES = 500;
+
+export class LruBytes<T> {
+  readonly #bytesMax: number;
+  readonly #sizeOf: (value: T) => number;
+  /** Least recently used first. */
+  readonly #values = new Map<string, T>();
+  #bytes = 0;
+
+  constructor(bytesMax: number, sizeOf: (value: T) => number) {
+    this.#bytesMax = bytesMax;
+    this.#sizeOf = sizeOf;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get(key: string): T | undefined {
+    const value = this.#values.get(key);
+    if (value === undefined) return undefined;
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    return value;
+  }
+
+  /** A value that would take more than an eighth of the whole is not kept: it would push out what many ask for. */
+  put(key: string, value: T): void {
+    const bytes = this.#bytesOf(key, value);
+    if (bytes > this.#bytesMax / 8) return;
+    this.#remove(key);
+    this.#values.set(key, value);
+    this.#bytes += bytes;
+    for (const oldest of this.#values.keys()) {
+      if (this.#bytes <= this.#bytesMax) return;
+      this.#remove(oldest);
+    }
+  }
+
+  #remove(key: string): void {
+    const value = this.#values.get(key);
+    if (value === undefined) return;
+    this.#values.delete(key);
+    this.#bytes -= this.#bytesOf(key, value);
+  }
+
+  #bytesOf(key: string, value: T): number {
+    return this.#sizeOf(value) + key.length * 2 + ENTRY_BYTES;
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The answer to a request for results: JSON or CSV around the encoded rows. JSON puts the rows before what is known only
+ * when the last of them has been read (the page's cell bytes), so that it can be sent as it is read.
+ */
+
+import { datapointsOf } from '../domain/datapoints.ts';
+import type { Execution, ExecutionState } from '../domain/execution.ts';
+import type { ResultSet } from '../domain/result-set.ts';
+import { csvName } from '../duckdb/csv-field.ts';
+import type { Tally } from '../observation/tally.ts';
+import { ROW_SEPARATOR } from './compile.ts';
+import { envelopeOf, metadataOf } from './envelope.ts';
+import type { Chunk } from './part-reader.ts';
+import { formatQueryString } from './query-string.ts';
+import type { PageOfRows } from './read.ts';
+import type { ResultsRequest } from './request.ts';
+
+export interface NextPage {
+  readonly offset: number;
+  /** Absolute. */
+  readonly uri: string;
+}
+
+/** What an answer is made from, beside its rows. */
+export interface Responding {
+  readonly execution: Execution;
+  readonly state: ExecutionState;
+  readonly resultSet: ResultSet;
+  readonly page: PageOfRows;
+  readonly next: NextPage | undefined;
+}
+
+/**
+ * The next page's address (contract §2): pinned to the execution, on the base that the client used, with every parameter but
+ * the key.
+ * @param pageRows the limit to go on with, where the client gave none
+ */
+export function nextPageOf(
+  request: ResultsRequest,
+  executionId: string,
+  page: PageOfRows,
+  pageRows: number,
+): NextPage | undefined {
+  if (!page.more) return undefined;
+  const offset = page.offset + page.rowCount;
+  const parameters = new Map(request.parameters);
+  parameters.delete('api_key');
+  parameters.set('offset', [String(offset)]);
+  const limit = parameters.get('limit')?.filter((value) => value !== '')[0];
+  parameters.set('limit', [limit ?? String(pageRows)]);
+  const path = `execution/${executionId}/results${request.format === 'csv' ? '/csv' : ''}`;
+  return { offset, uri: `${request.base}/${path}?${formatQueryString(parameters)}` };
+}
+
+/** An answer's makings with its encoded rows; a responder is a pure function of it. */
+type WithRows = Responding & { readonly chunks: AsyncIterable<Chunk> };
+
+export async function* respondJson(found: WithRows): AsyncGenerator<Uint8Array> {
+  const { execution, state, resultSet, page, next, chunks } = found;
+  let head = `${JSON.stringify(envelopeOf(execution, state)).slice(0, -1)},"result":{"rows":[`;
+  let rowCount = 0;
+  let cellBytes = 0;
+  for await (const chunk of chunks) {
+    rowCount += chunk.rowCount;
+    cellBytes += chunk.cellBytes;
+    yield joined(head, chunk.bytes);
+    head = ROW_SEPARATOR.json;
+  }
+  const metadata = JSON.stringify(metadataOf(execution, resultSet, { columns: page.columns, rowCount, cellBytes }));
+  const follow = next === undefined ? '' : `,"next_offset":${next.offset},"next_uri":${JSON.stringify(next.uri)}`;
+  yield Buffer.from(`${rowCount === 0 ? head : ''}],"metadata":${metadata}}${follow}}`);
+}
+
+export async function* respondCsv({ page, chunks }: WithRows): AsyncGenerator<Uint8Array> {
+  const header = `${page.columns.map((column) => csvName(column.name)).join(',')}\n`;
+  let head = header;
+  for await (const chunk of chunks) {
+    yield joined(head, chunk.bytes);
+    head = ROW_SEPARATOR.csv;
+  }
+  yield Buffer.from(head === header ? header : '\n');
+}
+
+/** The page's chunks, each added to the tally when it is handed out. */
+export async function* counted(page: PageOfRows, tally: Tally, signal: AbortSignal): AsyncGenerator<Chunk> {
+  for await (const chunk of page.chunks(signal)) {
+    const { rowCount, cellBytes } = chunk;
+    const before = datapointsOf(tally.rowCount, page.columns.length, tally.cellBytes);
+    const after = datapointsOf(tally.rowCount + rowCount, page.columns.length, tally.cellBytes + cellBytes);
+    tally.add({ rowCount, cellBytes, datapoints: after - before });
+    yield chunk;
+  }
+}
+
+/** The page is given back when its last chunk has been taken, or when the reader gives up. */
+export async function* releasing<T>(page: PageOfRows, chunks: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* chunks;
+  } finally {
+    page.release();
+  }
+}
+
+export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  const [only] = all;
+  return all.length === 1 && only !== undefined ? only : Buffer.concat(all);
+}
+
+function joined(head: string, bytes: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from(head), bytes]);
+}

@@ -1,0 +1,103 @@
+/**
+ * The table of the query parameters that every results endpoint shares (specification §4.9): what each is called, what it may
+ * hold, what it means. `request.ts` parses by it, and the API description and docs/reference/api.md are made from it.
+ */
+
+export type SharedParameter = BooleanParameter | IntegerParameter | TextParameter;
+
+interface Described {
+  /** As it is sent. */
+  readonly name: string;
+  /** Markdown, one paragraph. */
+  readonly about: string;
+}
+
+/** `true` or `false` in any case, `1` or `0`; absent is false. */
+export interface BooleanParameter extends Described {
+  readonly kind: 'boolean';
+}
+
+/** Decimal digits. */
+export interface IntegerParameter extends Described {
+  readonly kind: 'integer';
+  readonly min: number;
+  readonly example: number;
+  /** Names of parameters that it cannot be sent with. */
+  readonly excludes?: readonly string[];
+}
+
+export interface TextParameter extends Described {
+  readonly kind: 'text';
+  readonly example: string;
+}
+
+/** In the order in which a person would want to read about them. */
+export const SHARED_PARAMETERS = {
+  limit: {
+    kind: 'integer',
+    name: 'limit',
+    min: 0,
+    example: 100,
+    about: 'The most rows to return. `0`: no rows, only what is known of the result.',
+  },
+  offset: {
+    kind: 'integer',
+    name: 'offset',
+    min: 0,
+    example: 0,
+    about: 'The row to start from; the first is 0. Beyond the last: no rows, and the totals all the same.',
+  },
+  columns: {
+    kind: 'text',
+    name: 'columns',
+    example: 'wallet,amount',
+    about:
+      'The columns to return, separated by commas, in the order wanted; a name may stand in double quotes. Without it: all. Fewer columns cost fewer datapoints.',
+  },
+  filters: {
+    kind: 'text',
+    name: 'filters',
+    example: "amount > 100 and chain in ('base', 'optimism')",
+    about:
+      'Which rows to return, as in an SQL `WHERE`: comparisons, `in`, `like`, `between`, `is null`, `contains`, joined by `and`, `or`, `not`. Columns that are not returned may be used.',
+  },
+  sortBy: {
+    kind: 'text',
+    name: 'sort_by',
+    example: 'amount desc, wallet',
+    about:
+      'The order of the rows, as in an SQL `ORDER BY`. Ties keep the stored order, so pages join up exactly; nulls come last. Without it: as stored.',
+  },
+  sampleCount: {
+    kind: 'integer',
+    name: 'sample_count',
+    min: 1,
+    example: 10,
+    excludes: ['limit', 'offset', 'filters'],
+    about:
+      'That many rows drawn at random, each equally likely, other ones with every call; all rows where the result has fewer. Not together with `limit`, `offset` or `filters`.',
+  },
+  allowPartialResults: {
+    kind: 'boolean',
+    name: 'allow_partial_results',
+    about:
+      'Return a result that was truncated because it was too large to store. Without it, such a result is refused.',
+  },
+  ignoreMaxDatapoints: {
+    kind: 'boolean',
+    name: 'ignore_max_datapoints_per_request',
+    about: 'Lift the limit of datapoints of one answer.',
+  },
+  executionId: {
+    kind: 'text',
+    name: 'execution_id',
+    example: '01HR7PD8XYZ3M4N5P6Q7R8S9TA',
+    about: 'Never needed. Where the address names an execution, it must be the same.',
+  },
+  queryId: {
+    kind: 'text',
+    name: 'queryID',
+    example: '1215383',
+    about: 'Never needed. Where the address names a query, it must be the same.',
+  },
+} as const satisfies Readonly<Record<string, SharedParameter>>;

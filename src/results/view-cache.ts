@@ -1,0 +1,188 @@
+/**
+ * Materialised views: what a walk under `filters` or `sort_by` reads its pages from. A view is written once, for all who ask
+ * at the same time, in the queue of heavy work, and kept in a folder of bounded size, the least recently used going first
+ * and never one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is
+ * ever trusted.
+ */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Part, ResultSet } from '../domain/result-set.ts';
+import { rowBytesOf } from '../duckdb/cell-bytes.ts';
+import type { DuckDb } from '../duckdb/duckdb.ts';
+import type { ResultStore } from '../store/result-store.ts';
+import { compileMaterialization, identityOf, type View } from './compile-view.ts';
+import { withinMillis } from './time-limit.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+export interface ViewCacheOptions {
+  /** Absolute; there, empty, and this process's own. */
+  readonly directory: string;
+  readonly bytesMax: number;
+  readonly store: ResultStore;
+  readonly duckDb: DuckDb;
+  readonly queue: WorkQueue;
+  readonly millisMax: number;
+}
+
+/** A view that is there until disposed of. The keys of its parts are absolute paths. */
+export interface OpenView extends Disposable {
+  readonly resultSet: ResultSet;
+}
+
+interface Entry {
+  readonly identity: string;
+  readonly made: Promise<Made>;
+  readonly directory: string;
+  /** Those who wait for it or read it. */
+  users: number;
+  /** Stops the making when nobody waits any more. */
+  readonly abandon: AbortController;
+  bytes: number;
+}
+
+interface Made {
+  readonly resultSet: ResultSet;
+  readonly bytes: number;
+}
+
+const LAYOUT = { rowGroupRows: 16_384, rowGroupsPerPart: 61 } as const;
+
+export class ViewCache {
+  readonly #options: ViewCacheOptions;
+  /** Least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  #made = 0;
+
+  constructor(options: ViewCacheOptions) {
+    this.#options = options;
+  }
+
+  /** Disk that the views take which are made. */
+  get bytes(): number {
+    return [...this.#entries.values()].reduce((sum, entry) => sum + entry.bytes, 0);
+  }
+
+  /** Whether a view is made already, so that any page of it is cheap. */
+  has(executionId: string, view: View): boolean {
+    return (this.#entries.get(identityOf(executionId, view))?.bytes ?? 0) > 0;
+  }
+
+  /** @throws RequestError overloaded; the signal's reason; what making the view throws */
+  async get(executionId: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<OpenView> {
+    signal.throwIfAborted();
+    const identity = identityOf(executionId, view);
+    const entry = this.#entries.get(identity) ?? this.#start(identity, resultSet, view);
+    this.#entries.delete(identity);
+    this.#entries.set(identity, entry);
+    entry.users += 1;
+    const leave = Promise.withResolvers<never>();
+    const onAbort = () => leave.reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      const made = await Promise.race([entry.made, leave.promise]);
+      let released = false;
+      return {
+        resultSet: made.resultSet,
+        [Symbol.dispose]: () => {
+          if (!released) this.#leave(entry);
+          released = true;
+        },
+      };
+    } catch (error) {
+      this.#leave(entry);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #start(identity: string, resultSet: ResultSet, view: View): Entry {
+    this.#made += 1;
+    const directory = join(this.#options.directory, `${identity}-${this.#made}`);
+    const abandon = new AbortController();
+    const making = this.#options.queue.run(
+      () => this.#make(directory, resultSet, view, abandon.signal),
+      abandon.signal,
+    );
+    const entry: Entry = { identity, made: making, directory, users: 0, abandon, bytes: 0 };
+    making.then(
+      ({ bytes }) => {
+        entry.bytes = bytes;
+        this.#evict();
+      },
+      () => {
+        this.#forget(entry);
+        void this.#remove(entry);
+      },
+    );
+    return entry;
+  }
+
+  #leave(entry: Entry): void {
+    entry.users -= 1;
+    if (entry.users === 0 && entry.bytes === 0) {
+      this.#forget(entry);
+      entry.abandon.abort(new Error('nobody waits for the view any more'));
+    }
+    this.#evict();
+  }
+
+  #forget(entry: Entry): void {
+    if (this.#entries.get(entry.identity) === entry) this.#entries.delete(entry.identity);
+  }
+
+  #evict(): void {
+    let bytes = this.bytes;
+    for (const entry of [...this.#entries.values()]) {
+      if (bytes <= this.#options.bytesMax) return;
+      if (entry.users > 0 || entry.bytes === 0) continue;
+      bytes -= entry.bytes;
+      this.#forget(entry);
+      void this.#remove(entry);
+    }
+  }
+
+  async #remove(entry: Entry): Promise<void> {
+    // What cannot be removed now is removed with the whole folder when the process ends.
+    await rm(entry.directory, { recursive: true, force: true }).catch(() => undefined);
+  }
+
+  async #make(directory: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<Made> {
+    const { store, duckDb, millisMax } = this.#options;
+    return await withinMillis(millisMax, signal, async (within) => {
+      await using objects = new AsyncDisposableStack();
+      const paths: string[] = [];
+      for (const part of resultSet.parts) paths.push(objects.use(await store.open(part, within)).path);
+      await duckDb.query(compileMaterialization(resultSet.columns, paths, view, directory, LAYOUT), within);
+      return await this.#describe(directory, resultSet, within);
+    });
+  }
+
+  /** The manifest of what was written: rows and sizes of each part, in order. */
+  async #describe(directory: string, source: ResultSet, signal: AbortSignal): Promise<Made> {
+    const rowBytes = rowBytesOf(source.columns.map(({ type }) => type));
+    const parts: Part[] = [];
+    let firstRow = 0;
+    let bytes = 0;
+    for (const key of partPaths(directory, await readdir(directory))) {
+      const text = `SELECT count(*), coalesce(sum(${rowBytes}), 0), coalesce(max(${rowBytes}), 0) FROM read_parquet($1)`;
+      const [row] = await this.#options.duckDb.query({ text, values: [key] }, signal);
+      const [rowCount, cellBytes, rowBytesMax] = (row ?? []).map(Number) as [number, number, number];
+      const objectBytes = (await stat(key)).size;
+      parts.push({ key, firstRow, rowCount, cellBytes, rowBytesMax, objectBytes, sha256: '' });
+      firstRow += rowCount;
+      bytes += objectBytes;
+    }
+    const cellBytes = parts.reduce((sum, part) => sum + part.cellBytes, 0);
+    return { resultSet: { ...source, rowCount: firstRow, cellBytes, parts }, bytes: Math.max(1, bytes) };
+  }
+}
+
+/** DuckDB numbers the files it writes: data_0.parquet, data_1.parquet, …, data_10.parquet. */
+function partPaths(directory: string, names: readonly string[]): readonly string[] {
+  const numberOf = (name: string) => Number(/_(\d+)\.parquet$/.exec(name)?.[1]);
+  return names
+    .filter((name) => !Number.isNaN(numberOf(name)))
+    .sort((a, b) => numberOf(a) - numberOf(b))
+    .map((name) => join(directory, name));
+}
