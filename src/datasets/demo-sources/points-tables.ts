@@ -1,0 +1,125 @@
+/** The wallets of the demo sources: their quests, their accounts on the social network, and what they did on chain. */
+import { pickWord } from './macros.ts';
+import type { DemoSize, DemoTable } from './write-demo-sources.ts';
+
+const DAY = 86_400;
+
+const CHANNELS = [
+  'art',
+  'music',
+  'food',
+  'defi',
+  'memes',
+  'dev',
+  'gaming',
+  'photography',
+  'travel',
+  'books',
+  'sports',
+  'news',
+];
+const DOMAINS = ['video', 'blog', 'gallery', 'mirror', 'wiki', 'shop', 'podcast', 'forum', 'maps', 'paste'];
+const NAMES = [
+  'ann',
+  'bob',
+  'cat',
+  'dan',
+  'eve',
+  'fay',
+  'gus',
+  'hal',
+  'ivy',
+  'joe',
+  'kim',
+  'lee',
+  'mia',
+  'ned',
+  'ola',
+  'pam',
+];
+
+export function pointsTables(size: DemoSize, untilSeconds: number): readonly DemoTable[] {
+  const { wallets } = size;
+  const accounts = Math.ceil(wallets * 0.6);
+  /** Up to `days` before the end, recent times more often. */
+  const time = (salt: number, days: number) =>
+    `to_timestamp(${untilSeconds} - CAST(floor(${days * DAY} * pow(unit(i, ${salt}), 2)) AS BIGINT))`;
+  /** A few wallets and accounts do most of everything. */
+  const wallet = (salt: number, power: number) => `address('wallet', pick(i, ${salt}, ${wallets}, ${power}))`;
+  const account = (salt: number, power: number) => `3 * pick(i, ${salt}, ${accounts}, ${power}) + 1000`;
+  const rows = (count: number) => `FROM range(${Math.ceil(count)}) AS t (i)`;
+  const source = (name: string, orderBy: string, sql: string): DemoTable => ({ kind: 'source', name, orderBy, sql });
+  return [
+    source(
+      'points.quests_completed',
+      'completed_at, wallet, quest',
+      `SELECT address('wallet', w) AS wallet, 'quest-' || pick(i, 71, 40, 1.5) AS quest,
+        10.0 * (1 + pick(i, 72, 50, 2)) AS points, ${time(73, 300)} AS completed_at
+      FROM (
+        SELECT w, w * 64 + j AS i
+        FROM range(${wallets}) AS t (w), UNNEST(range(CAST(floor(tail(w, 70, 1, 40, 0.6)) AS BIGINT))) AS u (j)
+      )`,
+    ),
+    source(
+      'social.profiles',
+      'social_id',
+      `SELECT 3 * i + 1000 AS social_id, ${pickWord(NAMES, 'i', 75, 1)} || i AS social_name
+      ${rows(accounts)} WHERE unit(i, 74) < 0.97`,
+    ),
+    source(
+      'social.verified_wallets',
+      'social_id, wallet',
+      `SELECT ${account(77, 1.1)} AS social_id, shouted(address('wallet', i)) AS wallet ${rows(wallets)} WHERE unit(i, 76) < 0.65`,
+    ),
+    source(
+      'social.casts',
+      'cast_at, social_id, channel, embedded_domains',
+      `SELECT ${account(80, 2.5)} AS social_id,
+        CASE WHEN unit(i, 81) < 0.7 THEN ${pickWord(CHANNELS, 'i', 82, 2)} END AS channel,
+        list_transform(range(pick(i, 83, 3, 2)), lambda k: ${pickWord(DOMAINS, 'i * 2 + k', 84, 2)} || '.example') AS embedded_domains,
+        ${time(85, 200)} AS cast_at
+      ${rows(6 * wallets)}`,
+    ),
+    source(
+      'social.engagements',
+      'engaged_at, social_id, engager_social_id',
+      `SELECT ${account(90, 3)} AS social_id, ${account(91, 1.5)} AS engager_social_id, ${time(92, 200)} AS engaged_at
+      ${rows(10 * wallets)}`,
+    ),
+    source(
+      'social.followers',
+      'social_id, follower_social_id',
+      `SELECT DISTINCT ${account(95, 2.5)} AS social_id, ${account(96, 1.2)} AS follower_social_id ${rows(8 * wallets)}`,
+    ),
+    source(
+      'nft.trades',
+      'block_time, buyer, seller',
+      `SELECT ${wallet(100, 2)} AS buyer, ${wallet(101, 2)} AS seller, round(tail(i, 102, 5, 50000, 0.8), 2) AS amount_usd,
+        ${time(103, 390)} AS block_time
+      ${rows(wallets)}`,
+    ),
+    source(
+      'dex.trades',
+      'block_time, taker, amount_usd',
+      `SELECT ${wallet(105, 2.5)} AS taker, round(tail(i, 106, 10, 500000, 0.9), 2) AS amount_usd, ${time(107, 390)} AS block_time
+      ${rows(3 * wallets)}`,
+    ),
+    source(
+      'chain.transactions',
+      'block_time, from_address',
+      `SELECT ${wallet(110, 1.8)} AS from_address, ${time(111, 400)} AS block_time ${rows(10 * wallets)}`,
+    ),
+    source(
+      'chain.contracts_deployed',
+      'block_time, contract',
+      `SELECT ${wallet(115, 2)} AS deployer, address('contract', i) AS contract, ${time(116, 390)} AS block_time
+      ${rows(wallets / 20)}`,
+    ),
+    source(
+      'chain.contract_calls',
+      'block_time, contract',
+      `SELECT address('contract', pick(i, 120, ${Math.ceil(wallets / 16)}, 3)) AS contract, ${time(121, 390)} AS block_time
+      ${rows(4 * wallets)}`,
+    ),
+  ];
+}

@@ -1,0 +1,93 @@
+/**
+ * Sources to try the datasets with (`qrs demo-sources DIR`): a made-up restaking protocol and social network of realistic
+ * shape and skew, with withdrawals, re-delegations, deregistrations and missing names. Every row is a pure function of its
+ * number, so the same size and end give the same tables, on any machine.
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Instant } from '../../domain/instant.ts';
+import { DuckDb } from '../../duckdb/duckdb.ts';
+import { quoteText } from '../../duckdb/quoting.ts';
+import { MACROS } from './macros.ts';
+import { pointsTables } from './points-tables.ts';
+import { restakingTables } from './restaking-tables.ts';
+
+export interface DemoSize {
+  readonly operators: number;
+  readonly avss: number;
+  /** Each gives about ten share events. */
+  readonly stakers: number;
+  /** Each gives about ten transactions, ten engagements and six casts. */
+  readonly wallets: number;
+}
+
+export const DEMO_SIZES = {
+  full: { operators: 500, avss: 40, stakers: 100_000, wallets: 50_000 },
+  small: { operators: 60, avss: 12, stakers: 1_000, wallets: 1_000 },
+} as const satisfies Record<string, DemoSize>;
+
+export interface DemoOptions {
+  readonly size: keyof typeof DEMO_SIZES | DemoSize;
+  /** The moment up to which things happened, taken down to the whole minute; the tables reach back 400 days from it. */
+  readonly until: Instant;
+  readonly signal: AbortSignal;
+  readonly threads?: number;
+  /** As DuckDB writes sizes. */
+  readonly memoryLimit?: string;
+}
+
+/** A step of the generation: a table that others are made from, or one that is written out, in the order of `orderBy`. */
+export type DemoTable =
+  | { readonly kind: 'scratch'; readonly name: string; readonly sql: string }
+  | { readonly kind: 'source'; readonly name: string; readonly sql: string; readonly orderBy: string };
+
+export interface DemoTableWritten {
+  /** `schema.table` */
+  readonly name: string;
+  readonly rowCount: number;
+}
+
+const DAY = 86_400_000;
+
+/** The end for sources made now: the same all day long, and nothing in them is yet to happen. */
+export function lastMidnight(now: Instant): Instant {
+  return Math.floor(now / DAY) * DAY;
+}
+
+/**
+ * Writes `schema/table.parquet` below `directory` for every source table of the datasets, replacing those of that name.
+ * @throws the signal's reason once it is aborted.
+ */
+export async function writeDemoSources(directory: string, options: DemoOptions): Promise<readonly DemoTableWritten[]> {
+  const root = resolve(directory);
+  const size = typeof options.size === 'string' ? DEMO_SIZES[options.size] : options.size;
+  const untilSeconds = Math.floor(options.until / 60_000) * 60;
+  const tempDirectory = join(root, '.demo-sources-temp');
+  await mkdir(root, { recursive: true });
+  const written: DemoTableWritten[] = [];
+  try {
+    await using duckDb = await DuckDb.open({
+      threads: options.threads ?? 2,
+      memoryLimit: options.memoryLimit ?? '1GB',
+      tempDirectory,
+      tempSizeMax: '10GB',
+      allowedDirectories: [root],
+    });
+    const run = (text: string) => duckDb.query({ text, values: [] }, options.signal);
+    for (const macro of MACROS) await run(macro);
+    for (const table of [...restakingTables(size, untilSeconds), ...pointsTables(size, untilSeconds)]) {
+      if (table.kind === 'scratch') await run(`CREATE TABLE ${table.name} AS ${table.sql}`);
+      else {
+        const path = join(root, `${table.name.replace('.', '/')}.parquet`);
+        await mkdir(dirname(path), { recursive: true });
+        const rows = await run(
+          `COPY (SELECT * FROM (${table.sql}) ORDER BY ${table.orderBy}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`,
+        );
+        written.push({ name: table.name, rowCount: Number(rows[0]?.[0]) });
+      }
+    }
+  } finally {
+    await rm(tempDirectory, { recursive: true, force: true });
+  }
+  return written;
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
+import { registerDatasets } from './register.ts';
+import { loadDatasets } from './registry.ts';
+
+const root = await mkdtemp(join(tmpdir(), 'qrs-register-'));
+after(() => rm(root, { recursive: true, force: true }));
+const datasets = await loadDatasets({ strategyColumnNames: 'number' });
+
+test('the datasets become public queries, once, however many processes start at the same time', async () => {
+  const path = join(root, 'catalog.sqlite');
+  const catalogs = [await openSqliteCatalog(path), await openSqliteCatalog(path)];
+  await Promise.all([...catalogs, ...catalogs].map((catalog) => registerDatasets(catalog, datasets, 0)));
+  const queries = (await catalogs[0]?.queries.list()) ?? [];
+  assert.deepEqual(
+    queries.map(({ id, name, visibility }) => [id, name, visibility]),
+    [
+      [990_000_001, 'points', 'public'],
+      [990_000_002, 'operator-stats', 'public'],
+      [990_000_003, 'avs-stats', 'public'],
+      [990_000_004, 'operator-to-avs-mapping', 'public'],
+    ],
+  );
+  for (const catalog of catalogs) await catalog[Symbol.asyncDispose]();
+});
+
+test("a reserved query id that is somebody else's stops the start", async () => {
+  await using catalog = await openSqliteCatalog(join(root, 'taken.sqlite'));
+  await catalog.principals.addUser('ann', 0);
+  await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'ann' }, visibility: 'private' }, 0);
+  await assert.rejects(registerDatasets(catalog, datasets, 0), {
+    message: 'query 990000001 is reserved for the dataset points, but belongs to user ann',
+  });
+});

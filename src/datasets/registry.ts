@@ -1,0 +1,26 @@
+/** All curated datasets, loaded and checked against each other. */
+import { parseCron } from '../scheduler/cron.ts';
+import { type Dataset, type DatasetOptions, loadDataset } from './dataset.ts';
+import * as declared from './declared.ts';
+
+export type Datasets = readonly Dataset[];
+
+/**
+ * In order of their names.
+ * @throws Error naming the dataset, when its SQL or its schedule cannot be read, or two have the same name, address or
+ *   query id.
+ */
+export async function loadDatasets(options: DatasetOptions): Promise<Datasets> {
+  const datasets = await Promise.all(Object.values(declared).map((declare) => loadDataset(declare(options))));
+  for (const dataset of datasets) parseCron(dataset.schedule);
+  for (const key of ['name', 'path', 'queryId'] as const) {
+    const twice = datasets.find((a, i) => datasets.findIndex((b) => a[key] === b[key]) !== i);
+    if (twice !== undefined) throw new Error(`two datasets have the ${key} ${twice[key]}`);
+  }
+  return datasets.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** By the name that people type, or undefined. */
+export function findDataset(datasets: Datasets, name: string): Dataset | undefined {
+  return datasets.find((dataset) => dataset.name === name);
+}

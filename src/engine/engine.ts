@@ -1,0 +1,83 @@
+/**
+ * The engine: runs the SQL of a scheduled query over source tables and leaves the answer as one Parquet file. A seam:
+ * one interface, implementations in sibling folders (duckdb/), one contract suite (test/contract/engine.ts) that runs
+ * over each.
+ *
+ * The SQL is ours (src/datasets/), never a user's. It keeps to what every engine runs.
+ */
+import type { ColumnType } from '../domain/column-type.ts';
+import type { Column } from '../domain/result-set.ts';
+
+export interface Engine extends AsyncDisposable {
+  /**
+   * Runs one SELECT and writes its rows, in its order, to a new Parquet file at `path` (absolute; its folder exists).
+   * Nothing is left at `path` when it fails. Memory and time are bounded by the engine's own limits.
+   * @returns the columns as the SQL names and types them. Compare these with what was promised, not the file's: Parquet
+   *   has no whole numbers over 64 bits and would pass them off as doubles.
+   * @throws EngineError; the signal's reason once it is aborted.
+   */
+  materialize(query: EngineQuery, path: string, signal: AbortSignal): Promise<Materialized>;
+  /** Whether any of the tables is there, readable or not: none means that nobody has set up what reads them. */
+  hasAny(sources: readonly SourceTable[]): Promise<boolean>;
+}
+
+export interface EngineQuery {
+  readonly sql: string;
+  /** Every table that the SQL reads. */
+  readonly sources: readonly SourceTable[];
+}
+
+export interface Materialized {
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+}
+
+/**
+ * A table outside the service, and the columns of it that are read. A uint256 may be kept as text of decimal digits; what
+ * the SQL sees casts to DECIMAL(38, 0) exactly, and one beyond that fails the query.
+ */
+export interface SourceTable {
+  /** `schema.table`, lower case. */
+  readonly name: string;
+  readonly columns: readonly SourceColumn[];
+}
+
+export interface SourceColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+}
+
+export type EngineErrorType =
+  /** The SQL cannot be read, or names what does not exist. */
+  | 'syntax_error'
+  /** A source table is not there. */
+  | 'missing_source'
+  /** A source table is there, but cannot be read or lacks a column. */
+  | 'wrong_source'
+  /** The query ran and failed: a value that cannot be converted, a number out of range. */
+  | 'execution_error'
+  /** The columns are not those that were promised. */
+  | 'column_mismatch'
+  | 'memory_limit'
+  | 'time_limit'
+  /** The engine cannot be reached, or failed in a way that has no better name. */
+  | 'engine_error';
+
+/** Why a query gave no result: for the error of the failed execution, so it names no path of this machine. */
+export class EngineError extends Error {
+  readonly type: EngineErrorType;
+  /** Where in the SQL, from 1. */
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+
+  constructor(
+    type: EngineErrorType,
+    message: string,
+    more: { readonly line?: number | undefined; readonly column?: number | undefined; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: more.cause });
+    this.type = type;
+    this.line = more.line;
+    this.column = more.column;
+  }
+}

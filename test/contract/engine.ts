@@ -1,0 +1,194 @@
+/**
+ * What every engine must do, whatever runs the SQL. `openEngine` gives an engine over a folder of source tables (each a
+ * file's place below it → its text), with a memory limit of 128 MB and the time limit asked for.
+ */
+import assert from 'node:assert/strict';
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { formatColumnType, parseColumnType } from '../../src/domain/column-type.ts';
+import { type Engine, EngineError, type SourceTable } from '../../src/engine/engine.ts';
+import { readParquetRows } from './read-parquet-rows.ts';
+
+export type OpenEngine = (
+  files: Readonly<Record<string, string>>,
+  options: { readonly timeLimitMillis: number },
+) => Promise<Engine>;
+
+const EVENTS: SourceTable = {
+  name: 'chain.events',
+  columns: [
+    { name: 'who', type: parseColumnType('varchar') },
+    { name: 'shares', type: parseColumnType('uint256') },
+    { name: 'seen_at', type: parseColumnType('timestamp(3) with time zone') },
+  ],
+};
+
+const EVENTS_CSV = `seen_at,who,shares,unused
+2024-03-05 20:50:59 UTC,ann,1000000000000000000001,x
+2024-03-06 00:00:00 UTC,bob,2,x
+2024-03-07 00:00:00 UTC,,3,x
+`;
+
+const never = new AbortController().signal;
+
+export function engineContract(name: string, openEngine: OpenEngine): void {
+  describe(`engine: ${name}`, async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'qrs-engine-'));
+    after(() => rm(directory, { recursive: true, force: true }));
+    let files = 0;
+    const nextPath = () => join(directory, `${++files}.parquet`);
+
+    async function materialize(
+      sql: string,
+      more: {
+        files?: Record<string, string>;
+        sources?: readonly SourceTable[];
+        signal?: AbortSignal;
+        limit?: number;
+      } = {},
+    ) {
+      await using engine = await openEngine(more.files ?? { 'chain/events.csv': EVENTS_CSV }, {
+        timeLimitMillis: more.limit ?? 60_000,
+      });
+      const path = nextPath();
+      const made = await engine.materialize({ sql, sources: more.sources ?? [EVENTS] }, path, more.signal ?? never);
+      const columns = made.columns.map((column) => `${column.name} ${formatColumnType(column.type)}`);
+      return { columns, rowCount: made.rowCount, rows: await readParquetRows(path) };
+    }
+
+    async function failure(...args: Parameters<typeof materialize>): Promise<EngineError> {
+      const error = await materialize(...args).then(
+        () => assert.fail('the query was expected to fail'),
+        (e: unknown) => e,
+      );
+      assert.ok(error instanceof EngineError, String(error));
+      const left = join(directory, `${files}.parquet`);
+      await assert.rejects(access(left), 'a failed query leaves no file');
+      return error;
+    }
+
+    test('rows are written in the order of the query, with the types that it gives them', async () => {
+      const made = await materialize(
+        'SELECT who AS "Who", COUNT(*) AS n, CAST(1 AS DOUBLE) AS x, array_agg(who) AS list\nFROM chain.events GROUP BY who ORDER BY who DESC',
+      );
+      assert.deepEqual(made.columns, ['Who varchar', 'n bigint', 'x double', 'list array(varchar)']);
+      assert.equal(made.rowCount, 3);
+      assert.deepEqual(
+        made.rows.map((row) => row[0]),
+        ['bob', 'ann', null],
+      );
+    });
+
+    test('a uint256 keeps all its digits on the way through', async () => {
+      const made = await materialize(
+        'SELECT CAST(SUM(CAST(shares AS DECIMAL(38, 0))) AS VARCHAR) AS total FROM chain.events',
+      );
+      assert.deepEqual(made.rows, [['1000000000000000000006']]);
+    });
+
+    test('a uint256 beyond 38 digits fails the query rather than lose digits', async () => {
+      const csv = `seen_at,who,shares\n,ann,1${'0'.repeat(38)}\n`;
+      const error = await failure('SELECT CAST(shares AS DECIMAL(38, 0)) AS n FROM chain.events', {
+        files: { 'chain/events.csv': csv },
+      });
+      assert.equal(error.type, 'execution_error');
+    });
+
+    test('a query without rows leaves a file without rows', async () => {
+      const made = await materialize("SELECT who FROM chain.events WHERE who = 'nobody'");
+      assert.deepEqual([made.columns, made.rowCount, made.rows], [['who varchar'], 0, []]);
+    });
+
+    test('a table may be a folder of files, partitioned or not', async () => {
+      const made = await materialize('SELECT who FROM chain.events ORDER BY seen_at, who', {
+        files: {
+          'chain/events/day=2024-03-05/a.ndjson': '{"who":"ann","shares":"1","seen_at":"2024-03-05T00:00:00Z"}\n',
+          'chain/events/day=2024-03-06/b.ndjson': '{"who":"bob","shares":2,"seen_at":"2024-03-06T00:00:00Z"}\n',
+        },
+      });
+      assert.deepEqual(made.rows, [['ann'], ['bob']]);
+    });
+
+    test('a syntax error says line and column', async () => {
+      const error = await failure('SELECT who\nFROM chain.events\nWHERE who ? 1');
+      assert.deepEqual([error.type, error.line, error.column], ['syntax_error', 3, 11]);
+    });
+
+    test('an unknown column says line and column, in a long line too', async () => {
+      const long = `SELECT ${Array.from({ length: 40 }, (_, i) => `who AS who${i}`).join(', ')}, nothing\nFROM chain.events`;
+      const error = await failure(long);
+      assert.deepEqual([error.type, error.line, error.column], ['syntax_error', 1, long.indexOf('nothing') + 1]);
+      assert.match(error.message, /nothing/);
+    });
+
+    test('anything but one SELECT is refused', async () => {
+      assert.equal((await failure('DROP TABLE chain.events')).type, 'syntax_error');
+    });
+
+    test('a missing source table is named, with the place where it was expected', async () => {
+      const error = await failure('SELECT 1 FROM chain.events', { files: {} });
+      assert.equal(error.type, 'missing_source');
+      assert.match(error.message, /chain\.events is missing: expected chain\/events\.parquet/);
+    });
+
+    test('of tables that are not there at all there is none, however many are asked for', async () => {
+      const other: SourceTable = { ...EVENTS, name: 'chain.other' };
+      const hasAny = async (files: Record<string, string>, sources: readonly SourceTable[]) => {
+        await using engine = await openEngine(files, { timeLimitMillis: 60_000 });
+        return await engine.hasAny(sources);
+      };
+      assert.equal(await hasAny({}, [EVENTS, other]), false);
+      assert.equal(await hasAny({ 'chain/events.csv': EVENTS_CSV }, [other]), false);
+      assert.equal(await hasAny({ 'chain/events.csv': EVENTS_CSV }, [other, EVENTS]), true);
+      assert.equal(await hasAny({ 'chain/events.csv': 'no columns of ours\n' }, [EVENTS]), true);
+    });
+
+    test('a source table that is there twice is refused, rather than one of them chosen', async () => {
+      const error = await failure('SELECT 1 FROM chain.events', {
+        files: { 'chain/events.csv': EVENTS_CSV, 'chain/events/a.csv': EVENTS_CSV },
+      });
+      assert.equal(error.type, 'wrong_source');
+      assert.match(error.message, /more than once \(chain\/events\.csv, chain\/events\/\): keep one/);
+    });
+
+    test('a source table without a column that is read is named, with the column', async () => {
+      const error = await failure('SELECT 1 FROM chain.events', {
+        files: { 'chain/events.csv': 'who,seen_at\nann,\n' },
+      });
+      assert.equal(error.type, 'wrong_source');
+      assert.equal(error.message, 'source table chain.events has no column shares: found who, seen_at');
+    });
+
+    test('a value that cannot be converted fails the query', async () => {
+      const error = await failure('SELECT CAST(who AS BIGINT) AS n FROM chain.events');
+      assert.equal(error.type, 'execution_error');
+    });
+
+    /** The three events crossed with themselves until there are 3^`power` rows. */
+    const crossed = (power: number) =>
+      `chain.events e0 ${Array.from({ length: power - 1 }, (_, i) => `CROSS JOIN chain.events e${i + 1}`).join(' ')}`;
+    const runaway = `SELECT COUNT(DISTINCT concat(e0.who, e19.who)) AS n FROM ${crossed(20)}`;
+
+    test('a query over its time limit is ended and says the limit', async () => {
+      const error = await failure(runaway, { limit: 100 });
+      assert.equal(error.type, 'time_limit');
+      assert.match(error.message, /100 ms/);
+    });
+
+    test('a query over its memory limit is ended', async () => {
+      // 59,049 texts of 4,000 characters: 236 MB.
+      const error = await failure(`SELECT array_agg(rpad(e0.who, 4000, 'x')) AS texts FROM ${crossed(10)}`);
+      assert.equal(error.type, 'memory_limit');
+    });
+
+    test("an aborted query ends with the signal's reason", async () => {
+      const controller = new AbortController();
+      const reason = new Error('stopped by the test');
+      const running = materialize(runaway, { signal: controller.signal });
+      setImmediate(() => controller.abort(reason));
+      await assert.rejects(running, reason);
+    });
+  });
+}

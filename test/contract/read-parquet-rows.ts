@@ -1,0 +1,14 @@
+/** The rows of a Parquet file as plain values, for comparing with rows written out in a test. */
+import { DuckDBInstance } from '@duckdb/node-api';
+
+export async function readParquetRows(path: string): Promise<readonly (readonly unknown[])[]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  try {
+    const reader = await connection.runAndReadAll('SELECT * FROM read_parquet($1)', [path]);
+    return reader.getRowsJS().map((row) => row.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
