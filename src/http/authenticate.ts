@@ -1,0 +1,79 @@
+/** From a request to the principal whose key it carries (contract §1): a header first, else the `api_key` parameter. */
+import type { FastifyRequest } from 'fastify';
+import type { Principal } from '../domain/principal.ts';
+import { RequestError } from '../errors/errors.ts';
+import { parseQueryString } from '../results/query-string.ts';
+import type { RequestLife } from './request-life.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose key the request carries. Undefined on the routes that need none. */
+    principal: Principal | undefined;
+  }
+}
+
+/**
+ * The principal of a key, or undefined when it is unknown or revoked.
+ * @param address where the request came from
+ * @throws RequestError rate_limited when too many wrong keys came from there
+ */
+export type Authenticate = (key: string, address: () => string) => Promise<Principal | undefined>;
+
+/** Longer than any key: longer texts are not even hashed. */
+const KEY_LENGTH_MAX = 512;
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * The first stage of a request: whose it is, and whether it may come in now.
+ * @throws RequestError shutting_down · invalid_api_key · rate_limited
+ */
+export async function admitRequest(
+  request: FastifyRequest,
+  keyHeaders: readonly string[],
+  authenticate: Authenticate,
+  { traffic, rateLimit, monotonic }: Pick<RequestLife, 'traffic' | 'rateLimit' | 'monotonic'>,
+): Promise<void> {
+  if (traffic.stopping) {
+    throw new RequestError('shutting_down', 'the service is stopping; try again in some seconds', {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
+  }
+  const start = monotonic();
+  try {
+    request.principal = await authenticateRequest(request, keyHeaders, authenticate);
+  } finally {
+    request.tally.spent('authenticate', monotonic() - start);
+  }
+  if (rateLimit === undefined) return;
+  request.allowance = rateLimit.take(request.principal.keyId);
+  if (!request.allowance.allowed) throw rateLimit.refusal(request.allowance);
+}
+
+/** @throws RequestError invalid_api_key, the same for every reason */
+async function authenticateRequest(
+  request: FastifyRequest,
+  keyHeaders: readonly string[],
+  authenticate: Authenticate,
+): Promise<Principal> {
+  const key = keyOf(request, keyHeaders);
+  const principal =
+    key === undefined || key.length > KEY_LENGTH_MAX ? undefined : await authenticate(key, () => request.ip);
+  if (principal === undefined) throw new RequestError('invalid_api_key', 'invalid API Key');
+  return principal;
+}
+
+function keyOf(request: FastifyRequest, keyHeaders: readonly string[]): string | undefined {
+  for (const name of keyHeaders) {
+    const value = request.headers[name.toLowerCase()];
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return parseQueryString(queryStringOf(request))
+    .get('api_key')
+    ?.find((value) => value !== '');
+}
+
+/** What follows the question mark in the request's address. */
+export function queryStringOf(request: FastifyRequest): string {
+  const question = request.url.indexOf('?');
+  return question < 0 ? '' : request.url.slice(question + 1);
+}

@@ -1,0 +1,42 @@
+/**
+ * What is not even a request: a head that is too long, that takes too long, or that is no HTTP. It has no route, so it is answered
+ * on the bare connection, in the shape of all errors, and the connection ends.
+ */
+
+import type { Socket } from 'node:net';
+import type { ConnectionError } from 'fastify';
+
+interface Refusal {
+  readonly status: string;
+  readonly message: string;
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    message: 'the address and headers are too long; QRS_HEADER_BYTES_MAX is the limit',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    message: 'the request did not arrive in time',
+  },
+};
+const MALFORMED: Refusal = { status: '400 Bad Request', message: 'the request is not well-formed HTTP' };
+
+export function refuseConnection(error: ConnectionError, socket: Socket): void {
+  // Whoever has reset the connection reads no answer.
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, message } = REFUSALS[error.code] ?? MALFORMED;
+  const body = JSON.stringify({ error: message });
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'content-type: application/json',
+    'x-error-code: bad_request',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,33 @@
+/** The shape of every failure (contract §4): compact JSON with `error`, a stable code in X-Error-Code, nothing else. */
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { RequestError } from '../errors/errors.ts';
+
+export type OnFault = (fault: { readonly requestId: string; readonly error: unknown }) => void;
+
+export function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  onFault: OnFault,
+): FastifyReply {
+  const answer = toRequestError(error, request.id);
+  request.tally.errorCode = answer.code;
+  if (answer.status >= 500 && answer.code !== 'overloaded' && answer.code !== 'shutting_down') {
+    onFault({ requestId: request.id, error });
+  }
+  for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
+  if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', String(answer.retryAfterSeconds));
+  return reply
+    .code(answer.status)
+    .header('x-error-code', answer.code)
+    .header('content-type', 'application/json')
+    .send(Buffer.from(JSON.stringify({ error: answer.message, ...answer.body })));
+}
+
+function toRequestError(error: unknown, requestId: string): RequestError {
+  if (error instanceof RequestError) return error;
+  const status = error instanceof Error ? ((error as Partial<FastifyError>).statusCode ?? 500) : 500;
+  // Fastify's own refusals, such as an address too long, say what is wrong with the request.
+  if (status >= 400 && status < 500) return new RequestError('bad_request', (error as Error).message);
+  return new RequestError('internal', `internal error, request id ${requestId}`);
+}

@@ -1,0 +1,36 @@
+/**
+ * `/healthz`: the process is alive. `/readyz`: it can answer, because catalog and store are reachable and it is not about to stop.
+ * Neither needs a key.
+ */
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import { RequestError } from '../errors/errors.ts';
+import type { Traffic } from './traffic.ts';
+
+export interface HealthDeps {
+  /** Each rejects when what it names is not reachable. */
+  readonly checks: Readonly<Record<string, () => Promise<void>>>;
+}
+
+const OPEN_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']);
+
+/** Whether an address is answered without a key (contract §1: health, metrics and documentation). */
+export function isOpenPath(url: string): boolean {
+  const path = (url.split('?', 1)[0] ?? '').replace(/\/$/, '');
+  return OPEN_PATHS.has(path) || path.startsWith('/docs/');
+}
+
+export function healthRoutes(server: FastifyInstance, deps: HealthDeps, traffic: Pick<Traffic, 'stopping'>): void {
+  const method = ['GET', 'HEAD'];
+  server.route({ method, url: '/healthz', handler: () => ({ status: 'ok' }) });
+  const ready: RouteHandlerMethod = async () => {
+    if (traffic.stopping) throw new RequestError('shutting_down', 'not ready: stopping', { retryAfterSeconds: 5 });
+    const failed: string[] = [];
+    for (const [name, check] of Object.entries(deps.checks)) {
+      await check().catch(() => failed.push(name));
+    }
+    if (failed.length === 0) return { status: 'ready' };
+    const message = `not ready: ${failed.join(' and ')} not reachable`;
+    throw new RequestError('overloaded', message, { retryAfterSeconds: 5 });
+  };
+  server.route({ method, url: '/readyz', handler: ready });
+}

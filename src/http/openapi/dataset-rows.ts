@@ -1,0 +1,35 @@
+/** The rows of the curated datasets: a schema for each, and a row as an example, from the declared columns. */
+import { columnMeaning } from './column-meanings.ts';
+import { columnSchema } from './column-schema.ts';
+import type { DatasetDescription, Fragment } from './schema.ts';
+
+/** The name of a dataset's schemas: `operator-stats` → `OperatorStats`. */
+export function schemaNameOf(dataset: DatasetDescription): string {
+  return dataset.name
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+/** No column is required, because `columns` may leave out any. */
+export function rowSchemaOf(dataset: DatasetDescription): Fragment {
+  return {
+    type: 'object',
+    description: `A row of the dataset ${dataset.name}. With \`columns\`, only those asked for, in that order.`,
+    properties: Object.fromEntries(
+      dataset.columns.map(({ name, type }) => [name, describedColumn(dataset, name, columnSchema(type))]),
+    ),
+    additionalProperties: false,
+  };
+}
+
+export function exampleRowOf(dataset: DatasetDescription): Fragment {
+  return Object.fromEntries(
+    dataset.columns.map(({ name }) => [name, columnMeaning(dataset.name, name)?.example ?? null]),
+  );
+}
+
+function describedColumn(dataset: DatasetDescription, name: string, schema: Fragment): Fragment {
+  const meaning = columnMeaning(dataset.name, name);
+  return meaning === undefined ? schema : { ...schema, description: `${meaning.about}.`, ...meaning.more };
+}

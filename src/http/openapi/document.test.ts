@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { validate, validatePathParameters } from '@scalar/openapi-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import * as declared from '../../datasets/declared.ts';
+import { ERRORS } from '../../errors/errors.ts';
+import { columnMeaning } from './column-meanings.ts';
+import { openApiDocument } from './document.ts';
+
+const datasets = Object.values(declared).flatMap((declare) => [declare({ strategyColumnNames: 'number' })]);
+const document = openApiDocument({
+  version: '1.2.3',
+  serverUrl: 'https://results.example.org',
+  keyHeaders: ['X-Service-Api-Key', 'X-Dune-Api-Key'],
+  headerPrefixes: ['X-Service', 'X-Dune'],
+  datasets,
+});
+
+type Node = Readonly<Record<string, unknown>>;
+
+/** Every object in the document with the place it is at. */
+function* nodes(value: unknown, place = '#'): Generator<readonly [string, Node]> {
+  if (typeof value !== 'object' || value === null) return;
+  yield [place, value as Node];
+  for (const [name, child] of Object.entries(value)) {
+    yield* nodes(child, `${place}/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`);
+  }
+}
+
+function resolve(place: string): unknown {
+  const parts = place
+    .split('/')
+    .slice(1)
+    .map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'));
+  return parts.reduce<unknown>((found, part) => (found as Node | undefined)?.[part], document);
+}
+
+const operations = [...nodes(document.paths)].filter(([, node]) => typeof node.operationId === 'string');
+
+test('it is a valid OpenAPI 3.1 document', () => {
+  const { valid, version, errors } = validate({ ...document });
+  assert.deepEqual({ valid, version, errors }, { valid: true, version: '3.1', errors: [] });
+});
+
+test('every path names the parameters of its template', () => {
+  const dereferenced = JSON.parse(JSON.stringify(document), (_, value) =>
+    typeof value?.$ref === 'string' && value.$ref.includes('/parameters/') ? resolve(value.$ref) : value,
+  );
+  assert.deepEqual(validatePathParameters(dereferenced), []);
+});
+
+test('every reference leads somewhere, and every component is referred to', () => {
+  const references = new Set<string>();
+  for (const [, node] of nodes(document)) if (typeof node.$ref === 'string') references.add(node.$ref);
+  assert.deepEqual(
+    [...references].filter((reference) => resolve(reference) === undefined),
+    [],
+  );
+  const { securitySchemes: _, ...components } = document.components as Readonly<Record<string, Node>>;
+  const unused = Object.entries(components).flatMap(([section, named]) =>
+    Object.keys(named)
+      .map((name) => `#/components/${section}/${name}`)
+      .filter((place) => !references.has(place)),
+  );
+  assert.deepEqual(unused, []);
+});
+
+test('schemas are valid JSON Schema 2020-12', () => {
+  const ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    formats: { int32: true, int64: true },
+  });
+  formats.default(ajv);
+  ajv.addVocabulary(['example', 'components', 'openapi', 'paths', 'info', 'servers', 'security', 'tags']);
+  ajv.addSchema(document, 'openapi');
+  for (const name of Object.keys((document.components as { readonly schemas: Node }).schemas)) {
+    ajv.compile({ $ref: `openapi#/components/schemas/${name}` });
+  }
+});
+
+test('operation ids are unique, and every operation has a summary and a tag that is described', () => {
+  const ids = operations.map(([, operation]) => operation.operationId);
+  assert.equal(new Set(ids).size, ids.length);
+  const tags = (document.tags as readonly { readonly name: string }[]).map(({ name }) => name);
+  for (const [, operation] of operations) {
+    assert.equal(typeof operation.summary, 'string');
+    assert.ok((operation.tags as readonly string[]).every((tag) => tags.includes(tag)));
+  }
+});
+
+test('examples are as their schemas say', () => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  formats.default(ajv);
+  ajv.addSchema(document, 'openapi');
+  let count = 0;
+  const check = (schemaPlace: string, value: unknown, where: string) => {
+    const validator = ajv.compile({ $ref: `openapi${schemaPlace}` });
+    assert.ok(validator(value), `${where}: ${ajv.errorsText(validator.errors)}`);
+    count += 1;
+  };
+  for (const [place, node] of nodes(document)) {
+    if (node.schema === undefined) continue;
+    if (node.example !== undefined) check(`${place}/schema`, node.example, place);
+    for (const [name, example] of Object.entries((node.examples ?? {}) as Readonly<Record<string, Node>>)) {
+      check(`${place}/schema`, example.value, `${place} ${name}`);
+    }
+  }
+  assert.ok(count > 100, `only ${count} examples were checked`);
+});
+
+test('every error of the table is described by some operation, under its status', () => {
+  for (const [code, { status }] of Object.entries(ERRORS)) {
+    // The one error that is of no operation: the document's introduction tells of it.
+    if (code === 'route_not_found') continue;
+    const found = operations.some(([, { responses }]) => {
+      const response = (responses as Readonly<Record<string, Node>>)[status];
+      const headers = response?.headers as {
+        readonly 'X-Error-Code'?: { readonly schema: { readonly enum: readonly string[] } };
+      };
+      return headers?.['X-Error-Code']?.schema.enum.includes(code) === true;
+    });
+    assert.ok(found, `${code} (${status}) is described nowhere`);
+  }
+});
+
+test('every column of every dataset has a meaning', () => {
+  for (const strategyColumnNames of ['number', 'token'] as const) {
+    for (const declare of Object.values(declared)) {
+      const { name, columns } = declare({ strategyColumnNames });
+      const unknown = columns.filter((column) => columnMeaning(name, column.name) === undefined);
+      assert.deepEqual(unknown, [], `of ${name}`);
+    }
+  }
+});
+
+test('without a public address the servers are relative to the document', () => {
+  const relative = openApiDocument({
+    version: '1',
+    serverUrl: undefined,
+    keyHeaders: ['X-Service-Api-Key'],
+    headerPrefixes: ['X-Service'],
+    datasets: [],
+  });
+  assert.deepEqual(
+    (relative.servers as readonly { readonly url: string }[]).map(({ url }) => url),
+    ['/', '/api'],
+  );
+  assert.deepEqual(
+    (document.servers as readonly { readonly url: string }[]).map(({ url }) => url),
+    ['https://results.example.org', 'https://results.example.org/api'],
+  );
+});

@@ -1,0 +1,196 @@
+/** The schemas of what the results endpoints answer (specification §2, contract §§3–4). Fields that do not apply are absent. */
+import { EXECUTION_STATES, type ExecutionState, formatState, STATES } from '../../domain/execution.ts';
+import { type Fragment, refTo } from './schema.ts';
+
+const WITH_RESULT = EXECUTION_STATES.filter((state) => STATES[state].hasResult).map(formatState);
+const FINISHED = EXECUTION_STATES.filter((state) => STATES[state].terminal).map(formatState);
+
+const MEANINGS: Readonly<Record<ExecutionState, string>> = {
+  PENDING: 'submitted, not begun',
+  EXECUTING: 'running',
+  COMPLETED: 'has a result',
+  COMPLETED_PARTIAL: 'has a result, truncated because it was too large to store',
+  FAILED: 'ended with an error',
+  CANCELLED: 'was cancelled',
+  EXPIRED: 'had a result, kept no longer',
+};
+
+const ENVELOPE: Fragment = {
+  execution_id: {
+    type: 'string',
+    pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$',
+    description: 'Identifier of the execution.',
+  },
+  query_id: { type: 'integer', format: 'int64', description: 'Identifier of the query.' },
+  state: refTo('schemas', 'State'),
+  is_execution_finished: { type: 'boolean', description: 'Whether the state is final. Poll until it is.' },
+  submitted_at: instant('When the query was submitted.'),
+  execution_started_at: instant('When execution started.'),
+  execution_ended_at: instant('When execution ended.'),
+  cancelled_at: instant('When the execution was cancelled.'),
+  expires_at: instant('When the stored result expires.'),
+  error: refTo('schemas', 'ExecutionError'),
+};
+
+const ENVELOPE_REQUIRED = ['execution_id', 'query_id', 'state', 'is_execution_finished', 'submitted_at'];
+
+/** What holds of every envelope, whatever else is in it. */
+const FINISHED_RULE = inStates(
+  FINISHED,
+  { properties: { is_execution_finished: { const: true } } },
+  { properties: { is_execution_finished: { const: false } } },
+);
+
+export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
+  State: {
+    type: 'string',
+    enum: EXECUTION_STATES.map(formatState),
+    description: EXECUTION_STATES.map((state) => `- \`${formatState(state)}\`: ${MEANINGS[state]}`).join('\n'),
+  },
+  ExecutionError: {
+    type: 'object',
+    description: 'Why an execution failed.',
+    properties: {
+      type: { type: 'string' },
+      message: { type: 'string' },
+      metadata: {
+        type: 'object',
+        description: 'Where in the query, as far as known.',
+        properties: { line: { type: 'integer' }, column: { type: 'integer' } },
+        additionalProperties: false,
+      },
+    },
+    required: ['type', 'message'],
+    additionalProperties: false,
+  },
+  ResultMetadata: {
+    type: 'object',
+    properties: {
+      column_names: { type: 'array', items: { type: 'string' }, description: 'In the order of the answer.' },
+      column_types: {
+        type: 'array',
+        items: { type: 'string' },
+        description:
+          'The type of each column: `varchar`, `double`, `decimal(10, 3)`, `timestamp(3) with time zone`, `array(varchar)`.',
+        examples: [['varchar', 'double']],
+      },
+      row_count: count('Rows of this page.'),
+      result_set_bytes: count('Cell bytes of this page.'),
+      total_row_count: count('Rows of the whole result, whatever the filters.'),
+      total_result_set_bytes: count('Cell bytes of the whole result.'),
+      datapoint_count: count(
+        'What this page is charged as: its cells, or a hundredth of its cell bytes if that is more.',
+      ),
+      pending_time_millis: count('How long the execution waited.'),
+      execution_time_millis: count('How long it ran.'),
+    },
+    required: [
+      'column_names',
+      'column_types',
+      'row_count',
+      'result_set_bytes',
+      'total_row_count',
+      'total_result_set_bytes',
+      'datapoint_count',
+    ],
+    additionalProperties: false,
+  },
+  Row: {
+    type: 'object',
+    description:
+      'A row: a value, or null, for every column. Numbers wider than 64 bits and decimals are strings of digits, binary is `0x…`.',
+    additionalProperties: true,
+  },
+  Result: {
+    type: 'object',
+    properties: {
+      rows: { type: 'array', items: refTo('schemas', 'Row') },
+      metadata: refTo('schemas', 'ResultMetadata'),
+    },
+    required: ['rows', 'metadata'],
+    additionalProperties: false,
+  },
+  ExecutionResults: {
+    type: 'object',
+    description: 'An execution and a page of its result. `result` is there when the state has one.',
+    properties: {
+      ...ENVELOPE,
+      result: refTo('schemas', 'Result'),
+      next_offset: { type: 'integer', minimum: 1, description: 'The offset of the next page. Absent on the last.' },
+      next_uri: { type: 'string', format: 'uri', description: 'The address of the next page. Absent on the last.' },
+    },
+    required: ENVELOPE_REQUIRED,
+    additionalProperties: false,
+    dependentRequired: { next_offset: ['next_uri', 'result'], next_uri: ['next_offset', 'result'] },
+    allOf: [FINISHED_RULE, presentInStates(WITH_RESULT, 'result')],
+  },
+  ExecutionStatus: {
+    type: 'object',
+    description: 'An execution, without rows.',
+    properties: {
+      ...ENVELOPE,
+      result_metadata: { ...refTo('schemas', 'ResultMetadata'), description: 'Of the whole result.' },
+      queue_position: { type: 'integer', minimum: 1, description: 'The place in the queue while it is pending.' },
+    },
+    required: ENVELOPE_REQUIRED,
+    additionalProperties: false,
+    allOf: [
+      FINISHED_RULE,
+      presentInStates(WITH_RESULT, 'result_metadata'),
+      presentInStates([formatState('PENDING')], 'queue_position'),
+    ],
+  },
+  Error: {
+    type: 'object',
+    properties: { error: { type: 'string', description: 'What is wrong, for a person to read.' } },
+    required: ['error'],
+    additionalProperties: false,
+  },
+  NoResult: {
+    type: 'object',
+    properties: { error: { type: 'string' }, state: refTo('schemas', 'State') },
+    required: ['error', 'state'],
+    additionalProperties: false,
+  },
+  PartialResult: {
+    type: 'object',
+    description: 'A truncated result reads as a failure to whoever did not allow it.',
+    properties: { ...ENVELOPE, error: { type: 'string' }, state: { const: formatState('FAILED') } },
+    required: [...ENVELOPE_REQUIRED, 'error'],
+    additionalProperties: false,
+  },
+};
+
+/** The results of a dataset: as any, with the columns known. */
+export function datasetResultsSchema(rowSchemaName: string): Fragment {
+  const rows = { type: 'array', items: refTo('schemas', rowSchemaName) };
+  return {
+    allOf: [
+      refTo('schemas', 'ExecutionResults'),
+      { type: 'object', properties: { result: { type: 'object', properties: { rows } } } },
+    ],
+  };
+}
+
+/** The field is there in these states, and in no other. */
+function presentInStates(states: readonly string[], field: string): Fragment {
+  return inStates(states, { required: [field] }, { not: { required: [field] } });
+}
+
+function inStates(states: readonly string[], holds: Fragment, otherwise: Fragment): Fragment {
+  // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema; nothing awaits a schema
+  return { if: { properties: { state: { enum: states } } }, then: holds, else: otherwise };
+}
+
+function instant(description: string): Fragment {
+  return {
+    type: 'string',
+    format: 'date-time',
+    pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}Z$',
+    description,
+  };
+}
+
+function count(description: string): Fragment {
+  return { type: 'integer', format: 'int64', minimum: 0, description };
+}

@@ -1,0 +1,102 @@
+/**
+ * An example of what each error says. Where the parameters of a request are what is wrong, the example is such a request, and
+ * the text is what the read path answers it with: it cannot differ from the truth.
+ */
+import { formatState } from '../../domain/execution.ts';
+import { type ErrorCode, RequestError } from '../../errors/errors.ts';
+import type { ExpressionLimits } from '../../expression/limits.ts';
+import { planRead } from '../../results/plan.ts';
+import { parseQueryString } from '../../results/query-string.ts';
+import { parseSharedParameters } from '../../results/request.ts';
+import { SHARED_PARAMETERS } from '../../results/shared-parameters.ts';
+import { EXAMPLE_RESULT_SET, exampleEnvelope } from './examples.ts';
+import type { Fragment } from './schema.ts';
+
+type Example =
+  | { readonly kind: 'text'; readonly text: string; readonly body?: Fragment }
+  /** Parameters, as a person would type them, of a request to the example result. */
+  | { readonly kind: 'asked'; readonly parameters: string };
+
+const EXECUTION_ID = SHARED_PARAMETERS.executionId.example;
+const REQUEST_ID = 'b7c1a9f0-5d0e-4f0f-9a51-0d8a6c0e3f11';
+
+const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
+  invalid_api_key: text('invalid API Key'),
+  route_not_found: text('not found: GET /v1/querys'),
+  invalid_execution_id: text('The requested execution ID (ID: latest) is invalid.'),
+  invalid_query_id: text('The requested query ID (ID: latest) is invalid.'),
+  execution_not_found: text(`The requested execution ID (ID ${EXECUTION_ID}) was not found.`),
+  query_not_found: text('not found: Query not found or private'),
+  no_execution_found: text('not found: No execution found for the latest version of the given query'),
+  dataset_not_ready: text('not found: the dataset has never been refreshed'),
+  no_result: text(`Query state is ${formatState('EXECUTING')}, cannot provide CSV result`, {
+    state: formatState('EXECUTING'),
+  }),
+  partial_result: text("Partial Result, please request with 'allow_partial_results=true'", {
+    ...exampleEnvelope('COMPLETED_PARTIAL'),
+    state: formatState('FAILED'),
+  }),
+  invalid_parameter: asked('limit=ten'),
+  incompatible_parameters: asked('sample_count=10&limit=5'),
+  unknown_column: asked('columns=wallet,amuont'),
+  datapoint_limit: asked('sample_count=100000'),
+  filter_syntax: asked('filters=amount >> 5'),
+  filter_column: asked('filters=amuont > 5'),
+  filter_type: asked("filters=tags = 'whale'"),
+  filter_value: asked("filters=amount > 'lots'"),
+  filter_unsupported: asked("filters=lower(chain) = 'base'"),
+  filter_limit: asked('filters=not not not amount = 5'),
+  sort_syntax: asked('sort_by=amount down'),
+  sort_column: asked('sort_by=amuont'),
+  sort_type: asked('sort_by=tags'),
+  sort_limit: asked('sort_by=chain,amount,wallet'),
+  bad_request: text('the Host header is missing or is not a host name'),
+  rate_limited: text('too many requests; try again in 2 seconds'),
+  overloaded: text('too many heavy reads are waiting; try again in some seconds'),
+  shutting_down: text('the service is stopping; try again in some seconds'),
+  read_timeout: text('the read exceeded its limit of 60 s; ask for fewer rows or columns, or a simpler filter'),
+  result_damaged: text('the stored result is damaged and cannot be read; run the query again'),
+  internal: text(`internal error, request id ${REQUEST_ID}`),
+};
+
+/** Small, so that the examples that exceed them are short. */
+const LIMITS: ExpressionLimits = { lengthMax: 200, termsMax: 10, depthMax: 2, inMembersMax: 10, sortKeysMax: 2 };
+const DATAPOINTS_MAX = 250_000;
+
+export interface ErrorExample {
+  /** The parameters of a request that is answered so, where they are what is wrong. */
+  readonly parameters: string | undefined;
+  readonly body: Fragment;
+}
+
+export function errorExample(code: ErrorCode): ErrorExample {
+  const example = EXAMPLES[code];
+  switch (example.kind) {
+    case 'text':
+      return { parameters: undefined, body: { error: example.text, ...example.body } };
+    case 'asked':
+      return { parameters: example.parameters, body: { error: answerTo(example.parameters, code) } };
+    default:
+      return example satisfies never;
+  }
+}
+
+function answerTo(parameters: string, code: ErrorCode): string {
+  const target = { kind: 'query', queryId: SHARED_PARAMETERS.queryId.example } as const;
+  try {
+    const shared = parseSharedParameters(parseQueryString(parameters), target);
+    planRead(shared, 'json', EXAMPLE_RESULT_SET, { datapointsMax: DATAPOINTS_MAX, expressions: LIMITS });
+  } catch (error) {
+    if (error instanceof RequestError && error.code === code) return error.message;
+    throw error;
+  }
+  throw new Error(`the example of ${code} is no error: ${parameters}`);
+}
+
+function text(words: string, body: Fragment = {}): Example {
+  return { kind: 'text', text: words, body };
+}
+
+function asked(parameters: string): Example {
+  return { kind: 'asked', parameters };
+}

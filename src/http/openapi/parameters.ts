@@ -1,0 +1,90 @@
+/** The parameters of the results endpoints, from the table that parses them. */
+import { SHARED_PARAMETERS, type SharedParameter } from '../../results/shared-parameters.ts';
+import { type Fragment, refTo } from './schema.ts';
+
+const FILTERS_PAGE = 'docs/reference/filters.md';
+
+export function parameterComponents(): Readonly<Record<string, Fragment>> {
+  return {
+    ...Object.fromEntries(Object.values<SharedParameter>(SHARED_PARAMETERS).map((p) => [p.name, queryParameter(p)])),
+    executionIdInPath: {
+      name: 'execution_id',
+      in: 'path',
+      required: true,
+      description: 'The identifier of the execution: a ULID.',
+      schema: { type: 'string' },
+      example: SHARED_PARAMETERS.executionId.example,
+    },
+    queryIdInPath: {
+      name: 'query_id',
+      in: 'path',
+      required: true,
+      description: 'The number of the query.',
+      schema: { type: 'string' },
+      example: SHARED_PARAMETERS.queryId.example,
+    },
+    ifNoneMatch: {
+      name: 'If-None-Match',
+      in: 'header',
+      description: 'The `ETag` of an answer that you have: when it still holds, the answer is 304 without a body.',
+      schema: { type: 'string' },
+    },
+    queryParameters: {
+      name: 'params',
+      in: 'query',
+      style: 'form',
+      explode: true,
+      description:
+        'Named parameters of the query, each sent as `params.NAME=value`, for example `params.chain=base`: the latest run that had these values. Without any: the latest run, whatever it had.',
+      schema: {
+        type: 'object',
+        patternProperties: { '^params\\.': { type: 'string' } },
+        additionalProperties: false,
+      },
+    },
+  };
+}
+
+function queryParameter(parameter: SharedParameter): Fragment {
+  return { name: parameter.name, in: 'query', description: descriptionOf(parameter), schema: schemaOf(parameter) };
+}
+
+/**
+ * The example stands in the text and not in a field of its own: pages that try requests send every example they find, and
+ * together these make no sense.
+ */
+function descriptionOf(parameter: SharedParameter): string {
+  const { name, about } = parameter;
+  if (parameter.kind === 'boolean') return `${about} Absent: false.`;
+  const isExpression = name === SHARED_PARAMETERS.filters.name || name === SHARED_PARAMETERS.sortBy.name;
+  const language = isExpression ? ` The language: \`${FILTERS_PAGE}\`.` : '';
+  return `${about} For example \`${parameter.example}\`.${language}`;
+}
+
+function schemaOf(parameter: SharedParameter): Fragment {
+  switch (parameter.kind) {
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'integer':
+      return { type: 'integer', format: 'int64', minimum: parameter.min };
+    case 'text':
+      return { type: 'string' };
+    default:
+      return parameter satisfies never;
+  }
+}
+
+/** Of every endpoint that answers with an ETag. */
+export const IF_NONE_MATCH = refTo('parameters', 'ifNoneMatch');
+
+/** What a results endpoint takes besides its path. @param target what its address names */
+export function resultsParameters(target: 'execution' | 'query' | 'dataset'): readonly Fragment[] {
+  const { executionId, queryId, ...shared } = SHARED_PARAMETERS;
+  const same = target === 'execution' ? executionId : queryId;
+  return [
+    ...Object.values<SharedParameter>(shared).map((p) => refTo('parameters', p.name)),
+    ...(target === 'query' ? [refTo('parameters', 'queryParameters')] : []),
+    refTo('parameters', same.name),
+    IF_NONE_MATCH,
+  ];
+}

@@ -1,0 +1,101 @@
+/** The headers of answers, beside those that all of HTTP has. */
+import { ERRORS, type ErrorCode } from '../../errors/errors.ts';
+import { type Fragment, refTo } from './schema.ts';
+
+/** @param prefixes of the paging headers: `X-Service`, and those of compatible services */
+export function headerComponents(prefixes: readonly string[]): Readonly<Record<string, Fragment>> {
+  const prefixed = prefixes.flatMap((prefix): readonly (readonly [string, Fragment])[] => [
+    [
+      `${prefix}-Next-Offset`,
+      { description: 'The offset of the next page. Absent on the last.', schema: { type: 'integer', minimum: 1 } },
+    ],
+    [
+      `${prefix}-Next-Uri`,
+      { description: 'The address of the next page. Absent on the last.', schema: { type: 'string', format: 'uri' } },
+    ],
+    [
+      `${prefix}-Filtered-Row-Count`,
+      {
+        description: 'How many rows of the whole result match `filters`, where that is known.',
+        schema: { type: 'integer', minimum: 0 },
+      },
+    ],
+  ]);
+  return {
+    Link: {
+      description: 'The address of the next page, as `<…>; rel="next"`. Absent on the last.',
+      schema: { type: 'string', pattern: '^<.+>; rel="next"$' },
+    },
+    'Cache-Control': {
+      description:
+        'How long the answer may be kept. Always `private` or `no-store`: what one key may see another may not.',
+      required: true,
+      schema: { type: 'string' },
+    },
+    ETag: {
+      description:
+        'What the answer is recognised by; send it back in `If-None-Match`. Absent where each answer differs.',
+      schema: { type: 'string', pattern: '^"[^"]+"$' },
+    },
+    'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
+    'Retry-After': {
+      description: 'In how many seconds to try again.',
+      required: true,
+      schema: { type: 'integer', minimum: 1 },
+    },
+    'X-Request-Id': {
+      description:
+        'What the log of the service knows the request by: as the client named it in the same header, or new.',
+      schema: { type: 'string', pattern: '^[\\w.:+/=-]{1,128}$' },
+    },
+    'Server-Timing': {
+      description:
+        'How long the stages of the request took, in milliseconds, as far as they had got when the answer began.',
+      schema: { type: 'string' },
+    },
+    'RateLimit-Policy': {
+      description: 'How often the key may ask: `q` requests in `w` seconds. Absent where that is not limited.',
+      schema: { type: 'string', pattern: '^"default";q=\\d+;w=\\d+$' },
+    },
+    RateLimit: {
+      description: 'How many requests are left (`r`), and in how many seconds there are more (`t`).',
+      schema: { type: 'string', pattern: '^"default";r=\\d+;t=\\d+$' },
+    },
+    ...Object.fromEntries(prefixed),
+  };
+}
+
+/** What any answer may have. */
+export function commonHeaders(): Fragment {
+  return refsTo(['X-Request-Id', 'Server-Timing', 'RateLimit-Policy', 'RateLimit']);
+}
+
+const CACHING = ['Cache-Control', 'ETag', 'Last-Modified'];
+
+/** The headers by which an answer may be kept. */
+export function cachingHeaders(): Fragment {
+  return refsTo(CACHING);
+}
+
+/** The headers of a page of rows. */
+export function pageHeaders(format: 'json' | 'csv', prefixes: readonly string[]): Fragment {
+  const own = format === 'csv' ? ['Next-Offset', 'Next-Uri', 'Filtered-Row-Count'] : ['Filtered-Row-Count'];
+  return refsTo(['Link', ...own.flatMap((name) => prefixes.map((prefix) => `${prefix}-${name}`)), ...CACHING]);
+}
+
+function refsTo(names: readonly string[]): Fragment {
+  return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]));
+}
+
+/** The headers of a failure that has one of these codes, which have one status. */
+export function errorHeaders(codes: readonly ErrorCode[]): Fragment {
+  const isTemporary = codes.some((code) => ERRORS[code].status === 429 || ERRORS[code].status === 503);
+  return {
+    'X-Error-Code': {
+      description: 'What went wrong, in a word that stays the same.',
+      required: true,
+      schema: { type: 'string', enum: codes },
+    },
+    ...(isTemporary && { 'Retry-After': refTo('headers', 'Retry-After') }),
+  };
+}

@@ -1,0 +1,180 @@
+/** The endpoints of results and status, each answering GET and HEAD. */
+import { exampleRowOf, schemaNameOf } from './dataset-rows.ts';
+import { errorResponses, ROW_ERRORS, TARGET_ERRORS } from './error-responses.ts';
+import { EXAMPLE_CSV, exampleEnvelope, exampleResults, exampleStatus } from './examples.ts';
+import { IF_NONE_MATCH, resultsParameters } from './parameters.ts';
+import { pathItem } from './path-item.ts';
+import { cachingHeaders, pageHeaders } from './response-headers.ts';
+import { type DatasetDescription, type Fragment, refTo } from './schema.ts';
+
+export interface PathsOptions {
+  /** Prefixes of the paging headers. */
+  readonly headerPrefixes: readonly string[];
+  /** Scheme and host, for the addresses in examples. */
+  readonly exampleUrl: string;
+  readonly datasets: readonly DatasetDescription[];
+}
+
+const EXECUTION_PATH = { parameters: [refTo('parameters', 'executionIdInPath')] };
+const QUERY_PATH = { parameters: [refTo('parameters', 'queryIdInPath')] };
+
+export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fragment>> {
+  return {
+    '/v1/execution/{execution_id}/status': pathItem(
+      {
+        operationId: 'getExecutionStatus',
+        tags: ['Executions'],
+        summary: 'Status of an execution',
+        description: 'How far it is. Poll this until `is_execution_finished`, then ask for the results.',
+        parameters: [IF_NONE_MATCH],
+        responses: { 200: statusResponse(), 304: UNCHANGED, ...errorResponses(TARGET_ERRORS.execution) },
+      },
+      EXECUTION_PATH,
+    ),
+    '/v1/execution/{execution_id}/results': pathItem(
+      {
+        operationId: 'getExecutionResults',
+        tags: ['Executions'],
+        summary: 'Results of an execution',
+        description: 'The envelope of the execution and, when it has a result, a page of its rows.',
+        parameters: resultsParameters('execution'),
+        responses: {
+          200: resultsResponse(options),
+          304: UNCHANGED,
+          ...errorResponses([...TARGET_ERRORS.execution, ...ROW_ERRORS]),
+        },
+      },
+      EXECUTION_PATH,
+    ),
+    '/v1/execution/{execution_id}/results/csv': pathItem(
+      {
+        operationId: 'getExecutionResultsCsv',
+        tags: ['Executions'],
+        summary: 'Results of an execution as CSV',
+        description: CSV_ABOUT,
+        parameters: resultsParameters('execution'),
+        responses: {
+          200: csvResponse(options),
+          304: UNCHANGED,
+          ...errorResponses([...TARGET_ERRORS.execution, 'no_result', ...ROW_ERRORS]),
+        },
+      },
+      EXECUTION_PATH,
+    ),
+    '/v1/query/{query_id}/results': pathItem(
+      {
+        operationId: 'getLatestQueryResults',
+        tags: ['Queries'],
+        summary: 'Latest results of a query',
+        description: `${LATEST_ABOUT} The addresses of further pages name that execution, so a walk stays on it.`,
+        parameters: resultsParameters('query'),
+        responses: {
+          200: resultsResponse(options),
+          304: UNCHANGED,
+          ...errorResponses([...TARGET_ERRORS.query, ...ROW_ERRORS]),
+        },
+      },
+      QUERY_PATH,
+    ),
+    '/v1/query/{query_id}/results/csv': pathItem(
+      {
+        operationId: 'getLatestQueryResultsCsv',
+        tags: ['Queries'],
+        summary: 'Latest results of a query as CSV',
+        description: `${LATEST_ABOUT}\n\n${CSV_ABOUT}`,
+        parameters: resultsParameters('query'),
+        responses: {
+          200: csvResponse(options),
+          304: UNCHANGED,
+          ...errorResponses([...TARGET_ERRORS.query, 'no_result', ...ROW_ERRORS]),
+        },
+      },
+      QUERY_PATH,
+    ),
+    ...Object.fromEntries(options.datasets.map((dataset) => [dataset.path, datasetPath(dataset, options)])),
+  };
+}
+
+const UNCHANGED: Fragment = {
+  description: 'You have it already: the answer whose `ETag` you sent still holds.',
+  headers: cachingHeaders(),
+};
+
+const LATEST_ABOUT =
+  'Of the newest run that has a stored result, whatever started it; when there is none, of the newest run. The query must be public or yours.';
+
+const CSV_ABOUT =
+  'RFC 4180: a header line, commas, line feeds, quotes where needed; null is empty, an empty text is `""`. Beyond the datapoint limit, give a `limit` and follow the `Link` header.';
+
+function datasetPath(dataset: DatasetDescription, options: PathsOptions): Fragment {
+  const name = schemaNameOf(dataset);
+  const example = exampleResults(options.exampleUrl, exampleRowOf(dataset), dataset.columns);
+  return pathItem({
+    operationId: `get${name}`,
+    tags: ['Datasets'],
+    summary: dataset.name,
+    description: `${dataset.title}. Refreshed ${refreshed(dataset.schedule)}.`,
+    parameters: resultsParameters('dataset'),
+    responses: {
+      200: resultsResponse(options, `${name}Results`, example),
+      304: UNCHANGED,
+      ...errorResponses([...TARGET_ERRORS.dataset, ...ROW_ERRORS]),
+    },
+  });
+}
+
+function refreshed(schedule: string): string {
+  const minutes = /^\*\/(\d+) \* \* \* \*$/.exec(schedule)?.[1];
+  if (minutes !== undefined) return `every ${minutes} minutes`;
+  const hour = /^0 (\d+) \* \* \*$/.exec(schedule)?.[1];
+  return hour === undefined
+    ? `by the schedule \`${schedule}\` (cron, UTC)`
+    : `daily at ${hour.padStart(2, '0')}:00 UTC`;
+}
+
+function resultsResponse(
+  options: PathsOptions,
+  schemaName = 'ExecutionResults',
+  completed = exampleResults(options.exampleUrl),
+): Fragment {
+  return {
+    description: 'The execution, with a page of its result when it has one.',
+    headers: pageHeaders('json', options.headerPrefixes),
+    content: {
+      'application/json': {
+        schema: refTo('schemas', schemaName),
+        examples: {
+          completed: { summary: 'A page, and where the next is', value: completed },
+          executing: { summary: 'Still running', value: exampleEnvelope('EXECUTING') },
+          failed: { summary: 'Failed', value: exampleEnvelope('FAILED') },
+          cancelled: { summary: 'Cancelled', value: exampleEnvelope('CANCELLED') },
+          expired: { summary: 'Kept no longer', value: exampleEnvelope('EXPIRED') },
+        },
+      },
+    },
+  };
+}
+
+function csvResponse({ headerPrefixes }: PathsOptions): Fragment {
+  return {
+    description: 'A page of the result.',
+    headers: pageHeaders('csv', headerPrefixes),
+    content: { 'text/csv': { schema: { type: 'string', pattern: '\\n$' }, example: EXAMPLE_CSV } },
+  };
+}
+
+function statusResponse(): Fragment {
+  return {
+    description: 'The execution, without rows.',
+    headers: cachingHeaders(),
+    content: {
+      'application/json': {
+        schema: refTo('schemas', 'ExecutionStatus'),
+        examples: {
+          completed: { summary: 'Completed', value: exampleStatus('COMPLETED') },
+          pending: { summary: 'Waiting', value: exampleStatus('PENDING') },
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** The endpoints that are about the service itself. None needs a key, and none is repeated under `/api`. */
+import { errorResponse } from './error-responses.ts';
+import { type Operation, pathItem } from './path-item.ts';
+import { cachingHeaders } from './response-headers.ts';
+import type { Fragment } from './schema.ts';
+
+/** @param serverUrl where they are: the service's own address */
+export function servicePaths(serverUrl: string): Readonly<Record<string, Fragment>> {
+  return {
+    '/healthz': open(serverUrl, {
+      operationId: 'getHealth',
+      summary: 'Whether the process is alive',
+      responses: { 200: statusOf('ok') },
+    }),
+    '/readyz': open(serverUrl, {
+      operationId: 'getReadiness',
+      summary: 'Whether it can answer',
+      description: 'Catalog and store are reachable, and the service is not stopping.',
+      responses: { 200: statusOf('ready'), 503: errorResponse(['overloaded', 'shutting_down']) },
+    }),
+    '/metrics': open(serverUrl, {
+      operationId: 'getMetrics',
+      summary: 'Measurements of the service',
+      responses: {
+        200: {
+          description: 'In the text format of Prometheus.',
+          headers: { 'Cache-Control': { required: true, schema: { const: 'no-store' } } },
+          content: { 'text/plain': { schema: { type: 'string' } } },
+        },
+      },
+    }),
+    '/openapi.json': open(serverUrl, {
+      operationId: 'getOpenApiDocument',
+      summary: 'This description',
+      responses: {
+        200: {
+          description: 'OpenAPI 3.1.',
+          headers: cachingHeaders(),
+          content: {
+            'application/json': {
+              schema: { type: 'object', properties: { openapi: { type: 'string' } }, required: ['openapi'] },
+            },
+          },
+        },
+      },
+    }),
+    '/docs': open(serverUrl, {
+      operationId: 'getDocs',
+      summary: 'This description as a page to read and to try requests on',
+      responses: {
+        200: {
+          description: 'A page.',
+          headers: cachingHeaders(),
+          content: { 'text/html': { schema: { type: 'string' } } },
+        },
+      },
+    }),
+  };
+}
+
+function open(serverUrl: string, operation: Operation): Fragment {
+  return pathItem({ tags: ['Service'], security: [], ...operation }, { servers: [{ url: serverUrl }] });
+}
+
+function statusOf(status: string): Fragment {
+  return {
+    description: 'It is.',
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          properties: { status: { const: status } },
+          required: ['status'],
+          additionalProperties: false,
+        },
+        example: { status },
+      },
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * What every request meets on its way in and out, whatever its route: it is counted, gets an id and the headers that all answers
+ * have, and is told about when it is over. Hooks for all routes, kept cheap: they run for pages that are answered in 20 µs.
+ */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../domain/instant.ts';
+import type { Observe } from '../observation/observation.ts';
+import { Tally } from '../observation/tally.ts';
+import { allowOrigin, answerPreflight, type Cors, isPreflight } from './cors.ts';
+import { type RateLimit, rateLimitField } from './rate-limit.ts';
+import type { Allowance } from './token-buckets.ts';
+import type { Traffic } from './traffic.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the request costs. */
+    tally: Tally;
+    /** What its key may still ask, where that is limited. */
+    allowance: Allowance | undefined;
+  }
+}
+
+export interface RequestLife {
+  readonly traffic: Traffic;
+  readonly observe: Observe;
+  readonly clock: Clock;
+  /** Milliseconds that only ever grow. */
+  readonly monotonic: () => number;
+  readonly cors: Cors;
+  readonly rateLimit: RateLimit | undefined;
+}
+
+/** What a log calls the status of an answer that nobody waited for. */
+const CLIENT_GONE = 499;
+const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
+/** An answer is never a page (the documentation sets a policy of its own). */
+const POLICY = "default-src 'none'; frame-ancestors 'none'";
+
+/** The id that the client gave the request, when it can stand in a log line as it is; else a new one. */
+export function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+export function followRequests(server: FastifyInstance, life: RequestLife): void {
+  const { traffic, cors, monotonic } = life;
+  server.decorateRequest('tally');
+  server.decorateRequest('allowance');
+  server.addHook('onRequest', (request, reply, done) => {
+    const startMillis = monotonic();
+    request.tally = new Tally();
+    traffic.begin();
+    reply.raw.once('close', () => {
+      traffic.end();
+      observeAnswer(request, reply, life, startMillis);
+    });
+    if (isPreflight(request, cors)) answerPreflight(reply, cors);
+    else done();
+  });
+  server.addHook('onSend', (request, reply, _payload, done) => {
+    addHeaders(request, reply, life);
+    done();
+  });
+}
+
+function addHeaders(request: FastifyRequest, reply: FastifyReply, { traffic, cors, rateLimit }: RequestLife): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  reply.header('referrer-policy', 'no-referrer');
+  if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', POLICY);
+  const { stageMillis } = request.tally;
+  if (stageMillis.size > 0) reply.header('server-timing', serverTiming(stageMillis));
+  if (rateLimit !== undefined && request.allowance !== undefined) {
+    reply.header('ratelimit-policy', rateLimit.policy);
+    reply.header('ratelimit', rateLimitField(request.allowance));
+  }
+  if (traffic.stopping) reply.header('connection', 'close');
+  allowOrigin(request, reply, cors);
+}
+
+/** Of an answer that is sent as it is read: the stages before its first byte. */
+function serverTiming(stageMillis: ReadonlyMap<string, number>): string {
+  let text = '';
+  for (const [name, millis] of stageMillis) {
+    text += `${text === '' ? '' : ', '}${name};dur=${Math.round(millis * 1000) / 1000}`;
+  }
+  return text;
+}
+
+function observeAnswer(request: FastifyRequest, reply: FastifyReply, life: RequestLife, startMillis: number): void {
+  const { tally, method } = request;
+  const millis = life.monotonic() - startMillis;
+  if (method === 'HEAD') tally.nothingHandedOut();
+  // Streams count for themselves, as they go out.
+  else if (tally.bodyBytes === 0) tally.bodyBytes = Number(reply.getHeader('content-length') ?? 0);
+  const { traceparent } = request.headers;
+  life.observe({
+    kind: 'answered',
+    requestId: request.id,
+    keyId: request.principal?.keyId,
+    method,
+    route: request.routeOptions.url,
+    status: reply.raw.headersSent ? reply.statusCode : CLIENT_GONE,
+    startedAt: life.clock() - millis,
+    millis,
+    aborted: !reply.raw.writableFinished,
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    tally,
+  });
+}

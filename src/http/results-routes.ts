@@ -1,0 +1,122 @@
+/** The routes of results and status, under one prefix. They hold no logic: each names a target and a format. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Instant } from '../domain/instant.ts';
+import { RequestError } from '../errors/errors.ts';
+import type { Freshness } from '../results/freshness.ts';
+import { answerResults, answerStatus, type ResultsDeps } from '../results/pipeline.ts';
+import { parseQueryString } from '../results/query-string.ts';
+import type { Format, ResultsRequest, Target } from '../results/request.ts';
+import { queryStringOf } from './authenticate.ts';
+import { type SendOptions, sendAnswer } from './send-answer.ts';
+
+export interface ResultsRoutesOptions extends SendOptions {
+  /** Scheme and host for `next_uri`; undefined: as the client addressed the service. */
+  readonly publicUrl: string | undefined;
+  /** Curated datasets: the path below the prefix, and the query that it serves. */
+  readonly datasets: readonly DatasetRoute[];
+}
+
+export interface DatasetRoute {
+  readonly path: string;
+  readonly queryId: number;
+  /** When the next refresh is due. */
+  readonly nextRefresh: () => Instant;
+  /** When the one before was due. */
+  readonly lastRefresh: () => Instant;
+}
+
+export function resultsRoutes(
+  server: FastifyInstance,
+  prefix: string,
+  deps: ResultsDeps,
+  options: ResultsRoutesOptions,
+): void {
+  const requestOf = (
+    request: FastifyRequest,
+    target: Target,
+    format: Format,
+    freshness: Freshness,
+  ): ResultsRequest => ({
+    target,
+    format,
+    freshness,
+    parameters: parseQueryString(queryStringOf(request)),
+    ifNoneMatch: request.headers['if-none-match'],
+    base: (options.publicUrl ?? clientUrlOf(request)) + prefix,
+  });
+  const results = (
+    path: string,
+    format: Format,
+    targetOf: (request: FastifyRequest) => Target,
+    freshnessNow: () => Freshness,
+  ) =>
+    server.route({
+      method: ['GET', 'HEAD'],
+      url: prefix + path,
+      handler: async (request, reply) => {
+        const asked = requestOf(request, targetOf(request), format, freshnessNow());
+        const answer = await answerResults(asked, principalOf(request), deps, request.tally, goneSignal(reply));
+        return await sendAnswer(answer, request, reply, options);
+      },
+    });
+  results('/execution/:id/results', 'json', executionOf, immutable);
+  results('/execution/:id/results/csv', 'csv', executionOf, immutable);
+  results('/query/:id/results', 'json', queryOf, revalidate);
+  results('/query/:id/results/csv', 'csv', queryOf, revalidate);
+  for (const { path, queryId, nextRefresh, lastRefresh } of options.datasets) {
+    const target = { kind: 'query', queryId: String(queryId) } as const;
+    results(
+      path,
+      'json',
+      () => target,
+      () => ({ kind: 'until', instant: nextRefresh(), since: lastRefresh() }),
+    );
+  }
+  server.route({
+    method: ['GET', 'HEAD'],
+    url: `${prefix}/execution/:id/status`,
+    handler: async (request, reply) => {
+      const asked = requestOf(request, executionOf(request), 'json', immutable());
+      const answer = await answerStatus(asked, principalOf(request), deps, request.tally);
+      return await sendAnswer(answer, request, reply, options);
+    },
+  });
+}
+
+const immutable = (): Freshness => ({ kind: 'immutable' });
+const revalidate = (): Freshness => ({ kind: 'revalidate' });
+
+function executionOf(request: FastifyRequest): Target {
+  return { kind: 'execution', executionId: idOf(request) };
+}
+
+function queryOf(request: FastifyRequest): Target {
+  return { kind: 'query', queryId: idOf(request) };
+}
+
+function idOf(request: FastifyRequest): string {
+  return (request.params as { readonly id: string }).id;
+}
+
+function principalOf(request: FastifyRequest) {
+  if (request.principal === undefined) throw new Error('a results route was reached without a key');
+  return request.principal;
+}
+
+/** Aborts when the client has gone before its answer was complete. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort(new Error('the client has gone'));
+  });
+  return controller.signal;
+}
+
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
+
+/** Scheme and host as the client addressed us. A Host header that is no host does not come back in an address. */
+function clientUrlOf(request: FastifyRequest): string {
+  const host = request.host;
+  if (!HOST.test(host)) throw new RequestError('bad_request', 'the Host header is missing or is not a host name');
+  return `${request.protocol}://${host}`;
+}

@@ -1,0 +1,94 @@
+/**
+ * Sends an answer: status and headers, compressed as the client accepts, at once or as it is read. An answer that fails after its
+ * first byte is cut (the connection is aborted), never ended as if it were whole.
+ */
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Tally } from '../observation/tally.ts';
+import { encodedEtag } from '../results/freshness.ts';
+import type { Answer } from '../results/pipeline.ts';
+import type { CompressedCache } from './compressed-cache.ts';
+import { COMPRESSED_BYTES_MIN, compressor, type Encoding, negotiateEncoding } from './compression.ts';
+import type { OnFault } from './errors.ts';
+
+export interface SendOptions {
+  /** Prefixes of our own headers: `X-Service`, and those of compatible services. */
+  readonly headerPrefixes: readonly string[];
+  readonly compressed: CompressedCache;
+  /** Told of a read that failed after its first byte, when it is too late to answer with an error. */
+  readonly onFault: OnFault;
+}
+
+/** Headers that are HTTP's; all others are ours and exist once under every compatible prefix. */
+const STANDARD_HEADERS: ReadonlySet<string> = new Set(['link', 'cache-control', 'last-modified']);
+
+export async function sendAnswer(
+  answer: Answer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: SendOptions,
+): Promise<FastifyReply> {
+  const { body, etag } = answer;
+  const accepted = negotiateEncoding(request.headers['accept-encoding']);
+  // The first chunk is read before any header goes out, so that a read that cannot start is an error with a status.
+  const first = body.kind === 'stream' ? await body.chunks.next() : undefined;
+  const encoding = body.kind === 'whole' && body.bytes.byteLength < COMPRESSED_BYTES_MIN ? undefined : accepted;
+  for (const [name, value] of Object.entries(answer.headers)) {
+    if (STANDARD_HEADERS.has(name)) reply.header(name, value);
+    else for (const prefix of options.headerPrefixes) reply.header(`${prefix}-${name}`, value);
+  }
+  reply.header('vary', 'accept-encoding');
+  if (etag !== undefined) reply.header('etag', encodedEtag(etag, encoding));
+  if (body.kind === 'unchanged') return reply.code(304).send();
+  reply.header('content-type', answer.contentType);
+  if (encoding !== undefined) reply.header('content-encoding', encoding);
+  if (body.kind === 'whole') {
+    return reply.send(encoding === undefined ? body.bytes : await options.compressed.get(body.bytes, etag, encoding));
+  }
+  if (request.method === 'HEAD') {
+    await body.chunks.return(undefined);
+    return reply.send(Readable.from([]));
+  }
+  const onError = (error: unknown) => {
+    // A client that has gone is no fault: its read was ended because of it.
+    if (!reply.raw.destroyed) options.onFault({ requestId: request.id, error });
+  };
+  return reply.send(streamOf(resumed(first, body.chunks, onError), encoding, request.tally));
+}
+
+function streamOf(chunks: AsyncIterable<Uint8Array>, encoding: Encoding | undefined, tally: Tally): Readable {
+  if (encoding === undefined) return oneAhead(countedBytes(chunks, tally));
+  const plain = oneAhead(chunks);
+  const compressed = compressor(encoding);
+  plain.on('error', (error) => compressed.destroy(error));
+  compressed.on('close', () => plain.destroy());
+  return oneAhead(countedBytes(plain.pipe(compressed), tally));
+}
+
+/** One chunk waits while one is being sent: the next is read only when the socket has drained. */
+function oneAhead(chunks: AsyncIterable<Uint8Array>): Readable {
+  return Readable.from(chunks, { objectMode: true, highWaterMark: 1 });
+}
+
+async function* countedBytes(chunks: AsyncIterable<Uint8Array>, tally: Tally): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    tally.bodyBytes += chunk.byteLength;
+    yield chunk;
+  }
+}
+
+async function* resumed(
+  first: IteratorResult<Uint8Array> | undefined,
+  rest: AsyncGenerator<Uint8Array>,
+  onError: (error: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    if (first !== undefined && first.done !== true) yield first.value;
+    yield* rest;
+  } catch (error) {
+    onError(error);
+    throw error;
+  } finally {
+    await rest.return(undefined);
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The HTTP service: Fastify with our routes and our errors. What a request goes through: its key is checked before its route
+ * (contract §1), the route hands it to the pipeline, and whatever fails comes out of the one error handler.
+ */
+import type { IncomingMessage } from 'node:http';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { RequestError } from '../errors/errors.ts';
+import { listenFailure } from '../errors/start-failure.ts';
+import type { Metrics } from '../observation/metrics.ts';
+import type { ResultsDeps } from '../results/pipeline.ts';
+import { type Authenticate, admitRequest } from './authenticate.ts';
+import { refuseConnection } from './connection-errors.ts';
+import { documentationRoutes } from './docs.ts';
+import { sendError } from './errors.ts';
+import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
+import { metricsRoute } from './metrics-route.ts';
+import type { ApiDescription } from './openapi/document.ts';
+import { followRequests, type RequestLife, requestIdOf } from './request-life.ts';
+import { type ResultsRoutesOptions, resultsRoutes } from './results-routes.ts';
+import { type UsageRoutesDeps, usageRoutes } from './usage-routes.ts';
+
+export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault'> {
+  readonly host: string;
+  readonly port: number;
+  /** Header names that may carry the key, in the order they are looked at. */
+  readonly keyHeaders: readonly string[];
+  readonly connections: ConnectionLimits;
+  /** Whose `X-Forwarded-…` headers say where a request came from and how it was addressed. */
+  readonly trustProxy: TrustProxy;
+  /** Pages of these origins may read answers; `*` is every one. */
+  readonly corsOrigins: readonly string[];
+  /** What the description of the API says besides. */
+  readonly documentation: Pick<ApiDescription, 'version' | 'datasets'>;
+}
+
+export interface HttpDeps {
+  readonly results: ResultsDeps;
+  readonly health: HealthDeps;
+  readonly authenticate: Authenticate;
+  readonly onFault: (fault: { readonly requestId: string; readonly error: unknown }) => void;
+  readonly life: Omit<RequestLife, 'cors'>;
+  readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
+  readonly usage: UsageRoutesDeps;
+}
+
+/** What a connection may take of us, so that slow and silent clients do not add up. */
+export interface ConnectionLimits {
+  readonly connectionsMax: number;
+  /** The head of a request: address and headers. */
+  readonly headerBytesMax: number;
+  /** From the first byte of a request to the end of its head. */
+  readonly headersMillis: number;
+  /** Between two requests. */
+  readonly idleMillis: number;
+  /** In which nothing at all moves, neither in nor out, while a request is under way. */
+  readonly stalledMillis: number;
+}
+
+export interface RunningServer {
+  /** Where it listens: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Stops listening and cuts every connection that is still there. */
+  close(): Promise<void>;
+}
+
+/** Nobody; everybody; so many proxies before us; or the addresses and networks of proxies. */
+export type TrustProxy = boolean | number | readonly string[];
+
+/** What a page of another origin may send beside the key. */
+const PAGE_HEADERS = ['content-type', 'if-none-match', 'traceparent', 'x-request-id'];
+/** Longer than any id; a longer one is answered as malformed, not as an unknown route. */
+const PARAMETER_LENGTH_MAX = 10_000;
+/** How often connections are looked at for what they take too long over. */
+const CONNECTIONS_CHECK_MILLIS = 5000;
+
+export async function startServer(deps: HttpDeps, options: HttpOptions): Promise<RunningServer> {
+  const server = createServer(deps, options);
+  try {
+    await server.listen({ host: options.host, port: options.port });
+  } catch (error) {
+    throw listenFailure(error, options.host, options.port);
+  }
+  const address = server.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.port;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  const close = async () => {
+    const closed = server.close();
+    server.server.closeAllConnections();
+    await closed;
+  };
+  return { url: `http://${host}:${port}`, close };
+}
+
+export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInstance {
+  const { connectionsMax, headerBytesMax, headersMillis, idleMillis, stalledMillis } = options.connections;
+  const server = Fastify({
+    exposeHeadRoutes: false,
+    http: {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersMillis,
+      connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MILLIS, headersMillis),
+    },
+    keepAliveTimeout: idleMillis,
+    connectionTimeout: stalledMillis,
+    // No route reads a body, so a request has arrived with its head.
+    requestTimeout: headersMillis,
+    clientErrorHandler: refuseConnection,
+    trustProxy: trusted(options.trustProxy),
+    // Requests that come while the service stops are refused by ourselves, in the shape of all errors.
+    return503OnClosing: false,
+    genReqId: requestIdOf,
+    rewriteUrl: decodableUrl,
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: PARAMETER_LENGTH_MAX,
+      // The pipeline reads the query string itself, because a stray percent sign is no error in ours.
+      querystringParser: () => ({}),
+    },
+  });
+  // No route reads a body; one that is sent anyway must not turn a 404 into a 415.
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume();
+    done(null);
+  });
+  server.decorateRequest('principal');
+  server.server.maxConnections = connectionsMax;
+  const { keyHeaders } = options;
+  followRequests(server, {
+    ...deps.life,
+    cors: { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] },
+  });
+  server.addHook('onRequest', async (request) => {
+    if (isOpenPath(request.url)) return;
+    await admitRequest(request, keyHeaders, deps.authenticate, deps.life);
+  });
+  server.setErrorHandler((error, request, reply) => sendError(error, request, reply, deps.onFault));
+  server.setNotFoundHandler((request) => {
+    const path = request.url.split('?', 1)[0];
+    throw new RequestError('route_not_found', `not found: ${request.method} ${path}`);
+  });
+  healthRoutes(server, deps.health, deps.life.traffic);
+  metricsRoute(server, deps.metrics);
+  const sending = { ...options, onFault: deps.onFault };
+  documentationRoutes(server, { ...options, ...options.documentation, serverUrl: options.publicUrl }, sending);
+  for (const prefix of ['/v1', '/api/v1']) {
+    resultsRoutes(server, prefix, deps.results, sending);
+    usageRoutes(server, prefix, deps.usage);
+  }
+  return server;
+}
+
+function trusted(trust: TrustProxy): boolean | string[] | ((address: string, hop: number) => boolean) {
+  if (typeof trust === 'number') return (_address, hop) => hop < trust;
+  return typeof trust === 'boolean' ? trust : [...trust];
+}
+
+/** A path that cannot be percent-decoded is taken literally: the identifier in it is then answered as malformed. */
+function decodableUrl(request: IncomingMessage): string {
+  const url = request.url ?? '/';
+  const question = url.indexOf('?');
+  const path = question < 0 ? url : url.slice(0, question);
+  try {
+    decodeURIComponent(path);
+    return url;
+  } catch {
+    return path.replaceAll('%', '%25') + (question < 0 ? '' : url.slice(question));
+  }
+}
