@@ -1,0 +1,98 @@
+/** How the words on the command line become values. What cannot be read is a mistake in usage: exit code 2. */
+import { InvalidArgumentError } from 'commander';
+import { EXECUTION_STATES, type ExecutionState, isExecutionId } from '../domain/execution.ts';
+import { startOfDay } from '../domain/instant.ts';
+import type { Owner } from '../domain/principal.ts';
+import { isPrincipalName, PRINCIPAL_NAME_RULE } from '../domain/principal-name.ts';
+
+/** Options that exclude or need each other, and other mistakes that no single word makes. */
+export class UsageError extends Error {}
+
+export function principalName(text: string): string {
+  if (isPrincipalName(text)) return text;
+  throw new InvalidArgumentError(`A name has ${PRINCIPAL_NAME_RULE}.`);
+}
+
+export function principalNames(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, principalName(text)];
+}
+
+export function queryId(text: string): number {
+  return wholeNumber(text, 1, Number.MAX_SAFE_INTEGER, 'A query id');
+}
+
+export function listLimit(text: string): number {
+  return wholeNumber(text, 1, 10_000, 'A limit');
+}
+
+/** A day in UTC. */
+export function day(text: string): string {
+  if (startOfDay(text) !== undefined) return text;
+  throw new InvalidArgumentError('A day is written as 2024-03-05.');
+}
+
+/** A line or column of a query's text, from 1. */
+export function position(text: string): number {
+  return wholeNumber(text, 1, 1_000_000_000, 'A position');
+}
+
+export function executionId(text: string): string {
+  if (isExecutionId(text)) return text.toUpperCase();
+  throw new InvalidArgumentError('An execution id is 26 letters and digits (a ULID).');
+}
+
+/** `COMPLETED`, or as the API writes it: `QUERY_STATE_COMPLETED`. */
+export function executionState(text: string): ExecutionState {
+  const name = text.toUpperCase().replace(/^QUERY_STATE_/, '');
+  const state = EXECUTION_STATES.find((known) => known === name);
+  if (state !== undefined) return state;
+  throw new InvalidArgumentError(`A state is one of ${EXECUTION_STATES.join(', ')}.`);
+}
+
+/** Words for people: the name of a query, the label of a key, the message of an error. */
+export function label(lengthMax: number): (text: string) => string {
+  return (text) => {
+    if (text.trim() !== '' && text.length <= lengthMax) return text;
+    throw new InvalidArgumentError(`Expected 1 to ${lengthMax} characters.`);
+  };
+}
+
+const PARAMETERS_MAX = 100;
+const PARAMETER_NAME_LENGTH_MAX = 100;
+const PARAMETER_VALUE_LENGTH_MAX = 2000;
+
+/** Collects `NAME=VALUE`; the value may be empty and have further equals signs in it. */
+export function queryParameters(
+  text: string,
+  before: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
+  const equals = text.indexOf('=');
+  const [name, value] = [text.slice(0, equals), text.slice(equals + 1)];
+  if (equals < 1) throw new InvalidArgumentError('A parameter is NAME=VALUE.');
+  if (name.length > PARAMETER_NAME_LENGTH_MAX || value.length > PARAMETER_VALUE_LENGTH_MAX) {
+    throw new InvalidArgumentError(
+      `A parameter's name has at most ${PARAMETER_NAME_LENGTH_MAX} characters, its value ${PARAMETER_VALUE_LENGTH_MAX}.`,
+    );
+  }
+  if (before.has(name)) throw new InvalidArgumentError(`The parameter ${name} is given twice.`);
+  if (before.size >= PARAMETERS_MAX) throw new InvalidArgumentError(`A run has at most ${PARAMETERS_MAX} parameters.`);
+  return new Map([...before, [name, value]]);
+}
+
+/** @throws UsageError unless exactly one of the two is given */
+export function ownerOf(options: { readonly user?: string; readonly team?: string }): Owner {
+  if (options.user !== undefined && options.team === undefined) return { kind: 'user', name: options.user };
+  if (options.team !== undefined && options.user === undefined) return { kind: 'team', name: options.team };
+  throw new UsageError('give one of --user NAME and --team NAME');
+}
+
+/** An owner as JSON has it: under the name of its kind. */
+export function ownerRecord(owner: Owner): { readonly user: string } | { readonly team: string } {
+  return owner.kind === 'user' ? { user: owner.name } : { team: owner.name };
+}
+
+function wholeNumber(text: string, min: number, max: number, what: string): number {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  throw new InvalidArgumentError(`${what} is a whole number from ${min} to ${max}.`);
+}

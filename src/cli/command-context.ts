@@ -1,0 +1,37 @@
+/** What a command may touch of the world outside: handed in by main.ts, and by tests. */
+import type { Readable } from 'node:stream';
+import type { Clock, Instant } from '../domain/instant.ts';
+import type { RandomBytes } from '../keys/create-key.ts';
+import type { Sleep } from '../scheduler/time.ts';
+
+export interface CommandContext {
+  /** Of this program, as its package says. */
+  readonly version: string;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Opened only by the command that reads it. */
+  readonly stdin: () => Readable;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The text of a file, or undefined when there is none; relative to the working directory. */
+  readonly readFile: (path: string) => string | undefined;
+  readonly clock: Clock;
+  /** Waits; only what runs for long does. */
+  readonly sleep: Sleep;
+  /** Milliseconds that only ever grow, for timing. */
+  readonly monotonic: () => number;
+  readonly randomBytes: RandomBytes;
+  /** Uniform in [0, 1). No secrets are made of it. */
+  readonly random: () => number;
+  /** Names this process among those that share the catalog, as the holder of its leases. */
+  readonly holder: string;
+  /** A new execution id, sorted by the time given, and among those of the same millisecond by when it was asked for. */
+  readonly newExecutionId: (at: Instant) => string;
+  /** Aborted when the user interrupts. */
+  readonly signal: AbortSignal;
+}
+
+export interface Output {
+  write(text: string): unknown;
+  /** Somebody is watching: progress is shown. */
+  readonly isTerminal: boolean;
+}

@@ -1,0 +1,119 @@
+/** `qrs datasets`: the curated datasets, how fresh they are, and a refresh of one or all of them now. */
+import type { Command } from 'commander';
+import type { Service } from '../compose.ts';
+import type { Dataset } from '../datasets/dataset.ts';
+import { findDataset } from '../datasets/registry.ts';
+import { formatState } from '../domain/execution.ts';
+import { formatInstant } from '../domain/instant.ts';
+import { nearest } from '../domain/nearest.ts';
+import { freshnessOf } from '../scheduler/freshness.ts';
+import { refreshNow } from '../scheduler/schedule.ts';
+import { UsageError } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { executionRecord } from './execution-record.ts';
+import { printJson, printLines, tell } from './printing.ts';
+import { refreshLine } from './refresh-line.ts';
+import { withService } from './with-service.ts';
+
+interface RefreshOptions {
+  readonly all?: true;
+  readonly json?: true;
+}
+
+export function addDatasetsCommand(program: Command, context: CommandContext): void {
+  const datasets = program.command('datasets').description('look at the curated datasets, and refresh them');
+
+  datasets
+    .command('list')
+    .description('list the curated datasets by name')
+    .option('--json', 'print JSON, with how fresh each is')
+    .action(async (options: { readonly json?: true }) => {
+      await withService(context, async (service) => {
+        const all = await service.datasets();
+        if (options.json) printJson(context, await Promise.all(all.map((dataset) => datasetRecord(dataset, service))));
+        else
+          printLines(
+            context,
+            all.map(({ name }) => name),
+          );
+      });
+    });
+
+  datasets
+    .command('refresh')
+    .description('run the query of a dataset now; prints the execution id')
+    .argument('[name]', 'the name of the dataset')
+    .option('--all', 'every dataset, one after the other, also when one fails')
+    .option('--json', 'print JSON: the runs')
+    .action(async (name: string | undefined, options: RefreshOptions) => {
+      await withService(context, async (service) => {
+        const chosen = choose(await service.datasets(), name, options);
+        const { records, failures } = await refreshEach(chosen, service, context, options);
+        if (options.json) printJson(context, records);
+        if (failures.length === 1) throw new Error(failures[0]);
+        if (failures.length > 1) throw new Error(`${failures.length} refreshes failed: ${failures.join('; ')}`);
+      });
+    });
+}
+
+function choose(all: readonly Dataset[], name: string | undefined, { all: every }: RefreshOptions): readonly Dataset[] {
+  if ((name === undefined) === (every === undefined)) throw new UsageError('give one of NAME and --all');
+  if (name === undefined) return all;
+  const found = findDataset(all, name);
+  if (found !== undefined) return [found];
+  const names = all.map((dataset) => dataset.name);
+  const [near] = nearest(name, names);
+  const hint = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`;
+  throw new UsageError(`there is no dataset "${name}": ${hint}`);
+}
+
+async function refreshEach(
+  chosen: readonly Dataset[],
+  service: Service,
+  context: CommandContext,
+  options: RefreshOptions,
+): Promise<{ readonly records: readonly object[]; readonly failures: readonly string[] }> {
+  const { refresherOf } = await import('../compose-datasets.ts');
+  const refresher = await refresherOf(service, {
+    ...context,
+    observe: (event) => {
+      if (event.kind === 'refreshed') tell(context, refreshLine(event));
+    },
+    onFault: (what, error) => tell(context, `${what}: ${error instanceof Error ? error.message : error}`),
+  });
+  const records: object[] = [];
+  const failures: string[] = [];
+  for (const dataset of chosen) {
+    const outcome = await refreshNow(dataset, refresher, context.signal);
+    context.signal.throwIfAborted();
+    if (outcome === undefined) {
+      failures.push(`dataset ${dataset.name} is being refreshed already`);
+      continue;
+    }
+    if (outcome.kind === 'failed') failures.push(refreshLine(outcome));
+    if (!options.json) printLines(context, [outcome.executionId]);
+    const execution = await refresher.catalog.executions.find(outcome.executionId);
+    if (execution !== undefined) records.push({ name: dataset.name, ...executionRecord(execution, context.clock()) });
+  }
+  return { records, failures };
+}
+
+async function datasetRecord(dataset: Dataset, service: Service): Promise<object> {
+  const catalog = await service.catalog();
+  const { latest, served, ageMillis, nextTick } = await freshnessOf(dataset, catalog, service.clock());
+  const resultSet = served && (await catalog.executions.findResultSet(served.id));
+  return {
+    name: dataset.name,
+    path: dataset.path,
+    query_id: dataset.queryId,
+    schedule: dataset.schedule,
+    next_refresh: formatInstant(nextTick),
+    execution_id: served?.id,
+    refreshed_at: served?.startedAt === undefined ? undefined : formatInstant(served.startedAt),
+    age_seconds: ageMillis === undefined ? undefined : Math.floor(ageMillis / 1000),
+    row_count: resultSet?.rowCount,
+    latest_execution_id: latest?.id,
+    latest_state: latest && formatState(latest.state),
+    latest_error: latest?.error && { type: latest.error.type, message: latest.error.message },
+  };
+}

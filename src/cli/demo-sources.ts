@@ -1,0 +1,37 @@
+/** `qrs demo-sources`: made-up source tables, to try the curated datasets with. */
+import { type Command, Option } from 'commander';
+import type { CommandContext } from './command-context.ts';
+import { printJson, printLines, tell } from './printing.ts';
+
+const SIZES = ['full', 'small'] as const;
+
+interface DemoSourcesOptions {
+  readonly size: (typeof SIZES)[number];
+  readonly json?: true;
+}
+
+export function addDemoSourcesCommand(program: Command, context: CommandContext): void {
+  program
+    .command('demo-sources')
+    .description('write made-up source tables for the curated datasets; prints the names of the tables')
+    .argument('<folder>', 'where to write them, replacing tables of these names')
+    .addOption(new Option('--size <size>', 'full (a million share events) or small').choices(SIZES).default('full'))
+    .option('--json', 'print JSON, with the number of rows of each')
+    .action(async (folder: string, { size, json }: DemoSourcesOptions) => {
+      const { lastMidnight, writeDemoSources } = await import('../datasets/demo-sources/write-demo-sources.ts');
+      if (size === 'full') tell(context, 'writing source tables, which takes some ten seconds');
+      const until = lastMidnight(context.clock());
+      const tables = await writeDemoSources(folder, { size, until, signal: context.signal });
+      if (json) {
+        printJson(
+          context,
+          tables.map(({ name, rowCount }) => ({ name, row_count: rowCount })),
+        );
+      } else {
+        printLines(
+          context,
+          tables.map(({ name }) => name),
+        );
+      }
+    });
+}

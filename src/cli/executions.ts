@@ -1,0 +1,159 @@
+/**
+ * `qrs executions`: the life of a run whose engine is elsewhere: submitted, started, then published (`qrs publish
+ * --execution`), failed or cancelled. Every step prints the execution id, or with `--json` the run as it now is.
+ */
+import type { Command } from 'commander';
+import type { Executions } from '../catalog/catalog.ts';
+import type { Execution, ExecutionState } from '../domain/execution.ts';
+import {
+  executionId,
+  executionState,
+  label,
+  listLimit,
+  position,
+  queryId,
+  queryParameters,
+  UsageError,
+} from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { executionLines, executionRecord } from './execution-record.ts';
+import { printJson, printLines } from './printing.ts';
+import { withService } from './with-service.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+
+interface SubmitOptions extends JsonOption {
+  readonly query: number;
+  readonly param?: ReadonlyMap<string, string>;
+}
+
+interface FailOptions extends JsonOption {
+  readonly message: string;
+  readonly type: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+interface ListOptions extends JsonOption {
+  readonly query?: number;
+  readonly state?: ExecutionState;
+  readonly limit: number;
+}
+
+const LIST_LIMIT = 100;
+
+export function addExecutionsCommand(program: Command, context: CommandContext): void {
+  const executions = program
+    .command('executions')
+    .description('follow runs whose engine is elsewhere, and look at runs');
+
+  /** One step of one run, or the making of it. */
+  const step = async (options: JsonOption, take: (executions: Executions) => Promise<Execution>) => {
+    await withService(context, async (service) => {
+      const execution = await take((await service.catalog()).executions);
+      if (options.json) printJson(context, executionRecord(execution, context.clock()));
+      else printLines(context, [execution.id]);
+    });
+  };
+
+  executions
+    .command('submit')
+    .description('begin a run of a query: it is PENDING')
+    .requiredOption('--query <number>', 'the id of the query', queryId)
+    .option('--param <name=value>', 'a query parameter of the run; may be given again', queryParameters)
+    .option('--json', 'print JSON')
+    .action(async (options: SubmitOptions) => {
+      await step(options, async (all) => {
+        const submittedAt = context.clock();
+        const execution: Execution = {
+          id: context.newExecutionId(submittedAt),
+          queryId: options.query,
+          parameters: Object.fromEntries(options.param ?? []),
+          state: 'PENDING',
+          submittedAt,
+        };
+        await all.add(execution);
+        return execution;
+      });
+    });
+
+  executions
+    .command('start')
+    .description('PENDING → EXECUTING')
+    .argument('<id>', 'the execution id', executionId)
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: JsonOption) => {
+      await step(options, (all) => all.start(id, context.clock()));
+    });
+
+  executions
+    .command('fail')
+    .description('PENDING or EXECUTING → FAILED')
+    .argument('<id>', 'the execution id', executionId)
+    .requiredOption('--message <text>', 'what went wrong, for those who read the results', label(10_000))
+    .option('--type <type>', 'the kind of error', label(100), 'execution_error')
+    .option('--line <number>', 'the line of the query where it went wrong', position)
+    .option('--column <number>', 'the column of that line', position)
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: FailOptions) => {
+      const { type, message, line, column } = options;
+      if (column !== undefined && line === undefined) throw new UsageError('--column needs --line');
+      const error = { type, message, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+      await step(options, (all) => all.fail(id, error, context.clock()));
+    });
+
+  executions
+    .command('cancel')
+    .description('PENDING or EXECUTING → CANCELLED')
+    .argument('<id>', 'the execution id', executionId)
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: JsonOption) => {
+      await step(options, (all) => all.cancel(id, context.clock()));
+    });
+
+  executions
+    .command('show')
+    .description('print a run as lines of name=value')
+    .argument('<id>', 'the execution id', executionId)
+    .option('--json', 'print JSON')
+    .action(async (id: string, options: JsonOption) => {
+      await withService(context, async (service) => {
+        const execution = await (await service.catalog()).executions.find(id);
+        if (execution === undefined) throw new Error(`execution ${id} does not exist`);
+        const record = executionRecord(execution, context.clock());
+        if (options.json) printJson(context, record);
+        else printLines(context, executionLines(record));
+      });
+    });
+
+  executions
+    .command('list')
+    .description('list the ids of runs, newest first')
+    .option('--query <number>', 'only runs of this query', queryId)
+    .option('--state <state>', 'only runs that are stored as being in this state', executionState)
+    .option('--limit <number>', 'at most so many', listLimit, LIST_LIMIT)
+    .option('--json', 'print JSON')
+    .action(async (options: ListOptions) => {
+      await withService(context, async (service) => {
+        const { query, state, limit } = options;
+        const found = await (await service.catalog()).executions.list({
+          limit,
+          ...(query !== undefined && { queryId: query }),
+          ...(state !== undefined && { state }),
+        });
+        const now = context.clock();
+        if (options.json)
+          printJson(
+            context,
+            found.map((execution) => executionRecord(execution, now)),
+          );
+        else
+          printLines(
+            context,
+            found.map(({ id }) => id),
+          );
+      });
+    });
+}

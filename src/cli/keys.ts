@@ -1,0 +1,78 @@
+/** `qrs keys`: make, list and revoke API keys. A key is printed once, when it is made; the catalog has only its hash. */
+import type { Command } from 'commander';
+import type { StoredKey } from '../catalog/catalog.ts';
+import { formatInstant } from '../domain/instant.ts';
+import { createKey } from '../keys/create-key.ts';
+import { label, ownerOf, ownerRecord, principalName } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { printJson, printLines, tell } from './printing.ts';
+import { withService } from './with-service.ts';
+
+interface CreateOptions {
+  readonly user?: string;
+  readonly team?: string;
+  readonly name?: string;
+  readonly json?: true;
+}
+
+export function addKeysCommand(program: Command, context: CommandContext): void {
+  const keys = program.command('keys').description('make, list and revoke API keys');
+
+  keys
+    .command('create')
+    .description('make a key for a user or a team and print it, this once')
+    .option('--user <name>', 'the user that the key acts for', principalName)
+    .option('--team <name>', 'the team that the key acts for', principalName)
+    .option('--name <label>', 'what the key is for, to recognise it by in the list', label(200))
+    .option('--json', 'print JSON, with the id of the key')
+    .action(async (options: CreateOptions) => {
+      const owner = ownerOf(options);
+      await withService(context, async (service) => {
+        const { principals } = await service.catalog();
+        const { id, key } = await createKey(principals, owner, options.name, context.clock(), context.randomBytes);
+        if (options.json) printJson(context, { id, key, ...ownerRecord(owner), name: options.name });
+        else printLines(context, [key]);
+        tell(context, `Keep this key: it is not shown again. To revoke it: qrs keys revoke ${id}`);
+      });
+    });
+
+  keys
+    .command('list')
+    .description('list the ids of all keys, oldest first')
+    .option('--json', 'print JSON, with owner, label and times')
+    .action(async (options: { readonly json?: true }) => {
+      await withService(context, async (service) => {
+        const all = await (await service.catalog()).principals.listKeys();
+        if (options.json) printJson(context, all.map(keyRecord));
+        else
+          printLines(
+            context,
+            all.map(({ id }) => id),
+          );
+      });
+    });
+
+  keys
+    .command('revoke')
+    .description('revoke a key; a running service stops accepting it at once')
+    .argument('<id>', 'the id of the key, as listed')
+    .action(async (id: string) => {
+      await withService(context, async (service) => {
+        const { principals } = await service.catalog();
+        if (!(await principals.revokeKey(id, context.clock()))) {
+          throw new Error(`there is no key ${id} that is not revoked already`);
+        }
+        printLines(context, [id]);
+      });
+    });
+}
+
+function keyRecord(key: StoredKey): object {
+  return {
+    id: key.id,
+    ...ownerRecord(key.owner),
+    name: key.name,
+    created_at: formatInstant(key.createdAt),
+    ...(key.revokedAt !== undefined && { revoked_at: formatInstant(key.revokedAt) }),
+  };
+}

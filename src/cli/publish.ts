@@ -1,0 +1,86 @@
+/** `qrs publish`: a file, or standard input, becomes the result of a run. Prints the execution id. */
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import type { Service } from '../compose.ts';
+import type { ColumnType } from '../domain/column-type.ts';
+import { executionId, queryId, queryParameters, UsageError } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { executionRecord } from './execution-record.ts';
+import { printJson, printLines } from './printing.ts';
+import { PublishProgress } from './publish-progress.ts';
+import { typeDeclarations } from './type-declarations.ts';
+import { withService } from './with-service.ts';
+
+interface PublishCommandOptions {
+  readonly query?: number;
+  readonly execution?: string;
+  readonly format?: 'parquet' | 'csv' | 'ndjson';
+  readonly types?: ReadonlyMap<string, ColumnType>;
+  readonly param?: ReadonlyMap<string, string>;
+  readonly json?: true;
+}
+
+const STANDARD_INPUT = '-';
+
+export function addPublishCommand(program: Command, context: CommandContext): void {
+  program
+    .command('publish')
+    .description('store a file as the result of a finished run of a query')
+    .argument('<file>', 'a Parquet, CSV or NDJSON file, or - for standard input')
+    .option('--query <number>', 'the id of the query; with --execution it may be left out', queryId)
+    .option('--execution <id>', 'complete this run, begun before, in place of making a new one', executionId)
+    .addOption(
+      new Option('--format <format>', 'what the file is, where its name and first bytes do not tell').choices([
+        'parquet',
+        'csv',
+        'ndjson',
+      ]),
+    )
+    .option('--types <column=type,…>', 'types that the file cannot say, such as price=decimal(10, 3)', typeDeclarations)
+    .option('--param <name=value>', 'a query parameter of the new run; may be given again', queryParameters)
+    .option('--json', 'print JSON')
+    .action(async (file: string, options: PublishCommandOptions) => {
+      if (options.query === undefined && options.execution === undefined) {
+        throw new UsageError("required option '--query <number>' not specified");
+      }
+      if (options.execution !== undefined && options.param !== undefined) {
+        throw new UsageError('--param is for a new run: the one that --execution names has its parameters already');
+      }
+      await withService(context, async (service) => {
+        const execution = await publishFile(service, file, options, context);
+        if (options.json) printJson(context, executionRecord(execution, context.clock()));
+        else printLines(context, [execution.id]);
+      });
+    });
+}
+
+async function publishFile(service: Service, file: string, options: PublishCommandOptions, context: CommandContext) {
+  const { publish } = await import('../publishing/publish.ts');
+  const { publisherOf } = await import('../compose-publisher.ts');
+  const { dependencies, options: publishOptions } = await publisherOf(service, {
+    newId: () => context.newExecutionId(context.clock()),
+    holder: context.holder,
+    random: context.random,
+  });
+  using progress = new PublishProgress(context.stderr);
+  return await publish(
+    dependencies,
+    {
+      queryId: options.query ?? (await queryOf(service, options.execution ?? '')),
+      source: file === STANDARD_INPUT ? { kind: 'stream', stream: context.stdin() } : { kind: 'file', path: file },
+      ...(options.format !== undefined && { format: options.format }),
+      ...(options.types !== undefined && { types: options.types }),
+      ...(options.param !== undefined && { parameters: Object.fromEntries(options.param) }),
+      ...(options.execution !== undefined && { executionId: options.execution }),
+    },
+    publishOptions,
+    context.signal,
+    (step) => progress.show(step),
+  );
+}
+
+async function queryOf(service: Service, id: string): Promise<number> {
+  const execution = await (await service.catalog()).executions.find(id);
+  if (execution === undefined) throw new Error(`execution ${id} does not exist`);
+  return execution.queryId;
+}

@@ -1,0 +1,63 @@
+/** `qrs queries`: the queries whose results are stored, who owns them, and who may read them. */
+import type { Command } from 'commander';
+import type { Query } from '../domain/principal.ts';
+import { label, ownerOf, ownerRecord, principalName, queryId } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { printJson, printLines } from './printing.ts';
+import { withService } from './with-service.ts';
+
+interface AddOptions {
+  readonly id: number;
+  readonly user?: string;
+  readonly team?: string;
+  readonly private?: true;
+  readonly name?: string;
+  readonly json?: true;
+}
+
+export function addQueriesCommand(program: Command, context: CommandContext): void {
+  const queries = program.command('queries').description('add and list queries');
+
+  queries
+    .command('add')
+    .description('add a query, public unless it is said to be private')
+    .requiredOption('--id <number>', 'the id of the query, as clients ask for it', queryId)
+    .option('--user <name>', 'the user who owns it', principalName)
+    .option('--team <name>', 'the team that owns it', principalName)
+    .option('--private', 'only its owner (and the members of the team) may read it')
+    .option('--name <text>', 'what the query is called', label(200))
+    .option('--json', 'print JSON')
+    .action(async (options: AddOptions) => {
+      const query: Query = {
+        id: options.id,
+        owner: ownerOf(options),
+        visibility: options.private ? 'private' : 'public',
+        ...(options.name !== undefined && { name: options.name }),
+      };
+      await withService(context, async (service) => {
+        await (await service.catalog()).queries.add(query, context.clock());
+        if (options.json) printJson(context, queryRecord(query));
+        else printLines(context, [query.id]);
+      });
+    });
+
+  queries
+    .command('list')
+    .description('list queries by id')
+    .option('--json', 'print JSON')
+    .action(async (options: { readonly json?: true }) => {
+      await withService(context, async (service) => {
+        const all = await (await service.catalog()).queries.list();
+        if (options.json) printJson(context, all.map(queryRecord));
+        else
+          printLines(
+            context,
+            all.map(({ id }) => id),
+          );
+      });
+    });
+}
+
+function queryRecord(query: Query): object {
+  return { id: query.id, name: query.name, ...ownerRecord(query.owner), visibility: query.visibility };
+}

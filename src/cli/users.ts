@@ -1,0 +1,49 @@
+/** `qrs users`: the people that keys act for. */
+import type { Command } from 'commander';
+import { formatInstant } from '../domain/instant.ts';
+import { principalName } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { printJson, printLines } from './printing.ts';
+import { withService } from './with-service.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+
+export function addUsersCommand(program: Command, context: CommandContext): void {
+  const users = program.command('users').description('add and list users');
+
+  users
+    .command('add')
+    .description('add a user')
+    .argument('<name>', 'the name of the user', principalName)
+    .option('--json', 'print JSON')
+    .action(async (name: string, options: JsonOption) => {
+      await withService(context, async (service) => {
+        const now = context.clock();
+        await (await service.catalog()).principals.addUser(name, now);
+        if (options.json) printJson(context, { name, created_at: formatInstant(now) });
+        else printLines(context, [name]);
+      });
+    });
+
+  users
+    .command('list')
+    .description('list users by name')
+    .option('--json', 'print JSON')
+    .action(async (options: JsonOption) => {
+      await withService(context, async (service) => {
+        const all = await (await service.catalog()).principals.listUsers();
+        if (!options.json)
+          printLines(
+            context,
+            all.map(({ name }) => name),
+          );
+        else
+          printJson(
+            context,
+            all.map(({ name, createdAt }) => ({ name, created_at: formatInstant(createdAt) })),
+          );
+      });
+    });
+}

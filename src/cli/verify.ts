@@ -1,0 +1,30 @@
+/** `qrs verify`: checks every stored object against its checksum. Prints the keys of those that are damaged. */
+import type { Command } from 'commander';
+import type { CommandContext } from './command-context.ts';
+import { printJson, printLines, tell } from './printing.ts';
+import { withService } from './with-service.ts';
+
+export function addVerifyCommand(program: Command, context: CommandContext): void {
+  program
+    .command('verify')
+    .description('check every stored object against its checksum; prints the damaged ones, and fails if there are any')
+    .option('--json', 'print JSON')
+    .action(async (options: { readonly json?: true }) => {
+      const { verify } = await import('../publishing/verify.ts');
+      await withService(context, async (service) => {
+        const dependencies = { catalog: await service.catalog(), store: await service.store() };
+        const damaged: { execution_id: string; key: string; problem: string }[] = [];
+        let checked = 0;
+        for await (const { executionId, key, problem } of verify(dependencies, context.signal)) {
+          checked += 1;
+          if (problem === undefined) continue;
+          damaged.push({ execution_id: executionId, key, problem });
+          if (!options.json) printLines(context, [key]);
+          tell(context, problem);
+        }
+        if (options.json) printJson(context, { checked, damaged });
+        if (damaged.length > 0) throw new Error(`${damaged.length} of ${checked} stored objects damaged`);
+        tell(context, `${checked} stored objects, none damaged`);
+      });
+    });
+}

@@ -1,0 +1,103 @@
+/** From the service's parts to what refreshes the curated datasets: one at once, or all of them on their schedule. */
+import type { Service } from './compose.ts';
+import { type PublisherEffects, publisherOf } from './compose-publisher.ts';
+import type { Dataset } from './datasets/dataset.ts';
+import { registerDatasets } from './datasets/register.ts';
+import type { Instant } from './domain/instant.ts';
+import { isHolderDead } from './publishing/holder.ts';
+import { publish } from './publishing/publish.ts';
+import { sweep } from './publishing/sweep.ts';
+import { freshnessOf } from './scheduler/freshness.ts';
+import { pruneSuperseded } from './scheduler/prune.ts';
+import type { PublishRefresh, RefreshEvent } from './scheduler/refresh.ts';
+import type { Chore, RefreshNowDeps, ScheduleDeps } from './scheduler/schedule.ts';
+import type { Sleep } from './scheduler/time.ts';
+
+export interface DatasetEffects {
+  /** A new execution id, greater than the last one of the same millisecond, so that runs sort as they were begun. */
+  readonly newExecutionId: (at: Instant) => string;
+  /** Names this process among those that share the catalog. */
+  readonly holder: string;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly sleep: Sleep;
+  readonly observe: (event: RefreshEvent) => void;
+  readonly onFault: (what: string, error: unknown) => void;
+}
+
+/** A dead holder on another host is noticed when its lease has run out: to look six times as often adds little to that. */
+const LOOKS_PER_LEASE = 6;
+
+/** So many results and leftovers are swept at a time. */
+const SWEEP_STEP = 200;
+
+/** What refreshes one dataset now. The datasets are queries of the catalog from here on. */
+export async function refresherOf(service: Service, effects: DatasetEffects): Promise<RefreshNowDeps> {
+  const { settings, clock, directories } = service;
+  const catalog = await service.catalog();
+  await registerDatasets(catalog, await service.datasets(), clock());
+  return {
+    ...effects,
+    catalog,
+    clock,
+    engine: await service.engine(),
+    publish: await publishRefresh(service, { ...effects, newId: () => effects.newExecutionId(clock()) }),
+    stagingDirectory: directories.refreshing,
+    isHolderDead,
+    leaseMillis: settings.leaseMillis,
+    afterRefresh: async ({ queryId, keep }, signal) => {
+      await pruneSuperseded(queryId, keep ?? settings.datasetsKeep, catalog, signal);
+    },
+  };
+}
+
+/** What runs the schedule: every dataset at its ticks, and the sweep. */
+export async function scheduleOf(service: Service, effects: DatasetEffects): Promise<ScheduleDeps> {
+  const refresher = await refresherOf(service, effects);
+  return {
+    ...refresher,
+    datasets: await service.datasets(),
+    isSetUp: (dataset) => isSetUp(service, dataset),
+    chores: [await sweepChore(service)],
+    pollMillis: service.settings.leaseMillis / LOOKS_PER_LEASE,
+  };
+}
+
+/**
+ * Whether the dataset has any of its source tables, or has a result. Nobody asked an installation without sources for
+ * refreshes that fail every quarter of an hour; but a source that goes missing later is a failure to be seen.
+ */
+export async function isSetUp(service: Service, dataset: Dataset): Promise<boolean> {
+  if (await (await service.engine()).hasAny(dataset.sources)) return true;
+  const { served } = await freshnessOf(dataset, await service.catalog(), service.clock());
+  return served !== undefined;
+}
+
+/** What the engine left becomes the result of the run, by the way that every result takes. */
+async function publishRefresh(service: Service, effects: PublisherEffects): Promise<PublishRefresh> {
+  const { dependencies, options } = await publisherOf(service, effects);
+  return async ({ queryId, executionId, path, columns }, signal) => {
+    const types = new Map(columns.map(({ name, type }) => [name, type]));
+    const request = { queryId, executionId, source: { kind: 'file', path }, format: 'parquet', types } as const;
+    return await publish(dependencies, request, options, signal);
+  };
+}
+
+async function sweepChore(service: Service): Promise<Chore> {
+  const dependencies = {
+    catalog: await service.catalog(),
+    store: await service.store(),
+    stagingDirectory: service.directories.staging,
+    clock: service.clock,
+  };
+  return {
+    name: 'sweep',
+    schedule: service.settings.sweepSchedule,
+    run: async (signal) => {
+      for (;;) {
+        const { expired, orphans, bytes } = await sweep(dependencies, SWEEP_STEP, signal);
+        if (expired + orphans + bytes === 0) return;
+      }
+    },
+  };
+}

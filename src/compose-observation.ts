@@ -1,0 +1,51 @@
+/** From the service's parts to those who listen to what happens in it: metrics, usage accounts, traces. The log is the caller's. */
+import type { Service } from './compose.ts';
+import { type GaugedParts, gaugesOf } from './compose-gauges.ts';
+import { type Metrics, makeMetrics } from './observation/metrics.ts';
+import { type Observe, tellAll } from './observation/observation.ts';
+import { traceSettings } from './observation/traces/trace-settings.ts';
+import { UsageMeter } from './observation/usage-meter.ts';
+import type { Sleep } from './scheduler/time.ts';
+
+export interface WatchEffects {
+  /** Of the service: `1.2.3`. */
+  readonly version: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly randomBytes: (length: number) => Uint8Array;
+  readonly sleep: Sleep;
+}
+
+/** Disposed of last: then what was counted is written, and what was traced is sent. */
+export interface Watch extends AsyncDisposable {
+  readonly metrics: Metrics;
+}
+
+/** @param observers who is told already; those who are added here are told of everything from now on */
+export async function watch(
+  observers: Observe[],
+  service: Service,
+  parts: Omit<GaugedParts, 'usage'>,
+  effects: WatchEffects,
+): Promise<Watch> {
+  const { settings, clock } = service;
+  const observe = tellAll(observers);
+  const stop = new AbortController();
+  const meter = new UsageMeter({ usage: parts.catalog.usage, clock, observe });
+  const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter }));
+  const running = [meter.run(settings.usageIntervalMillis, effects.sleep, stop.signal)];
+  observers.push(metrics.observe, (observation) => meter.observe(observation));
+  const tracing = traceSettings(effects.environment, effects.version);
+  if (tracing !== undefined) {
+    const { TraceExporter } = await import('./observation/traces/trace-exporter.ts');
+    const exporter = new TraceExporter(tracing, { ...effects, fetch, observe });
+    running.push(exporter.run(stop.signal));
+    observers.push((observation) => exporter.observe(observation));
+  }
+  return {
+    metrics,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort(new Error('the service has stopped'));
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,204 @@
+/** From the service's parts to the running HTTP server. */
+import type { Service } from './compose.ts';
+import { type WatchEffects, watch } from './compose-observation.ts';
+import type { Dataset } from './datasets/dataset.ts';
+import { registerDatasets } from './datasets/register.ts';
+import type { Clock } from './domain/instant.ts';
+import { makeScratchFolder } from './files/scratch-folder.ts';
+import type { Authenticate } from './http/authenticate.ts';
+import { CompressedCache } from './http/compressed-cache.ts';
+import { FailedKeys } from './http/failed-keys.ts';
+import { RateLimit } from './http/rate-limit.ts';
+import type { DatasetRoute } from './http/results-routes.ts';
+import { type HttpOptions, type RunningServer, startServer } from './http/server.ts';
+import { Traffic } from './http/traffic.ts';
+import { findPrincipal } from './keys/find-principal.ts';
+import { hashKey } from './keys/key-hash.ts';
+import { type Observe, tellAll } from './observation/observation.ts';
+import { Admission } from './results/admission.ts';
+import { Lookups } from './results/lookups.ts';
+import { LruBytes } from './results/lru-bytes.ts';
+import type { ResultsDeps } from './results/pipeline.ts';
+import { ReadLeases } from './results/read-leases.ts';
+import { ViewCache } from './results/view-cache.ts';
+import { WorkQueue } from './results/work-queue.ts';
+import { ticksOf } from './scheduler/freshness.ts';
+
+export interface ServerEffects extends WatchEffects {
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Monotonic milliseconds. */
+  readonly monotonic: () => number;
+  readonly newId: () => string;
+  /** Names this process among those that share the catalog. */
+  readonly holder: string;
+  readonly observe: Observe;
+}
+
+/** Disposed of, it stops, and then gives back all that it took. */
+export interface Server extends AsyncDisposable {
+  readonly url: string;
+  /** Tells everybody who listens: the log, the metrics, … */
+  readonly observe: Observe;
+  /** Takes no more requests; resolves when the last answer is out, or has been cut at the end of the grace period. */
+  stop(): Promise<void>;
+}
+
+/** Listens until it is stopped. @throws when the address cannot be had */
+export async function serve(service: Service, effects: ServerEffects): Promise<Server> {
+  const { settings, clock, directories } = service;
+  const { monotonic } = effects;
+  const observers = [effects.observe];
+  const observe = tellAll(observers);
+  await using opened = new AsyncDisposableStack();
+  const catalog = await service.catalog();
+  const datasets = await service.datasets();
+  await registerDatasets(catalog, datasets, clock());
+  const store = await service.store();
+  const duckDb = await service.reads();
+  const heavy = await service.heavy();
+  const folder = opened.use(await makeScratchFolder(directories.views));
+  const queue = new WorkQueue({ runningMax: settings.heavyRunningMax, waitingMax: settings.heavyWaitingMax });
+  const views = new ViewCache({
+    directory: folder.path,
+    bytesMax: settings.viewBytesMax,
+    store,
+    duckDb: heavy,
+    queue,
+    millisMax: settings.viewTimeoutMillis,
+  });
+  const leases = new ReadLeases({
+    catalog,
+    clock,
+    holder: effects.holder,
+    durationMillis: settings.leaseMillis,
+    newId: effects.newId,
+    onError: (error) => observe({ kind: 'fault', error }),
+  });
+  const results: ResultsDeps = {
+    lookups: new Lookups(catalog, (key) => findPrincipal(catalog.principals, key)),
+    queuePosition: (execution) => catalog.executions.queuePosition(execution),
+    pages: new LruBytes(settings.pageCacheBytes, (page) => page.bytes.byteLength),
+    admission: new Admission(settings),
+    // Whoever was let in waits for its turn; how many are let in is the bound.
+    exports: new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: settings.heavyReadsMax }),
+    monotonic,
+    store,
+    duckDb,
+    views,
+    leases,
+    clock,
+    random: effects.random,
+    statementMillisMax: settings.readTimeoutMillis,
+    datapointsMax: settings.datapointsMax,
+    partialAsCompleted: settings.partialAsCompleted,
+    expressions: {
+      lengthMax: settings.filterLengthMax,
+      termsMax: settings.filterTermsMax,
+      depthMax: settings.filterDepthMax,
+      inMembersMax: settings.filterInMax,
+      sortKeysMax: settings.sortKeysMax,
+    },
+  };
+  const compressed = new CompressedCache(settings.pageCacheBytes / 2);
+  const options: HttpOptions = {
+    host: settings.host,
+    port: settings.port,
+    publicUrl: settings.publicUrl,
+    keyHeaders: ['X-Service-Api-Key', ...settings.keyHeaders],
+    headerPrefixes: ['X-Service', ...settings.compatHeaderPrefixes],
+    datasets: datasets.map((dataset) => datasetRoute(dataset, clock)),
+    connections: {
+      connectionsMax: settings.connectionsMax,
+      headerBytesMax: settings.headerBytesMax,
+      headersMillis: settings.headersTimeoutMillis,
+      idleMillis: settings.idleTimeoutMillis,
+      stalledMillis: settings.stalledTimeoutMillis,
+    },
+    trustProxy: settings.trustProxy,
+    corsOrigins: settings.corsOrigins,
+    documentation: { version: effects.version, datasets },
+    compressed,
+  };
+  const traffic = new Traffic();
+  const { metrics } = opened.use(
+    await watch(
+      observers,
+      service,
+      {
+        catalog,
+        datasets,
+        duckDbs: { reads: duckDb, heavy },
+        queues: { exports: results.exports, heavy: queue },
+        caches: { pages: results.pages, compressed, views },
+        heavyReads: results.admission,
+        requests: traffic,
+        clock,
+        monotonic,
+      },
+      effects,
+    ),
+  );
+  const server: RunningServer = await startServer(
+    {
+      results,
+      health: { checks: { catalog: () => catalog.check(), store: () => store.check() } },
+      authenticate: authenticator(results.lookups, settings.failedKeysPerMinute, monotonic),
+      onFault: (fault) => observe({ kind: 'fault', ...fault }),
+      life: { traffic, observe, clock, monotonic, rateLimit: rateLimitOf(service, monotonic) },
+      metrics,
+      usage: { usage: catalog.usage, clock },
+    },
+    options,
+  );
+  observe({ kind: 'listening', url: server.url });
+  const closing = opened.move();
+  const stop = onceDone(async () => {
+    observe({ kind: 'stopping', underWay: traffic.underWay });
+    const cut = await traffic.stop(settings.shutdownGraceMillis, effects.sleep);
+    await server.close();
+    observe({ kind: 'stopped', cut });
+  });
+  return {
+    url: server.url,
+    observe,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      await closing.disposeAsync();
+    },
+  };
+}
+
+/** Looks a key up, unless too many wrong ones came from the same address. */
+function authenticator(lookups: Lookups, perMinute: number, monotonic: () => number): Authenticate {
+  const failedKeys = new FailedKeys({ perMinute, monotonic });
+  return async (key, address) => {
+    const hash = hashKey(key);
+    failedKeys.check(address, hash);
+    const principal = await lookups.principal(key, hash);
+    if (principal === undefined) failedKeys.failed(address, hash);
+    else failedKeys.succeeded(hash);
+    return principal;
+  };
+}
+
+function rateLimitOf({ settings }: Service, monotonic: () => number): RateLimit | undefined {
+  const { rateLimit, rateBurst } = settings;
+  return rateLimit === 'off' ? undefined : new RateLimit({ perSecond: rateLimit, burst: rateBurst, monotonic });
+}
+
+/** The same doing for everybody who asks. */
+function onceDone(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
+}
+
+function datasetRoute(dataset: Dataset, clock: Clock): DatasetRoute {
+  const { last, next } = ticksOf(dataset, clock);
+  const { path, queryId } = dataset;
+  return { path: path.replace(/^\/v1/, ''), queryId, nextRefresh: next, lastRefresh: last };
+}

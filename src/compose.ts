@@ -1,0 +1,150 @@
+/**
+ * From settings to implementations: the only file that names them all. Each is loaded and opened when first asked for, so
+ * that a command which only needs the catalog starts no database engine.
+ *
+ * The data directory: `catalog.sqlite`, `results/` (the store), `staging/` (objects being written, beside the store so that
+ * they are renamed into it), `views/` (materialised views), `tmp/` (what DuckDB spills), `sources/` (tables of scheduled queries),
+ * `refreshing/` (what the engine made of them, until it is published).
+ */
+import { access, constants, mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Catalog } from './catalog/catalog.ts';
+import type { Datasets } from './datasets/registry.ts';
+import type { Clock } from './domain/instant.ts';
+import type { DuckDb } from './duckdb/duckdb.ts';
+import type { Engine } from './engine/engine.ts';
+import { folderFailure } from './errors/start-failure.ts';
+import { SETTINGS, type Settings } from './settings/settings.ts';
+import type { ResultStore } from './store/result-store.ts';
+
+/** Absolute paths. */
+export interface Directories {
+  readonly data: string;
+  /** The root of the local result store. */
+  readonly results: string;
+  readonly staging: string;
+  readonly temp: string;
+  readonly views: string;
+  readonly sources: string;
+  readonly refreshing: string;
+}
+
+/** The parts of the service. All that was opened is closed when the service is disposed of, in reverse order. */
+export interface Service extends AsyncDisposable {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly directories: Directories;
+  catalog(): Promise<Catalog>;
+  store(): Promise<ResultStore>;
+  /** DuckDB that answers requests: as many threads as the settings say, over the stored results. */
+  reads(): Promise<DuckDb>;
+  /** DuckDB that publishes and exports: one thread, so that files keep their order and requests keep their cores. */
+  heavy(): Promise<DuckDb>;
+  /** What runs the queries of the datasets. */
+  engine(): Promise<Engine>;
+  /** The curated datasets as the settings have them. */
+  datasets(): Promise<Datasets>;
+}
+
+export async function openService(settings: Settings, clock: Clock): Promise<Service> {
+  const directories = directoriesOf(settings);
+  await makePrivate(directories.data);
+  const opened = new AsyncDisposableStack();
+  const duckDb = async (threads: number, memoryBytes: number, allowedDirectories: readonly string[]) => {
+    const { DuckDb } = await import('./duckdb/duckdb.ts');
+    const { makeScratchFolder } = await import('./files/scratch-folder.ts');
+    const temp = opened.use(await makeScratchFolder(directories.temp));
+    return opened.use(
+      await DuckDb.open({
+        threads,
+        memoryLimit: `${memoryBytes}B`,
+        tempDirectory: temp.path,
+        tempSizeMax: `${settings.tempBytesMax}B`,
+        allowedDirectories: [...allowedDirectories, temp.path],
+      }),
+    );
+  };
+  return {
+    settings,
+    clock,
+    directories,
+    catalog: once(async () => {
+      const { openSqliteCatalog } = await import('./catalog/sqlite/sqlite-catalog.ts');
+      return opened.use(await openSqliteCatalog(catalogPath(settings, directories)));
+    }),
+    store: once(async () => {
+      await makePrivate(directories.results, SETTINGS.store.name);
+      const { LocalResultStore } = await import('./store/local/local-result-store.ts');
+      return await LocalResultStore.open(directories.results);
+    }),
+    reads: once(async () => {
+      const threads = settings.readThreads === 'cores' ? availableParallelism() : settings.readThreads;
+      return await duckDb(threads, settings.readMemoryBytes, [directories.results, directories.views]);
+    }),
+    heavy: once(async () => {
+      await makePrivate(directories.staging, SETTINGS.store.name);
+      return await duckDb(1, settings.heavyMemoryBytes, [directories.results, directories.staging, directories.views]);
+    }),
+    engine: once(async () => {
+      const { DuckDbEngine } = await import('./engine/duckdb/duckdb-engine.ts');
+      const { makeScratchFolder } = await import('./files/scratch-folder.ts');
+      await makePrivate(directories.refreshing);
+      const temp = opened.use(await makeScratchFolder(directories.temp));
+      return opened.use(
+        new DuckDbEngine({
+          sourcesDirectory: directories.sources,
+          tempDirectory: temp.path,
+          threads: settings.engineThreads,
+          memoryLimit: `${settings.engineMemoryBytes}B`,
+          tempSizeMax: `${settings.tempBytesMax}B`,
+          timeLimitMillis: settings.engineTimeoutMillis,
+        }),
+      );
+    }),
+    datasets: once(async () => {
+      const { loadDatasets } = await import('./datasets/registry.ts');
+      return await loadDatasets(settings);
+    }),
+    [Symbol.asyncDispose]: async () => await opened.disposeAsync(),
+  };
+}
+
+function directoriesOf(settings: Settings): Directories {
+  const data = resolve(settings.dataDir);
+  const results = settings.store.path === undefined ? join(data, 'results') : resolve(settings.store.path);
+  return {
+    data,
+    results,
+    staging: join(dirname(results), 'staging'),
+    temp: join(data, 'tmp'),
+    views: join(data, 'views'),
+    sources: settings.sourcesDir === undefined ? join(data, 'sources') : resolve(settings.sourcesDir),
+    refreshing: join(data, 'refreshing'),
+  };
+}
+
+function catalogPath(settings: Settings, directories: Directories): string {
+  return settings.catalog.path === undefined
+    ? join(directories.data, 'catalog.sqlite')
+    : resolve(settings.catalog.path);
+}
+
+/** @throws StartFailure when there can be no such folder, or nothing can be written to it */
+async function makePrivate(directory: string, setting: string = SETTINGS.dataDir.name): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await access(directory, constants.W_OK);
+  } catch (error) {
+    throw folderFailure(error, directory, setting);
+  }
+}
+
+/** The same opening for everybody who asks. */
+function once<T>(open: () => Promise<T>): () => Promise<T> {
+  let opening: Promise<T> | undefined;
+  return () => {
+    opening ??= open();
+    return opening;
+  };
+}

@@ -1,0 +1,62 @@
+/** Where the program meets the process: the only file that touches the clock, the environment, signals and randomness. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { monotonicFactory } from 'ulid';
+import type { Output } from './cli/command-context.ts';
+
+// Compiled code is kept between runs, which halves the time a short command takes. Where it cannot be kept, it is not.
+enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
+const { currentHolder } = await import('./publishing/holder.ts');
+const { runCommand } = await import('./cli/run-command.ts');
+
+const interruption = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(name, () => {
+    // Whoever asks twice does not want to wait for things to be put in order.
+    if (interruption.signal.aborted) process.exit(1);
+    interruption.abort(new Error(`interrupted (${name})`));
+  });
+}
+
+// `qrs executions list | head`: the reader has seen enough, which is no failure of ours.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+}
+
+process.exitCode = await runCommand(process.argv.slice(2), {
+  version: packageVersion(),
+  stdout: output(process.stdout),
+  stderr: output(process.stderr),
+  stdin: () => process.stdin,
+  environment: process.env,
+  readFile: readFileIfThere,
+  clock: Date.now,
+  randomBytes,
+  monotonic: () => performance.now(),
+  random: Math.random,
+  holder: currentHolder(),
+  newExecutionId: monotonicFactory(),
+  sleep: (millis, signal) => wait(millis, undefined, { signal }),
+  signal: interruption.signal,
+});
+
+function output(stream: NodeJS.WriteStream): Output {
+  return { write: (text) => stream.write(text), isTerminal: stream.isTTY === true };
+}
+
+function readFileIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function packageVersion(): string {
+  const text = readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
+}
