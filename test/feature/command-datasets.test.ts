@@ -1,0 +1,126 @@
+/** `qrs datasets` and `qrs demo-sources`. */
+import assert from 'node:assert/strict';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import { type CommandLine, makeCommandLine } from './command.ts';
+
+const NAMES = ['avs-stats', 'operator-stats', 'operator-to-avs-mapping', 'points'];
+
+/** A command line whose data directory has source tables. */
+async function withSources(t: TestContext): Promise<CommandLine> {
+  const qrs = await makeCommandLine(t);
+  const size = { operators: 8, avss: 3, stakers: 40, wallets: 20 };
+  await writeDemoSources(join(qrs.dataDir, 'sources'), { size, until: qrs.now, signal: t.signal });
+  return qrs;
+}
+
+test('a list of names, and of what each is, before anything was refreshed', async (t) => {
+  const qrs = await makeCommandLine(t);
+  assert.deepEqual((await qrs.get('datasets', 'list')).split('\n'), NAMES);
+  const [first] = JSON.parse(await qrs.get('datasets', 'list', '--json'));
+  assert.deepEqual(first, {
+    name: 'avs-stats',
+    path: '/v1/restaking/avs-stats',
+    query_id: 990_000_003,
+    schedule: '*/15 * * * *',
+    next_refresh: '2024-03-05T21:00:00.000000Z',
+  });
+});
+
+test('a refresh prints the execution id, and the list says how fresh the dataset is', async (t) => {
+  const qrs = await withSources(t);
+  const { code, out, err } = await qrs.run(['datasets', 'refresh', 'avs-stats']);
+  assert.deepEqual([code, err], [0, 'dataset avs-stats: 3 rows in 0.0 s\n']);
+  qrs.now += 90_500;
+  const [first] = JSON.parse(await qrs.get('datasets', 'list', '--json'));
+  assert.deepEqual(first, {
+    name: 'avs-stats',
+    path: '/v1/restaking/avs-stats',
+    query_id: 990_000_003,
+    schedule: '*/15 * * * *',
+    next_refresh: '2024-03-05T21:00:00.000000Z',
+    execution_id: out.trim(),
+    refreshed_at: '2024-03-05T20:50:59.123000Z',
+    age_seconds: 90,
+    row_count: 3,
+    latest_execution_id: out.trim(),
+    latest_state: 'QUERY_STATE_COMPLETED',
+  });
+  assert.equal(await qrs.get('executions', 'list', '--query', '990000003'), out.trim());
+  assert.equal(await qrs.get('queries', 'list'), '990000001\n990000002\n990000003\n990000004');
+  assert.match((await qrs.run(['verify'])).err, /^1 stored objects, none damaged\n$/);
+});
+
+test('all are refreshed, also when one fails; then the exit code is 1', async (t) => {
+  const qrs = await withSources(t);
+  const json = JSON.parse(await qrs.get('datasets', 'refresh', '--all', '--json'));
+  assert.deepEqual(
+    json.map((run: Record<string, unknown>) => [run.name, run.state]),
+    NAMES.map((name) => [name, 'QUERY_STATE_COMPLETED']),
+  );
+  await rm(join(qrs.dataDir, 'sources/restaking/strategy_exchange_rate.parquet'));
+  const { code, out, err } = await qrs.run(['datasets', 'refresh', '--all']);
+  assert.equal(code, 1);
+  assert.equal(out.split('\n').length, 5, 'four ids, each on a line');
+  assert.match(err, /^dataset operator-to-avs-mapping: [^\n]*\ndataset points: [^\n]*\nerror: 2 refreshes failed: /);
+  const [first] = JSON.parse(await qrs.get('datasets', 'list', '--json'));
+  assert.deepEqual(
+    [first.execution_id, first.latest_state, first.latest_error.type],
+    [json[0].execution_id, 'QUERY_STATE_FAILED', 'missing_source'],
+  );
+});
+
+test('a dataset that is being refreshed is not refreshed twice at once', async (t) => {
+  const qrs = await withSources(t);
+  const [a, b] = await Promise.all([1, 2].map(() => qrs.run(['datasets', 'refresh', 'points'])));
+  const codes = [a?.code, b?.code].toSorted();
+  assert.deepEqual(codes, [0, 1]);
+  assert.match(`${a?.err}${b?.err}`, /error: dataset points is being refreshed already\n/);
+});
+
+test('without sources a refresh that is asked for fails, and says what is missing', async (t) => {
+  const qrs = await makeCommandLine(t);
+  const { code, err } = await qrs.run(['datasets', 'refresh', 'points']);
+  assert.equal(code, 1);
+  assert.match(
+    err,
+    /^error: dataset points was not refreshed: missing_source: source table points\.quests_completed is missing: expected points\/quests_completed\.parquet, [^\n]*\(QRS_SOURCES_DIR\)\n$/,
+  );
+});
+
+test('which dataset must be said', async (t) => {
+  const qrs = await makeCommandLine(t);
+  for (const [args, message] of [
+    [[], 'give one of NAME and --all'],
+    [['points', '--all'], 'give one of NAME and --all'],
+    [['avs-stat'], 'there is no dataset "avs-stat": did you mean avs-stats?'],
+    [['x'], `there is no dataset "x": there are ${NAMES.join(', ')}`],
+  ] as const) {
+    assert.deepEqual(await qrs.run(['datasets', 'refresh', ...args]), { code: 2, out: '', err: `error: ${message}\n` });
+  }
+});
+
+test('a query that took the id of a dataset is in its way', async (t) => {
+  const qrs = await withSources(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('queries', 'add', '--id', '990000001', '--user', 'ann');
+  const { code, err } = await qrs.run(['datasets', 'refresh', 'points']);
+  assert.deepEqual(
+    [code, err],
+    [1, 'error: query 990000001 is reserved for the dataset points, but belongs to user ann\n'],
+  );
+});
+
+test('demo sources are written as Parquet, a file for each table, and say how many rows each has', async (t) => {
+  const qrs = await makeCommandLine(t);
+  const folder = join(qrs.directory, 'made-up');
+  const tables = (await qrs.get('demo-sources', folder, '--size', 'small')).split('\n');
+  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.parquet'));
+  assert.deepEqual(files.toSorted(), tables.map((name) => `${name.replace('.', '/')}.parquet`).toSorted());
+  assert.equal(tables.length, 17);
+  const json = JSON.parse(await qrs.get('demo-sources', folder, '--size', 'small', '--json'));
+  assert.equal(json.find(({ name }: { name: string }) => name === 'social.profiles').row_count > 100, true);
+  assert.equal((await qrs.run(['demo-sources', folder, '--size', 'huge'])).code, 2);
+});

@@ -1,0 +1,129 @@
+/** `qrs users`, `teams`, `keys`, `queries`: contract §7. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
+import { findPrincipal } from '../../src/keys/find-principal.ts';
+import { makeCommandLine } from './command.ts';
+
+const CREATED_AT = '2024-03-05T20:50:59.123000Z';
+
+test('users and teams: added, listed one a line, or as JSON', async (t) => {
+  const qrs = await makeCommandLine(t);
+  assert.deepEqual(await qrs.run(['users', 'add', 'zoe@example.com']), { code: 0, out: 'zoe@example.com\n', err: '' });
+  await qrs.get('users', 'add', 'ann');
+  assert.equal(await qrs.get('teams', 'add', 'crew', '--member', 'zoe@example.com', '--member', 'ann'), 'crew');
+  assert.equal(await qrs.get('users', 'list'), 'ann\nzoe@example.com');
+  assert.deepEqual(JSON.parse(await qrs.get('users', 'list', '--json')), [
+    { name: 'ann', created_at: CREATED_AT },
+    { name: 'zoe@example.com', created_at: CREATED_AT },
+  ]);
+  assert.equal(await qrs.get('teams', 'list'), 'crew');
+  assert.deepEqual(JSON.parse(await qrs.get('teams', 'list', '--json')), [
+    { name: 'crew', members: ['ann', 'zoe@example.com'], created_at: CREATED_AT },
+  ]);
+});
+
+test('a list of nothing is empty, as JSON an empty array', async (t) => {
+  const qrs = await makeCommandLine(t);
+  for (const noun of ['users', 'teams', 'keys', 'queries', 'executions']) {
+    assert.deepEqual(await qrs.run([noun, 'list']), { code: 0, out: '', err: '' });
+    assert.deepEqual(await qrs.run([noun, 'list', '--json']), { code: 0, out: '[]\n', err: '' });
+  }
+});
+
+test('a name is taken once, and a member must be there: exit 1, one line', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  const failed = (err: string) => ({ code: 1, out: '', err: `error: ${err}\n` });
+  assert.deepEqual(await qrs.run(['users', 'add', 'ann']), failed('there is a user "ann" already'));
+  assert.deepEqual(await qrs.run(['teams', 'add', 'crew', '--member', 'bob']), failed('there is no user "bob"'));
+  assert.equal(await qrs.get('teams', 'list'), '');
+});
+
+test('a name that cannot be one: exit 2', async (t) => {
+  const qrs = await makeCommandLine(t);
+  for (const name of ['', 'a b', '.hidden', 'ä', 'x'.repeat(65), 'a\nb']) {
+    const { code, err } = await qrs.run(['users', 'add', '--', name]);
+    assert.equal(code, 2, name);
+    assert.match(err, /A name has 1 to 64 letters/);
+  }
+});
+
+test('a key is printed alone, once, with a warning beside it; the catalog has its hash', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('teams', 'add', 'crew', '--member', 'ann');
+  const { code, out, err } = await qrs.run(['keys', 'create', '--user', 'ann', '--name', 'laptop']);
+  assert.equal(code, 0);
+  assert.match(out, /^qrs_[0-9a-z]{40}\n$/);
+  const [listed] = JSON.parse(await qrs.get('keys', 'list', '--json'));
+  assert.equal(err, `Keep this key: it is not shown again. To revoke it: qrs keys revoke ${listed.id}\n`);
+  await using catalog = await openSqliteCatalog(`${qrs.dataDir}/catalog.sqlite`);
+  assert.deepEqual(await findPrincipal(catalog.principals, out.trim()), {
+    keyId: listed.id,
+    owner: { kind: 'user', name: 'ann' },
+    teams: ['crew'],
+  });
+});
+
+test('keys are listed with owner, label and times, and revoked by id', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('teams', 'add', 'crew');
+  const first = JSON.parse(await qrs.get('keys', 'create', '--user', 'ann', '--name', 'laptop', '--json'));
+  assert.match(first.key, /^qrs_/);
+  assert.equal(first.user, 'ann');
+  qrs.now += 1000;
+  await qrs.get('keys', 'create', '--team', 'crew');
+  const ids = (await qrs.get('keys', 'list')).split('\n');
+  assert.equal(ids[0], first.id);
+  qrs.now += 1000;
+  assert.equal(await qrs.get('keys', 'revoke', first.id), first.id);
+  assert.deepEqual(JSON.parse(await qrs.get('keys', 'list', '--json')), [
+    { id: ids[0], user: 'ann', name: 'laptop', created_at: CREATED_AT, revoked_at: '2024-03-05T20:51:01.123000Z' },
+    { id: ids[1], team: 'crew', created_at: '2024-03-05T20:51:00.123000Z' },
+  ]);
+  for (const id of [first.id, 'nothing']) {
+    assert.deepEqual(await qrs.run(['keys', 'revoke', id]), {
+      code: 1,
+      out: '',
+      err: `error: there is no key ${id} that is not revoked already\n`,
+    });
+  }
+});
+
+test('a key has one owner: none or both is exit 2, an unknown one exit 1', async (t) => {
+  const qrs = await makeCommandLine(t);
+  const usage = { code: 2, out: '', err: 'error: give one of --user NAME and --team NAME\n' };
+  assert.deepEqual(await qrs.run(['keys', 'create']), usage);
+  assert.deepEqual(await qrs.run(['keys', 'create', '--user', 'ann', '--team', 'crew']), usage);
+  assert.deepEqual(await qrs.run(['keys', 'create', '--team', 'crew']), {
+    code: 1,
+    out: '',
+    err: 'error: there is no team "crew"\n',
+  });
+});
+
+test('queries are public unless said to be private', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('teams', 'add', 'crew');
+  assert.equal(await qrs.get('queries', 'add', '--id', '42', '--user', 'ann'), '42');
+  await qrs.get('queries', 'add', '--id', '7', '--team', 'crew', '--private', '--name', 'Größe, 尺寸');
+  assert.equal(await qrs.get('queries', 'list'), '7\n42');
+  assert.deepEqual(JSON.parse(await qrs.get('queries', 'list', '--json')), [
+    { id: 7, name: 'Größe, 尺寸', team: 'crew', visibility: 'private' },
+    { id: 42, user: 'ann', visibility: 'public' },
+  ]);
+  const again = await qrs.run(['queries', 'add', '--id', '7', '--user', 'ann']);
+  assert.deepEqual(again, { code: 1, out: '', err: 'error: there is a query 7 already\n' });
+});
+
+test('a query id is a whole number', async (t) => {
+  const qrs = await makeCommandLine(t);
+  for (const id of ['0', '-1', '1.5', '0x1', 'abc', '99999999999999999']) {
+    const { code, err } = await qrs.run(['queries', 'add', `--id=${id}`, '--user', 'ann']);
+    assert.equal(code, 2);
+    assert.match(err, /A query id is a whole number from 1 to 9007199254740991/);
+  }
+});

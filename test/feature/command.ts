@@ -1,0 +1,87 @@
+/** Runs commands inside the test's own process, on a data directory and a clock of the test's. */
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { monotonicFactory } from 'ulid';
+import { type ExitCode, runCommand } from '../../src/cli/run-command.ts';
+
+export interface Outcome {
+  readonly code: ExitCode;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface CommandLine {
+  readonly directory: string;
+  readonly dataDir: string;
+  /** Milliseconds since 1970; moves only when a test moves it. */
+  now: number;
+  /** Runs `qrs` with these words; `input` is its standard input. */
+  run(args: readonly string[], input?: string): Promise<Outcome>;
+  /** Runs it, and fails the test unless it ends well. @returns its standard output without the last line break */
+  get(...args: readonly string[]): Promise<string>;
+}
+
+/** 2024-03-05T20:50:59.123Z */
+const NOON = 1_709_671_859_123;
+
+export async function makeCommandLine(
+  t: TestContext,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<CommandLine> {
+  const directory = await mkdtemp(join(tmpdir(), 'qrs-command-'));
+  t.after(async () => await rm(directory, { recursive: true, force: true }));
+  const dataDir = join(directory, 'data');
+  const newExecutionId = monotonicFactory();
+  let seed = 0;
+  const commandLine: CommandLine = {
+    directory,
+    dataDir,
+    now: NOON,
+    async run(args, input = '') {
+      let out = '';
+      let err = '';
+      const code = await runCommand(args, {
+        version: '1.2.3',
+        stdout: {
+          isTerminal: false,
+          write: (text) => {
+            out += text;
+          },
+        },
+        stderr: {
+          isTerminal: false,
+          write: (text) => {
+            err += text;
+          },
+        },
+        stdin: () => Readable.from([Buffer.from(input)]),
+        environment: { QRS_DATA_DIR: dataDir, ...environment },
+        readFile: (path) =>
+          existsSync(join(directory, path)) ? readFileSync(join(directory, path), 'utf8') : undefined,
+        clock: () => commandLine.now,
+        randomBytes: (length) => {
+          seed += 1;
+          return new Uint8Array(length).fill(seed);
+        },
+        monotonic: () => 0,
+        random: () => 0.5,
+        holder: 'test',
+        newExecutionId,
+        sleep: (millis, signal) => wait(millis, undefined, { signal }),
+        signal: t.signal,
+      });
+      return { code, out, err };
+    },
+    async get(...args) {
+      const { code, out, err } = await commandLine.run(args);
+      if (code !== 0) throw new Error(`qrs ${args.join(' ')} ended with ${code}: ${err}`);
+      return out.replace(/\n$/, '');
+    },
+  };
+  return commandLine;
+}

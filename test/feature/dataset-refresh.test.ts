@@ -1,0 +1,128 @@
+/**
+ * A refresh from end to end, over the real catalog, store, engine and publishing: small demo sources in, a result set that the
+ * dataset's query answers with out.
+ */
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicFactory } from 'ulid';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
+import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import { registerDatasets } from '../../src/datasets/register.ts';
+import { type Datasets, loadDatasets } from '../../src/datasets/registry.ts';
+import { PART_LAYOUT, publish } from '../../src/publishing/publish.ts';
+import { pruneSuperseded } from '../../src/scheduler/prune.ts';
+import { refreshNow } from '../../src/scheduler/schedule.ts';
+import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import { newFolder, openEngine } from './dataset-fixture.ts';
+
+const NOW = Date.parse('2024-03-31T00:07:00Z');
+const signal = new AbortController().signal;
+const newId = monotonicFactory();
+const newExecutionId = () => newId(NOW);
+const clock = () => NOW;
+
+let sources: string;
+let catalog: Catalog;
+let datasets: Datasets;
+let refresh: (name: string) => ReturnType<typeof refreshNow>;
+
+before(async () => {
+  const data = await newFolder();
+  sources = await newFolder();
+  await writeDemoSources(sources, { size: 'small', until: NOW, signal });
+  catalog = await openSqliteCatalog(join(data, 'catalog.sqlite'));
+  datasets = await loadDatasets({ strategyColumnNames: 'token' });
+  await registerDatasets(catalog, datasets, NOW);
+  const publishing = {
+    catalog,
+    store: await LocalResultStore.open(join(data, 'results')),
+    stagingDirectory: join(data, 'publishing'),
+    memoryLimit: '512MB',
+    tempSizeMax: '1GB',
+    random: Math.random,
+    clock,
+    newId: newExecutionId,
+    holder: 'test',
+  };
+  const options = { ...PART_LAYOUT, resultBytesMax: 8e9, retentionDays: 90, leaseMillis: 60_000 };
+  const deps = {
+    catalog,
+    engine: openEngine(sources),
+    publish: ({ queryId, executionId, path, columns }, stop) => {
+      const types = new Map(columns.map((column) => [column.name, column.type]));
+      const request = { queryId, executionId, source: { kind: 'file', path }, format: 'parquet', types } as const;
+      return publish(publishing, request, options, stop);
+    },
+    clock,
+    sleep: (millis, stop) => sleep(millis, undefined, { signal: stop, ref: false }),
+    holder: 'test',
+    isHolderDead: () => false,
+    leaseMillis: 60_000,
+    newExecutionId,
+    stagingDirectory: join(data, 'refreshing'),
+    observe: () => {},
+    afterRefresh: async ({ queryId }, stop) => {
+      await pruneSuperseded(queryId, 2, catalog, stop);
+    },
+    onFault: (what, error) => assert.fail(`${what}: ${error}`),
+  } satisfies Parameters<typeof refreshNow>[1];
+  refresh = async (name) => {
+    const dataset = datasets.find((d) => d.name === name) ?? assert.fail(`no dataset ${name}`);
+    return await refreshNow(dataset, deps, signal);
+  };
+});
+
+after(() => catalog[Symbol.asyncDispose]());
+
+const queryOf = (name: string) => datasets.find((d) => d.name === name)?.queryId ?? Number.NaN;
+
+async function served(name: string) {
+  const execution = await catalog.executions.findLatest(queryOf(name), {}, NOW);
+  return { execution, resultSet: execution && (await catalog.executions.findResultSet(execution.id)) };
+}
+
+test('each dataset is refreshed into a result set with the columns that it declares', async () => {
+  const rows: Record<string, number | undefined> = {};
+  for (const dataset of datasets) {
+    const outcome = await refresh(dataset.name);
+    assert.equal(outcome?.kind, 'refreshed', JSON.stringify(outcome));
+    const { execution, resultSet } = await served(dataset.name);
+    assert.equal(execution?.state, 'COMPLETED');
+    assert.deepEqual(resultSet?.columns, dataset.columns);
+    rows[dataset.name] = resultSet?.rowCount;
+  }
+  assert.deepEqual(
+    [rows['operator-stats'], rows['avs-stats'], rows.points],
+    [60, 12, 1000],
+    'one row for each operator, service and wallet of the demo',
+  );
+});
+
+test('superseded results are expired but for the latest', async () => {
+  await refresh('avs-stats');
+  await refresh('avs-stats');
+  const executions = await catalog.executions.list({ queryId: queryOf('avs-stats'), limit: 10 });
+  assert.deepEqual(
+    executions.map((execution) => execution.state),
+    ['COMPLETED', 'COMPLETED', 'EXPIRED'],
+  );
+});
+
+test('a source that has gone missing fails the refresh, and the last good result stays served', async () => {
+  const { execution: good } = await served('operator-to-avs-mapping');
+  await rm(join(sources, 'restaking/avs_metadata.parquet'));
+  const outcome = await refresh('operator-to-avs-mapping');
+  assert.ok(outcome?.kind === 'failed');
+  const failed = await catalog.executions.find(outcome.executionId);
+  assert.equal(failed?.state, 'FAILED');
+  assert.equal(failed?.error?.type, 'missing_source');
+  assert.match(
+    failed?.error?.message ?? '',
+    /restaking\.avs_metadata is missing: expected restaking\/avs_metadata\.parquet/,
+  );
+  assert.equal((await served('operator-to-avs-mapping')).execution?.id, good?.id);
+});

@@ -1,0 +1,144 @@
+/** What an address of a dataset answers while its results come and go: refreshes that land, that fail, that are kept. */
+import assert from 'node:assert/strict';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { monotonicFactory } from 'ulid';
+import { openService } from '../../src/compose.ts';
+import { scheduleOf } from '../../src/compose-datasets.ts';
+import { type DemoSize, writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import { findDataset } from '../../src/datasets/registry.ts';
+import { Schedule } from '../../src/scheduler/schedule.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
+import { newFolder } from './dataset-fixture.ts';
+import { type Envelope, getEnvelope } from './http-client.ts';
+import { type HttpService, startHttpService } from './http-service.ts';
+
+const OPERATORS = '/v1/restaking/operator-stats';
+const MINUTE = 60_000;
+const at = (time: string) => Date.parse(`2024-03-05T${time}Z`);
+const FEW: DemoSize = { operators: 8, avss: 3, stakers: 40, wallets: 20 };
+const MORE: DemoSize = { ...FEW, operators: 11 };
+
+async function writeSources(directory: string, size: DemoSize, signal: AbortSignal): Promise<void> {
+  await writeDemoSources(directory, { size, until: at('00:00:00'), signal });
+}
+
+async function start(t: TestContext): Promise<{ readonly service: HttpService; readonly sources: string }> {
+  const sources = await newFolder();
+  await writeSources(sources, FEW, t.signal);
+  const service = await startHttpService(t, { QRS_SOURCES_DIR: sources });
+  return { service, sources };
+}
+
+const refresh = (service: HttpService) => service.commandLine.get('datasets', 'refresh', 'operator-stats');
+
+const addresses = (rows: Envelope['result']['rows']) => rows.map((row) => row.operator_contract_address);
+
+test('a walk from page to page stays on the result that it began with, though a refresh lands in between', async (t) => {
+  const { service, sources } = await start(t);
+  const before = await refresh(service);
+  const whole = await getEnvelope(service, OPERATORS);
+  const first = await getEnvelope(service, `${OPERATORS}?limit=3&sort_by=num_stakers%20desc`);
+  const walked = [...first.result.rows];
+
+  await writeSources(sources, MORE, t.signal);
+  service.commandLine.now += MINUTE;
+  const after = await refresh(service);
+
+  for (let next = first.next_uri; next !== undefined; ) {
+    const page = await getEnvelope(service, next.slice(service.url.length));
+    assert.equal(page.execution_id, before);
+    walked.push(...page.result.rows);
+    next = page.next_uri;
+  }
+  assert.deepEqual(addresses(walked).toSorted(), addresses(whole.result.rows).toSorted());
+  const now = await getEnvelope(service, OPERATORS);
+  assert.deepEqual(
+    [first.execution_id, now.execution_id, whole.result.rows.length, now.result.rows.length],
+    [before, after, 8, 11],
+  );
+});
+
+test('a refresh that fails leaves the last good result served, and its error on the failed run', async (t) => {
+  const { service, sources } = await start(t);
+  const good = await refresh(service);
+  await rm(join(sources, 'restaking/strategy_exchange_rate.parquet'));
+  service.commandLine.now += 15 * MINUTE;
+
+  const { code, out, err } = await service.commandLine.run(['datasets', 'refresh', 'operator-stats']);
+  assert.equal(code, 1);
+  assert.match(
+    err,
+    /^error: dataset operator-stats was not refreshed: missing_source: source table restaking\.strategy_exchange_rate is missing: [^\n]+\n$/,
+  );
+  assert.equal((await getEnvelope(service, OPERATORS)).execution_id, good);
+  const failed = await service.json(`/v1/execution/${out.trim()}/results`);
+  assert.equal(failed.state, 'QUERY_STATE_FAILED');
+  assert.equal((failed.error as { type: string }).type, 'missing_source');
+  assert.equal('result' in failed, false);
+
+  await writeSources(sources, FEW, t.signal);
+  const mended = await refresh(service);
+  assert.equal((await getEnvelope(service, OPERATORS)).execution_id, mended);
+});
+
+test('an answer says how old it is, and may be kept until the next refresh is due', async (t) => {
+  const { service } = await start(t);
+  const { commandLine } = service;
+  commandLine.now = at('10:07:00');
+  await refresh(service);
+  const headers = async () => {
+    const response = await service.get(OPERATORS);
+    return [response.headers.get('last-modified'), response.headers.get('cache-control')];
+  };
+  const modified = 'Tue, 05 Mar 2024 10:07:00 GMT';
+  commandLine.now = at('10:08:30');
+  assert.deepEqual(await headers(), [modified, 'private, max-age=390']);
+  commandLine.now = at('10:15:02');
+  assert.deepEqual(await headers(), [modified, 'private, no-cache'], 'the refresh that is due has not landed yet');
+  await refresh(service);
+  assert.deepEqual(await headers(), ['Tue, 05 Mar 2024 10:15:02 GMT', 'private, max-age=898']);
+
+  const etag = (await service.get(OPERATORS)).headers.get('etag') ?? '';
+  const again = () => service.get(OPERATORS, { headers: { 'if-none-match': etag } });
+  assert.equal((await again()).status, 304);
+  await refresh(service);
+  assert.equal((await again()).status, 200);
+});
+
+test('a day of refreshes takes no more disk than the results that are kept', async (t) => {
+  const { service, sources } = await start(t);
+  const { commandLine } = service;
+  const { settings } = loadSettings({
+    environment: {
+      QRS_DATA_DIR: commandLine.dataDir,
+      QRS_SOURCES_DIR: sources,
+      QRS_DATASETS_KEEP: '3',
+      QRS_SWEEP_SCHEDULE: '*/15 * * * *',
+    },
+    readFile: () => undefined,
+  });
+  await using another = await openService(settings, () => commandLine.now);
+  const deps = await scheduleOf(another, {
+    newExecutionId: monotonicFactory(),
+    holder: 'another',
+    random: Math.random,
+    sleep: (millis, signal) => wait(millis, undefined, { signal }),
+    observe: () => undefined,
+    onFault: (what, error) => assert.fail(`${what}: ${error}`),
+  });
+  const mapping = findDataset(deps.datasets, 'operator-to-avs-mapping') ?? assert.fail('no such dataset');
+  const schedule = new Schedule({ ...deps, datasets: [mapping] });
+  const stored: number[] = [];
+  for (let tick = 0; tick < 8; tick += 1) {
+    commandLine.now = at('10:00:00') + tick * 15 * MINUTE;
+    await schedule.runDue(t.signal);
+    stored.push((await readdir(join(commandLine.dataDir, 'results'))).length);
+  }
+  assert.deepEqual(stored, [1, 2, 3, 3, 3, 3, 3, 3]);
+  assert.deepEqual(await readdir(join(commandLine.dataDir, 'refreshing')), []);
+  assert.equal((await commandLine.get('executions', 'list', '--state', 'expired')).split('\n').length, 5);
+  assert.equal(await commandLine.get('sweep'), 'expired=0\norphans=0\nbytes=0');
+});

@@ -1,0 +1,147 @@
+/** The HTTP service inside the test's own process, beside a command line on the same data directory and the same fake clock. */
+
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ulid } from 'ulid';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { openService } from '../../src/compose.ts';
+import { publisherOf } from '../../src/compose-publisher.ts';
+import { serve } from '../../src/compose-server.ts';
+import { parseColumnType } from '../../src/domain/column-type.ts';
+import type { Execution } from '../../src/domain/execution.ts';
+import type { Observation } from '../../src/observation/observation.ts';
+import { currentHolder } from '../../src/publishing/holder.ts';
+import { publish } from '../../src/publishing/publish.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
+import { type CommandLine, makeCommandLine } from './command.ts';
+
+export interface HttpService {
+  readonly commandLine: CommandLine;
+  readonly url: string;
+  /** A key of the user `ann`, who owns every query that `publish` makes. */
+  readonly key: string;
+  /** What the service could not answer, in the order it happened. */
+  readonly faults: readonly unknown[];
+  /** What happened, in order. */
+  readonly observed: readonly Observation[];
+  /** Takes no more requests, as at SIGTERM; resolves when the last answer is out or has been cut. */
+  stop(): Promise<void>;
+  /** Stops, and gives back all that the service took. The command line goes on. */
+  close(): Promise<void>;
+  catalog(): Promise<Catalog>;
+  /** GET, with ann's key unless another (or none: '') is given. */
+  get(path: string, options?: GetOptions): Promise<Response>;
+  /** The body of a GET that must answer 200. */
+  json(path: string): Promise<Record<string, unknown>>;
+  /** Publishes a file's content as a run of the query, which is made public and ann's when there is none. */
+  publish(queryId: number, content: string | Uint8Array, options?: PublishOptions): Promise<Execution>;
+}
+
+export interface GetOptions {
+  readonly key?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface PublishOptions {
+  readonly format?: 'csv' | 'ndjson' | 'parquet';
+  /** Column to type name. */
+  readonly types?: Readonly<Record<string, string>>;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly executionId?: string;
+  readonly resultBytesMax?: number;
+  /** Rows of a row group, and row groups of a part: small ones make a small result many parts. */
+  readonly rowGroupRows?: number;
+  readonly rowGroupsPerPart?: number;
+  /** Rows of the pre-sample. */
+  readonly preSampleRows?: number;
+}
+
+/** @param environment further settings */
+export async function startHttpService(
+  t: TestContext,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<HttpService> {
+  const commandLine = await makeCommandLine(t, environment);
+  const { settings } = loadSettings({
+    environment: { QRS_DATA_DIR: commandLine.dataDir, QRS_PORT: '0', ...environment },
+    readFile: () => undefined,
+  });
+  const service = await openService(settings, () => commandLine.now);
+  const faults: unknown[] = [];
+  const observed: Observation[] = [];
+  const server = await serve(service, {
+    version: '1.2.3',
+    random: Math.random,
+    monotonic: () => performance.now(),
+    newId: () => ulid(),
+    holder: currentHolder(),
+    environment: {},
+    randomBytes,
+    sleep: async (millis, signal) => await wait(millis, undefined, { signal }),
+    observe: (observation) => {
+      observed.push(observation);
+      if (observation.kind === 'fault') faults.push(observation.error);
+    },
+  });
+  const close = async () => {
+    await server[Symbol.asyncDispose]();
+    await service[Symbol.asyncDispose]();
+  };
+  t.after(close);
+  await commandLine.get('users', 'add', 'ann');
+  const key = await commandLine.get('keys', 'create', '--user', 'ann');
+  const get = async (path: string, options: GetOptions = {}) =>
+    await fetch(server.url + path, {
+      method: options.method ?? 'GET',
+      redirect: 'manual',
+      headers: { ...(options.key !== '' && { 'x-service-api-key': options.key ?? key }), ...options.headers },
+      ...(options.signal !== undefined && { signal: options.signal }),
+    });
+  return {
+    commandLine,
+    url: server.url,
+    key,
+    faults,
+    observed,
+    stop: server.stop,
+    close,
+    catalog: () => service.catalog(),
+    get,
+    async json(path) {
+      const response = await get(path);
+      const text = await response.text();
+      if (response.status !== 200) throw new Error(`GET ${path} answered ${response.status}: ${text}`);
+      return JSON.parse(text);
+    },
+    async publish(queryId, content, options = {}) {
+      const catalog = await service.catalog();
+      if ((await catalog.queries.find(queryId)) === undefined) {
+        await commandLine.get('queries', 'add', '--id', String(queryId), '--user', 'ann');
+      }
+      const publisher = await publisherOf(service, {
+        newId: () => ulid(commandLine.now),
+        holder: currentHolder(),
+        random: Math.random,
+      });
+      const { resultBytesMax, rowGroupRows, rowGroupsPerPart, preSampleRows } = { ...publisher.options, ...options };
+      const types = Object.entries(options.types ?? {}).map(([name, type]) => [name, parseColumnType(type)] as const);
+      return await publish(
+        publisher.dependencies,
+        {
+          queryId,
+          source: { kind: 'stream', stream: Readable.from([Buffer.from(content)]) },
+          format: options.format ?? 'csv',
+          types: new Map(types),
+          parameters: options.parameters ?? {},
+          ...(options.executionId !== undefined && { executionId: options.executionId }),
+        },
+        { ...publisher.options, resultBytesMax, rowGroupRows, rowGroupsPerPart, preSampleRows },
+        t.signal,
+      );
+    },
+  };
+}

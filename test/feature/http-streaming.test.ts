@@ -1,0 +1,172 @@
+/** Long answers: whole, or cut so that nobody can take them for whole; and what goes on beside them. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdir, truncate } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { openAnswer } from './http-client.ts';
+import { type HttpService, startHttpService } from './http-service.ts';
+import { LONG_RESULT_ROWS, publishLongResult } from './long-result.ts';
+
+const WHOLE = '?ignore_max_datapoints_per_request=true';
+const JSON_PATH = `/v1/query/7/results${WHOLE}`;
+const CSV_PATH = `/v1/query/7/results/csv${WHOLE}`;
+
+async function withLongResult(t: TestContext, environment: Readonly<Record<string, string>> = {}) {
+  const service = await startHttpService(t, environment);
+  const { id } = await publishLongResult(service, 7);
+  await service.publish(8, 'n\n1\n');
+  return { service, id };
+}
+
+/** An answer that has begun, and whose client has read its first chunk. */
+async function begin(
+  service: HttpService,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<IncomingMessage> {
+  const answer = await openAnswer(service.url, path, { 'x-service-api-key': service.key, ...headers });
+  assert.equal(answer.statusCode, 200);
+  await once(answer, 'readable');
+  return answer;
+}
+
+/** Cuts the last object of a result in half. */
+async function damageLastPart(service: HttpService, id: string): Promise<string> {
+  const folder = join(service.commandLine.dataDir, 'results');
+  const keys = (await readdir(folder, { recursive: true })).filter(
+    (key) => key.startsWith(`${id}/`) && /part-\d+/.test(key),
+  );
+  const last = keys.toSorted().at(-1) ?? '';
+  await truncate(join(folder, last), 5000);
+  return last;
+}
+
+async function smallPageStatus(service: HttpService): Promise<number> {
+  return (await service.get('/v1/query/8/results')).status;
+}
+
+test('a long result streams whole and in order, as JSON and as CSV', async (t) => {
+  const { service } = await withLongResult(t);
+  const json = await begin(service, JSON_PATH);
+  assert.equal(json.headers['content-length'], undefined);
+  const { rows, metadata } = JSON.parse(await text(json)).result;
+  assert.equal(rows.length, LONG_RESULT_ROWS);
+  assert(rows.every(({ n, w }: { n: number; w: string }, i: number) => n === i && w.length === 100));
+  assert.equal(metadata.row_count, LONG_RESULT_ROWS);
+  assert.equal(metadata.result_set_bytes, LONG_RESULT_ROWS * 108);
+  assert.equal(metadata.total_result_set_bytes, LONG_RESULT_ROWS * 108);
+  const lines = (await text(await begin(service, CSV_PATH))).split('\n');
+  assert.equal(lines.length, LONG_RESULT_ROWS + 2);
+  assert.deepEqual([lines[0], lines.at(-1)], ['n,w', '']);
+  assert(lines.slice(1, -1).every((line, i) => line === `${i},${'x'.repeat(100)}`));
+});
+
+for (const [name, path, encoding] of [
+  ['JSON', JSON_PATH, undefined],
+  ['CSV', CSV_PATH, undefined],
+  ['compressed', CSV_PATH, 'gzip'],
+] as const) {
+  test(`an answer that fails midway is cut, and the fault reported: ${name}`, async (t) => {
+    const { service, id } = await withLongResult(t);
+    await damageLastPart(service, id);
+    const answer = await begin(service, path, encoding === undefined ? {} : { 'accept-encoding': encoding });
+    assert.equal(answer.headers['content-encoding'], encoding);
+    await assert.rejects(text(answer), { code: 'ECONNRESET' });
+    assert.equal(answer.complete, false);
+    assert.equal(await smallPageStatus(service), 200);
+    assert.deepEqual(service.faults.map(String), [
+      'Error: the stored result is damaged and cannot be read; run the query again',
+    ]);
+  });
+}
+
+test('damage that comes while an answer is under way, to an object found whole before, is noticed', async (t) => {
+  const { service, id } = await withLongResult(t);
+  await text(await begin(service, CSV_PATH));
+  const answer = await begin(service, JSON_PATH);
+  await damageLastPart(service, id);
+  await assert.rejects(text(answer), { code: 'ECONNRESET' });
+});
+
+test('what is damaged from the start is an error that says so, and verify names it', async (t) => {
+  const { service, id } = await withLongResult(t);
+  const damaged = await damageLastPart(service, id);
+  const from = LONG_RESULT_ROWS - 10;
+  for (const path of [`/v1/query/7/results?offset=${from}`, `/v1/execution/${id}/results/csv?offset=${from}`]) {
+    const response = await service.get(path);
+    assert.deepEqual(
+      [response.status, response.headers.get('x-error-code'), await response.text()],
+      [500, 'result_damaged', '{"error":"the stored result is damaged and cannot be read; run the query again"}'],
+    );
+  }
+  assert.equal((await service.get('/v1/query/7/results?limit=10')).status, 200);
+  assert.equal((await service.get('/v1/query/7/results?limit=0')).status, 200);
+  assert.equal((await service.json(`/v1/execution/${id}/status`)).state, 'QUERY_STATE_COMPLETED');
+  assert.equal(await smallPageStatus(service), 200);
+  const { code, out } = await service.commandLine.run(['verify']);
+  assert.deepEqual([code, out], [1, `${damaged}\n`]);
+});
+
+test('a client that leaves cancels the read', async (t) => {
+  const { service } = await withLongResult(t, { QRS_HEAVY_READS_PER_KEY: '1' });
+  const answer = await begin(service, JSON_PATH);
+  assert.equal((await service.get(JSON_PATH)).status, 429);
+  answer.destroy();
+  // Its place is free as soon as the service has seen it go. Far more tries than that takes.
+  let status = 0;
+  for (let tries = 0; status !== 200 && tries < 2000; tries += 1) {
+    const again = await openAnswer(service.url, JSON_PATH, { 'x-service-api-key': service.key });
+    status = again.statusCode ?? 0;
+    again.destroy();
+  }
+  assert.equal(status, 200);
+  assert.deepEqual(service.faults, []);
+});
+
+test('too many exports of one key: 429; of all keys: 503; both say when to come back, and small pages go on', async (t) => {
+  const { service } = await withLongResult(t, { QRS_HEAVY_READS_PER_KEY: '1', QRS_HEAVY_READS: '2' });
+  await service.commandLine.get('users', 'add', 'bob');
+  await service.commandLine.get('users', 'add', 'eve');
+  const [bob, eve] = [
+    await service.commandLine.get('keys', 'create', '--user', 'bob'),
+    await service.commandLine.get('keys', 'create', '--user', 'eve'),
+  ];
+  const refusal = async (key: string) => {
+    const response = await service.get(CSV_PATH, { key });
+    await response.body?.cancel();
+    return [response.status, response.headers.get('x-error-code'), response.headers.get('retry-after')];
+  };
+  const first = await begin(service, JSON_PATH);
+  assert.deepEqual(await refusal(service.key), [429, 'rate_limited', '5']);
+  const second = await begin(service, CSV_PATH, { 'x-service-api-key': bob });
+  assert.deepEqual(await refusal(eve), [503, 'overloaded', '5']);
+  assert.equal(await smallPageStatus(service), 200);
+  assert.equal(JSON.parse(await text(first)).result.rows.length, LONG_RESULT_ROWS);
+  assert.equal((await text(second)).split('\n').length, LONG_RESULT_ROWS + 2);
+});
+
+test('HEAD of a long result answers at once and reads no further', async (t) => {
+  const { service } = await withLongResult(t, { QRS_HEAVY_READS_PER_KEY: '1' });
+  for (let call = 0; call < 3; call += 1) {
+    const head = await service.get(CSV_PATH, { method: 'HEAD' });
+    assert.deepEqual([head.status, await head.text()], [200, '']);
+  }
+});
+
+test('a sweep does not break the long read of a result that has just expired', async (t) => {
+  const { service, id } = await withLongResult(t, { QRS_RETENTION_DAYS: '0.0001' });
+  const folder = join(service.commandLine.dataDir, 'results');
+  const answer = await begin(service, JSON_PATH);
+  // Past the expiry (8.64 s), within the reader's lease (30 s).
+  service.commandLine.now += 10_000;
+  assert.match(await service.commandLine.get('sweep'), /^expired=2\n/);
+  assert.deepEqual(await readdir(folder), [id]);
+  assert.equal((await service.json(JSON_PATH)).state, 'QUERY_STATE_EXPIRED');
+  assert.equal(JSON.parse(await text(answer)).result.rows.length, LONG_RESULT_ROWS);
+  // The reader is done, and what it held back goes.
+  await service.commandLine.get('sweep');
+  assert.deepEqual(await readdir(folder), []);
+});

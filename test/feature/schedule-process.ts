@@ -1,0 +1,71 @@
+/**
+ * One process of a service, cut down to its schedule: run by schedule-processes.test.ts, which ends it by force. Its clock runs
+ * `speed` times as fast as the real one, so that minutes pass in fractions of a second. Prints `kind execution` for everything
+ * that happens; a holder called `hang…` never ends a refresh.
+ *
+ *     node schedule-process.ts CATALOG STAGING HOLDER EPOCH SPEED
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import { ulid } from 'ulid';
+import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
+import { columnsOf, type Dataset } from '../../src/datasets/dataset.ts';
+import { registerDatasets } from '../../src/datasets/register.ts';
+import { runSchedule } from '../../src/scheduler/schedule.ts';
+
+const [path = '', stagingDirectory = '', holder = '', epoch = '', speed = ''] = process.argv.slice(2);
+const factor = Number(speed);
+const clock = () => Number(epoch) + Math.floor((Date.now() - Number(epoch)) * factor);
+const columns = columnsOf({ n: 'bigint' });
+const dataset: Dataset = {
+  name: 'each-minute',
+  title: 'Every minute',
+  path: '/v1/test/each-minute',
+  queryId: 990_000_101,
+  schedule: '* * * * *',
+  columns,
+  sources: [],
+  sqlFile: new URL('file:///none.sql'),
+  fragments: {},
+  sql: 'SELECT 1 AS n',
+};
+
+const stopping = new AbortController();
+process.on('SIGTERM', () => stopping.abort());
+await using catalog = await openSqliteCatalog(path);
+await registerDatasets(catalog, [dataset], clock());
+await runSchedule(
+  {
+    catalog,
+    engine: {
+      materialize: async (_query, _path, signal) => {
+        if (holder.startsWith('hang')) await wait(3_600_000, undefined, { signal });
+        return { columns, rowCount: 0 };
+      },
+      hasAny: async () => true,
+      async [Symbol.asyncDispose]() {},
+    },
+    publish: async ({ executionId }) => {
+      const lease = await catalog.leases.acquire(`write:${executionId}`, holder, clock(), 60_000);
+      if (lease === undefined) throw new Error('the write lease is taken');
+      const now = clock();
+      const resultSet = { columns, rowCount: 0, cellBytes: 0, truncated: false, parts: [] };
+      const completion = { startedAt: now, endedAt: now, expiresAt: now + 1e10, resultSet };
+      return await catalog.executions.complete(executionId, completion, lease);
+    },
+    datasets: [dataset],
+    isSetUp: async () => true,
+    chores: [],
+    clock,
+    sleep: (millis, signal) => wait(millis / factor, undefined, { signal }),
+    holder,
+    isHolderDead: () => false,
+    leaseMillis: 30_000,
+    pollMillis: 5_000,
+    newExecutionId: (now) => ulid(now),
+    stagingDirectory,
+    observe: ({ kind, executionId }) => process.stdout.write(`${kind} ${executionId}\n`),
+    afterRefresh: async () => {},
+    onFault: (what, error) => process.stdout.write(`fault ${what}: ${error}\n`),
+  },
+  stopping.signal,
+);

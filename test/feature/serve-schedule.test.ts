@@ -1,0 +1,110 @@
+/** Two real `qrs serve` on one data directory: what only processes can show of the schedule. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
+import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import type { Execution } from '../../src/domain/execution.ts';
+import { newFolder } from './dataset-fixture.ts';
+
+const QRS = join(import.meta.dirname, '../../bin/qrs.js');
+const LEASE_SECONDS = 5;
+const PERIODS = {
+  990000001: 24 * 60 * 60_000,
+  990000002: 15 * 60_000,
+  990000003: 15 * 60_000,
+  990000004: 15 * 60_000,
+};
+const POINTS = 990_000_001;
+
+interface Serving {
+  readonly child: ChildProcess;
+  readonly url: string;
+}
+
+async function startServing(t: TestContext, dataDir: string): Promise<Serving> {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
+  const settings = { QRS_DATA_DIR: dataDir, QRS_PORT: '0', QRS_LEASE_SECONDS: String(LEASE_SECONDS) };
+  const env = { ...Object.fromEntries(inherited), ...settings };
+  const child = spawn(process.execPath, [QRS, 'serve'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  t.after(() => child.kill('SIGKILL'));
+  const [url] = await once(createInterface(child.stdout), 'line');
+  return { child, url };
+}
+
+async function dataWithSources(t: TestContext, wallets: number): Promise<string> {
+  const dataDir = await newFolder();
+  const size = { operators: 8, avss: 3, stakers: 40, wallets };
+  await writeDemoSources(join(dataDir, 'sources'), { size, until: Date.now(), signal: t.signal });
+  return dataDir;
+}
+
+/** Looks until there is something to see, which other processes bring about. */
+async function eventually<T>(t: TestContext, look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await wait(10, undefined, { signal: t.signal });
+  }
+}
+
+function runsOf(catalog: Catalog, queryId: number): Promise<readonly Execution[]> {
+  return catalog.executions.list({ queryId, limit: 100 });
+}
+
+test('two services that start together refresh each dataset once, and both serve it', {
+  timeout: 60_000,
+}, async (t) => {
+  const dataDir = await dataWithSources(t, 20);
+  const both = await Promise.all([startServing(t, dataDir), startServing(t, dataDir)]);
+  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'));
+  const ids = Object.keys(PERIODS).map(Number);
+  await eventually(t, async () => {
+    const served = await Promise.all(ids.map((id) => catalog.executions.findLatest(id, {}, Date.now())));
+    return served.every((execution) => execution?.state === 'COMPLETED') ? served : undefined;
+  });
+  for (const { child, url } of both) {
+    assert.equal((await fetch(`${url}/v1/points/alpha/pts`)).status, 401);
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+  }
+  for (const [id, period] of Object.entries(PERIODS)) {
+    const runs = await runsOf(catalog, Number(id));
+    const ticks = runs.map(({ submittedAt }) => Math.floor(submittedAt / period));
+    assert.equal(new Set(ticks).size, ticks.length, `query ${id}: a tick was run twice`);
+    assert.deepEqual(new Set(runs.map((run) => run.state)), new Set(['COMPLETED']));
+  }
+});
+
+test('a service that is killed in the middle of a refresh is followed by the other within the lease time', {
+  timeout: 60_000,
+}, async (t) => {
+  // Enough wallets for a refresh that lasts about a second.
+  const dataDir = await dataWithSources(t, 5_000);
+  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'));
+  const both = await Promise.all([startServing(t, dataDir), startServing(t, dataDir)]);
+  const holder = await eventually(t, async () => {
+    const [run] = await runsOf(catalog, POINTS);
+    const [lease] = await catalog.leases.list('refresh:points');
+    return run?.state === 'EXECUTING' ? lease?.holder : undefined;
+  });
+  // The third part of a holder's name is its process.
+  const killed = both.find(({ child }) => child.pid === Number(holder.split('|')[2]));
+  assert.ok(killed !== undefined, `${holder} is none of the two`);
+  killed.child.kill('SIGKILL');
+  await once(killed.child, 'exit');
+  const died = Date.now();
+
+  const [successor, orphan] = await eventually(t, async () => {
+    const runs = await runsOf(catalog, POINTS);
+    return runs[0]?.state === 'COMPLETED' ? runs : undefined;
+  });
+  assert.deepEqual([orphan?.state, orphan?.error?.type], ['FAILED', 'interrupted']);
+  const millis = (successor?.submittedAt ?? Number.NaN) - died;
+  assert.ok(millis <= LEASE_SECONDS * 1000, `taken over after ${millis} ms`);
+});

@@ -1,0 +1,106 @@
+/** What was asked for is counted: per key, day and query; told to its caller and to the operator; not lost when the service stops. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { rawRequest } from './http-client.ts';
+import { startHttpService } from './http-service.ts';
+
+const CSV = 'n,w\n1,x\n2,y\n';
+/** Nothing is written but by the stop at the end. */
+const NEVER = { QRS_USAGE_INTERVAL: '3600' };
+
+test('requests, datapoints and the bytes that were sent, by key, day and query', async (t) => {
+  const service = await startHttpService(t, NEVER);
+  await service.publish(7, CSV);
+  const answers = [
+    await service.get('/v1/query/7/results', { headers: { 'accept-encoding': 'identity' } }),
+    await service.get('/v1/query/7/results/csv?limit=1', { headers: { 'accept-encoding': 'identity' } }),
+    await service.get('/v1/query/8/results'),
+  ];
+  const bytes: number[] = [];
+  for (const answer of answers) bytes.push((await answer.arrayBuffer()).byteLength);
+  const [json = 0, csv = 0, missing = 0] = bytes;
+  service.commandLine.now += 86_400_000;
+  await (await service.get('/v1/query/7/results', { method: 'HEAD' })).text();
+  await service.stop();
+  await service.close();
+  const used = await service.commandLine.get('usage', '--by', 'day,query', '--json');
+  assert.deepEqual(JSON.parse(used), [
+    { day: '2024-03-05', requests: 1, datapoints: 0, bytes: missing },
+    { day: '2024-03-05', query_id: 7, requests: 2, datapoints: 6, bytes: json + csv },
+    { day: '2024-03-06', query_id: 7, requests: 1, datapoints: 0, bytes: 0 },
+  ]);
+});
+
+test('a streamed answer counts what went out, compressed as it was', async (t) => {
+  const service = await startHttpService(t, { ...NEVER, QRS_MAX_DATAPOINTS: '1000000' });
+  const rows = Array.from({ length: 60_000 }, (_, index) => index).join('\n');
+  await service.publish(7, `n\n${rows}\n`);
+  const headers = { 'x-service-api-key': service.key, 'accept-encoding': 'gzip' };
+  const chunks: Buffer[] = [];
+  const { openAnswer } = await import('./http-client.ts');
+  for await (const chunk of await openAnswer(service.url, '/v1/query/7/results/csv', headers)) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  assert.equal(gunzipSync(body).toString(), `n\n${rows}\n`);
+  await service.close();
+  assert.deepEqual(JSON.parse(await service.commandLine.get('usage', '--by', 'query', '--json')), [
+    { query_id: 7, requests: 1, datapoints: 60_000, bytes: body.byteLength },
+  ]);
+});
+
+test('the caller sees its key and its owner, and nobody else', async (t) => {
+  const service = await startHttpService(t, NEVER);
+  const { get } = service.commandLine;
+  await get('users', 'add', 'bob');
+  await get('keys', 'create', '--user', 'bob');
+  const [ann = '', bob = ''] = (await get('keys', 'list')).split('\n');
+  const catalog = await service.catalog();
+  await catalog.usage.add([
+    { day: '2024-03-05', keyId: ann, queryId: 7, requests: 2, datapoints: 20, bytes: 200 },
+    { day: '2024-02-01', keyId: ann, queryId: 7, requests: 9, datapoints: 9, bytes: 9 },
+    { day: '2024-03-05', keyId: bob, queryId: 7, requests: 5, datapoints: 50, bytes: 500 },
+  ]);
+  const counts = { requests: 2, datapoints: 20, bytes: 200 };
+  for (const prefix of ['/v1', '/api/v1']) {
+    assert.deepEqual(await service.json(`${prefix}/usage`), {
+      from: '2024-02-05',
+      to: '2024-03-05',
+      key: { id: ann, ...counts },
+      owner: { user: 'ann', ...counts },
+      days: [{ day: '2024-03-05', ...counts }],
+      queries: [{ query_id: 7, ...counts }],
+    });
+  }
+  const all = (await service.json('/v1/usage?from=2024-01-01&to=2024-03-05')) as { key: { requests: number } };
+  assert.equal(all.key.requests, 11);
+});
+
+test('days that are none are refused', async (t) => {
+  const service = await startHttpService(t, NEVER);
+  for (const [parameters, error] of [
+    ['from=5.3.2024', 'from: found "5.3.2024", expected a day such as 2024-03-05'],
+    ['to=2024-02-30', 'to: found "2024-02-30", expected a day such as 2024-03-05'],
+    ['from=2024-03-06', 'from: found "2024-03-06", expected a day not after 2024-03-05'],
+    ['from=2020-01-01', 'from: found "2020-01-01", expected at most 366 days'],
+  ]) {
+    const answer = await rawRequest(service.url, `/v1/usage?${parameters}`, { 'x-service-api-key': service.key });
+    assert.deepEqual([answer.status, JSON.parse(answer.body)], [400, { error }]);
+  }
+  assert.equal((await service.get('/v1/usage', { key: '' })).status, 401);
+});
+
+test('the operator tells apart what is wanted; lines for scripts, a table for people', async (t) => {
+  const service = await startHttpService(t, NEVER);
+  const { run, get } = service.commandLine;
+  const key = await get('keys', 'list');
+  const catalog = await service.catalog();
+  await catalog.usage.add([{ day: '2024-03-05', keyId: key, queryId: 7, requests: 2, datapoints: 20, bytes: 2000 }]);
+  assert.equal(await get('usage'), `2024-03-05\t${key}\t2\t20\t2000`);
+  assert.equal(await get('usage', '--by', 'user', '--from', '2024-03-05', '--to', '2024-03-05'), 'ann\t2\t20\t2000');
+  assert.equal(await get('usage', '--by', 'team'), '');
+  assert.equal(await get('usage', '--query', '8'), '');
+  assert.equal((await run(['usage', '--by', 'hour'])).code, 2);
+  assert.equal((await run(['usage', '--by', 'user,team'])).code, 2);
+  assert.equal((await run(['usage', '--from', '2024-03-06', '--to', '2024-03-05'])).code, 2);
+  assert.equal((await run(['usage', '--from', 'yesterday'])).code, 2);
+});
