@@ -11,12 +11,15 @@ export const ERRORS = {
   execution_not_found: { status: 404, when: 'No such execution, or its query is not yours to see.' },
   query_not_found: { status: 404, when: 'No such query, or it is private and not yours.' },
   no_execution_found: { status: 404, when: 'The query has never run (with these parameters).' },
-  dataset_not_ready: { status: 404, when: 'The dataset has never been refreshed.' },
-  no_result: { status: 409, when: 'The execution has no result to give as CSV, in the state it is in.' },
+  no_result: {
+    status: 409,
+    when: 'The execution has no result to give, in the state it is in; only JSON has a place to say that.',
+  },
   partial_result: { status: 400, when: 'The stored result was truncated and partial results were not allowed.' },
   invalid_parameter: { status: 400, when: 'A parameter has a value that it cannot have.' },
   incompatible_parameters: { status: 400, when: 'Two parameters were sent that exclude each other.' },
   unknown_column: { status: 400, when: 'A column was named that the result does not have.' },
+  unsupported_column: { status: 400, when: 'The format asked for cannot hold a column of the result.' },
   datapoint_limit: { status: 400, when: 'The answer would exceed the datapoint limit and has no way to continue.' },
   filter_syntax: { status: 400, when: 'The filter expression cannot be read.' },
   filter_column: {
@@ -35,7 +38,11 @@ export const ERRORS = {
   sort_type: { status: 400, when: 'The sort expression orders by a column that has no order.' },
   sort_limit: { status: 400, when: 'The sort expression is too long or has too many keys.' },
   bad_request: { status: 400, when: 'The request is not well-formed HTTP, or its address cannot be decoded.' },
-  rate_limited: { status: 429, when: 'The key has used up its rate; wait as Retry-After says.' },
+  range_not_satisfiable: { status: 416, when: 'The Range header asks for bytes after the end of the answer.' },
+  rate_limited: {
+    status: 429,
+    when: 'The key has used up its rate, or its address has sent too many wrong ones; wait as Retry-After says.',
+  },
   overloaded: { status: 503, when: 'Too much work is waiting; try again as Retry-After says.' },
   shutting_down: { status: 503, when: 'The service is stopping; try again as Retry-After says.' },
   read_timeout: { status: 504, when: 'The read exceeded its time limit.' },
@@ -51,16 +58,23 @@ export class RequestError extends Error {
   /** Further fields of the error body, such as `state`. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly retryAfterSeconds: number | undefined;
+  /** Further headers of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     code: ErrorCode,
     message: string,
-    more: { readonly body?: Readonly<Record<string, unknown>>; readonly retryAfterSeconds?: number } = {},
+    more: {
+      readonly body?: Readonly<Record<string, unknown>>;
+      readonly retryAfterSeconds?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
   ) {
     super(message);
     this.code = code;
     this.body = more.body ?? {};
     this.retryAfterSeconds = more.retryAfterSeconds;
+    this.headers = more.headers ?? {};
   }
 
   get status(): number {

@@ -3,8 +3,8 @@
  * reference, served by us alone: its policy lets it reach no other host. Its script is 4 MB, loaded when first asked for.
  */
 import Fastify, { type FastifyInstance } from 'fastify';
+import type { AnswerBody } from '../results/answer.ts';
 import { etagOf, matchesEtag } from '../results/freshness.ts';
-import type { AnswerBody } from '../results/pipeline.ts';
 import { type ApiDescription, openApiDocument } from './openapi/document.ts';
 import type { Fragment } from './openapi/schema.ts';
 import { type SendOptions, sendAnswer } from './send-answer.ts';

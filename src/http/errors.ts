@@ -19,6 +19,7 @@ export function sendError(
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', String(answer.retryAfterSeconds));
   return reply
     .code(answer.status)
+    .headers(answer.headers)
     .header('x-error-code', answer.code)
     .header('content-type', 'application/json')
     .send(Buffer.from(JSON.stringify({ error: answer.message, ...answer.body })));

@@ -2,10 +2,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Instant } from '../domain/instant.ts';
 import { RequestError } from '../errors/errors.ts';
+import { parseRange } from '../results/byte-range.ts';
+import { type Format, namedFormat } from '../results/format.ts';
 import type { Freshness } from '../results/freshness.ts';
-import { answerResults, answerStatus, type ResultsDeps } from '../results/pipeline.ts';
-import { parseQueryString } from '../results/query-string.ts';
-import type { Format, ResultsRequest, Target } from '../results/request.ts';
+import { answerAgain, answerResults, answerStatus, type ResultsDeps } from '../results/pipeline.ts';
+import { parseQueryString, type QueryParameters } from '../results/query-string.ts';
+import type { ResultsRequest, Target } from '../results/request.ts';
+import { acceptedFormat } from './accept-format.ts';
 import { queryStringOf } from './authenticate.ts';
 import { type SendOptions, sendAnswer } from './send-answer.ts';
 
@@ -31,22 +34,23 @@ export function resultsRoutes(
   deps: ResultsDeps,
   options: ResultsRoutesOptions,
 ): void {
-  const requestOf = (
-    request: FastifyRequest,
-    target: Target,
-    format: Format,
-    freshness: Freshness,
-  ): ResultsRequest => ({
-    target,
-    format,
-    freshness,
-    parameters: parseQueryString(queryStringOf(request)),
-    ifNoneMatch: request.headers['if-none-match'],
-    base: (options.publicUrl ?? clientUrlOf(request)) + prefix,
-  });
+  const requestOf = (request: FastifyRequest, target: Target, ending: Ending, freshness: Freshness): ResultsRequest => {
+    const parameters = parseQueryString(queryStringOf(request));
+    return {
+      target,
+      format: formatOf(request, parameters, ending),
+      freshness,
+      address: addressOf(request),
+      parameters,
+      ifNoneMatch: request.headers['if-none-match'],
+      range: parseRange(request.headers.range),
+      ifRange: headerText(request.headers['if-range']),
+      base: (options.publicUrl ?? clientUrlOf(request)) + prefix,
+    };
+  };
   const results = (
     path: string,
-    format: Format,
+    ending: Ending,
     targetOf: (request: FastifyRequest) => Target,
     freshnessNow: () => Freshness,
   ) =>
@@ -54,20 +58,23 @@ export function resultsRoutes(
       method: ['GET', 'HEAD'],
       url: prefix + path,
       handler: async (request, reply) => {
-        const asked = requestOf(request, targetOf(request), format, freshnessNow());
+        const freshness = freshnessNow();
+        const again = answerAgain(addressOf(request), freshness, request, principalOf(request), deps, request.tally);
+        if (again !== undefined) return await sendAnswer(again, request, reply, options);
+        const asked = requestOf(request, targetOf(request), ending, freshness);
         const answer = await answerResults(asked, principalOf(request), deps, request.tally, goneSignal(reply));
         return await sendAnswer(answer, request, reply, options);
       },
     });
-  results('/execution/:id/results', 'json', executionOf, immutable);
+  results('/execution/:id/results', 'any', executionOf, immutable);
   results('/execution/:id/results/csv', 'csv', executionOf, immutable);
-  results('/query/:id/results', 'json', queryOf, revalidate);
+  results('/query/:id/results', 'any', queryOf, revalidate);
   results('/query/:id/results/csv', 'csv', queryOf, revalidate);
   for (const { path, queryId, nextRefresh, lastRefresh } of options.datasets) {
     const target = { kind: 'query', queryId: String(queryId) } as const;
     results(
       path,
-      'json',
+      'any',
       () => target,
       () => ({ kind: 'until', instant: nextRefresh(), since: lastRefresh() }),
     );
@@ -81,6 +88,24 @@ export function resultsRoutes(
       return await sendAnswer(answer, request, reply, options);
     },
   });
+}
+
+/** The format that an address has; `any`: what is asked for. */
+type Ending = Format | 'any';
+
+function formatOf(request: FastifyRequest, parameters: QueryParameters, ending: Ending): Format {
+  return ending === 'any' ? (namedFormat(parameters) ?? acceptedFormat(request.headers.accept)) : ending;
+}
+
+/** All of the request that its answer depends on. An address with a key in it is not remembered. */
+function addressOf(request: FastifyRequest): string | undefined {
+  if (request.url.includes('api_key=')) return undefined;
+  return `${request.protocol} ${request.host} ${request.headers.accept ?? ''} ${request.url}`;
+}
+
+/** A header that may be sent once. */
+function headerText(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 const immutable = (): Freshness => ({ kind: 'immutable' });

@@ -5,8 +5,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Tally } from '../observation/tally.ts';
+import type { Answer } from '../results/answer.ts';
 import { encodedEtag } from '../results/freshness.ts';
-import type { Answer } from '../results/pipeline.ts';
+
 import type { CompressedCache } from './compressed-cache.ts';
 import { COMPRESSED_BYTES_MIN, compressor, type Encoding, negotiateEncoding } from './compression.ts';
 import type { OnFault } from './errors.ts';
@@ -31,19 +32,32 @@ export async function sendAnswer(
   const { body, etag } = answer;
   const accepted = negotiateEncoding(request.headers['accept-encoding']);
   // The first chunk is read before any header goes out, so that a read that cannot start is an error with a status.
-  const first = body.kind === 'stream' ? await body.chunks.next() : undefined;
-  const encoding = body.kind === 'whole' && body.bytes.byteLength < COMPRESSED_BYTES_MIN ? undefined : accepted;
+  const first = body.kind === 'stream' || body.kind === 'partial' ? await body.chunks.next() : undefined;
+  const isPlain =
+    answer.compressed === true ||
+    body.kind === 'partial' ||
+    (body.kind === 'whole' && body.bytes.byteLength < COMPRESSED_BYTES_MIN);
+  const encoding = isPlain ? undefined : accepted;
   for (const [name, value] of Object.entries(answer.headers)) {
     if (STANDARD_HEADERS.has(name)) reply.header(name, value);
     else for (const prefix of options.headerPrefixes) reply.header(`${prefix}-${name}`, value);
   }
-  reply.header('vary', 'accept-encoding');
+  reply.header('vary', 'accept, accept-encoding');
   if (etag !== undefined) reply.header('etag', encodedEtag(etag, encoding));
   if (body.kind === 'unchanged') return reply.code(304).send();
   reply.header('content-type', answer.contentType);
   if (encoding !== undefined) reply.header('content-encoding', encoding);
   if (body.kind === 'whole') {
     return reply.send(encoding === undefined ? body.bytes : await options.compressed.get(body.bytes, etag, encoding));
+  }
+  if (etag !== undefined) reply.header('accept-ranges', 'bytes');
+  if (body.size !== undefined) reply.header('repr-digest', `sha-256=:${body.size.sha256}:`);
+  if (body.kind === 'partial') {
+    const { from, to } = body.slice;
+    reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${body.size.bytes}`);
+    reply.header('content-length', to - from);
+  } else if (body.size !== undefined && encoding === undefined) {
+    reply.header('content-length', body.size.bytes);
   }
   if (request.method === 'HEAD') {
     await body.chunks.return(undefined);

@@ -10,7 +10,7 @@ export class Traffic {
     return this.#underWay;
   }
 
-  /** From now on requests are refused. */
+  /** Requests are refused. */
   get stopping(): boolean {
     return this.#stopping;
   }
@@ -24,15 +24,19 @@ export class Traffic {
     if (this.#stopping && this.#underWay === 0) this.#quiet.resolve();
   };
 
-  /** Refuses what comes, and waits for what is there; at most so long. @returns how many are still under way then */
-  async stop(graceMillis: number, sleep: Sleep): Promise<number> {
+  /** From now on requests are refused. */
+  refuse(): void {
     this.#stopping = true;
-    if (this.#underWay === 0) return 0;
+    if (this.#underWay === 0) this.#quiet.resolve();
+  }
+
+  /** After `refuse`: waits until no request is under way, at most so long. @returns how many still are */
+  async quiet(millisMax: number, sleep: Sleep): Promise<number> {
     const timer = new AbortController();
-    const grace = sleep(graceMillis, timer.signal).catch(() => undefined);
-    await Promise.race([this.#quiet.promise, grace]);
+    const limit = sleep(millisMax, timer.signal).catch(() => undefined);
+    await Promise.race([this.#quiet.promise, limit]);
     timer.abort(new Error('the last request has ended'));
-    await grace;
+    await limit;
     return this.#underWay;
   }
 }

@@ -13,8 +13,8 @@ import type { BoundSortKey } from './bind-sort.ts';
 import { encodedRow, type ProjectedColumn, ROW_SEPARATOR, rowBytes } from './compile.ts';
 import { compilePredicate } from './compile-predicate.ts';
 import { compileSortKeys } from './compile-sort.ts';
+import type { TextFormat } from './format.ts';
 import type { Predicate } from './predicate.ts';
-import type { Format } from './request.ts';
 
 export interface View {
   readonly rows: ViewRows;
@@ -40,7 +40,7 @@ export interface ViewSlice {
  */
 export function compileViewSlice(
   columns: readonly ProjectedColumn[],
-  format: Format,
+  format: TextFormat,
   paths: readonly string[],
   view: View,
   slice: ViewSlice,

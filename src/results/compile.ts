@@ -12,10 +12,10 @@ import type { Statement } from '../duckdb/duckdb.ts';
 import { jsonValueOf } from '../duckdb/json-value.ts';
 import { Parameters } from '../duckdb/parameters.ts';
 import { storedColumn } from '../duckdb/storage-type.ts';
-import type { Format } from './request.ts';
+import type { TextFormat } from './format.ts';
 
 /** What stands between two rows, and so between two chunks. */
-export const ROW_SEPARATOR: Readonly<Record<Format, string>> = { json: ',', csv: '\n' };
+export const ROW_SEPARATOR: Readonly<Record<TextFormat, string>> = { json: ',', ndjson: '\n', csv: '\n' };
 
 /** A column of the answer and where it is stored. */
 export interface ProjectedColumn extends Column {
@@ -26,7 +26,7 @@ export interface ProjectedColumn extends Column {
 /** Rows `from` (inclusive) to `to` (exclusive) of the part at `path`, counted within the part. */
 export function compileRange(
   columns: readonly ProjectedColumn[],
-  format: Format,
+  format: TextFormat,
   path: string,
   from: number,
   to: number,
@@ -64,8 +64,8 @@ export function compileFit(
 }
 
 /** SQL of one row's text in the format. */
-export function encodedRow(columns: readonly ProjectedColumn[], format: Format, parameters: Parameters): string {
-  return format === 'json' ? jsonRow(columns, parameters) : csvRow(columns, parameters);
+export function encodedRow(columns: readonly ProjectedColumn[], format: TextFormat, parameters: Parameters): string {
+  return format === 'csv' ? csvRow(columns, parameters) : jsonRow(columns, parameters);
 }
 
 /** SQL of one row's cell bytes. */

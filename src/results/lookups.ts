@@ -1,7 +1,7 @@
 /**
- * The catalog as the read path asks it, remembered. Before each answer the catalog is asked only for its version, which
- * costs about a microsecond; while that stays the same nothing has been committed anywhere, so what was looked up before
- * still holds: a revoked key or a new run is seen by the next request.
+ * The catalog as the read path asks it, remembered. When a request comes in, with its key, the catalog is asked only for its
+ * version, which costs about a microsecond; while that stays the same nothing has been committed anywhere, so what was
+ * looked up before still holds: a revoked key or a new run is seen by the next request.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Execution } from '../domain/execution.ts';
@@ -19,14 +19,45 @@ export class Lookups {
   readonly #findPrincipal: FindPrincipal;
   readonly #known = new Map<string, unknown>();
   #version: number | undefined;
+  #asking: Promise<void> | undefined;
 
   constructor(catalog: Catalog, findPrincipal: FindPrincipal) {
     this.#catalog = catalog;
     this.#findPrincipal = findPrincipal;
   }
 
-  /** @param keyHash what the key is remembered by; the key itself is not kept */
+  /** Of the catalog, when it was last asked: what was found under it still holds while it is the same. */
+  get version(): number | undefined {
+    return this.#version;
+  }
+
+  /**
+   * Forgets what may have changed since. Asked at most once in a turn of the event loop, for all requests that came in with
+   * it: with many connections the 10 µs that SQLite takes would be a tenth of a page's cost.
+   */
+  async refresh(): Promise<void> {
+    if (this.#asking === undefined) {
+      this.#asking = this.#ask();
+      setImmediate(() => {
+        this.#asking = undefined;
+      });
+    }
+    await this.#asking;
+  }
+
+  async #ask(): Promise<void> {
+    const version = await this.#catalog.version();
+    if (version === this.#version && this.#known.size < ENTRIES_MAX) return;
+    this.#known.clear();
+    this.#version = version;
+  }
+
+  /**
+   * Whose key it is: the first look-up of a request, which refreshes for all that follow.
+   * @param keyHash what the key is remembered by; the key itself is not kept
+   */
   async principal(key: string, keyHash: string): Promise<Principal | undefined> {
+    await this.refresh();
     return await this.#remember(`key ${keyHash}`, () => this.#findPrincipal(key));
   }
 
@@ -57,12 +88,8 @@ export class Lookups {
   }
 
   async #remember<T>(name: string, find: () => Promise<T>): Promise<T> {
-    const version = await this.#catalog.version();
-    if (version !== this.#version || this.#known.size >= ENTRIES_MAX) {
-      this.#known.clear();
-      this.#version = version;
-    }
     if (this.#known.has(name)) return this.#known.get(name) as T;
+    const version = this.#version;
     const found = await find();
     // Found under a version that has passed meanwhile, it may be stale: then it is not kept.
     if (version === this.#version) this.#known.set(name, found);

@@ -9,7 +9,7 @@ import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
 import { compileFit, compileRange, type ProjectedColumn } from './compile.ts';
 import { compileViewSlice, type View, type ViewSlice } from './compile-view.ts';
-import type { Format } from './request.ts';
+import type { TextFormat } from './format.ts';
 import { withinMillis } from './time-limit.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -17,18 +17,25 @@ export interface PartReaderDeps {
   readonly duckDb: DuckDb;
   /** Makes a part's file available for reading. */
   readonly open: (part: Part, signal: AbortSignal) => Promise<OpenObject>;
+  /** Answers pages: one thread, so that many at a time do not get in each other's way. */
+  readonly pageDuckDb: DuckDb;
+  /** Where pages take turns: more at a time than there are cores would only make all of them slower. */
+  readonly pageTurns: WorkQueue;
   /** Where long reads take turns, one range at a time. */
   readonly exports: WorkQueue;
   /** The longest that one statement may take. */
   readonly statementMillisMax: number;
 }
 
-export interface Chunk {
-  /** Encoded rows with separators between them, none at either end. */
-  readonly bytes: Uint8Array;
+export interface ChunkSize {
   /** Never 0. */
   readonly rowCount: number;
   readonly cellBytes: number;
+}
+
+export interface Chunk extends ChunkSize {
+  /** Encoded rows with separators between them, none at either end. */
+  readonly bytes: Uint8Array;
 }
 
 export interface Range {
@@ -37,6 +44,8 @@ export interface Range {
   readonly from: number;
   readonly to: number;
 }
+
+const NO_BYTES = new Uint8Array(0);
 
 /** Two row groups: large enough that the cost of a statement (about 3 ms) is small beside encoding (25 ms). */
 const RANGE_ROWS_MAX = 32_768;
@@ -62,10 +71,10 @@ export function rangesOf(parts: readonly Part[], from: number, to: number): read
 
 export class PartReader {
   readonly #columns: readonly ProjectedColumn[];
-  readonly #format: Format;
+  readonly #format: TextFormat;
   readonly #deps: PartReaderDeps;
 
-  constructor(columns: readonly ProjectedColumn[], format: Format, deps: PartReaderDeps) {
+  constructor(columns: readonly ProjectedColumn[], format: TextFormat, deps: PartReaderDeps) {
     this.#columns = columns;
     this.#format = format;
     this.#deps = deps;
@@ -95,11 +104,22 @@ export class PartReader {
     return to;
   }
 
-  async *ranges(ranges: readonly Range[], signal: AbortSignal): AsyncGenerator<Chunk> {
-    for (const { part, from, to } of ranges) {
+  /**
+   * @param takeTurns the read is long: each range waits for its turn among other long reads
+   * @param skipped sizes of the first ranges, which are not to be read: they come without bytes
+   */
+  async *ranges(
+    ranges: readonly Range[],
+    takeTurns: boolean,
+    signal: AbortSignal,
+    skipped: readonly ChunkSize[] = [],
+  ): AsyncGenerator<Chunk> {
+    for (const size of skipped.slice(0, ranges.length)) yield { ...size, bytes: NO_BYTES };
+    for (const { part, from, to } of ranges.slice(skipped.length)) {
       const statement = ([path]: readonly string[]) => compileRange(this.#columns, this.#format, path ?? '', from, to);
-      const read = () => this.#read([part], statement, signal);
-      const [row] = ranges.length > 1 ? await this.#deps.exports.run(read, signal) : await read();
+      const { exports, pageTurns, duckDb, pageDuckDb } = this.#deps;
+      const read = () => this.#read([part], statement, signal, takeTurns ? duckDb : pageDuckDb);
+      const [row] = await (takeTurns ? exports : pageTurns).run(read, signal);
       const [bytes, rowCount, cellBytes] = row ?? [];
       // The manifest says how many rows are there; fewer would be an answer that is silently short.
       if (!(bytes instanceof DuckDBBlobValue) || Number(rowCount) !== to - from) {
@@ -134,8 +154,9 @@ export class PartReader {
     parts: readonly Part[],
     compile: (paths: readonly string[]) => Statement,
     signal: AbortSignal,
+    duckDb = this.#deps.duckDb,
   ): Promise<readonly Row[]> {
-    const { open, duckDb, statementMillisMax } = this.#deps;
+    const { open, statementMillisMax } = this.#deps;
     return await withinMillis(statementMillisMax, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       try {
@@ -153,7 +174,8 @@ function widestRowOf(parts: readonly Part[]): number {
   return parts.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
 }
 
-function damaged(cause: ObjectDamaged): RequestError {
+/** What a reader is told of it. */
+export function damaged(cause: ObjectDamaged): RequestError {
   const error = new RequestError(
     'result_damaged',
     'the stored result is damaged and cannot be read; run the query again',

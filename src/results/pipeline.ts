@@ -10,17 +10,34 @@ import type { Principal } from '../domain/principal.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import { RequestError } from '../errors/errors.ts';
 import type { Tally } from '../observation/tally.ts';
+import type { Answer, AnswerBody } from './answer.ts';
+import { answerParquet } from './answer-parquet.ts';
+import { sliceOf } from './byte-range.ts';
 import { envelopeOf, metadataOf } from './envelope.ts';
-import { cacheControlOf, etagOf, matchesEtag } from './freshness.ts';
+import { CONTENT_TYPES, FORMAT_NAMES, type Format, requireFormat, type TextFormat } from './format.ts';
+import { cacheControlOf, etagOf, type Freshness, matchesEtag } from './freshness.ts';
 import type { Lookups } from './lookups.ts';
 import type { LruBytes } from './lru-bytes.ts';
+import type { ParquetExports } from './parquet-exports.ts';
 import { type PlanLimits, pageRowsMax, planRead } from './plan.ts';
 import { formatQueryString } from './query-string.ts';
-import { openPage, type ReadDeps } from './read.ts';
+import { openPage, type PageOfRows, type ReadDeps } from './read.ts';
 import type { ReadLeases } from './read-leases.ts';
 import { allowsPartialResults, asksForSample, parseSharedParameters, type ResultsRequest } from './request.ts';
 import { resolve } from './resolve.ts';
-import { collect, counted, nextPageOf, type Responding, releasing, respondCsv, respondJson } from './respond.ts';
+import {
+  collect,
+  counted,
+  nextPageOf,
+  pagingHeaders,
+  type Responding,
+  releasing,
+  respondCsv,
+  respondJson,
+  type WithRows,
+} from './respond.ts';
+import { respondNdjson } from './respond-ndjson.ts';
+import { type Encode, measured, type Passage, recorded, sliced } from './resumable.ts';
 
 export interface ResultsDeps extends ReadDeps, PlanLimits {
   readonly lookups: Lookups;
@@ -28,6 +45,11 @@ export interface ResultsDeps extends ReadDeps, PlanLimits {
   readonly queuePosition: (execution: Execution) => Promise<number>;
   /** Finished answers by identity. Results are immutable: only access and expiry are checked before this is asked. */
   readonly pages: LruBytes<FinishedPage>;
+  /** What was answered a moment ago, by who asked and the whole address. */
+  readonly recent: LruBytes<RecentAnswer>;
+  /** What passes over streamed answers have shown, by identity. */
+  readonly passages: LruBytes<Passage>;
+  readonly parquet: ParquetExports;
   readonly leases: ReadLeases;
   readonly clock: Clock;
   /** Monotonic milliseconds, for timing. */
@@ -47,21 +69,57 @@ export interface FinishedPage {
   readonly datapoints: number;
 }
 
-export interface Answer {
-  readonly contentType: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Absent where the same request may be answered in other bytes. */
-  readonly etag?: string;
-  readonly body: AnswerBody;
+/** What an address meant to a key, as long as nothing has been committed and the execution has not expired. */
+export interface RecentAnswer {
+  readonly catalogVersion: number | undefined;
+  readonly execution: Execution;
+  /** Of the finished page. */
+  readonly identity: string;
 }
 
-export type AnswerBody =
-  /** The client has it already: 304. */
-  | { readonly kind: 'unchanged' }
-  | { readonly kind: 'whole'; readonly bytes: Uint8Array }
-  | { readonly kind: 'stream'; readonly chunks: AsyncGenerator<Uint8Array> };
+const RESPOND = { json: respondJson, ndjson: respondNdjson, csv: respondCsv } as const satisfies Readonly<
+  Record<TextFormat, (found: WithRows) => AsyncGenerator<Uint8Array>>
+>;
 
-const CONTENT_TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8' } as const;
+/**
+ * The same answer again, where the same key has asked for the same address and its page is still there: without parsing,
+ * resolving or planning anything. Access and expiry are as they were, since nothing has been committed and it is not yet time.
+ */
+export function answerAgain(
+  address: string | undefined,
+  freshness: Freshness,
+  { headers }: { readonly headers: { readonly 'if-none-match'?: string | undefined } },
+  principal: Principal,
+  deps: ResultsDeps,
+  tally: Tally,
+): Answer | undefined {
+  const recent = address === undefined ? undefined : deps.recent.get(`${principal.keyId} ${address}`);
+  if (recent === undefined || recent.catalogVersion !== deps.lookups.version) return undefined;
+  const { execution } = recent;
+  const now = deps.clock();
+  if (now >= (execution.expiresAt ?? Number.POSITIVE_INFINITY)) return undefined;
+  const page = deps.pages.get(recent.identity);
+  if (page === undefined) return undefined;
+  tally.executionId = execution.id;
+  tally.queryId = execution.queryId;
+  tally.cache = 'hit';
+  return finishedAnswer(page, freshness, headers['if-none-match'], execution, now, tally);
+}
+
+function finishedAnswer(
+  page: FinishedPage,
+  freshness: Freshness,
+  ifNoneMatch: string | undefined,
+  execution: Execution,
+  now: Instant,
+  tally: Tally,
+): Answer {
+  const { contentType, etag, bytes } = page;
+  const headers = { ...page.headers, ...headersOf(freshness, execution, now) };
+  if (matchesEtag(ifNoneMatch, etag)) return { contentType, headers, etag, body: { kind: 'unchanged' } };
+  tally.add(page);
+  return { contentType, headers, etag, body: { kind: 'whole', bytes } };
+}
 
 /** @throws RequestError */
 export async function answerResults(
@@ -75,6 +133,7 @@ export async function answerResults(
     return await answerOnce(request, principal, deps, tally, signal);
   } catch (error) {
     const isGone = error instanceof RequestError && error.code === 'result_damaged' && tally.executionId !== undefined;
+    if (isGone) await deps.lookups.refresh();
     // An object that is missing because it expired and was swept a moment ago is no damage: the second look says so.
     if (!isGone || (await deps.lookups.resultSet(tally.executionId ?? '')) !== undefined) throw error;
     return await answerOnce(request, principal, deps, tally, signal);
@@ -102,44 +161,81 @@ async function answerOnce(
   const identity = identityOf(request, execution);
   const isSample = asksForSample(parameters);
   const known = isSample ? undefined : deps.pages.get(identity);
-  const freshness = headersOf(request, execution, now);
+  const remember = () => {
+    const recent = { catalogVersion: deps.lookups.version, execution, identity };
+    if (request.address !== undefined) deps.recent.put(`${principal.keyId} ${request.address}`, recent);
+  };
   tally.cache = known === undefined ? 'miss' : 'hit';
   if (known !== undefined) {
-    if (matchesEtag(request.ifNoneMatch, known.etag)) return unchanged(request, known.etag, freshness);
-    tally.add(known);
-    const { contentType, etag, bytes } = known;
-    return { contentType, headers: { ...known.headers, ...freshness }, etag, body: { kind: 'whole', bytes } };
+    remember();
+    return finishedAnswer(known, request.freshness, request.ifNoneMatch, execution, now, tally);
   }
 
   const resultSet = await resultSetOf(execution, deps.lookups);
-  const plan = await timed('plan', () =>
-    planRead(parseSharedParameters(parameters, request.target), format, resultSet, deps),
-  );
+  const plan = await timed('plan', () => {
+    requireFormat(parameters, format);
+    return planRead(parseSharedParameters(parameters, request.target), format, resultSet, deps);
+  });
   const etag = isSample ? undefined : etagOf(identity);
-  if (etag !== undefined && matchesEtag(request.ifNoneMatch, etag)) return unchanged(request, etag, freshness);
+  const freshness = isSample ? { 'cache-control': 'no-store' } : headersOf(request.freshness, execution, now);
+  if (format === 'parquet') {
+    const asked = { request, executionId: execution.id, plan, resultSet, keyId: principal.keyId, freshness };
+    return await answerParquet(asked, deps, tally, signal);
+  }
+  if (etag !== undefined && matchesEtag(request.ifNoneMatch, etag)) return unchanged(format, etag, freshness);
 
   const page = await timed('open', () =>
     openPage(execution.id, plan, resultSet, format, principal.keyId, deps, signal),
   );
   const next = nextPageOf(request, execution.id, page, pageRowsMax(plan));
-  const headers = {
-    ...(next !== undefined && { link: `<${next.uri}>; rel="next"` }),
-    ...(page.filteredRowCount !== undefined && { 'filtered-row-count': String(page.filteredRowCount) }),
-    ...(next !== undefined && format === 'csv' && { 'next-offset': String(next.offset), 'next-uri': next.uri }),
-  };
+  const headers = pagingHeaders(request, page, next);
   const found: Responding = { execution, state: shownState(state, deps), resultSet, page, next };
-  const encoded = (format === 'json' ? respondJson : respondCsv)({ ...found, chunks: counted(page, tally, signal) });
-  const chunks = releasing(page, encoded);
+  const encode: Encode = (chunks) => RESPOND[format]({ ...found, chunks });
   const answer = { contentType: CONTENT_TYPES[format], headers: { ...headers, ...freshness }, ...(etag && { etag }) };
-  if (!page.small) return { ...answer, body: { kind: 'stream', chunks: deps.leases.during(execution.id, chunks) } };
-
+  if (!page.small) {
+    const body = await streamBody(request, execution.id, identity, etag, page, encode, deps, tally, signal);
+    return { ...answer, headers: { ...answer.headers, 'row-count': String(page.rowCount) }, body };
+  }
+  const chunks = releasing(page, encode(counted(page.chunks(signal), page, tally)));
   const bytes = await timed('read', () => collect(chunks));
   if (etag !== undefined) {
     const { contentType } = answer;
     const { rowCount, cellBytes, datapoints } = tally;
+    remember();
     deps.pages.put(identity, { contentType, headers, etag, bytes, rowCount, cellBytes, datapoints });
   }
   return { ...answer, body: { kind: 'whole', bytes } };
+}
+
+/** A streamed answer, or the bytes of it that the client is missing. */
+async function streamBody(
+  request: ResultsRequest,
+  executionId: string,
+  identity: string,
+  etag: string | undefined,
+  page: PageOfRows,
+  encode: Encode,
+  deps: ResultsDeps,
+  tally: Tally,
+  signal: AbortSignal,
+): Promise<AnswerBody> {
+  const held = <T>(chunks: AsyncIterable<T>) => deps.leases.during(executionId, releasing(page, chunks));
+  const keep = (passage: Passage) => deps.passages.put(identity, passage);
+  const { range, ifRange } = request;
+  const known = etag === undefined ? undefined : deps.passages.get(identity);
+  if (range === undefined || etag === undefined || (ifRange !== undefined && ifRange !== etag)) {
+    return { kind: 'stream', chunks: held(recorded(page, encode, tally, signal, keep)), size: known };
+  }
+  try {
+    // The first to resume a download since the service started pays for a pass that tells where its bytes are.
+    const passage = known ?? (await measured(page, encode, signal));
+    deps.passages.put(identity, passage);
+    const slice = sliceOf(range, passage.bytes);
+    return { kind: 'partial', chunks: held(sliced(page, encode, passage, slice, tally, signal)), slice, size: passage };
+  } catch (error) {
+    page.release();
+    throw error;
+  }
 }
 
 /** The status endpoint: the envelope without rows, what is known of the whole result, the place in the queue. */
@@ -172,9 +268,9 @@ function identityOf(request: ResultsRequest, execution: Execution): string {
   return `${execution.id} ${request.format} ${request.base}?${formatQueryString(parameters)}`;
 }
 
-function headersOf(request: ResultsRequest, execution: Execution, now: Instant): Readonly<Record<string, string>> {
+function headersOf(freshness: Freshness, execution: Execution, now: Instant): Readonly<Record<string, string>> {
   return {
-    'cache-control': asksForSample(request.parameters) ? 'no-store' : cacheControlOf(request.freshness, execution, now),
+    'cache-control': cacheControlOf(freshness, execution, now),
     ...(execution.endedAt !== undefined && { 'last-modified': new Date(execution.endedAt).toUTCString() }),
   };
 }
@@ -197,9 +293,13 @@ function answerWithoutResult(
   now: Instant,
 ): Answer {
   if (request.format === 'json') return envelopeAnswer(request, execution, state, envelopeOf(execution, state), now);
-  throw new RequestError('no_result', `Query state is ${formatState(state)}, cannot provide CSV result`, {
-    body: { state: formatState(state) },
-  });
+  throw new RequestError(
+    'no_result',
+    `Query state is ${formatState(state)}, cannot provide ${FORMAT_NAMES[request.format]} result`,
+    {
+      body: { state: formatState(state) },
+    },
+  );
 }
 
 /** The truncated result reads as a failure to whoever did not ask for it (specification §7). */
@@ -223,13 +323,13 @@ function envelopeAnswer(
   if (!STATES[state].terminal) return { contentType, headers: { 'cache-control': 'no-store' }, body: whole };
   const etag = etagOf(text);
   const headers = {
-    ...headersOf(request, execution, now),
+    ...headersOf(request.freshness, execution, now),
     ...(state === 'EXPIRED' && { 'cache-control': 'private, no-cache' }),
   };
-  if (matchesEtag(request.ifNoneMatch, etag)) return unchanged(request, etag, headers);
+  if (matchesEtag(request.ifNoneMatch, etag)) return unchanged(request.format, etag, headers);
   return { contentType, headers, etag, body: whole };
 }
 
-function unchanged(request: ResultsRequest, etag: string, headers: Readonly<Record<string, string>>): Answer {
-  return { contentType: CONTENT_TYPES[request.format], headers, etag, body: { kind: 'unchanged' } };
+function unchanged(format: Format, etag: string, headers: Readonly<Record<string, string>>): Answer {
+  return { contentType: CONTENT_TYPES[format], headers, etag, body: { kind: 'unchanged' } };
 }

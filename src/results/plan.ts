@@ -13,9 +13,11 @@ import { bindFilter } from './bind-filter.ts';
 import { type BoundSortKey, bindSort } from './bind-sort.ts';
 import type { View, ViewRows } from './compile-view.ts';
 import { findColumn } from './find-column.ts';
-import type { Format, SharedParameters } from './request.ts';
+import { FORMAT_NAMES, type Format } from './format.ts';
+import type { SharedParameters } from './request.ts';
 
 export interface ReadPlan {
+  readonly format: Format;
   /** Indexes of the columns of the answer, in its order. */
   readonly projection: readonly number[];
   readonly selection: Selection;
@@ -57,6 +59,7 @@ export function planRead(
   if (parameters.sampleCount !== undefined) {
     const rowCount = Math.min(parameters.sampleCount, resultSet.rowCount);
     const plan = {
+      format,
       projection,
       selection: { kind: 'sample', rowCount, sortKeys },
       datapointsMax,
@@ -67,6 +70,7 @@ export function planRead(
   }
   const rows = viewRowsOf(parameters.filters, resultSet.columns, limits.expressions);
   return {
+    format,
     projection,
     selection: {
       kind: 'slice',
@@ -75,7 +79,7 @@ export function planRead(
       rowCountMax: parameters.limit ?? Number.MAX_SAFE_INTEGER,
     },
     datapointsMax,
-    atLimit: format === 'csv' && parameters.limit === undefined ? 'refuse' : 'continue',
+    atLimit: format !== 'json' && parameters.limit === undefined ? 'refuse' : 'continue',
   };
 }
 
@@ -118,7 +122,7 @@ export function datapointRefusal(plan: ReadPlan): RequestError {
       )
     : new RequestError(
         'datapoint_limit',
-        `the CSV would exceed the limit of ${plan.datapointsMax} datapoints; add limit=${pageRowsMax(plan)} and follow the paging headers, name fewer columns, or ${lift}`,
+        `the ${FORMAT_NAMES[plan.format]} would exceed the limit of ${plan.datapointsMax} datapoints; add limit=${pageRowsMax(plan)} and follow the paging headers, name fewer columns, or ${lift}`,
       );
 }
 

@@ -14,14 +14,18 @@ import type { OpenObject, ResultStore } from '../store/result-store.ts';
 import type { Admission } from './admission.ts';
 import type { ProjectedColumn } from './compile.ts';
 import type { View } from './compile-view.ts';
-import { type Chunk, PartReader, rangesOf } from './part-reader.ts';
+import type { TextFormat } from './format.ts';
+import { type Chunk, type ChunkSize, PartReader, rangesOf } from './part-reader.ts';
 import { datapointRefusal, pageRowsMax, type ReadPlan } from './plan.ts';
-import type { Format } from './request.ts';
 import type { OpenView, ViewCache } from './view-cache.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface ReadDeps {
   readonly store: ResultStore;
+  /** Answers pages, one thread each. */
+  readonly pageDuckDb: DuckDb;
+  readonly pageTurns: WorkQueue;
+  /** Exports, first pages of views, samples: all threads. */
   readonly duckDb: DuckDb;
   readonly views: ViewCache;
   readonly admission: Admission;
@@ -31,6 +35,11 @@ export interface ReadDeps {
   readonly random: () => number;
   /** The longest that one statement may take. */
   readonly statementMillisMax: number;
+  /**
+   * A view of a result of so many rows is made anew for each page. At 131,072 that is 10 to 20 ms, less than a
+   * materialised view costs.
+   */
+  readonly directRowsMax: number;
 }
 
 /** The rows of an answer, before they are read. */
@@ -42,41 +51,38 @@ export interface PageOfRows {
   readonly more: boolean;
   /** How many rows the filter keeps in all, where that is known. */
   readonly filteredRowCount: number | undefined;
-  /** At most one chunk will come. */
+  /** The answer is held in memory and sent at once; a larger one is an export, sent as it is read. */
   readonly small: boolean;
-  /** Reads the rows, in order. To be called once. @throws what a read throws, also after some chunks */
-  chunks(signal: AbortSignal): AsyncGenerator<Chunk>;
+  /** Reads the rows, in order. Each call reads anew.
+   * @param skipped sizes of the first chunks, known from before: these come without bytes
+   * @throws what a read throws, also after some chunks */
+  chunks(signal: AbortSignal, skipped?: readonly ChunkSize[]): AsyncGenerator<Chunk>;
   /** Gives back what the page holds on to. */
   release(): void;
 }
 
-/** Up to here a view is sorted or filtered anew for each page: 10 to 20 ms, less than a materialised view costs. */
-const SMALL_RESULT_ROWS = 131_072;
-const SMALL_RESULT_BYTES = 64 * 1024 * 1024;
+/** The largest answer that is made in memory; a page at the default datapoint limit is 5 to 25 MB. */
+const BUFFERED_BYTES_MAX = 32 * 1024 * 1024;
+/** However few its rows, a result of more bytes is not small. */
+const DIRECT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** @throws RequestError datapoint_limit · result_damaged · read_timeout · overloaded */
 export async function openPage(
   executionId: string,
   plan: ReadPlan,
   resultSet: ResultSet,
-  format: Format,
+  format: TextFormat,
   keyId: string,
   deps: ReadDeps,
   signal: AbortSignal,
 ): Promise<PageOfRows> {
-  const columns = plan.projection.flatMap((index): readonly ProjectedColumn[] => {
-    const column = resultSet.columns[index];
-    return column === undefined ? [] : [{ ...column, index }];
-  });
+  const columns = projectedColumns(plan, resultSet);
   const { store } = deps;
   const stored = new PartReader(columns, format, { ...deps, open: (part, during) => store.open(part, during) });
-  const { selection } = plan;
-  const slice = selection.kind === 'slice' ? selection : { offset: 0, rowCountMax: selection.rowCount };
-  const drawn = selection.kind === 'sample' ? sampleSource(resultSet, selection.rowCount) : resultSet;
-  const view = selection.kind === 'slice' ? selection.view : sampleView(selection, drawn, deps.random);
+  const { slice, drawn, view } = askedFor(plan, resultSet, deps.random);
   if (view === undefined)
     return admitted(await openSlice(plan, slice, columns, resultSet, stored, signal), keyId, deps);
-  if (isCheap(plan, slice.offset, drawn) && !deps.views.has(executionId, view)) {
+  if (isCheap(plan, slice.offset, drawn, deps.directRowsMax) && !deps.views.has(executionId, view)) {
     return await openViewSlice(plan, slice, view, columns, drawn, stored, signal);
   }
   const derived = new PartReader(columns, format, { ...deps, open: async ({ key }) => derivedObject(key) });
@@ -89,6 +95,28 @@ export async function openPage(
     open[Symbol.dispose]();
     throw error;
   }
+}
+
+export function projectedColumns(plan: ReadPlan, resultSet: ResultSet): readonly ProjectedColumn[] {
+  return plan.projection.flatMap((index): readonly ProjectedColumn[] => {
+    const column = resultSet.columns[index];
+    return column === undefined ? [] : [{ ...column, index }];
+  });
+}
+
+export interface AskedFor {
+  readonly slice: Slice;
+  /** What the rows are taken from: the result, or the part of it that a sample is drawn from. */
+  readonly drawn: ResultSet;
+  /** Undefined: the stored rows in their order. */
+  readonly view: View | undefined;
+}
+
+export function askedFor({ selection }: ReadPlan, resultSet: ResultSet, random: () => number): AskedFor {
+  if (selection.kind === 'slice') return { slice: selection, drawn: resultSet, view: selection.view };
+  const drawn = sampleSource(resultSet, selection.rowCount);
+  const slice = { offset: 0, rowCountMax: selection.rowCount };
+  return { slice, drawn, view: sampleView(selection, drawn, random) };
 }
 
 /** Making a view is heavy; reading one that is there is not. */
@@ -118,12 +146,12 @@ function admitted(page: PageOfRows, keyId: string, deps: ReadDeps): PageOfRows {
   };
 }
 
-interface Slice {
+export interface Slice {
   readonly offset: number;
   readonly rowCountMax: number;
 }
 
-async function openSlice(
+export async function openSlice(
   plan: ReadPlan,
   slice: Slice,
   columns: readonly ProjectedColumn[],
@@ -140,6 +168,7 @@ async function openSlice(
   }
   if (to < wanted && plan.atLimit === 'refuse') throw datapointRefusal(plan);
   const ranges = rangesOf(resultSet.parts, from, to);
+  const small = ranges.length <= 1 || estimatedBytes(columns, resultSet, to - from) <= BUFFERED_BYTES_MAX;
   return {
     columns,
     offset: slice.offset,
@@ -147,8 +176,8 @@ async function openSlice(
     // Asked for no rows, there is no page to continue.
     more: to > from && to < total,
     filteredRowCount: undefined,
-    small: ranges.length <= 1,
-    chunks: (during) => reader.ranges(ranges, during),
+    small,
+    chunks: (during, skipped) => reader.ranges(ranges, !small, during, skipped),
     release: () => undefined,
   };
 }
@@ -182,8 +211,14 @@ async function openViewSlice(
   };
 }
 
-function isCheap(plan: ReadPlan, offset: number, resultSet: ResultSet): boolean {
-  if (resultSet.rowCount <= SMALL_RESULT_ROWS && resultSet.cellBytes <= SMALL_RESULT_BYTES) return true;
+/** About what the rows take as JSON: each repeats the names, and text and numbers take about twice their cell bytes. */
+function estimatedBytes(columns: readonly ProjectedColumn[], resultSet: ResultSet, rowCount: number): number {
+  const names = columns.reduce((sum, { name }) => sum + name.length + 4, 0);
+  return rowCount * (names + (2 * resultSet.cellBytes) / Math.max(1, resultSet.rowCount));
+}
+
+function isCheap(plan: ReadPlan, offset: number, resultSet: ResultSet, directRowsMax: number): boolean {
+  if (resultSet.rowCount <= directRowsMax && resultSet.cellBytes <= DIRECT_BYTES_MAX) return true;
   return plan.datapointsMax !== undefined && offset === 0;
 }
 
@@ -205,6 +240,6 @@ function sampleView(
 }
 
 /** A view's part is kept by the view being open. */
-function derivedObject(path: string): OpenObject {
+export function derivedObject(path: string): OpenObject {
   return { path, [Symbol.asyncDispose]: async () => undefined };
 }

@@ -3,7 +3,9 @@
  * §4.9, as plain data. Parsing is pure; the first wrong parameter is thrown with its name, what was found and what was expected.
  */
 import { RequestError } from '../errors/errors.ts';
+import type { ByteRange } from './byte-range.ts';
 import { parseColumnNames } from './columns-parameter.ts';
+import type { Format } from './format.ts';
 import type { Freshness } from './freshness.ts';
 import { parameterOf, type QueryParameters } from './query-string.ts';
 import {
@@ -17,15 +19,19 @@ export type Target =
   | { readonly kind: 'execution'; readonly executionId: string }
   | { readonly kind: 'query'; readonly queryId: string };
 
-export type Format = 'json' | 'csv';
-
 export interface ResultsRequest {
   readonly target: Target;
   readonly format: Format;
+  /** All of the request that its answer depends on, as one text; undefined where that would hold a key. */
+  readonly address: string | undefined;
   readonly parameters: QueryParameters;
   readonly freshness: Freshness;
   /** The header of that name. */
   readonly ifNoneMatch: string | undefined;
+  /** The bytes asked for; undefined: all. */
+  readonly range: ByteRange | undefined;
+  /** The range is wanted only of the answer with this tag. */
+  readonly ifRange: string | undefined;
   /** Scheme, host and path prefix that the client used, for `next_uri`: `http://localhost:8080/v1`. */
   readonly base: string;
 }

@@ -1,5 +1,5 @@
 /**
- * The answer to a request for results: JSON or CSV around the encoded rows. JSON puts the rows before what is known only
+ * The answer to a request for results: JSON or CSV (and NDJSON, respond-ndjson.ts) around the encoded rows. JSON puts the rows before what is known only
  * when the last of them has been read (the page's cell bytes), so that it can be sent as it is read.
  */
 
@@ -38,7 +38,7 @@ export interface Responding {
 export function nextPageOf(
   request: ResultsRequest,
   executionId: string,
-  page: PageOfRows,
+  page: Pick<PageOfRows, 'more' | 'offset' | 'rowCount'>,
   pageRows: number,
 ): NextPage | undefined {
   if (!page.more) return undefined;
@@ -48,12 +48,28 @@ export function nextPageOf(
   parameters.set('offset', [String(offset)]);
   const limit = parameters.get('limit')?.filter((value) => value !== '')[0];
   parameters.set('limit', [limit ?? String(pageRows)]);
+  // What a header asked for the address now says, so that it holds for whoever follows it.
+  if (request.format === 'ndjson' || request.format === 'parquet') parameters.set('format', [request.format]);
   const path = `execution/${executionId}/results${request.format === 'csv' ? '/csv' : ''}`;
   return { offset, uri: `${request.base}/${path}?${formatQueryString(parameters)}` };
 }
 
+/** JSON says in its body where it goes on; the others have no place for it but the headers. */
+export function pagingHeaders(
+  request: ResultsRequest,
+  page: Pick<PageOfRows, 'filteredRowCount'>,
+  next: NextPage | undefined,
+): Readonly<Record<string, string>> {
+  const inHeaders = request.format !== 'json';
+  return {
+    ...(next !== undefined && { link: `<${next.uri}>; rel="next"` }),
+    ...(page.filteredRowCount !== undefined && { 'filtered-row-count': String(page.filteredRowCount) }),
+    ...(next !== undefined && inHeaders && { 'next-offset': String(next.offset), 'next-uri': next.uri }),
+  };
+}
+
 /** An answer's makings with its encoded rows; a responder is a pure function of it. */
-type WithRows = Responding & { readonly chunks: AsyncIterable<Chunk> };
+export type WithRows = Responding & { readonly chunks: AsyncIterable<Chunk> };
 
 export async function* respondJson(found: WithRows): AsyncGenerator<Uint8Array> {
   const { execution, state, resultSet, page, next, chunks } = found;
@@ -81,10 +97,13 @@ export async function* respondCsv({ page, chunks }: WithRows): AsyncGenerator<Ui
   yield Buffer.from(head === header ? header : '\n');
 }
 
-/** The page's chunks, each added to the tally when it is handed out. */
-export async function* counted(page: PageOfRows, tally: Tally, signal: AbortSignal): AsyncGenerator<Chunk> {
-  for await (const chunk of page.chunks(signal)) {
-    const { rowCount, cellBytes } = chunk;
+const NOTHING = { rowCount: 0, cellBytes: 0 } as const;
+
+/** The same chunks, each added to the tally when it is handed out. */
+export async function* counted(chunks: AsyncIterable<Chunk>, page: PageOfRows, tally: Tally): AsyncGenerator<Chunk> {
+  for await (const chunk of chunks) {
+    // What is skipped is not handed out.
+    const { rowCount, cellBytes } = chunk.bytes.byteLength === 0 ? NOTHING : chunk;
     const before = datapointsOf(tally.rowCount, page.columns.length, tally.cellBytes);
     const after = datapointsOf(tally.rowCount + rowCount, page.columns.length, tally.cellBytes + cellBytes);
     tally.add({ rowCount, cellBytes, datapoints: after - before });
@@ -93,7 +112,7 @@ export async function* counted(page: PageOfRows, tally: Tally, signal: AbortSign
 }
 
 /** The page is given back when its last chunk has been taken, or when the reader gives up. */
-export async function* releasing<T>(page: PageOfRows, chunks: AsyncIterable<T>): AsyncGenerator<T> {
+export async function* releasing<T>(page: Pick<PageOfRows, 'release'>, chunks: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* chunks;
   } finally {

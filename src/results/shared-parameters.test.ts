@@ -11,12 +11,13 @@ function parse(text: string) {
   return parseSharedParameters(parseQueryString(text), TARGET);
 }
 
-test('these are the parameters of specification §4.9, but the key', () => {
+test('these are the parameters of specification §4.9, but the key, and the format', () => {
   assert.deepEqual(TABLE.map(({ name }) => name).toSorted(), [
     'allow_partial_results',
     'columns',
     'execution_id',
     'filters',
+    'format',
     'ignore_max_datapoints_per_request',
     'limit',
     'offset',

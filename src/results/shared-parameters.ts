@@ -1,9 +1,9 @@
 /**
- * The table of the query parameters that every results endpoint shares (specification §4.9): what each is called, what it may
+ * The table of the query parameters that every results endpoint shares (specification §4.9, and `format`): what each is called, what it may
  * hold, what it means. `request.ts` parses by it, and the API description and docs/reference/api.md are made from it.
  */
 
-export type SharedParameter = BooleanParameter | IntegerParameter | TextParameter;
+export type SharedParameter = BooleanParameter | ChoiceParameter | IntegerParameter | TextParameter;
 
 interface Described {
   /** As it is sent. */
@@ -15,6 +15,13 @@ interface Described {
 /** `true` or `false` in any case, `1` or `0`; absent is false. */
 export interface BooleanParameter extends Described {
   readonly kind: 'boolean';
+}
+
+/** One of these words, in any case. */
+export interface ChoiceParameter extends Described {
+  readonly kind: 'choice';
+  readonly choices: readonly string[];
+  readonly example: string;
 }
 
 /** Decimal digits. */
@@ -87,6 +94,14 @@ export const SHARED_PARAMETERS = {
     kind: 'boolean',
     name: 'ignore_max_datapoints_per_request',
     about: 'Lift the limit of datapoints of one answer.',
+  },
+  format: {
+    kind: 'choice',
+    name: 'format',
+    choices: ['json', 'ndjson', 'csv', 'parquet'],
+    example: 'ndjson',
+    about:
+      'The format of the answer, whatever `Accept` says. Without it: as `Accept` says, else JSON. An address that ends in `/csv` answers with CSV only.',
   },
   executionId: {
     kind: 'text',

@@ -37,6 +37,8 @@ interface Entry {
   users: number;
   /** Stops the making when nobody waits any more. */
   readonly abandon: AbortController;
+  /** A sample: the next one is another, so this one goes as soon as it has been read. */
+  readonly passing: boolean;
   bytes: number;
 }
 
@@ -104,7 +106,15 @@ export class ViewCache {
       () => this.#make(directory, resultSet, view, abandon.signal),
       abandon.signal,
     );
-    const entry: Entry = { identity, made: making, directory, users: 0, abandon, bytes: 0 };
+    const entry: Entry = {
+      identity,
+      made: making,
+      directory,
+      users: 0,
+      abandon,
+      passing: view.rows.kind === 'at',
+      bytes: 0,
+    };
     making.then(
       ({ bytes }) => {
         entry.bytes = bytes;
@@ -123,6 +133,9 @@ export class ViewCache {
     if (entry.users === 0 && entry.bytes === 0) {
       this.#forget(entry);
       entry.abandon.abort(new Error('nobody waits for the view any more'));
+    } else if (entry.users === 0 && entry.passing) {
+      this.#forget(entry);
+      void this.#remove(entry);
     }
     this.#evict();
   }

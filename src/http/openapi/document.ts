@@ -24,7 +24,7 @@ export interface ApiDescription {
   readonly datasets: readonly DatasetDescription[];
 }
 
-const ABOUT = `Stored results of query executions, as JSON or CSV: filtered, sorted, paged or sampled.
+const ABOUT = `Stored results of query executions, as JSON, NDJSON, CSV or Parquet: filtered, sorted, paged or sampled.
 
 **Key.** Every request under \`/v1\` carries an API key, in a header or as the query parameter \`api_key\`; the header wins.
 

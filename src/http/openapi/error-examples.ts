@@ -28,7 +28,6 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   execution_not_found: text(`The requested execution ID (ID ${EXECUTION_ID}) was not found.`),
   query_not_found: text('not found: Query not found or private'),
   no_execution_found: text('not found: No execution found for the latest version of the given query'),
-  dataset_not_ready: text('not found: the dataset has never been refreshed'),
   no_result: text(`Query state is ${formatState('EXECUTING')}, cannot provide CSV result`, {
     state: formatState('EXECUTING'),
   }),
@@ -39,6 +38,9 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   invalid_parameter: asked('limit=ten'),
   incompatible_parameters: asked('sample_count=10&limit=5'),
   unknown_column: asked('columns=wallet,amuont'),
+  unsupported_column: text(
+    'Parquet cannot hold names that differ only in case, as "chain" and "Chain" do; leave such a column out with columns=…, or ask for another format',
+  ),
   datapoint_limit: asked('sample_count=100000'),
   filter_syntax: asked('filters=amount >> 5'),
   filter_column: asked('filters=amuont > 5'),
@@ -51,6 +53,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   sort_type: asked('sort_by=tags'),
   sort_limit: asked('sort_by=chain,amount,wallet'),
   bad_request: text('the Host header is missing or is not a host name'),
+  range_not_satisfiable: text('Range: found a range that begins after the end, expected one within 1275083 bytes'),
   rate_limited: text('too many requests; try again in 2 seconds'),
   overloaded: text('too many heavy reads are waiting; try again in some seconds'),
   shutting_down: text('the service is stopping; try again in some seconds'),

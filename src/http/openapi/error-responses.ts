@@ -17,15 +17,17 @@ const ANYWHERE: readonly ErrorCode[] = [
 export const TARGET_ERRORS = {
   execution: ['invalid_execution_id', 'execution_not_found'],
   query: ['invalid_query_id', 'query_not_found', 'no_execution_found', 'execution_not_found'],
-  dataset: ['dataset_not_ready', 'query_not_found', 'no_execution_found', 'execution_not_found'],
+  dataset: ['query_not_found', 'no_execution_found', 'execution_not_found'],
 } as const satisfies Readonly<Record<string, readonly ErrorCode[]>>;
 
 /** Of a request for rows. */
 export const ROW_ERRORS: readonly ErrorCode[] = [
+  'no_result',
   'partial_result',
   'invalid_parameter',
   'incompatible_parameters',
   'unknown_column',
+  'unsupported_column',
   'datapoint_limit',
   'filter_syntax',
   'filter_column',
@@ -37,6 +39,7 @@ export const ROW_ERRORS: readonly ErrorCode[] = [
   'sort_column',
   'sort_type',
   'sort_limit',
+  'range_not_satisfiable',
   'read_timeout',
   'result_damaged',
 ];

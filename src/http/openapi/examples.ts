@@ -81,4 +81,6 @@ export function exampleStatus(state: 'PENDING' | 'COMPLETED'): Fragment {
       };
 }
 
+export const EXAMPLE_NDJSON = `${JSON.stringify(ROW)}\n`;
+
 export const EXAMPLE_CSV = `wallet,amount,chain,tags\n${ROW.wallet},${ROW.amount},${ROW.chain},"[""whale"",""early""]"\n`;

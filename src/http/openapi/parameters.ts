@@ -65,6 +65,8 @@ function schemaOf(parameter: SharedParameter): Fragment {
   switch (parameter.kind) {
     case 'boolean':
       return { type: 'boolean' };
+    case 'choice':
+      return { type: 'string', enum: parameter.choices };
     case 'integer':
       return { type: 'integer', format: 'int64', minimum: parameter.min };
     case 'text':

@@ -20,6 +20,13 @@ export function headerComponents(prefixes: readonly string[]): Readonly<Record<s
         schema: { type: 'integer', minimum: 0 },
       },
     ],
+    [
+      `${prefix}-Row-Count`,
+      {
+        description: 'How many rows an answer that is sent as it is read will have.',
+        schema: { type: 'integer', minimum: 0 },
+      },
+    ],
   ]);
   return {
     Link: {
@@ -36,6 +43,18 @@ export function headerComponents(prefixes: readonly string[]): Readonly<Record<s
       description:
         'What the answer is recognised by; send it back in `If-None-Match`. Absent where each answer differs.',
       schema: { type: 'string', pattern: '^"[^"]+"$' },
+    },
+    'Accept-Ranges': {
+      description: '`bytes`: a broken download may be continued with `Range` and `If-Range`.',
+      schema: { type: 'string', const: 'bytes' },
+    },
+    'Repr-Digest': {
+      description: 'SHA-256 of the whole answer (RFC 9530), once it has been sent or measured before.',
+      schema: { type: 'string', pattern: '^sha-256=:[A-Za-z0-9+/=]{44}:$' },
+    },
+    'Content-Range': {
+      description: 'Which bytes of how many.',
+      schema: { type: 'string', pattern: '^bytes (\\d+-\\d+|\\*)/\\d+$' },
     },
     'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
     'Retry-After': {
@@ -77,10 +96,22 @@ export function cachingHeaders(): Fragment {
   return refsTo(CACHING);
 }
 
-/** The headers of a page of rows. */
-export function pageHeaders(format: 'json' | 'csv', prefixes: readonly string[]): Fragment {
-  const own = format === 'csv' ? ['Next-Offset', 'Next-Uri', 'Filtered-Row-Count'] : ['Filtered-Row-Count'];
-  return refsTo(['Link', ...own.flatMap((name) => prefixes.map((prefix) => `${prefix}-${name}`)), ...CACHING]);
+const EXPORT = ['Accept-Ranges', 'Repr-Digest'];
+
+/** The headers of some bytes of an answer. */
+export function partialHeaders(prefixes: readonly string[]): Fragment {
+  return { ...pageHeaders(prefixes), ...refsTo(['Content-Range']) };
+}
+
+/** The headers of a page of rows. As JSON it says in its body where the next page is, else here. */
+export function pageHeaders(prefixes: readonly string[]): Fragment {
+  const own = ['Next-Offset', 'Next-Uri', 'Filtered-Row-Count', 'Row-Count'];
+  return refsTo([
+    'Link',
+    ...own.flatMap((name) => prefixes.map((prefix) => `${prefix}-${name}`)),
+    ...CACHING,
+    ...EXPORT,
+  ]);
 }
 
 function refsTo(names: readonly string[]): Fragment {
@@ -96,6 +127,7 @@ export function errorHeaders(codes: readonly ErrorCode[]): Fragment {
       required: true,
       schema: { type: 'string', enum: codes },
     },
+    ...(codes.includes('range_not_satisfiable') && { 'Content-Range': refTo('headers', 'Content-Range') }),
     ...(isTemporary && { 'Retry-After': refTo('headers', 'Retry-After') }),
   };
 }

@@ -1,10 +1,12 @@
 /** The endpoints of results and status, each answering GET and HEAD. */
+import type { Format } from '../../results/format.ts';
 import { exampleRowOf, schemaNameOf } from './dataset-rows.ts';
 import { errorResponses, ROW_ERRORS, TARGET_ERRORS } from './error-responses.ts';
-import { EXAMPLE_CSV, exampleEnvelope, exampleResults, exampleStatus } from './examples.ts';
+import { exampleEnvelope, exampleResults, exampleStatus } from './examples.ts';
+import { CSV_CONTENT, mediaTypeOf, OTHER_CONTENTS } from './other-formats.ts';
 import { IF_NONE_MATCH, resultsParameters } from './parameters.ts';
 import { pathItem } from './path-item.ts';
-import { cachingHeaders, pageHeaders } from './response-headers.ts';
+import { cachingHeaders, pageHeaders, partialHeaders } from './response-headers.ts';
 import { type DatasetDescription, type Fragment, refTo } from './schema.ts';
 
 export interface PathsOptions {
@@ -40,6 +42,7 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
         parameters: resultsParameters('execution'),
         responses: {
           200: resultsResponse(options),
+          206: partialResponse(['json', 'ndjson', 'csv'], options),
           304: UNCHANGED,
           ...errorResponses([...TARGET_ERRORS.execution, ...ROW_ERRORS]),
         },
@@ -55,8 +58,9 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
         parameters: resultsParameters('execution'),
         responses: {
           200: csvResponse(options),
+          206: partialResponse(['csv'], options),
           304: UNCHANGED,
-          ...errorResponses([...TARGET_ERRORS.execution, 'no_result', ...ROW_ERRORS]),
+          ...errorResponses([...TARGET_ERRORS.execution, ...ROW_ERRORS]),
         },
       },
       EXECUTION_PATH,
@@ -70,6 +74,7 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
         parameters: resultsParameters('query'),
         responses: {
           200: resultsResponse(options),
+          206: partialResponse(['json', 'ndjson', 'csv'], options),
           304: UNCHANGED,
           ...errorResponses([...TARGET_ERRORS.query, ...ROW_ERRORS]),
         },
@@ -85,8 +90,9 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
         parameters: resultsParameters('query'),
         responses: {
           200: csvResponse(options),
+          206: partialResponse(['csv'], options),
           304: UNCHANGED,
-          ...errorResponses([...TARGET_ERRORS.query, 'no_result', ...ROW_ERRORS]),
+          ...errorResponses([...TARGET_ERRORS.query, ...ROW_ERRORS]),
         },
       },
       QUERY_PATH,
@@ -117,6 +123,7 @@ function datasetPath(dataset: DatasetDescription, options: PathsOptions): Fragme
     parameters: resultsParameters('dataset'),
     responses: {
       200: resultsResponse(options, `${name}Results`, example),
+      206: partialResponse(['json', 'ndjson', 'csv'], options),
       304: UNCHANGED,
       ...errorResponses([...TARGET_ERRORS.dataset, ...ROW_ERRORS]),
     },
@@ -138,8 +145,9 @@ function resultsResponse(
   completed = exampleResults(options.exampleUrl),
 ): Fragment {
   return {
-    description: 'The execution, with a page of its result when it has one.',
-    headers: pageHeaders('json', options.headerPrefixes),
+    description:
+      'The execution, with a page of its result when it has one; in the other formats, which are chosen with `Accept` or `format`, the page alone.',
+    headers: pageHeaders(options.headerPrefixes),
     content: {
       'application/json': {
         schema: refTo('schemas', schemaName),
@@ -151,15 +159,24 @@ function resultsResponse(
           expired: { summary: 'Kept no longer', value: exampleEnvelope('EXPIRED') },
         },
       },
+      ...OTHER_CONTENTS,
     },
+  };
+}
+
+function partialResponse(formats: readonly Format[], { headerPrefixes }: PathsOptions): Fragment {
+  return {
+    description: 'The bytes asked for with `Range`, of an answer that is sent as it is read.',
+    headers: partialHeaders(headerPrefixes),
+    content: Object.fromEntries(formats.map((format) => [mediaTypeOf(format), {}])),
   };
 }
 
 function csvResponse({ headerPrefixes }: PathsOptions): Fragment {
   return {
     description: 'A page of the result.',
-    headers: pageHeaders('csv', headerPrefixes),
-    content: { 'text/csv': { schema: { type: 'string', pattern: '\\n$' }, example: EXAMPLE_CSV } },
+    headers: pageHeaders(headerPrefixes),
+    content: CSV_CONTENT,
   };
 }
 

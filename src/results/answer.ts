@@ -1,0 +1,36 @@
+/** What the pipeline answers: bytes, or where they come from, and what HTTP is to say of them. */
+import type { ByteSlice } from './resumable.ts';
+
+export interface Answer {
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Absent where the same request may be answered in other bytes. */
+  readonly etag?: string;
+  /** Its bytes are compressed already: to be sent as they are. */
+  readonly compressed?: true;
+  readonly body: AnswerBody;
+}
+
+export type AnswerBody =
+  /** The client has it already: 304. */
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'whole'; readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'stream';
+      readonly chunks: AsyncGenerator<Uint8Array>;
+      /** Of the whole answer, where a pass over it has shown it. */
+      readonly size: AnswerSize | undefined;
+    }
+  /** Some bytes of the answer: 206. */
+  | {
+      readonly kind: 'partial';
+      readonly chunks: AsyncGenerator<Uint8Array>;
+      readonly slice: ByteSlice;
+      readonly size: AnswerSize;
+    };
+
+export interface AnswerSize {
+  readonly bytes: number;
+  /** Base64. */
+  readonly sha256: string;
+}

@@ -1,0 +1,143 @@
+/**
+ * Writes rows to Parquet files that live as long as they are sent. A Parquet file ends with what its beginning must be read
+ * by, and DuckDB writes it as a whole: so it is made in a folder of this process, in the queue of heavy work, sent from there,
+ * and deleted, also when the client leaves. How much disk such files may take together is bounded.
+ */
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Part } from '../domain/result-set.ts';
+import type { DuckDb } from '../duckdb/duckdb.ts';
+import { RequestError } from '../errors/errors.ts';
+import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
+import type { ProjectedColumn } from './compile.ts';
+import { compileCellBytes, compileExport, type PartRows } from './compile-export.ts';
+import { damaged } from './part-reader.ts';
+import { withinMillis } from './time-limit.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+export interface ParquetExportsOptions {
+  /** Absolute; there, empty, this process's own, and one that `duckDb` may write to. */
+  readonly directory: string;
+  /** The most disk for files that are being written or sent. One is always let in, whatever its size. */
+  readonly bytesMax: number;
+  /** Has one thread: with more, rows would be written out of order. */
+  readonly duckDb: DuckDb;
+  readonly queue: WorkQueue;
+  /** The longest that writing a file may take. */
+  readonly millisMax: number;
+}
+
+/** Rows `from` to `to` (exclusive) of consecutive parts, counted as the parts count. */
+export interface ExportedRows {
+  readonly columns: readonly ProjectedColumn[];
+  readonly parts: readonly Part[];
+  readonly open: (part: Part, signal: AbortSignal) => Promise<OpenObject>;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Of the row groups in a file; DuckDB's default, where rows are not wide: it holds one row group in memory. */
+const ROW_GROUP_ROWS_MAX = 122_880;
+const ROW_GROUP_ROWS_MIN = 2048;
+const ROW_GROUP_BYTES_AIM = 64 * 1024 * 1024;
+
+const CHUNK_BYTES = 256 * 1024;
+const RETRY_AFTER_SECONDS = 5;
+
+export class ParquetExports {
+  readonly #options: ParquetExportsOptions;
+  #bytes = 0;
+
+  constructor(options: ParquetExportsOptions) {
+    this.#options = options;
+  }
+
+  /** Disk set apart for files that are being written or sent. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * The rows as one Parquet file, in order; nothing is read before the first chunk is taken.
+   * @param onWritten told the cell bytes of the rows, before the first chunk
+   * @throws RequestError overloaded · read_timeout · result_damaged, all before the first chunk; the signal's reason
+   */
+  async *chunks(
+    rows: ExportedRows,
+    signal: AbortSignal,
+    onWritten: (cellBytes: number) => void,
+  ): AsyncGenerator<Uint8Array> {
+    using _ = this.#setApart(bytesMaxOf(rows));
+    const folder = await mkdtemp(join(this.#options.directory, 'export-'));
+    try {
+      const path = join(folder, 'rows.parquet');
+      onWritten(await this.#options.queue.run(() => this.#write(rows, path, signal), signal));
+      yield* createReadStream(path, { highWaterMark: CHUNK_BYTES, signal });
+    } finally {
+      // A write that was interrupted leaves files of other names, so the folder goes; at the latest with the process.
+      await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+    }
+  }
+
+  #setApart(bytes: number): Disposable {
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#options.bytesMax) {
+      throw new RequestError('overloaded', 'too many Parquet files are being sent; try again in some seconds', {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    }
+    this.#bytes += bytes;
+    return {
+      [Symbol.dispose]: () => {
+        this.#bytes -= bytes;
+      },
+    };
+  }
+
+  /** @returns the cell bytes of the rows */
+  async #write(rows: ExportedRows, path: string, signal: AbortSignal): Promise<number> {
+    const { duckDb, millisMax } = this.#options;
+    return await withinMillis(millisMax, signal, async (within) => {
+      await using objects = new AsyncDisposableStack();
+      const touched = touchedParts(rows);
+      try {
+        const paths: string[] = [];
+        for (const part of touched) paths.push(objects.use(await rows.open(part, within)).path);
+        const read = partRows(rows, touched, paths);
+        const [measured] = await duckDb.query(compileCellBytes(rows.columns, read), within);
+        const statement = compileExport(rows.columns, read, path, rowGroupRowsOf(touched));
+        const [written] = await duckDb.query(statement, within);
+        const expected = rows.to - rows.from;
+        if (Number(written?.[0]) !== expected) {
+          throw new ObjectDamaged(touched[0]?.key ?? '', `${written?.[0]} rows where ${expected} are stored`);
+        }
+        return Number(measured?.[0]);
+      } catch (error) {
+        throw error instanceof ObjectDamaged ? damaged(error) : error;
+      }
+    });
+  }
+}
+
+function touchedParts({ parts, from, to }: ExportedRows): readonly Part[] {
+  return parts.filter(({ firstRow, rowCount }) => firstRow < to && firstRow + rowCount > from);
+}
+
+function partRows({ from, to }: ExportedRows, touched: readonly Part[], paths: readonly string[]): PartRows {
+  const [first, last] = [touched[0], touched.at(-1)];
+  return { paths, from: from - (first?.firstRow ?? from), to: to - (last?.firstRow ?? to) };
+}
+
+/** What the file may take: no more than the parts that its rows come from, nor than the widest rows would. */
+function bytesMaxOf(rows: ExportedRows): number {
+  const touched = touchedParts(rows);
+  const stored = touched.reduce((sum, part) => sum + part.objectBytes, 0);
+  const widest = touched.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
+  const footer = 1024 * (1 + rows.columns.length);
+  return footer + Math.min(stored, (rows.to - rows.from) * (widest + 16 * rows.columns.length));
+}
+
+function rowGroupRowsOf(parts: readonly Part[]): number {
+  const rowBytes = parts.reduce((max, part) => Math.max(max, part.cellBytes / Math.max(1, part.rowCount)), 1);
+  return Math.max(ROW_GROUP_ROWS_MIN, Math.min(ROW_GROUP_ROWS_MAX, Math.floor(ROW_GROUP_BYTES_AIM / rowBytes)));
+}

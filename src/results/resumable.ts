@@ -1,0 +1,94 @@
+/**
+ * Exports that resume. A streamed answer is a sequence of segments, one for each range of rows and a last one for what follows
+ * the rows; results are immutable, so every pass gives the same segments. One complete pass therefore tells how long each
+ * is, how long the whole is and its digest; with that, any range of bytes is answered by reading only the rows it needs.
+ */
+import { createHash } from 'node:crypto';
+import { Tally } from '../observation/tally.ts';
+import type { Chunk, ChunkSize } from './part-reader.ts';
+import type { PageOfRows } from './read.ts';
+import { counted } from './respond.ts';
+
+/** What a complete pass over an answer has shown. */
+export interface Passage {
+  readonly segmentBytes: readonly number[];
+  readonly chunks: readonly ChunkSize[];
+  readonly bytes: number;
+  /** Of the whole answer, base64. */
+  readonly sha256: string;
+}
+
+/** Makes the answer's segments from the page's chunks. */
+export type Encode = (chunks: AsyncIterable<Chunk>) => AsyncGenerator<Uint8Array>;
+
+/** Byte positions, `to` exclusive. */
+export interface ByteSlice {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The whole answer; when the last segment has been taken, `onPassage` is told what the pass has shown. */
+export async function* recorded(
+  page: PageOfRows,
+  encode: Encode,
+  tally: Tally,
+  signal: AbortSignal,
+  onPassage: (passage: Passage) => void,
+): AsyncGenerator<Uint8Array> {
+  const segmentBytes: number[] = [];
+  const chunks: ChunkSize[] = [];
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const noted = async function* () {
+    for await (const chunk of counted(page.chunks(signal), page, tally)) {
+      chunks.push({ rowCount: chunk.rowCount, cellBytes: chunk.cellBytes });
+      yield chunk;
+    }
+  };
+  for await (const segment of encode(noted())) {
+    segmentBytes.push(segment.byteLength);
+    hash.update(segment);
+    bytes += segment.byteLength;
+    yield segment;
+  }
+  onPassage({ segmentBytes, chunks, bytes, sha256: hash.digest('base64') });
+}
+
+/** Some bytes of the answer, reading only the rows that they hold. */
+export async function* sliced(
+  page: PageOfRows,
+  encode: Encode,
+  passage: Passage,
+  slice: ByteSlice,
+  tally: Tally,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let start = 0;
+  let skipped = 0;
+  for (const bytes of passage.segmentBytes) {
+    if (start + bytes > slice.from) break;
+    start += bytes;
+    skipped += 1;
+  }
+  const chunks = counted(page.chunks(signal, passage.chunks.slice(0, skipped)), page, tally);
+  let index = 0;
+  for await (const segment of encode(chunks)) {
+    index += 1;
+    // Of a segment before the slice only the sizes were needed, for what follows the rows; its bytes are not the real ones.
+    if (index <= skipped) continue;
+    yield segment.subarray(Math.max(0, slice.from - start), Math.min(segment.byteLength, slice.to - start));
+    start += segment.byteLength;
+    if (start >= slice.to) return;
+  }
+}
+
+/** A pass for nothing but what it shows. */
+export async function measured(page: PageOfRows, encode: Encode, signal: AbortSignal): Promise<Passage> {
+  let shown: Passage | undefined;
+  const pass = recorded(page, encode, new Tally(), signal, (passage) => {
+    shown = passage;
+  });
+  for await (const _ of pass);
+  if (shown === undefined) throw new Error('a complete pass shows its passage');
+  return shown;
+}

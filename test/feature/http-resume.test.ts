@@ -1,0 +1,103 @@
+/** Downloads that broke off continue where they stopped, and can be proved whole. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { startHttpService } from './http-service.ts';
+import { publishLongResult } from './long-result.ts';
+
+const WHOLE = '?ignore_max_datapoints_per_request=true';
+const PLAIN = { 'accept-encoding': 'identity' } as const;
+
+for (const address of ['results', 'results/csv']) {
+  test(`${address}: any bytes are those of the whole, and slices joined are the whole`, async (t) => {
+    const service = await startHttpService(t);
+    const { id } = await publishLongResult(service, 7);
+    const path = `/v1/execution/${id}/${address}${WHOLE}`;
+    const bytesOf = async (range: string) => {
+      const answer = await service.get(path, { headers: { ...PLAIN, range } });
+      assert.equal(answer.status, 206);
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      assert.equal(answer.headers.get('content-length'), String(bytes.byteLength));
+      return { bytes, range: answer.headers.get('content-range') };
+    };
+    // Nothing has been sent yet: the service finds out by itself where the bytes are.
+    const { bytes: early, range } = await bytesOf('bytes=1000000-1000099');
+    const whole = Buffer.from(await (await service.get(path, { headers: PLAIN })).arrayBuffer());
+    assert.equal(range, `bytes 1000000-1000099/${whole.byteLength}`);
+    assert.deepEqual(early, whole.subarray(1_000_000, 1_000_100));
+    const position = fc.nat({ max: whole.byteLength - 1 });
+    await fc.assert(
+      fc.asyncProperty(position, position, async (a, b) => {
+        const [from, to] = [Math.min(a, b), Math.max(a, b)];
+        const { bytes } = await bytesOf(`bytes=${from}-${to}`);
+        assert.ok(bytes.equals(whole.subarray(from, to + 1)));
+      }),
+      { numRuns: 10 },
+    );
+    const cut = 12_345_678;
+    const [head, tail] = [await bytesOf(`bytes=0-${cut - 1}`), await bytesOf(`bytes=${cut}-`)];
+    assert.ok(Buffer.concat([head.bytes, tail.bytes]).equals(whole));
+    assert.ok((await bytesOf('bytes=-50')).bytes.equals(whole.subarray(-50)));
+  });
+}
+
+test('a download says beforehand how many rows it has; after one pass also its length and digest', async (t) => {
+  const service = await startHttpService(t);
+  const { id } = await publishLongResult(service, 7);
+  const path = `/v1/execution/${id}/results/csv${WHOLE}`;
+  const first = await service.get(path, { headers: PLAIN });
+  assert.equal(first.headers.get('x-service-row-count'), '196608');
+  assert.equal(first.headers.get('accept-ranges'), 'bytes');
+  assert.equal(first.headers.get('content-length'), null);
+  assert.equal(first.headers.get('repr-digest'), null);
+  const whole = Buffer.from(await first.arrayBuffer());
+  const digest = `sha-256=:${createHash('sha256').update(whole).digest('base64')}:`;
+  for (const method of ['GET', 'HEAD']) {
+    const again = await service.get(path, { method, headers: PLAIN });
+    assert.equal(again.headers.get('content-length'), String(whole.byteLength));
+    assert.equal(again.headers.get('repr-digest'), digest);
+    await again.arrayBuffer();
+  }
+  const compressed = await service.get(path, { headers: { 'accept-encoding': 'gzip' } });
+  assert.equal(compressed.headers.get('repr-digest'), digest);
+  assert.equal(compressed.headers.get('content-length'), null);
+  await compressed.arrayBuffer();
+});
+
+test('If-Range: with the tag of the answer the rest of it, with another the whole', async (t) => {
+  const service = await startHttpService(t);
+  const { id } = await publishLongResult(service, 7);
+  const path = `/v1/execution/${id}/results/csv${WHOLE}`;
+  const etag = (await service.get(path, { method: 'HEAD', headers: PLAIN })).headers.get('etag') ?? '';
+  for (const [tag, status] of [
+    [etag, 206],
+    ['"another"', 200],
+    [etag.replace(/"$/, '+gzip"'), 200],
+  ] as const) {
+    const answer = await service.get(path, { headers: { ...PLAIN, range: 'bytes=20000000-', 'if-range': tag } });
+    assert.equal(answer.status, status);
+    await answer.body?.cancel();
+  }
+});
+
+test('a range after the end is a 416 that says how long the answer is', async (t) => {
+  const service = await startHttpService(t);
+  const { id } = await publishLongResult(service, 7);
+  const answer = await service.get(`/v1/execution/${id}/results/csv${WHOLE}`, {
+    headers: { range: 'bytes=99999999-' },
+  });
+  assert.equal(answer.status, 416);
+  assert.equal(answer.headers.get('x-error-code'), 'range_not_satisfiable');
+  assert.match(answer.headers.get('content-range') ?? '', /^bytes \*\/2\d{7}$/);
+  const { error } = (await answer.json()) as { error: string };
+  assert.match(error, /^Range: found a range that begins after the end, expected one within 2\d{7} bytes$/);
+});
+
+test('a page is sent whole, whatever the range', async (t) => {
+  const service = await startHttpService(t);
+  await service.publish(1, 'n\n1\n2\n');
+  const answer = await service.get('/v1/query/1/results/csv', { headers: { range: 'bytes=2-' } });
+  assert.equal(answer.status, 200);
+  assert.equal(await answer.text(), 'n\n1\n2\n');
+});
