@@ -10,7 +10,7 @@ import { freshnessOf } from './scheduler/freshness.ts';
 export interface GaugedParts {
   readonly catalog: Catalog;
   readonly datasets: readonly Dataset[];
-  /** By what each is for: reads, heavy. */
+  /** By what each is for: pages, reads, heavy. */
   readonly duckDbs: Readonly<Record<string, DuckDb>>;
   readonly queues: Readonly<Record<string, WorkQueue>>;
   /** Caches in memory or on disk, by what they hold. */
@@ -86,7 +86,7 @@ function duckDbGauges({ duckDbs }: GaugedParts): readonly GaugeSource[] {
   return [
     {
       name: 'qrs_duckdb_memory_bytes',
-      help: 'Memory that DuckDB holds: reads (answers), heavy (views).',
+      help: 'Memory that DuckDB holds: pages, reads (larger answers), heavy (views).',
       label: 'instance',
       read: () => read(0),
     },

@@ -71,7 +71,9 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
       };
     case 'swept': {
       const { expired, orphans, bytes } = observation;
-      return { level: 'info', message: 'swept', facts: { expired, orphans, bytes } };
+      // Most sweeps find nothing.
+      const level = expired + orphans > 0 ? 'info' : 'debug';
+      return { level, message: 'swept', facts: { expired, orphans, bytes } };
     }
     default:
       return observation satisfies never;

@@ -37,6 +37,7 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
   const faults = counter('qrs_faults_total', 'Things that went wrong and are in the log.');
   const usageWritten = counter('qrs_usage_writes_total', 'Times that usage was written to the catalog.');
   const usageFailed = counter('qrs_usage_write_failures_total', 'Times that usage could not be written and was kept.');
+  const sweeps = counter('qrs_sweeps_total', 'Sweeps by this process.');
   const sweptResults = counter('qrs_swept_results_total', 'Results deleted because they had expired.');
   const sweptOrphans = counter('qrs_swept_orphans_total', 'Leftovers of publishers deleted.');
   const sweptBytes = counter('qrs_swept_bytes_total', 'Bytes that the sweep freed.');
@@ -58,6 +59,7 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
         onRefresh(observation.event);
         break;
       case 'swept':
+        sweeps.inc();
         sweptResults.inc(observation.expired);
         sweptOrphans.inc(observation.orphans);
         sweptBytes.inc(observation.bytes);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { rawRequest } from './http-client.ts';
+import { openAnswer, rawRequest } from './http-client.ts';
 import { startHttpService } from './http-service.ts';
 
 const CSV = 'n,w\n1,x\n2,y\n';
@@ -38,7 +38,6 @@ test('a streamed answer counts what went out, compressed as it was', async (t) =
   await service.publish(7, `n\n${rows}\n`);
   const headers = { 'x-service-api-key': service.key, 'accept-encoding': 'gzip' };
   const chunks: Buffer[] = [];
-  const { openAnswer } = await import('./http-client.ts');
   for await (const chunk of await openAnswer(service.url, '/v1/query/7/results/csv', headers)) chunks.push(chunk);
   const body = Buffer.concat(chunks);
   assert.equal(gunzipSync(body).toString(), `n\n${rows}\n`);
