@@ -1,29 +1,45 @@
 /**
- * Pages over HTTP, uncached: a full page (25,000 rows × 10 columns = 250,000 datapoints) as JSON and CSV against DuckDB's own
- * COPY of the same rows to a file, and 100 rows at a deep offset against offset 0.
+ * Pages over HTTP. Uncached: a full page (25,000 rows × 10 columns = 250,000 datapoints) as JSON and CSV against DuckDB's own COPY
+ * of the same rows to a file, and 100 rows at a deep offset against offset 0. The same page again: requests a second against a
+ * bare Fastify route that sends the same bytes, of 7 KB and of 700 KB, plain and compressed; and answers without a body (304).
  */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { medianPair, print, report } from './measure.ts';
-import { DATA, duckDb, publishedRows, startService, storedRowsSql } from './service.ts';
+import { type Load, load } from './load.ts';
+import { medianPair, print, quantile, report } from './measure.ts';
+import { DATA, duckDb, publishedRows, startListening, startService, storedRowsSql } from './service.ts';
 
 const ROWS = 10_000_000;
 const PAGE = 25_000;
+/** Rows of a stored part: 61 row groups of 16,384. */
+const PART_ROWS = 999_424;
+const HOT_ROWS = [25, 2500] as const;
 
 const execution = await publishedRows(ROWS);
 await using service = await startService();
 const connection = await duckDb(2);
 
-async function fetchPage(format: 'json' | 'csv', offset: number, limit: number): Promise<number> {
-  const path = `/v1/execution/${execution}/results${format === 'csv' ? '/csv' : ''}`;
-  const response = await fetch(`${service.url}${path}?limit=${limit}&offset=${offset}`, {
+async function get(path: string): Promise<{ readonly bytes: Uint8Array; readonly etag: string }> {
+  const response = await fetch(service.url + path, {
     headers: { 'x-service-api-key': service.key, 'accept-encoding': 'identity' },
   });
-  const bytes = (await response.arrayBuffer()).byteLength;
+  const bytes = new Uint8Array(await response.arrayBuffer());
   if (response.status !== 200) throw new Error(`status ${response.status}`);
-  return bytes;
+  return { bytes, etag: response.headers.get('etag') ?? '' };
+}
+
+async function fetchPage(format: 'json' | 'csv', offset: number, limit: number): Promise<void> {
+  await get(`/v1/execution/${execution}/results${format === 'csv' ? '/csv' : ''}?limit=${limit}&offset=${offset}`);
 }
 
 print(`pages of a result of ${ROWS} rows × 10 columns`);
+const firstTouches: number[] = [];
+for (let firstRow = 0; firstRow < ROWS; firstRow += PART_ROWS) {
+  const start = performance.now();
+  await fetchPage('json', firstRow, 1);
+  firstTouches.push(performance.now() - start);
+}
+print(`  first touch of a part, whose checksum is then verified: ${quantile(firstTouches, 0.5).toFixed(0)} ms`);
 for (const format of ['json', 'csv'] as const) {
   // Each run asks for another page, so that no answer can come from a cache; the rows of a run are the same for both.
   const firstRow = (run: number) => (run * 37 * PAGE) % (ROWS - PAGE);
@@ -31,8 +47,8 @@ for (const format of ['json', 'csv'] as const) {
     21,
     (run) => fetchPage(format, firstRow(run), PAGE),
     (run) => {
-      const part = Math.floor(firstRow(run) / 999_424);
-      const from = firstRow(run) - part * 999_424;
+      const part = Math.floor(firstRow(run) / PART_ROWS);
+      const from = firstRow(run) - part * PART_ROWS;
       const where = `WHERE file_index = ${part} AND file_row_number >= ${from} AND file_row_number < ${from + PAGE}`;
       return connection.run(
         `COPY (${storedRowsSql(execution, where)}) TO '${join(DATA, `page.${format}`)}' (FORMAT ${format})`,
@@ -58,3 +74,39 @@ report(
   `${deep.toFixed(1)} ms / ${shallow.toFixed(1)} ms`,
 );
 connection.closeSync();
+for (const rows of HOT_ROWS) await hotPage(rows);
+
+/** The same page again and again, and a bare route with its bytes, in turn: the best of three measurements each. */
+async function hotPage(rows: number): Promise<void> {
+  const path = `/v1/execution/${execution}/results?limit=${rows}`;
+  const { bytes, etag } = await get(path);
+  const file = join(DATA, 'hot-page.json');
+  writeFileSync(file, bytes);
+  await using bare = await startListening([join(import.meta.dirname, 'bare-server.ts'), file]);
+  const headers = { 'x-service-api-key': service.key };
+  const size = `${Math.round(bytes.byteLength / 1000)} KB`;
+  for (const encoding of ['plain', 'gzip'] as const) {
+    const accepting = encoding === 'gzip' ? { ...headers, 'accept-encoding': 'gzip' } : headers;
+    const ours: Load[] = [];
+    const theirs: Load[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      ours.push(await load({ url: service.url, path, headers: accepting }));
+      theirs.push(await load({ url: bare.url, path: `/${encoding}`, headers: accepting }));
+    }
+    const [hot, floor] = [best(ours), best(theirs)];
+    report(
+      `the same page again, ${size} ${encoding} / a bare Fastify route`,
+      hot.perSecond / floor.perSecond,
+      '≥ 0.8',
+      `${hot.perSecond.toFixed(0)}/s / ${floor.perSecond.toFixed(0)}/s, p50 ${hot.p50.toFixed(2)} ms, p99 ${hot.p99.toFixed(2)} ms`,
+    );
+  }
+  const unchanged = await load({ url: service.url, path, headers: { ...headers, 'if-none-match': etag } }, '304');
+  print(`  unchanged (304) to If-None-Match: ${unchanged.perSecond.toFixed(0)}/s, p50 ${unchanged.p50.toFixed(2)} ms`);
+}
+
+function best(loads: readonly Load[]): Load {
+  const [first, ...others] = loads;
+  if (first === undefined) throw new Error('nothing was measured');
+  return others.reduce((a, b) => (b.perSecond > a.perSecond ? b : a), first);
+}

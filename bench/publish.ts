@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { print, report, watchMemory } from './measure.ts';
-import { DATA, duckDb, publishedRows, sourceFile } from './service.ts';
+import { DATA, DATA_DIR, duckDb, publishedRows, sourceFile } from './service.ts';
 
 const GIGABYTE = 1e9;
 const ROWS = { csv: 7_500_000, json: 3_700_000, parquet: 18_000_000 } as const;
@@ -18,7 +18,7 @@ for (const format of ['csv', 'json', 'parquet'] as const) {
     process.execPath,
     [join(import.meta.dirname, '..', 'bin', 'qrs.js'), 'publish', path, '--query', '1000'],
     {
-      env: { ...process.env, QRS_DATA_DIR: join(DATA, 'service') },
+      env: { ...process.env, QRS_DATA_DIR: DATA_DIR },
       stdio: ['ignore', 'ignore', 'inherit'],
     },
   );

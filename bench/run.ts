@@ -2,7 +2,18 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const ALL = ['pages', 'export', 'publish', 'datasets'];
+const ALL = [
+  'pages',
+  'expressions',
+  'concurrency',
+  'walk',
+  'sample',
+  'export',
+  'publish',
+  'datasets',
+  'startup',
+  'rivals',
+];
 const named = process.argv.slice(2);
 for (const name of named.length > 0 ? named : ALL) {
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], { stdio: 'inherit' });

@@ -3,14 +3,17 @@
  * through the command and HTTP as a user would.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DuckDBInstance } from '@duckdb/node-api';
 
 export const DATA = join(import.meta.dirname, '.data');
 const QRS = join(import.meta.dirname, '..', 'bin', 'qrs.js');
-const DATA_DIR = join(DATA, 'service');
+/** Counted up whenever results are stored in another way: what was published before is then published anew. */
+const LAYOUT = 2;
+/** The service's data directory, with the benchmarks' own notes beside its files: the key, and which execution holds what. */
+export const DATA_DIR = join(DATA, `service-${LAYOUT}`);
 
 /** Ten columns of the types that results mostly have; about 285 bytes of JSON a row. */
 const ROW_SQL = `
@@ -20,10 +23,13 @@ const ROW_SQL = `
   CASE WHEN i % 3 = 0 THEN NULL ELSE 'token pair ' || (hash(i + 4) % 5000) END AS token_pair,
   CAST(hash(i + 5) % 100000000 AS DECIMAL(18, 3)) / 1000 AS fee`;
 
-export interface Service extends AsyncDisposable {
+export interface Listening extends AsyncDisposable {
   readonly url: string;
-  readonly key: string;
   readonly pid: number;
+}
+
+export interface Service extends Listening {
+  readonly key: string;
 }
 
 export async function duckDb(threads: number) {
@@ -71,7 +77,7 @@ export function startQrs(
 
 /** The execution that holds so many synthetic rows; published once and kept between runs. */
 export async function publishedRows(rows: number): Promise<string> {
-  const known = join(DATA, `execution-${rows}`);
+  const known = join(DATA_DIR, `bench-execution-${rows}`);
   if (existsSync(known)) return readFileSync(known, 'utf8');
   await key();
   const query = String(rows);
@@ -82,9 +88,10 @@ export async function publishedRows(rows: number): Promise<string> {
 }
 
 async function key(): Promise<string> {
-  const known = join(DATA, 'key');
+  const known = join(DATA_DIR, 'bench-key');
   if (existsSync(known)) return readFileSync(known, 'utf8');
-  mkdirSync(DATA, { recursive: true });
+  for (let old = LAYOUT - 1; old > 0; old -= 1) rmSync(join(DATA, `service-${old}`), { recursive: true, force: true });
+  mkdirSync(DATA_DIR, { recursive: true, mode: 0o700 });
   await qrs(['users', 'add', 'bench']);
   const text = await qrs(['keys', 'create', '--user', 'bench']);
   writeFileSync(known, text);
@@ -93,14 +100,18 @@ async function key(): Promise<string> {
 
 export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Service> {
   const apiKey = await key();
-  const child = spawn(process.execPath, [QRS, 'serve'], {
+  return { ...(await startListening([QRS, 'serve'], env)), key: apiKey };
+}
+
+/** A server in a process of its own, which prints its address when it listens. It is ended when it is disposed of. */
+export async function startListening(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Listening> {
+  const child = spawn(process.execPath, args, {
     env: { ...environment(), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await listeningUrl(child);
   return {
     url,
-    key: apiKey,
     pid: child.pid ?? 0,
     [Symbol.asyncDispose]: async () => {
       const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -125,7 +136,7 @@ export function storedRowsSql(execution: string, where = ''): string {
     'fee',
   ];
   const columns = names.map((name, index) => `c${index} AS ${name}`).join(', ');
-  return `SELECT ${columns} FROM read_parquet('${join(DATA_DIR, 'results', execution)}/*/*.parquet', file_row_number = true) ${where}`;
+  return `SELECT ${columns} FROM read_parquet('${join(DATA_DIR, 'results', execution)}/*/part-*.parquet', file_row_number = true) ${where}`;
 }
 
 function environment(): NodeJS.ProcessEnv {
@@ -134,7 +145,7 @@ function environment(): NodeJS.ProcessEnv {
 
 /** `qrs serve` prints the address it listens on as its one line of standard output. */
 async function listeningUrl(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) throw new Error('qrs serve has no standard output');
+  if (child.stdout === null) throw new Error('the server has no standard output');
   for await (const line of createInterface({ input: child.stdout })) return line;
-  throw new Error(`qrs serve ended before it listened, with ${child.exitCode}`);
+  throw new Error(`${child.spawnargs.slice(1).join(' ')} ended before it listened, with ${child.exitCode}`);
 }

@@ -1,17 +1,27 @@
 #!/usr/bin/env node
-// Starts the command on the Node that the project brings (package `node`), with what must be set before Node starts:
-// the size of the thread pool, on which every DuckDB query and every file read waits for a place.
+// Starts the command on the Node that the package brings (its dependency `node`), with what must be set before Node starts:
+// the size of the thread pool, on which every DuckDB query and every file read waits for a place. Where npm was told to run no
+// install scripts there is no such Node, and the running one serves if it is new enough. Plain JavaScript for Node 20.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const NODE_MIN = 24;
+
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const built = join(root, 'dist', 'main.js');
 const main =
   existsSync(join(root, 'src', 'main.ts')) && !root.includes('node_modules') ? join(root, 'src', 'main.ts') : built;
-const node = join(dirname(createRequire(import.meta.url).resolve('node/package.json')), 'bin', 'node');
+const node = broughtNode() ?? runningNode();
+if (node === undefined) {
+  process.stderr.write(
+    `error: this needs Node ${NODE_MIN} or later and runs on ${process.version}; the one it brings (npm package "node") is not there, ` +
+      `because npm ran no install scripts: run \`npm rebuild node --ignore-scripts=false\`, or install Node ${NODE_MIN}\n`,
+  );
+  process.exit(1);
+}
 const args = ['--disable-warning=ExperimentalWarning', main, ...process.argv.slice(2)];
 const env = { UV_THREADPOOL_SIZE: '16', ...process.env };
 
@@ -21,8 +31,25 @@ if (typeof process.execve === 'function') {
 } else {
   const child = spawn(node, args, { env, stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    process.stderr.write(`error: cannot start ${node}: ${error.message}\n`);
+    process.exit(1);
+  });
   child.on('exit', (code, signal) => {
     if (signal !== null) process.exit(1);
     process.exit(code ?? 1);
   });
+}
+
+function broughtNode() {
+  try {
+    const path = join(dirname(createRequire(import.meta.url).resolve('node/package.json')), 'bin', 'node');
+    return existsSync(path) ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function runningNode() {
+  return Number(process.versions.node.split('.')[0]) >= NODE_MIN ? process.execPath : undefined;
 }

@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { CommandContext } from '../src/cli/command-context.ts';
+import { EXAMPLES } from '../src/cli/examples.ts';
 import { makeProgram } from '../src/cli/run-command.ts';
 import { ERRORS, type ErrorCode } from '../src/errors/errors.ts';
 import { errorExample } from '../src/http/openapi/error-examples.ts';
@@ -65,6 +66,8 @@ function valuesOf(parameter: SharedParameter): string {
   switch (parameter.kind) {
     case 'boolean':
       return '`true`, `false`, `1`, `0`';
+    case 'choice':
+      return parameter.choices.map((choice) => `\`${choice}\``).join(', ');
     case 'integer':
       return `whole number, at least ${parameter.min}`;
     case 'text':
@@ -87,7 +90,9 @@ function commandSections(command: Command, before = ''): string {
     ),
   ];
   const table = rows.length === 0 ? [] : ['', '| word | meaning |', '|---|---|', ...rows];
-  return [`## \`${name}${words}\``, '', sentence(command.description()), ...table, ''].join('\n');
+  const lines = EXAMPLES[name.replace(/^qrs /, '')] ?? [];
+  const examples = lines.length === 0 ? [] : ['', '```sh', ...lines, '```'];
+  return [`## \`${name}${words}\``, '', sentence(command.description()), ...table, ...examples, ''].join('\n');
 }
 
 function defaultOf(value: unknown): string {

@@ -6,7 +6,7 @@ import { registerDatasets } from './datasets/register.ts';
 import type { Instant } from './domain/instant.ts';
 import { isHolderDead } from './publishing/holder.ts';
 import { publish } from './publishing/publish.ts';
-import { sweep } from './publishing/sweep.ts';
+import { type Swept, sweep } from './publishing/sweep.ts';
 import { freshnessOf } from './scheduler/freshness.ts';
 import { pruneSuperseded } from './scheduler/prune.ts';
 import type { PublishRefresh, RefreshEvent } from './scheduler/refresh.ts';
@@ -23,6 +23,8 @@ export interface DatasetEffects {
   readonly sleep: Sleep;
   readonly observe: (event: RefreshEvent) => void;
   readonly onFault: (what: string, error: unknown) => void;
+  /** What a sweep of the schedule deleted. */
+  readonly onSwept?: (swept: Swept) => void;
 }
 
 /** A dead holder on another host is noticed when its lease has run out: to look six times as often adds little to that. */
@@ -58,7 +60,7 @@ export async function scheduleOf(service: Service, effects: DatasetEffects): Pro
     ...refresher,
     datasets: await service.datasets(),
     isSetUp: (dataset) => isSetUp(service, dataset),
-    chores: [await sweepChore(service)],
+    chores: [await sweepChore(service, effects.onSwept)],
     pollMillis: service.settings.leaseMillis / LOOKS_PER_LEASE,
   };
 }
@@ -83,7 +85,7 @@ async function publishRefresh(service: Service, effects: PublisherEffects): Prom
   };
 }
 
-async function sweepChore(service: Service): Promise<Chore> {
+async function sweepChore(service: Service, onSwept: (swept: Swept) => void = () => undefined): Promise<Chore> {
   const dependencies = {
     catalog: await service.catalog(),
     store: await service.store(),
@@ -94,10 +96,15 @@ async function sweepChore(service: Service): Promise<Chore> {
     name: 'sweep',
     schedule: service.settings.sweepSchedule,
     run: async (signal) => {
+      const total = { expired: 0, orphans: 0, bytes: 0 };
       for (;;) {
         const { expired, orphans, bytes } = await sweep(dependencies, SWEEP_STEP, signal);
-        if (expired + orphans + bytes === 0) return;
+        if (expired + orphans + bytes === 0) break;
+        total.expired += expired;
+        total.orphans += orphans;
+        total.bytes += bytes;
       }
+      onSwept(total);
     },
   };
 }

@@ -1,4 +1,5 @@
 /** From the service's parts to the running HTTP server. */
+import { availableParallelism } from 'node:os';
 import type { Service } from './compose.ts';
 import { type WatchEffects, watch } from './compose-observation.ts';
 import type { Dataset } from './datasets/dataset.ts';
@@ -18,6 +19,7 @@ import { type Observe, tellAll } from './observation/observation.ts';
 import { Admission } from './results/admission.ts';
 import { Lookups } from './results/lookups.ts';
 import { LruBytes } from './results/lru-bytes.ts';
+import { ParquetExports } from './results/parquet-exports.ts';
 import type { ResultsDeps } from './results/pipeline.ts';
 import { ReadLeases } from './results/read-leases.ts';
 import { ViewCache } from './results/view-cache.ts';
@@ -34,6 +36,13 @@ export interface ServerEffects extends WatchEffects {
   readonly holder: string;
   readonly observe: Observe;
 }
+
+/** What recent addresses meant: a kilobyte each. */
+const RECENT_BYTES_MAX = 16 * 1024 * 1024;
+/** What is known of streamed answers: 40 bytes for each 32,768 rows. */
+const PASSAGES_BYTES_MAX = 16 * 1024 * 1024;
+/** An answer that was cut has ended as soon as its connection says so. */
+const CUT_MILLIS_MAX = 5000;
 
 /** Disposed of, it stops, and then gives back all that it took. */
 export interface Server extends AsyncDisposable {
@@ -56,6 +65,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   await registerDatasets(catalog, datasets, clock());
   const store = await service.store();
   const duckDb = await service.reads();
+  const pageDuckDb = await service.pages();
   const heavy = await service.heavy();
   const folder = opened.use(await makeScratchFolder(directories.views));
   const queue = new WorkQueue({ runningMax: settings.heavyRunningMax, waitingMax: settings.heavyWaitingMax });
@@ -63,6 +73,14 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     directory: folder.path,
     bytesMax: settings.viewBytesMax,
     store,
+    duckDb: heavy,
+    queue,
+    millisMax: settings.viewTimeoutMillis,
+  });
+  const parquetFolder = opened.use(await makeScratchFolder(directories.views));
+  const parquet = new ParquetExports({
+    directory: parquetFolder.path,
+    bytesMax: settings.parquetBytesMax,
     duckDb: heavy,
     queue,
     millisMax: settings.viewTimeoutMillis,
@@ -79,6 +97,11 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     lookups: new Lookups(catalog, (key) => findPrincipal(catalog.principals, key)),
     queuePosition: (execution) => catalog.executions.queuePosition(execution),
     pages: new LruBytes(settings.pageCacheBytes, (page) => page.bytes.byteLength),
+    pageDuckDb,
+    // Twice the cores: while one waits for the disk another computes; more would only slow each other down.
+    pageTurns: new WorkQueue({ runningMax: 2 * availableParallelism(), waitingMax: settings.pagesWaitingMax }),
+    recent: new LruBytes(RECENT_BYTES_MAX, () => 0),
+    passages: new LruBytes(PASSAGES_BYTES_MAX, (passage) => passage.segmentBytes.length * 40),
     admission: new Admission(settings),
     // Whoever was let in waits for its turn; how many are let in is the bound.
     exports: new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: settings.heavyReadsMax }),
@@ -86,10 +109,12 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     store,
     duckDb,
     views,
+    parquet,
     leases,
     clock,
     random: effects.random,
     statementMillisMax: settings.readTimeoutMillis,
+    directRowsMax: settings.directRowsMax,
     datapointsMax: settings.datapointsMax,
     partialAsCompleted: settings.partialAsCompleted,
     expressions: {
@@ -128,7 +153,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       {
         catalog,
         datasets,
-        duckDbs: { reads: duckDb, heavy },
+        duckDbs: { pages: pageDuckDb, reads: duckDb, heavy },
         queues: { exports: results.exports, heavy: queue },
         caches: { pages: results.pages, compressed, views },
         heavyReads: results.admission,
@@ -155,8 +180,11 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const closing = opened.move();
   const stop = onceDone(async () => {
     observe({ kind: 'stopping', underWay: traffic.underWay });
-    const cut = await traffic.stop(settings.shutdownGraceMillis, effects.sleep);
+    traffic.refuse();
+    const cut = await traffic.quiet(settings.shutdownGraceMillis, effects.sleep);
     await server.close();
+    // What was cut is accounted for, too, before the accounts are closed.
+    await traffic.quiet(CUT_MILLIS_MAX, effects.sleep);
     observe({ kind: 'stopped', cut });
   });
   return {

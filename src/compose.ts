@@ -37,7 +37,9 @@ export interface Service extends AsyncDisposable {
   readonly directories: Directories;
   catalog(): Promise<Catalog>;
   store(): Promise<ResultStore>;
-  /** DuckDB that answers requests: as many threads as the settings say, over the stored results. */
+  /** DuckDB that answers pages: one thread, which many queries at a time share better than several. */
+  pages(): Promise<DuckDb>;
+  /** DuckDB that answers larger reads: as many threads as the settings say, over the stored results. */
   reads(): Promise<DuckDb>;
   /** DuckDB that publishes and exports: one thread, so that files keep their order and requests keep their cores. */
   heavy(): Promise<DuckDb>;
@@ -78,6 +80,7 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
       const { LocalResultStore } = await import('./store/local/local-result-store.ts');
       return await LocalResultStore.open(directories.results);
     }),
+    pages: once(async () => await duckDb(1, settings.readMemoryBytes, [directories.results, directories.views])),
     reads: once(async () => {
       const threads = settings.readThreads === 'cores' ? availableParallelism() : settings.readThreads;
       return await duckDb(threads, settings.readMemoryBytes, [directories.results, directories.views]);

@@ -12,11 +12,18 @@ enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'co
 const { currentHolder } = await import('./publishing/holder.ts');
 const { runCommand } = await import('./cli/run-command.ts');
 
+/** A terminal interrupts a whole group of processes, and npm and bin/qrs.js hand on what they got: one wish comes twice. */
+const SAME_WISH_MILLIS = 500;
+
 const interruption = new AbortController();
+let interruptedAt = Number.NEGATIVE_INFINITY;
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
-    // Whoever asks twice does not want to wait for things to be put in order.
-    if (interruption.signal.aborted) process.exit(1);
+    const now = performance.now();
+    // Whoever asks again does not want to wait for things to be put in order.
+    if (interruption.signal.aborted && now - interruptedAt > SAME_WISH_MILLIS) process.exit(1);
+    if (interruption.signal.aborted) return;
+    interruptedAt = now;
     interruption.abort(new Error(`interrupted (${name})`));
   });
 }

@@ -6,12 +6,14 @@ import { findDataset } from '../datasets/registry.ts';
 import { formatState } from '../domain/execution.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { nearest } from '../domain/nearest.ts';
-import { freshnessOf } from '../scheduler/freshness.ts';
+import { type Freshness, freshnessOf } from '../scheduler/freshness.ts';
 import { refreshNow } from '../scheduler/schedule.ts';
 import { UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { executionRecord } from './execution-record.ts';
+import { idCell, printList, timeCell } from './list.ts';
 import { printJson, printLines, tell } from './printing.ts';
+import { ProgressLine } from './progress-line.ts';
 import { refreshLine } from './refresh-line.ts';
 import { withService } from './with-service.ts';
 
@@ -30,12 +32,22 @@ export function addDatasetsCommand(program: Command, context: CommandContext): v
     .action(async (options: { readonly json?: true }) => {
       await withService(context, async (service) => {
         const all = await service.datasets();
-        if (options.json) printJson(context, await Promise.all(all.map((dataset) => datasetRecord(dataset, service))));
-        else
-          printLines(
-            context,
-            all.map(({ name }) => name),
-          );
+        const isPlain = !options.json && !context.stdout.isTerminal;
+        const shown = isPlain ? all.map((dataset) => ({ dataset })) : await lookAtEach(all, service);
+        printList<Shown>(context, shown, options, {
+          value: ({ dataset }) => dataset.name,
+          record: datasetRecord,
+          columns: {
+            name: ({ dataset }) => dataset.name,
+            path: ({ dataset }) => dataset.path,
+            query_id: ({ dataset }) => idCell(dataset.queryId),
+            refreshed_at: ({ state }) => timeCell(state?.freshness.served?.startedAt) ?? 'never',
+            row_count: ({ state }) => state?.rowCount,
+            latest_state: ({ state }) => state?.freshness.latest?.state,
+            next_refresh: ({ state }) => timeCell(state?.freshness.nextTick),
+          },
+          none: 'there are no datasets',
+        });
       });
     });
 
@@ -74,17 +86,22 @@ async function refreshEach(
   options: RefreshOptions,
 ): Promise<{ readonly records: readonly object[]; readonly failures: readonly string[] }> {
   const { refresherOf } = await import('../compose-datasets.ts');
+  using progress = new ProgressLine(context.stderr);
   const refresher = await refresherOf(service, {
     ...context,
     observe: (event) => {
-      if (event.kind === 'refreshed') tell(context, refreshLine(event));
+      if (event.kind !== 'refreshed') return;
+      progress.clear();
+      tell(context, refreshLine(event));
     },
     onFault: (what, error) => tell(context, `${what}: ${error instanceof Error ? error.message : error}`),
   });
   const records: object[] = [];
   const failures: string[] = [];
-  for (const dataset of chosen) {
+  for (const [index, dataset] of chosen.entries()) {
+    progress.show(`refreshing ${dataset.name}, ${index + 1} of ${chosen.length}`);
     const outcome = await refreshNow(dataset, refresher, context.signal);
+    progress.clear();
     context.signal.throwIfAborted();
     if (outcome === undefined) {
       failures.push(`dataset ${dataset.name} is being refreshed already`);
@@ -98,20 +115,35 @@ async function refreshEach(
   return { records, failures };
 }
 
-async function datasetRecord(dataset: Dataset, service: Service): Promise<object> {
+/** A dataset, and how fresh it is where that is to be shown. */
+interface Shown {
+  readonly dataset: Dataset;
+  readonly state?: { readonly freshness: Freshness; readonly rowCount: number | undefined };
+}
+
+async function lookAtEach(all: readonly Dataset[], service: Service): Promise<readonly Shown[]> {
   const catalog = await service.catalog();
-  const { latest, served, ageMillis, nextTick } = await freshnessOf(dataset, catalog, service.clock());
-  const resultSet = served && (await catalog.executions.findResultSet(served.id));
+  return await Promise.all(
+    all.map(async (dataset) => {
+      const freshness = await freshnessOf(dataset, catalog, service.clock());
+      const resultSet = freshness.served && (await catalog.executions.findResultSet(freshness.served.id));
+      return { dataset, state: { freshness, rowCount: resultSet?.rowCount } };
+    }),
+  );
+}
+
+function datasetRecord({ dataset, state }: Shown): object {
+  const { latest, served, ageMillis, nextTick } = state?.freshness ?? {};
   return {
     name: dataset.name,
     path: dataset.path,
     query_id: dataset.queryId,
     schedule: dataset.schedule,
-    next_refresh: formatInstant(nextTick),
+    next_refresh: nextTick && formatInstant(nextTick),
     execution_id: served?.id,
     refreshed_at: served?.startedAt === undefined ? undefined : formatInstant(served.startedAt),
     age_seconds: ageMillis === undefined ? undefined : Math.floor(ageMillis / 1000),
-    row_count: resultSet?.rowCount,
+    row_count: state?.rowCount,
     latest_execution_id: latest?.id,
     latest_state: latest && formatState(latest.state),
     latest_error: latest?.error && { type: latest.error.type, message: latest.error.message },

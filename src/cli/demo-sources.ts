@@ -1,7 +1,8 @@
 /** `qrs demo-sources`: made-up source tables, to try the curated datasets with. */
 import { type Command, Option } from 'commander';
 import type { CommandContext } from './command-context.ts';
-import { printJson, printLines, tell } from './printing.ts';
+import { printJson, printLines } from './printing.ts';
+import { ProgressLine } from './progress-line.ts';
 
 const SIZES = ['full', 'small'] as const;
 
@@ -19,9 +20,11 @@ export function addDemoSourcesCommand(program: Command, context: CommandContext)
     .option('--json', 'print JSON, with the number of rows of each')
     .action(async (folder: string, { size, json }: DemoSourcesOptions) => {
       const { lastMidnight, writeDemoSources } = await import('../datasets/demo-sources/write-demo-sources.ts');
-      if (size === 'full') tell(context, 'writing source tables, which takes some ten seconds');
       const until = lastMidnight(context.clock());
-      const tables = await writeDemoSources(folder, { size, until, signal: context.signal });
+      using progress = new ProgressLine(context.stderr);
+      const onTable = (name: string) => progress.show(`writing ${name}`);
+      const tables = await writeDemoSources(folder, { size, until, signal: context.signal, onTable });
+      progress.clear();
       if (json) {
         printJson(
           context,

@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander';
 import type { Executions } from '../catalog/catalog.ts';
-import type { Execution, ExecutionState } from '../domain/execution.ts';
+import { type Execution, type ExecutionState, stateAt } from '../domain/execution.ts';
 import {
   executionId,
   executionState,
@@ -17,6 +17,7 @@ import {
 } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { executionLines, executionRecord } from './execution-record.ts';
+import { idCell, printList, timeCell } from './list.ts';
 import { printJson, printLines } from './printing.ts';
 import { withService } from './with-service.ts';
 
@@ -144,16 +145,19 @@ export function addExecutionsCommand(program: Command, context: CommandContext):
           ...(state !== undefined && { state }),
         });
         const now = context.clock();
-        if (options.json)
-          printJson(
-            context,
-            found.map((execution) => executionRecord(execution, now)),
-          );
-        else
-          printLines(
-            context,
-            found.map(({ id }) => id),
-          );
+        printList(context, found, options, {
+          value: ({ id }) => id,
+          record: (execution) => executionRecord(execution, now),
+          columns: {
+            execution_id: ({ id }) => id,
+            query_id: ({ queryId }) => idCell(queryId),
+            state: (execution) => stateAt(execution, now),
+            submitted_at: ({ submittedAt }) => timeCell(submittedAt),
+            execution_ended_at: ({ endedAt }) => timeCell(endedAt),
+            expires_at: ({ expiresAt }) => timeCell(expiresAt),
+          },
+          none: 'no such runs',
+        });
       });
     });
 }

@@ -5,6 +5,7 @@ import { formatInstant } from '../domain/instant.ts';
 import { createKey } from '../keys/create-key.ts';
 import { label, ownerOf, ownerRecord, principalName } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
+import { printList, timeCell } from './list.ts';
 import { printJson, printLines, tell } from './printing.ts';
 import { withService } from './with-service.ts';
 
@@ -43,12 +44,18 @@ export function addKeysCommand(program: Command, context: CommandContext): void 
     .action(async (options: { readonly json?: true }) => {
       await withService(context, async (service) => {
         const all = await (await service.catalog()).principals.listKeys();
-        if (options.json) printJson(context, all.map(keyRecord));
-        else
-          printLines(
-            context,
-            all.map(({ id }) => id),
-          );
+        printList(context, all, options, {
+          value: ({ id }) => id,
+          record: keyRecord,
+          columns: {
+            id: ({ id }) => id,
+            owner: ({ owner }) => `${owner.kind} ${owner.name}`,
+            name: ({ name }) => name,
+            created_at: ({ createdAt }) => timeCell(createdAt),
+            revoked_at: ({ revokedAt }) => timeCell(revokedAt),
+          },
+          none: 'no keys yet; to make one: qrs keys create --user NAME',
+        });
       });
     });
 

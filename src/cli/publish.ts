@@ -7,7 +7,8 @@ import { executionId, queryId, queryParameters, UsageError } from './arguments.t
 import type { CommandContext } from './command-context.ts';
 import { executionRecord } from './execution-record.ts';
 import { printJson, printLines } from './printing.ts';
-import { PublishProgress } from './publish-progress.ts';
+import { ProgressLine } from './progress-line.ts';
+import { publishProgress } from './publish-progress.ts';
 import { typeDeclarations } from './type-declarations.ts';
 import { withService } from './with-service.ts';
 
@@ -62,7 +63,7 @@ async function publishFile(service: Service, file: string, options: PublishComma
     holder: context.holder,
     random: context.random,
   });
-  using progress = new PublishProgress(context.stderr);
+  using progress = new ProgressLine(context.stderr);
   return await publish(
     dependencies,
     {
@@ -75,7 +76,7 @@ async function publishFile(service: Service, file: string, options: PublishComma
     },
     publishOptions,
     context.signal,
-    (step) => progress.show(step),
+    (step) => progress.show(publishProgress(step)),
   );
 }
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Query } from '../domain/principal.ts';
 import { label, ownerOf, ownerRecord, principalName, queryId } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
+import { idCell, printList } from './list.ts';
 import { printJson, printLines } from './printing.ts';
 import { withService } from './with-service.ts';
 
@@ -48,12 +49,17 @@ export function addQueriesCommand(program: Command, context: CommandContext): vo
     .action(async (options: { readonly json?: true }) => {
       await withService(context, async (service) => {
         const all = await (await service.catalog()).queries.list();
-        if (options.json) printJson(context, all.map(queryRecord));
-        else
-          printLines(
-            context,
-            all.map(({ id }) => id),
-          );
+        printList(context, all, options, {
+          value: ({ id }) => id,
+          record: queryRecord,
+          columns: {
+            id: ({ id }) => idCell(id),
+            owner: ({ owner }) => `${owner.kind} ${owner.name}`,
+            visibility: ({ visibility }) => visibility,
+            name: ({ name }) => name,
+          },
+          none: 'no queries yet; to add one: qrs queries add --id N --user NAME',
+        });
       });
     });
 }

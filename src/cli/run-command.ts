@@ -5,9 +5,12 @@
 import { Command, CommanderError } from 'commander';
 import { UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
+import { addCompletionCommand } from './completion.ts';
 import { addConfigCommand } from './config.ts';
 import { addDatasetsCommand } from './datasets.ts';
 import { addDemoSourcesCommand } from './demo-sources.ts';
+import { addDoctorCommand } from './doctor.ts';
+import { addExamples } from './examples.ts';
 import { addExecutionsCommand } from './executions.ts';
 import { addKeysCommand } from './keys.ts';
 import { tell } from './printing.ts';
@@ -48,6 +51,7 @@ export function makeProgram(context: CommandContext): Command {
     .showSuggestionAfterError();
   addServeCommand(program, context);
   addConfigCommand(program, context);
+  addDoctorCommand(program, context);
   addUsersCommand(program, context);
   addTeamsCommand(program, context);
   addKeysCommand(program, context);
@@ -59,6 +63,8 @@ export function makeProgram(context: CommandContext): Command {
   addUsageCommand(program, context);
   addSweepCommand(program, context);
   addVerifyCommand(program, context);
+  addCompletionCommand(program, context);
+  addExamples(program);
   return program;
 }
 

@@ -54,6 +54,7 @@ function refreshEffects(context: CommandContext, observe: Observe): DatasetEffec
     ...context,
     observe: (event) => observe({ kind: 'refresh', event }),
     onFault: (what, error) => observe({ kind: 'fault', what, error }),
+    onSwept: (swept) => observe({ kind: 'swept', ...swept }),
   };
 }
 

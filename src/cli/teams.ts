@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { formatInstant } from '../domain/instant.ts';
 import { principalName, principalNames } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
+import { printList, timeCell } from './list.ts';
 import { printJson, printLines } from './printing.ts';
 import { withService } from './with-service.ts';
 
@@ -37,17 +38,16 @@ export function addTeamsCommand(program: Command, context: CommandContext): void
     .action(async (options: { readonly json?: true }) => {
       await withService(context, async (service) => {
         const all = await (await service.catalog()).principals.listTeams();
-        if (!options.json)
-          printLines(
-            context,
-            all.map(({ name }) => name),
-          );
-        else {
-          printJson(
-            context,
-            all.map(({ name, members, createdAt }) => ({ name, members, created_at: formatInstant(createdAt) })),
-          );
-        }
+        printList(context, all, options, {
+          value: ({ name }) => name,
+          record: ({ name, members, createdAt }) => ({ name, members, created_at: formatInstant(createdAt) }),
+          columns: {
+            name: ({ name }) => name,
+            members: ({ members }) => members.join(', '),
+            created_at: ({ createdAt }) => timeCell(createdAt),
+          },
+          none: 'no teams yet; to add one: qrs teams add NAME --member USER',
+        });
       });
     });
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { formatInstant } from '../domain/instant.ts';
 import { principalName } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
+import { printList, timeCell } from './list.ts';
 import { printJson, printLines } from './printing.ts';
 import { withService } from './with-service.ts';
 
@@ -34,16 +35,12 @@ export function addUsersCommand(program: Command, context: CommandContext): void
     .action(async (options: JsonOption) => {
       await withService(context, async (service) => {
         const all = await (await service.catalog()).principals.listUsers();
-        if (!options.json)
-          printLines(
-            context,
-            all.map(({ name }) => name),
-          );
-        else
-          printJson(
-            context,
-            all.map(({ name, createdAt }) => ({ name, created_at: formatInstant(createdAt) })),
-          );
+        printList(context, all, options, {
+          value: ({ name }) => name,
+          record: ({ name, createdAt }) => ({ name, created_at: formatInstant(createdAt) }),
+          columns: { name: ({ name }) => name, created_at: ({ createdAt }) => timeCell(createdAt) },
+          none: 'no users yet; to add one: qrs users add NAME',
+        });
       });
     });
 }

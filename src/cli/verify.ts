@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from './command-context.ts';
 import { printJson, printLines, tell } from './printing.ts';
+import { ProgressLine } from './progress-line.ts';
 import { withService } from './with-service.ts';
 
 export function addVerifyCommand(program: Command, context: CommandContext): void {
@@ -15,13 +16,17 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
         const dependencies = { catalog: await service.catalog(), store: await service.store() };
         const damaged: { execution_id: string; key: string; problem: string }[] = [];
         let checked = 0;
+        using progress = new ProgressLine(context.stderr);
         for await (const { executionId, key, problem } of verify(dependencies, context.signal)) {
           checked += 1;
+          progress.show(`checked ${checked.toLocaleString('en-US')} stored objects`);
           if (problem === undefined) continue;
           damaged.push({ execution_id: executionId, key, problem });
+          progress.clear();
           if (!options.json) printLines(context, [key]);
           tell(context, problem);
         }
+        progress.clear();
         if (options.json) printJson(context, { checked, damaged });
         if (damaged.length > 0) throw new Error(`${damaged.length} of ${checked} stored objects damaged`);
         tell(context, `${checked} stored objects, none damaged`);

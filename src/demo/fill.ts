@@ -25,7 +25,7 @@ export async function fillWithDemo(
 ): Promise<Demo> {
   const { principals, queries } = await service.catalog();
   const theirs = (await queries.list()).filter((query) => query.owner.name !== CURATORS);
-  if ((await principals.listUsers()).length > 0 || theirs.length > 0) return { key: undefined };
+  if ((await principals.listUsers()).length > 0 || theirs.length > 0) return { key: undefined, hasQueries: false };
   const owner = { kind: 'user', name: DEMO_USER } as const;
   await principals.addUser(DEMO_USER, service.clock());
   const folder = demoFolder();
@@ -39,7 +39,7 @@ export async function fillWithDemo(
   }
   await refreshDemoDatasets(service, effects, tell);
   const { key } = await createKey(principals, owner, 'demo', service.clock(), effects.randomBytes);
-  return { key };
+  return { key, hasQueries: folder !== undefined };
 }
 
 /** The package says only where its code is; its data lies beside. */

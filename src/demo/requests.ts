@@ -2,6 +2,8 @@
 export interface Demo {
   /** Undefined when the data directory was not empty: the key was shown when it was made, and only its hash is kept. */
   readonly key: string | undefined;
+  /** Whether the demo's own queries were published, or only the curated datasets. */
+  readonly hasQueries: boolean;
 }
 
 export function demoRequests(url: string, demo: Demo): string {
@@ -12,17 +14,20 @@ export function demoRequests(url: string, demo: Demo): string {
     ].join('\n');
   }
   const curl = `curl -H 'X-Service-Api-Key: ${demo.key}'`;
-  const requests: readonly (readonly [string, string])[] = [
+  const ofQueries: readonly (readonly [string, string])[] = [
     ['A page of the latest run of query 1 as JSON', `${curl} '${url}/v1/query/1/results?limit=5'`],
     ['The next page: next_uri of the answer, or an offset', `${curl} '${url}/v1/query/1/results?limit=5&offset=5'`],
     ['CSV, as a spreadsheet would ask for it', `curl '${url}/v1/query/2/results/csv?limit=20&api_key=${demo.key}'`],
-    ['Latest run, some columns', `${curl} '${url}/v1/query/3/results?limit=10&columns=Title,Director,"IMDB Rating"'`],
+    ['Latest run, some columns', `${curl} '${url}/v1/query/3/results?limit=10&columns=Title,Director,"IMDB%20Rating"'`],
+    ['A random sample of 3 million flights', `${curl} '${url}/v1/query/1/results?sample_count=5'`],
+  ];
+  const ofDatasets: readonly (readonly [string, string])[] = [
     [
       'A curated dataset: the largest services by what is locked in them',
       `${curl} '${url}/v1/restaking/avs-stats?limit=3&columns=avs_name,total_TVL,num_stakers'`,
     ],
-    ['A random sample of 3 million flights', `${curl} '${url}/v1/query/1/results?sample_count=5'`],
   ];
+  const requests = demo.hasQueries ? [...ofQueries, ...ofDatasets] : ofDatasets;
   return [
     '',
     `Your key (shown only this once): ${demo.key}`,

@@ -36,6 +36,9 @@ export interface DescribedColumn {
   readonly type: DuckDBType;
 }
 
+/** DuckDB forgets an interrupt that comes while it still plans the statement, so it is told again until it has ended. */
+const INTERRUPT_MILLIS = 20;
+
 export class DuckDb implements AsyncDisposable {
   readonly #instance: DuckDBInstance;
   readonly #idle: DuckDBConnection[] = [];
@@ -105,7 +108,13 @@ export class DuckDb implements AsyncDisposable {
     signal.throwIfAborted();
     if (this.#closed) throw new Error('DuckDB is closed');
     const connection = this.#idle.pop() ?? (await this.#instance.connect());
-    const interrupt = () => connection.interrupt();
+    if (signal.aborted) this.#idle.push(connection);
+    signal.throwIfAborted();
+    let interrupting: NodeJS.Timeout | undefined;
+    const interrupt = () => {
+      connection.interrupt();
+      interrupting = setInterval(() => connection.interrupt(), INTERRUPT_MILLIS);
+    };
     signal.addEventListener('abort', interrupt, { once: true });
     const run = connection.run(statement.text, [...statement.values]).then(take);
     this.#running.set(connection, run);
@@ -118,6 +127,7 @@ export class DuckDb implements AsyncDisposable {
       throw error;
     } finally {
       signal.removeEventListener('abort', interrupt);
+      clearInterval(interrupting);
       this.#running.delete(connection);
       if (this.#closed) connection.closeSync();
       else this.#idle.push(connection);
@@ -128,8 +138,13 @@ export class DuckDb implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    for (const connection of this.#running.keys()) connection.interrupt();
+    const interrupt = () => {
+      for (const connection of this.#running.keys()) connection.interrupt();
+    };
+    interrupt();
+    const interrupting = setInterval(interrupt, INTERRUPT_MILLIS);
     await Promise.allSettled(this.#running.values());
+    clearInterval(interrupting);
     for (const connection of this.#idle.splice(0)) connection.closeSync();
     this.#instance.closeSync();
   }

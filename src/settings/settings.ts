@@ -126,8 +126,16 @@ export const SETTINGS = {
     about:
       'The most disk for materialised views, which walks under `filters` or `sort_by` read from; the least recently used go first.',
   }),
+  directRowsMax: setting('QRS_DIRECT_ROWS', '131072', integer(0, 10_000_000), {
+    about:
+      'A result of at most so many rows is filtered and sorted anew for each page; a walk over a longer one materialises its view first.',
+  }),
   viewTimeoutMillis: setting('QRS_VIEW_TIMEOUT', '600', duration(1, 86_400_000), {
     about: 'The longest that materialising a view may take.',
+  }),
+  parquetBytesMax: setting('QRS_PARQUET_DISK', '20GB', size(0, '0'), {
+    about:
+      'The most disk for Parquet answers, each a file while it is sent; beyond that the answer is 503 at once. One is always let in.',
   }),
   heavyRunningMax: setting('QRS_HEAVY_RUNNING', '1', integer(1, 64), {
     about: 'How many heavy pieces of work (materialising a view) run at a time.',
@@ -141,6 +149,9 @@ export const SETTINGS = {
   }),
   exportsRunningMax: setting('QRS_EXPORTS_RUNNING', '1', integer(1, 64), {
     about: 'How many exports (answers of more than about 30,000 rows) read at the same moment; they take turns.',
+  }),
+  pagesWaitingMax: setting('QRS_PAGES_WAITING', '1000', integer(0, 1_000_000), {
+    about: 'How many pages may wait for their turn to be read; beyond that the answer is 503 at once.',
   }),
   heavyReadsMax: setting('QRS_HEAVY_READS', '64', integer(1, 10_000), {
     about:

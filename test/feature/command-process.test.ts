@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
@@ -79,4 +81,38 @@ test('a reader that has seen enough ends the command quietly', async (t) => {
   child.stdout.destroy();
   const [code] = await once(child, 'close');
   assert.deepEqual({ code, err }, { code: 0, err: '' });
+});
+
+test('a port that is taken is one line that says what to do, and exit 1', async (t) => {
+  const cwd = await workingDirectory(t);
+  const other = createServer();
+  await once(other.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => other.close());
+  const { port } = other.address() as AddressInfo;
+  assert.deepEqual(qrs(cwd, ['serve'], { QRS_PORT: String(port) }), {
+    code: 1,
+    out: '',
+    err: `error: port ${port} is taken by another program; stop it or set QRS_PORT\n`,
+  });
+});
+
+test('the log: lines of JSON on standard error, from the first to the last', async (t) => {
+  const cwd = await workingDirectory(t);
+  // Without the schedule, whose sweep would have a line of its own.
+  const env = { ...process.env, QRS_PORT: '0', QRS_LOG_LEVEL: 'debug', QRS_SCHEDULE: 'false' };
+  const child = spawn(process.execPath, [QRS, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  t.after(() => child.kill('SIGKILL'));
+  const log = text(child.stderr);
+  const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
+  const url = String(line).trim();
+  assert.equal((await fetch(`${url}/v1/usage?api_key=qrs_secret`, { headers: { 'x-request-id': 'r1' } })).status, 401);
+  assert.equal((await fetch(`${url}/healthz`)).status, 200);
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'close'), [0, null]);
+  const lines = (await log).trimEnd().split('\n');
+  const seen = lines.map((one) => JSON.parse(one)).map(({ message, route }) => (route === undefined ? message : route));
+  assert.equal(seen[0], 'listening');
+  assert.deepEqual(seen.slice(-4), ['/v1/usage', '/healthz', 'stopping', 'stopped']);
+  assert.doesNotMatch(lines.join(), /secret/);
+  assert(lines.some((one) => one.includes('"request_id":"r1"')));
 });

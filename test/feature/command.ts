@@ -22,6 +22,8 @@ export interface CommandLine {
   now: number;
   /** Runs `qrs` with these words; `input` is its standard input. */
   run(args: readonly string[], input?: string): Promise<Outcome>;
+  /** The same with somebody watching: standard output and standard error are terminals. */
+  onTerminal(...args: readonly string[]): Promise<Outcome>;
   /** Runs it, and fails the test unless it ends well. @returns its standard output without the last line break */
   get(...args: readonly string[]): Promise<string>;
 }
@@ -38,45 +40,46 @@ export async function makeCommandLine(
   const dataDir = join(directory, 'data');
   const newExecutionId = monotonicFactory();
   let seed = 0;
+  const runOn = async (isTerminal: boolean, args: readonly string[], input: string): Promise<Outcome> => {
+    let out = '';
+    let err = '';
+    const code = await runCommand(args, {
+      version: '1.2.3',
+      stdout: {
+        isTerminal,
+        write: (text) => {
+          out += text;
+        },
+      },
+      stderr: {
+        isTerminal,
+        write: (text) => {
+          err += text;
+        },
+      },
+      stdin: () => Readable.from([Buffer.from(input)]),
+      environment: { QRS_DATA_DIR: dataDir, ...environment },
+      readFile: (path) => (existsSync(join(directory, path)) ? readFileSync(join(directory, path), 'utf8') : undefined),
+      clock: () => commandLine.now,
+      randomBytes: (length) => {
+        seed += 1;
+        return new Uint8Array(length).fill(seed);
+      },
+      monotonic: () => 0,
+      random: () => 0.5,
+      holder: 'test',
+      newExecutionId,
+      sleep: (millis, signal) => wait(millis, undefined, { signal }),
+      signal: t.signal,
+    });
+    return { code, out, err };
+  };
   const commandLine: CommandLine = {
     directory,
     dataDir,
     now: NOON,
-    async run(args, input = '') {
-      let out = '';
-      let err = '';
-      const code = await runCommand(args, {
-        version: '1.2.3',
-        stdout: {
-          isTerminal: false,
-          write: (text) => {
-            out += text;
-          },
-        },
-        stderr: {
-          isTerminal: false,
-          write: (text) => {
-            err += text;
-          },
-        },
-        stdin: () => Readable.from([Buffer.from(input)]),
-        environment: { QRS_DATA_DIR: dataDir, ...environment },
-        readFile: (path) =>
-          existsSync(join(directory, path)) ? readFileSync(join(directory, path), 'utf8') : undefined,
-        clock: () => commandLine.now,
-        randomBytes: (length) => {
-          seed += 1;
-          return new Uint8Array(length).fill(seed);
-        },
-        monotonic: () => 0,
-        random: () => 0.5,
-        holder: 'test',
-        newExecutionId,
-        sleep: (millis, signal) => wait(millis, undefined, { signal }),
-        signal: t.signal,
-      });
-      return { code, out, err };
-    },
+    run: async (args, input = '') => await runOn(false, args, input),
+    onTerminal: async (...args) => await runOn(true, args, ''),
     async get(...args) {
       const { code, out, err } = await commandLine.run(args);
       if (code !== 0) throw new Error(`qrs ${args.join(' ')} ended with ${code}: ${err}`);

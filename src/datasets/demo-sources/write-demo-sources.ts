@@ -34,6 +34,8 @@ export interface DemoOptions {
   readonly threads?: number;
   /** As DuckDB writes sizes. */
   readonly memoryLimit?: string;
+  /** Told of each table before it is made; `schema.table`, or the name of one that others are made from. */
+  readonly onTable?: (name: string) => void;
 }
 
 /** A step of the generation: a table that others are made from, or one that is written out, in the order of `orderBy`. */
@@ -76,6 +78,7 @@ export async function writeDemoSources(directory: string, options: DemoOptions):
     const run = (text: string) => duckDb.query({ text, values: [] }, options.signal);
     for (const macro of MACROS) await run(macro);
     for (const table of [...restakingTables(size, untilSeconds), ...pointsTables(size, untilSeconds)]) {
+      options.onTable?.(table.name);
       if (table.kind === 'scratch') await run(`CREATE TABLE ${table.name} AS ${table.sql}`);
       else {
         const path = join(root, `${table.name.replace('.', '/')}.parquet`);

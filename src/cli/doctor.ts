@@ -1,0 +1,37 @@
+/** `qrs doctor`: says whether everything that the service needs is there, what is wrong, and what to do about it. */
+import type { Command } from 'commander';
+import type { Finding } from '../doctor/finding.ts';
+import type { CommandContext } from './command-context.ts';
+import { printJson, printLines } from './printing.ts';
+import { ProgressLine } from './progress-line.ts';
+
+export function addDoctorCommand(program: Command, context: CommandContext): void {
+  program
+    .command('doctor')
+    .description('check settings, disk, catalog, store and datasets; fails when anything is wrong')
+    .option('--json', 'print JSON: each check, its status (ok, warning, wrong), what was found, and what to do')
+    .action(async (options: { readonly json?: true }) => {
+      const { examine } = await import('../doctor/examine.ts');
+      const nonce = Buffer.from(context.randomBytes(8)).toString('hex');
+      const findings: Finding[] = [];
+      {
+        using progress = new ProgressLine(context.stderr);
+        progress.show('looking');
+        for await (const finding of examine({ ...context, nonce })) {
+          findings.push(finding);
+          progress.clear();
+          if (!options.json) printLines(context, linesOf(finding, context.stdout.isTerminal));
+        }
+      }
+      if (options.json) printJson(context, findings);
+      const wrong = findings.filter(({ status }) => status === 'wrong').map(({ check }) => check);
+      if (wrong.length > 0) throw new Error(`wrong: ${wrong.join(', ')}`);
+    });
+}
+
+/** For a person what to do stands below what was found; for a script each check is one line. */
+function linesOf({ check, status, found, advice }: Finding, isTerminal: boolean): readonly string[] {
+  const line = `${status.padEnd(7)}  ${check}: ${found}`;
+  if (advice === undefined) return [line];
+  return isTerminal ? [line, `${' '.repeat(9)}${advice}`] : [`${line}: ${advice}`];
+}

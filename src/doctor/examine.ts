@@ -1,0 +1,78 @@
+/**
+ * Looks at everything that an installation needs, in the order in which things depend on each other. Each check goes on where
+ * the one before failed, so that one run tells all that is wrong, as long as there is something left to look at.
+ */
+import { openService, type Service } from '../compose.ts';
+import type { Clock } from '../domain/instant.ts';
+import { loadSettings, type SettingsInput } from '../settings/load-settings.ts';
+import type { Settings } from '../settings/settings.ts';
+import { examineDatasets } from './datasets.ts';
+import { type Finding, wrong } from './finding.ts';
+import { examineFolders } from './folders.ts';
+import { examineLeases } from './leases.ts';
+
+export interface DoctorEffects extends SettingsInput {
+  readonly clock: Clock;
+  /** Of a file name: letters and digits that no other process has. */
+  readonly nonce: string;
+  readonly signal: AbortSignal;
+}
+
+export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> {
+  const { clock, nonce, signal } = effects;
+  const { finding, settings } = examineSettings(effects);
+  yield finding;
+  if (settings === undefined) return;
+  const service = await openService(settings, clock).catch((error: unknown) => wrong('data directory', error));
+  if ('check' in service) {
+    yield service;
+    return;
+  }
+  await using _ = service;
+  yield* examineFolders(service.directories, nonce);
+  const catalog = await examineCatalog(service);
+  yield catalog;
+  yield await examineStore(service);
+  if (catalog.status === 'wrong') return;
+  yield await examineLeases(await service.catalog(), clock());
+  yield* examineDatasets(service, nonce, signal);
+}
+
+function examineSettings(input: SettingsInput): { readonly finding: Finding; readonly settings?: Settings } {
+  const check = 'settings';
+  try {
+    const { settings, effective } = loadSettings(input);
+    const given = effective.filter(({ source }) => source !== 'default').length;
+    const found = `${given} given, ${effective.length - given} at their defaults`;
+    return { finding: { check, status: 'ok', found }, settings };
+  } catch (error) {
+    return {
+      finding: wrong(check, error, '`qrs config` prints every setting, docs/reference/settings.md explains them'),
+    };
+  }
+}
+
+/** That it opens says that it is ours and not newer than this program: neither would be opened. */
+async function examineCatalog(service: Service): Promise<Finding> {
+  const check = 'catalog';
+  try {
+    const catalog = await service.catalog();
+    await catalog.check();
+    const [queries, users] = [await catalog.queries.list(), await catalog.principals.listUsers()];
+    const found = `can be written, ${queries.length} queries and ${users.length} users`;
+    return { check, status: 'ok', found };
+  } catch (error) {
+    return wrong(check, error);
+  }
+}
+
+async function examineStore(service: Service): Promise<Finding> {
+  const check = 'store';
+  try {
+    const store = await service.store();
+    await store.check();
+    return { check, status: 'ok', found: 'can be written; `qrs verify` reads every object' };
+  } catch (error) {
+    return wrong(check, error);
+  }
+}

@@ -1,0 +1,17 @@
+/** What the doctor found when it looked at one thing. */
+export interface Finding {
+  /** What was looked at: `settings`, `data directory`, `dataset points`. */
+  readonly check: string;
+  /** `wrong` keeps the service, or a part of it, from working; a `warning` will, or costs something. */
+  readonly status: 'ok' | 'warning' | 'wrong';
+  /** What it is like, in one line. */
+  readonly found: string;
+  /** What to do; absent when there is nothing to do. */
+  readonly advice?: string;
+}
+
+/** The finding of a check that failed with an error. */
+export function wrong(check: string, error: unknown, advice?: string): Finding {
+  const found = (error instanceof Error ? error.message : String(error)).trim().replace(/\s*[\r\n]+\s*/g, ' ');
+  return { check, status: 'wrong', found, ...(advice !== undefined && { advice }) };
+}

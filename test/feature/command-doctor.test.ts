@@ -1,0 +1,122 @@
+/** `qrs doctor`: what it finds well, what it finds wrong, and what it says to do. */
+import assert from 'node:assert/strict';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import type { Finding } from '../../src/doctor/finding.ts';
+import { roomFinding } from '../../src/doctor/folders.ts';
+import { type CommandLine, makeCommandLine } from './command.ts';
+import { startHttpService } from './http-service.ts';
+
+async function findingsOf(qrs: CommandLine): Promise<{ readonly code: number; readonly findings: readonly Finding[] }> {
+  const { code, out } = await qrs.run(['doctor', '--json']);
+  return { code, findings: JSON.parse(out) };
+}
+
+const named = (findings: readonly Finding[], check: string) => findings.find((finding) => finding.check === check);
+
+test('an empty data directory is well: each check is a line, and nothing is left behind', async (t) => {
+  const qrs = await makeCommandLine(t);
+  const { code, out, err } = await qrs.run(['doctor']);
+  assert.deepEqual({ code, err }, { code: 0, err: '' });
+  const checks = out.split('\n').map((line) => /^(?:ok|warning) +([^:]+):/.exec(line)?.[1]);
+  assert.deepEqual(checks.slice(0, 7), [
+    'settings',
+    'data directory',
+    'results',
+    'temporary files',
+    'catalog',
+    'store',
+    'leases',
+  ]);
+  assert.match(out, /dataset points: not set up: none of its source tables is in \S+\/sources\n/);
+  const left = (await readdir(qrs.dataDir, { recursive: true })).filter((name) => name.includes('doctor'));
+  assert.deepEqual(left, []);
+});
+
+test('a wrong setting is all there is to say', async (t) => {
+  const qrs = await makeCommandLine(t, { QRS_PORT: 'eighty' });
+  const { code, findings } = await findingsOf(qrs);
+  assert.equal(code, 1);
+  assert.deepEqual(findings, [
+    {
+      check: 'settings',
+      status: 'wrong',
+      found: 'QRS_PORT is "eighty": expected a whole number from 0 to 65535',
+      advice: '`qrs config` prints every setting, docs/reference/settings.md explains them',
+    },
+  ]);
+});
+
+test('a data directory that is none', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await writeFile(qrs.dataDir, 'a file');
+  const { code, out, err } = await qrs.run(['doctor']);
+  assert.equal(code, 1);
+  assert.match(out, /\nwrong {4}data directory: \S+ is not a folder[^\n]+set QRS_DATA_DIR \(EEXIST\)\n$/);
+  assert.equal(err, 'error: wrong: data directory\n');
+});
+
+test('a catalog that is something else; what does not need it is looked at all the same', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await mkdir(qrs.dataDir);
+  await writeFile(join(qrs.dataDir, 'catalog.sqlite'), 'this is no database, whatever its name says'.repeat(100));
+  const { code, findings } = await findingsOf(qrs);
+  assert.equal(code, 1);
+  assert.equal(named(findings, 'catalog')?.status, 'wrong');
+  assert.match(named(findings, 'catalog')?.found ?? '', /^cannot open the catalog \S+: file is not a database/);
+  assert.equal(named(findings, 'store')?.status, 'ok');
+});
+
+test('a lease whose holder is gone', async (t) => {
+  const service = await startHttpService(t);
+  const qrs = service.commandLine;
+  const { leases } = await service.catalog();
+  await leases.acquire('write:01HR7V4N7VD2Q9D9Z5T2T6W3M1', 'elsewhere|1|2|3', qrs.now, 30_000);
+  assert.equal(named((await findingsOf(qrs)).findings, 'leases')?.found, '1 held, none left behind');
+  qrs.now += 60_000;
+  const { code, findings } = await findingsOf(qrs);
+  assert.equal(code, 0);
+  assert.deepEqual(named(findings, 'leases'), {
+    check: 'leases',
+    status: 'warning',
+    found: '1 of 1 left behind by processes that are gone: write:01HR7V4N7VD2Q9D9Z5T2T6W3M1',
+    advice: 'run `qrs sweep`: it ends them, and deletes what those processes had half written',
+  });
+  await qrs.get('sweep');
+  assert.equal(named((await findingsOf(qrs)).findings, 'leases')?.status, 'ok');
+});
+
+test('a source table that is missing, one that cannot be read, and a refresh that failed for it', async (t) => {
+  const qrs = await makeCommandLine(t);
+  const sources = join(qrs.dataDir, 'sources');
+  await writeDemoSources(sources, { size: 'small', until: qrs.now, signal: t.signal });
+  assert.equal(named((await findingsOf(qrs)).findings, 'dataset points')?.status, 'ok');
+
+  await rm(join(sources, 'nft/trades.parquet'));
+  await writeFile(join(sources, 'restaking/avs_metadata.parquet'), 'no Parquet');
+  const { code, findings } = await findingsOf(qrs);
+  assert.equal(code, 1);
+  assert.match(
+    named(findings, 'dataset points')?.found ?? '',
+    /^source table nft\.trades is missing: expected nft\/trades/,
+  );
+  assert.match(
+    named(findings, 'dataset avs-stats')?.found ?? '',
+    /^source table restaking\.avs_metadata cannot be read/,
+  );
+  assert.equal(named(findings, 'dataset operator-stats')?.status, 'ok');
+
+  assert.equal((await qrs.run(['datasets', 'refresh', 'points'])).code, 1);
+  await writeDemoSources(sources, { size: 'small', until: qrs.now, signal: t.signal });
+  assert.match(named((await findingsOf(qrs)).findings, 'dataset points')?.found ?? '', /^its last refresh failed: /);
+});
+
+test('a disk that is nearly full warns, and a full one is wrong', () => {
+  const of = (bytes: number) => roomFinding('results', '/srv/results', bytes, 'QRS_STORE_URL');
+  assert.deepEqual(of(5e9), { check: 'results', status: 'ok', found: '/srv/results is writable, 5.0 GB free' });
+  assert.equal(of(4.9e9).status, 'warning');
+  assert.equal(of(0.1e9).status, 'wrong');
+  assert.match(of(0).advice ?? '', /qrs sweep.*QRS_STORE_URL/);
+});

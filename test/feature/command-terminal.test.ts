@@ -1,0 +1,158 @@
+/** What commands show to a person at a terminal, where a script would get plain values: tables, progress, help, completion. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
+import { EXAMPLES } from '../../src/cli/examples.ts';
+import { ProgressLine } from '../../src/cli/progress-line.ts';
+import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import { makeCommandLine } from './command.ts';
+
+async function furnished(t: TestContext) {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('teams', 'add', 'research', '--member', 'ann');
+  await qrs.get('queries', 'add', '--id', '1234567', '--user', 'ann', '--name', 'Trades');
+  await qrs.get('queries', 'add', '--id', '8', '--team', 'research', '--private');
+  return qrs;
+}
+
+test('lists are tables on a terminal, under the names of the JSON', async (t) => {
+  const qrs = await furnished(t);
+  assert.equal(
+    (await qrs.onTerminal('queries', 'list')).out,
+    [
+      'id       owner          visibility  name',
+      '8        team research  private',
+      '1234567  user ann       public      Trades',
+      '',
+    ].join('\n'),
+  );
+  assert.equal((await qrs.onTerminal('users', 'list')).out, 'name  created_at\nann   2024-03-05 20:50:59\n');
+  assert.equal(
+    (await qrs.onTerminal('teams', 'list')).out,
+    'name      members  created_at\nresearch  ann      2024-03-05 20:50:59\n',
+  );
+  const id = (await qrs.get('executions', 'submit', '--query', '8')).trim();
+  assert.equal(
+    (await qrs.onTerminal('executions', 'list')).out,
+    [
+      'execution_id                query_id  state    submitted_at         execution_ended_at  expires_at',
+      `${id}  8         PENDING  2024-03-05 20:50:59`,
+      '',
+    ].join('\n'),
+  );
+});
+
+test('keys are listed with whom they act for, and when they were revoked', async (t) => {
+  const qrs = await furnished(t);
+  await qrs.get('keys', 'create', '--team', 'research', '--name', 'nightly');
+  const [id = ''] = (await qrs.get('keys', 'list')).split('\n');
+  assert.match(id, /^[0-9a-z]{16}$/);
+  qrs.now += 60_000;
+  await qrs.get('keys', 'revoke', id);
+  assert.equal(
+    (await qrs.onTerminal('keys', 'list')).out,
+    [
+      'id                owner          name     created_at           revoked_at',
+      `${id}  team research  nightly  2024-03-05 20:50:59  2024-03-05 20:51:59`,
+      '',
+    ].join('\n'),
+  );
+});
+
+test('an empty list is a word on standard error, so that a table never is', async (t) => {
+  const qrs = await makeCommandLine(t);
+  assert.deepEqual(await qrs.onTerminal('users', 'list'), {
+    code: 0,
+    out: '',
+    err: 'no users yet; to add one: qrs users add NAME\n',
+  });
+  assert.deepEqual(await qrs.run(['users', 'list']), { code: 0, out: '', err: '' });
+});
+
+test('datasets are listed with when they were refreshed, and what came of it', async (t) => {
+  const qrs = await makeCommandLine(t);
+  const table = (await qrs.onTerminal('datasets', 'list')).out.split('\n');
+  assert.match(table[0] ?? '', /^name +path +query_id +refreshed_at +row_count +latest_state +next_refresh$/);
+  assert.match(table[4] ?? '', /^points +\/v1\/points\/alpha\/pts +990000001 +never +2024-03-06 00:00:00$/);
+});
+
+test('a progress line is written over, and gone at the end; a pipe gets nothing', () => {
+  for (const [isTerminal, expected] of [
+    [true, '\r\u001b[Kone\r\u001b[Ktwo\r\u001b[K'],
+    [false, ''],
+  ] as const) {
+    let written = '';
+    {
+      using line = new ProgressLine({ isTerminal, write: (text) => (written += text) });
+      line.show('one');
+      line.show('one');
+      line.show('two');
+    }
+    assert.equal(written, expected);
+  }
+});
+
+test('long work says on a terminal how far it is', async (t) => {
+  const qrs = await makeCommandLine(t);
+  assert.match((await qrs.onTerminal('sweep')).err, /swept 0 results and leftovers, 0\.0 MB/);
+  await writeDemoSources(`${qrs.dataDir}/sources`, { size: 'small', until: qrs.now, signal: t.signal });
+  const { err } = await qrs.onTerminal('datasets', 'refresh', 'operator-to-avs-mapping');
+  assert.match(err, /refreshing operator-to-avs-mapping, 1 of 1/);
+  assert.match((await qrs.onTerminal('verify')).err, /checked 1 stored objects/);
+});
+
+test('help ends with examples of the command', async (t) => {
+  const qrs = await makeCommandLine(t);
+  for (const [path, lines] of Object.entries(EXAMPLES)) {
+    const { code, out } = await qrs.run([...path.split(' '), '--help']);
+    assert.equal(code, 0);
+    assert.ok(out.endsWith(`\nExamples:\n${lines.map((line) => `  ${line}\n`).join('')}`), `${path}: ${out}`);
+    for (const line of lines) assert.ok(line.includes(`qrs ${path}`), line);
+  }
+});
+
+test('a script of bash completes commands, options and values', async (t) => {
+  const qrs = await makeCommandLine(t);
+  const script = await qrs.get('completion', 'bash');
+  const complete = (...words: readonly string[]) => {
+    const line = ['qrs', ...words].map((word) => `'${word}'`).join(' ');
+    const ask = `${script}\nCOMP_WORDS=(${line}); COMP_CWORD=${words.length}; _qrs; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { status, stdout, error } = spawnSync('bash', ['--norc', '-c', ask], { encoding: 'utf8', timeout: 20_000 });
+    if (error !== undefined && 'code' in error && error.code === 'ENOENT') return undefined;
+    assert.equal(status, 0);
+    return stdout.trim().split('\n');
+  };
+  if (complete('') === undefined) return t.skip('there is no bash here');
+  assert.deepEqual(complete('us'), ['users', 'usage']);
+  assert.deepEqual(complete('keys', ''), ['create', 'list', 'revoke']);
+  assert.deepEqual(complete('keys', 'create', '--n'), ['--name']);
+  assert.deepEqual(complete('publish', 'a.csv', '--query', '7', '--format', ''), ['parquet', 'csv', 'ndjson']);
+  assert.deepEqual(complete('completion', 'z'), ['zsh']);
+  assert.deepEqual(complete('publish', ''), [''], 'nothing of its own, so that bash offers files');
+});
+
+test('the scripts of zsh and fish name every command with what it does', async (t) => {
+  const qrs = await makeCommandLine(t);
+  const zsh = await qrs.get('completion', 'zsh');
+  assert.match(zsh, /^#compdef qrs\n/);
+  assert.match(zsh, /'keys create'\) found=\('--user:the user that the key acts for' /);
+  const fish = await qrs.get('completion', 'fish');
+  assert.match(fish, /complete -c qrs -n "__qrs_at 'keys'" -a revoke -d 'revoke a key; a running service stops/);
+  assert.match(fish, /complete -c qrs -n "__qrs_at 'publish'" -l format -r -a 'parquet csv ndjson' -d /);
+  for (const path of Object.keys(EXAMPLES)) assert.ok(fish.includes(`set at '${path}'`), path);
+});
+
+test('no command is without an example', async (t) => {
+  const qrs = await makeCommandLine(t);
+  const commands = [...(await qrs.get('completion', 'fish')).matchAll(/set at '([^']+)'/g)].map(
+    ([, path]) => path ?? '',
+  );
+  const groups = new Set(commands.map((path) => path.split(' ').slice(0, -1).join(' ')));
+  assert.deepEqual(commands.filter((path) => !groups.has(path)).sort(), Object.keys(EXAMPLES).sort());
+});
+
+test('--version prints the version of the package', async (t) => {
+  const qrs = await makeCommandLine(t);
+  assert.deepEqual(await qrs.run(['--version']), { code: 0, out: '1.2.3\n', err: '' });
+});

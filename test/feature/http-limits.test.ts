@@ -1,0 +1,101 @@
+/** How often a key may ask, how often an address may be wrong, and how long a client may take. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { startHttpService } from './http-service.ts';
+
+test('a key that asks too often: 429 with Retry-After, and the fields that say what is left', async (t) => {
+  const service = await startHttpService(t, { QRS_RATE_LIMIT: '0.01', QRS_RATE_BURST: '2' });
+  await service.commandLine.get('users', 'add', 'bob');
+  const bob = await service.commandLine.get('keys', 'create', '--user', 'bob');
+  const seen: (readonly [number, string | null, string | null])[] = [];
+  for (let number = 0; number < 3; number += 1) {
+    const { status, headers } = await service.get('/v1/query/7/results');
+    assert.equal(headers.get('ratelimit-policy'), '"default";q=2;w=200');
+    seen.push([status, headers.get('ratelimit'), headers.get('retry-after')]);
+  }
+  assert.deepEqual(seen, [
+    [404, '"default";r=1;t=100', null],
+    [404, '"default";r=0;t=100', null],
+    [429, '"default";r=0;t=100', '100'],
+  ]);
+  const refused = await service.get('/v1/query/7/results');
+  assert.equal(refused.headers.get('x-error-code'), 'rate_limited');
+  assert.equal(await refused.text(), '{"error":"this key may ask 0.01 times a second; try again in 100 s"}');
+  assert.equal((await service.get('/v1/query/7/results', { key: bob })).status, 404, 'another key is not concerned');
+  assert.equal((await service.get('/readyz', { key: '' })).status, 200, 'nor is what needs no key');
+});
+
+test('without a limit there are no such fields', async (t) => {
+  const service = await startHttpService(t);
+  const { headers } = await service.get('/v1/query/7/results');
+  assert.deepEqual([headers.get('ratelimit'), headers.get('ratelimit-policy')], [null, null]);
+});
+
+test('an address that tries keys is refused; who has a good key there is not', async (t) => {
+  const service = await startHttpService(t, { QRS_FAILED_KEYS_PER_MINUTE: '2', QRS_TRUST_PROXY: 'loopback' });
+  assert.equal((await service.get('/v1/query/7/results')).status, 404);
+  const guess = async (key: string, address = '203.0.113.7') =>
+    (await service.get('/v1/query/7/results', { key, headers: { 'x-forwarded-for': address } })).status;
+  assert.deepEqual([await guess('a'), await guess('b'), await guess('c')], [401, 401, 429]);
+  assert.equal(await guess(service.key), 404);
+  assert.equal(await guess('d', '203.0.113.8'), 401);
+  assert.equal((await service.get('/v1/query/7/results', { key: '' })).status, 401, 'no key is no guess');
+});
+
+async function open(t: { after(close: () => void): void }, url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+function bodyOf(answer: string): unknown {
+  return JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
+}
+
+test('a head that never ends is answered 408 and the connection closed', async (t) => {
+  const service = await startHttpService(t, { QRS_HEADERS_TIMEOUT: '100ms' });
+  const socket = await open(t, service.url);
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+  const answer = await text(socket);
+  assert.match(answer, /^HTTP\/1\.1 408 /);
+  assert.match(answer, /\r\nx-error-code: bad_request\r\n/);
+  assert.deepEqual(bodyOf(answer), { error: 'the request did not arrive in time' });
+});
+
+test('a head that is too long is answered 431, what is no HTTP 400, each in the shape of all errors', async (t) => {
+  const service = await startHttpService(t, { QRS_HEADER_BYTES_MAX: '8KiB' });
+  const long = await open(t, service.url);
+  long.write(`GET /v1/query/7/results?filters=${'x'.repeat(9000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  const refused = await text(long);
+  assert.match(refused, /^HTTP\/1\.1 431 /);
+  assert.deepEqual(bodyOf(refused), {
+    error: 'the address and headers are too long; QRS_HEADER_BYTES_MAX is the limit',
+  });
+  const wrong = await open(t, service.url);
+  wrong.write('HELLO\r\n\r\n');
+  const malformed = await text(wrong);
+  assert.match(malformed, /^HTTP\/1\.1 400 /);
+  assert.deepEqual(bodyOf(malformed), { error: 'the request is not well-formed HTTP' });
+});
+
+test('a connection on which nothing is asked is closed', async (t) => {
+  const service = await startHttpService(t, { QRS_IDLE_TIMEOUT: '1' });
+  const socket = await open(t, service.url);
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  assert.match(await text(socket), /^HTTP\/1\.1 200 /);
+});
+
+test('further connections than may be open are closed at once', async (t) => {
+  const service = await startHttpService(t, { QRS_CONNECTIONS_MAX: '1' });
+  const first = await open(t, service.url);
+  const second = await open(t, service.url);
+  second.on('error', () => undefined);
+  await once(second, 'close');
+  first.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  assert.match(await text(first), /^HTTP\/1\.1 200 /);
+});

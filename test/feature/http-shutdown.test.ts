@@ -1,0 +1,62 @@
+/** Stopping: what is under way has a grace period, what comes is told to come back, and what does not end is seen to be cut. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { openAnswer } from './http-client.ts';
+import { type HttpService, startHttpService } from './http-service.ts';
+
+const LONG = '/v1/query/7/results?ignore_max_datapoints_per_request=true';
+
+/** The service, and an answer that goes on only while it is read: far more than the buffers on its way hold. */
+async function withAnswerUnderWay(t: TestContext, environment: Readonly<Record<string, string>>) {
+  const service = await startHttpService(t, environment);
+  await service.publish(7, `w\n${`${'x'.repeat(200)}\n`.repeat(200_000)}`);
+  const answer = await openAnswer(service.url, LONG, { 'x-service-api-key': service.key });
+  await once(answer, 'readable');
+  return { service, answer };
+}
+
+async function seen(service: HttpService, path: string) {
+  const { status, headers } = await service.get(path);
+  return [status, headers.get('x-error-code'), headers.get('connection')];
+}
+
+test('while the last answer goes out: not ready, nothing new, alive; then it has stopped', async (t) => {
+  const { service, answer } = await withAnswerUnderWay(t, { QRS_SHUTDOWN_GRACE: '600' });
+  const stopped = service.stop();
+  assert.deepEqual(await seen(service, '/readyz'), [503, 'shutting_down', 'close']);
+  assert.deepEqual(await seen(service, '/v1/query/7/results?limit=1'), [503, 'shutting_down', 'close']);
+  assert.deepEqual(await seen(service, '/healthz'), [200, null, 'close']);
+  assert.equal((await service.get('/v1/query/7/results')).headers.get('retry-after'), '5');
+  assert.equal(JSON.parse(await text(answer)).result.rows.length, 200_000);
+  await stopped;
+  const lifecycle = service.observed.filter(({ kind }) => kind === 'stopping' || kind === 'stopped');
+  assert.deepEqual(lifecycle, [
+    { kind: 'stopping', underWay: 1 },
+    { kind: 'stopped', cut: 0 },
+  ]);
+  await assert.rejects(service.get('/healthz'));
+  assert.deepEqual(service.faults, []);
+});
+
+test('what has not ended after the grace period is cut, and its client sees that', async (t) => {
+  const { service, answer } = await withAnswerUnderWay(t, { QRS_SHUTDOWN_GRACE: '0' });
+  await service.stop();
+  await assert.rejects(text(answer), { code: 'ECONNRESET' });
+  assert.equal(answer.complete, false);
+  assert.deepEqual(service.observed.at(-1), { kind: 'stopped', cut: 1 });
+  await service.close();
+  const cut = service.observed.find((one) => one.kind === 'answered' && one.aborted);
+  assert(cut?.kind === 'answered' && cut.tally.bodyBytes > 0);
+  const [used] = JSON.parse(await service.commandLine.get('usage', '--by', 'query', '--json'));
+  assert.deepEqual([used.query_id, used.requests, used.bytes], [7, 1, cut.tally.bodyBytes]);
+  assert.deepEqual(service.faults, []);
+});
+
+test('with nothing under way it stops at once', async (t) => {
+  const service = await startHttpService(t, { QRS_SHUTDOWN_GRACE: '600' });
+  await (await service.get('/healthz')).text();
+  await service.stop();
+  await assert.rejects(service.get('/healthz'));
+});

@@ -1,0 +1,161 @@
+/**
+ * The package as its users get it: packed, installed by npm into an empty folder, and used there by command, by library and over
+ * HTTP. The only test that needs the package registry; where that cannot be reached it is skipped and says so.
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '../..');
+const STEP_MILLIS = 90_000;
+const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ENOTCACHED/;
+const run = promisify(execFile);
+
+/** Without what npm tells the scripts it runs, which would speak of this project and not of the folder. */
+function cleanEnvironment(): Readonly<Record<string, string | undefined>> {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_(?!config_)|QRS_|NODE_OPTIONS$|NODE_TEST)/.test(name),
+  );
+  return Object.fromEntries(kept);
+}
+
+async function execute(cwd: string, file: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await run(file, [...args], { cwd, env: { ...cleanEnvironment() }, timeout: STEP_MILLIS });
+  return stdout;
+}
+
+/** @returns the folder, or why npm could not fill it */
+async function install(t: TestContext): Promise<{ readonly folder: string } | { readonly skip: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'qrs-package-'));
+  t.after(async () => await rm(folder, { recursive: true, force: true }));
+  const packed: { readonly filename: string }[] = JSON.parse(
+    (await execute(ROOT, 'npm', ['pack', '--json', '--silent', '--pack-destination', folder])).replace(/^[^[]*/, ''),
+  );
+  const tarball = join(folder, packed[0]?.filename ?? '');
+  await writeFile(join(folder, 'package.json'), '{ "name": "consumer", "private": true, "type": "module" }\n');
+  try {
+    await execute(folder, 'npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball]);
+  } catch (error) {
+    const { stderr = '' } = error as { readonly stderr?: string };
+    if (UNREACHABLE.test(stderr)) return { skip: 'the package registry cannot be reached' };
+    throw new Error(`npm install failed: ${stderr}`, { cause: error });
+  }
+  return { folder };
+}
+
+/** The service, when it listens; ended with the test at the latest. */
+async function serve(t: TestContext, folder: string, args: readonly string[]) {
+  const env = { ...cleanEnvironment(), QRS_PORT: '0', QRS_LOG_LEVEL: 'silent' };
+  const child: ChildProcess = spawn(process.execPath, [join(folder, 'node_modules/.bin/qrs'), 'serve', ...args], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  assert.ok(child.stdout !== null && child.stderr !== null);
+  const { stderr } = child;
+  const signal = AbortSignal.timeout(STEP_MILLIS);
+  const [url] = (await once(createInterface(child.stdout), 'line', { signal })) as [string];
+  const stop = async () => {
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'exit', { signal });
+    return code;
+  };
+  /** What it says on standard error, as soon as that has come to `pattern`. */
+  const saying = async (pattern: RegExp) => {
+    while (!pattern.test(said)) await once(stderr, 'data', { signal });
+    return said;
+  };
+  return { url, saying, stop };
+}
+
+test('the package works where npm installs it', { timeout: 115_000 }, async (t) => {
+  const installed = await install(t);
+  if ('skip' in installed) return t.skip(installed.skip);
+  const { folder } = installed;
+  const home = join(folder, 'node_modules/query-results-service');
+  const qrs = async (...args: readonly string[]) =>
+    (await execute(folder, join(folder, 'node_modules/.bin/qrs'), args)).trim();
+
+  await t.test('it holds what is used, and no sources or tests', async () => {
+    const files = await readdir(home, { recursive: true });
+    for (const needed of [
+      'LICENSE',
+      'README.md',
+      'dist/main.js',
+      'dist/publisher.d.ts',
+      'dist/datasets/points/query.sql',
+    ])
+      assert.ok(files.includes(needed), needed);
+    for (const unwanted of ['src', 'test', 'bench', 'scripts']) assert.ok(!files.includes(unwanted), unwanted);
+    assert.deepEqual(
+      files.filter((file) => /\.test\.|\.map$/.test(file) && !file.startsWith('node_modules')),
+      [],
+    );
+  });
+
+  await t.test('the command: a version, a published file', async () => {
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    assert.equal((await execute(folder, 'npx', ['--no-install', 'qrs', '--version'])).trim(), version);
+    await qrs('users', 'add', 'ann');
+    await qrs('queries', 'add', '--id', '100', '--user', 'ann');
+    await writeFile(join(folder, 'trades.csv'), 'name,amount\nann,12345678901234567890\n');
+    assert.match(await qrs('publish', 'trades.csv', '--query', '100', '--types', 'amount=uint256'), /^[0-9A-Z]{26}$/);
+  });
+
+  await t.test('the library, with its types', async () => {
+    const program = `import { openPublisher, type Execution } from 'query-results-service';
+const publisher = await openPublisher({ QRS_DATA_DIR: './data' });
+const execution: Execution = await publisher.publish({
+  queryId: 100,
+  source: { kind: 'file', path: 'trades.csv' },
+  types: { amount: 'uint256' },
+});
+await publisher[Symbol.asyncDispose]();
+process.stdout.write(execution.state);
+`;
+    await writeFile(join(folder, 'publish.ts'), program);
+    assert.equal(await execute(folder, process.execPath, ['publish.ts']), 'COMPLETED');
+    const require = createRequire(join(ROOT, 'package.json'));
+    const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
+    const types = join(dirname(require.resolve('@types/node/package.json')), '..');
+    const options = '--noEmit --strict --module nodenext --target es2024 --lib es2024,esnext.disposable --types node';
+    await execute(folder, process.execPath, [tsc, ...options.split(' '), '--typeRoots', types, 'publish.ts']);
+  });
+
+  await t.test('the service: answers, and ends at SIGTERM', async (t) => {
+    const key = await qrs('keys', 'create', '--user', 'ann');
+    const service = await serve(t, folder, []);
+    const response = await fetch(`${service.url}/v1/query/100/results/csv?api_key=${key}`);
+    assert.equal(await response.text(), 'name,amount\nann,12345678901234567890\n');
+    assert.equal(await service.stop(), 0);
+  });
+
+  await t.test('the demo: without its files, the datasets are there', async (t) => {
+    await rm(join(folder, 'data'), { recursive: true });
+    const service = await serve(t, folder, ['--demo']);
+    const said = await service.saying(/curated dataset:.*\n.*\n\n/);
+    const key = /qrs_[0-9a-z]{40}/.exec(said)?.[0] ?? assert.fail(said);
+    const response = await fetch(`${service.url}/v1/restaking/avs-stats?limit=1&api_key=${key}`);
+    assert.equal(response.status, 200);
+    assert.match(said, /npm package vega-datasets/);
+    assert.doesNotMatch(said, /query\/1\/results/);
+    assert.equal(await service.stop(), 0);
+  });
+
+  await t.test('without the Node that it brings: the running one, if that is new enough', async () => {
+    await rm(join(folder, 'node_modules/node/bin'), { recursive: true });
+    assert.match(await execute(folder, process.execPath, [join(home, 'bin/qrs.js'), '--version']), /^\d+\.\d+\.\d+\n$/);
+  });
+});

@@ -1,0 +1,37 @@
+/** Reads a Parquet answer as a client would: by its own names and types, with another DuckDB than the service's. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance, type Json } from '@duckdb/node-api';
+
+export interface ReadParquet {
+  readonly names: readonly string[];
+  /** As DuckDB writes types. */
+  readonly types: readonly string[];
+  /** Bigints, decimals and dates as text; NaN and infinities, too. */
+  readonly rows: readonly (readonly Json[])[];
+}
+
+/** @param select what to read of the file's rows, which are called `rows`; they come in the order of the file */
+export async function readParquet(bytes: Uint8Array, select = '*'): Promise<ReadParquet> {
+  const folder = await mkdtemp(join(tmpdir(), 'qrs-parquet-'));
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  try {
+    const path = join(folder, 'answer.parquet');
+    await writeFile(path, bytes);
+    await connection.run(`SET TimeZone = 'UTC'`);
+    const reader = await connection.runAndReadAll(`WITH rows AS (FROM read_parquet($1)) SELECT ${select} FROM rows`, [
+      path,
+    ]);
+    return {
+      names: reader.columnNames(),
+      types: reader.columnTypes().map(String),
+      rows: reader.getRowsJson(),
+    };
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+    await rm(folder, { recursive: true, force: true });
+  }
+}

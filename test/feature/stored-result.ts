@@ -1,0 +1,93 @@
+/**
+ * Puts a random result into the store and the catalog of a running service as it is, in parts, as publishing would leave it:
+ * with column names that no file format holds side by side, and values that no reader of files has touched.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ulid } from 'ulid';
+import type { Execution } from '../../src/domain/execution.ts';
+import type { Part } from '../../src/domain/result-set.ts';
+import { rowBytesOf } from '../../src/duckdb/cell-bytes.ts';
+import { DuckDb } from '../../src/duckdb/duckdb.ts';
+import { checksumOf } from '../../src/files/checksum.ts';
+import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import type { HttpService } from './http-service.ts';
+import { type RandomResult, storeAs } from './random-results.ts';
+
+const QUERY_ID = 7;
+const LEASE_MILLIS = 60_000;
+const KEPT_MILLIS = 3_600_000;
+
+export class StoredResults implements AsyncDisposable {
+  readonly #service: HttpService;
+  readonly #store: LocalResultStore;
+  readonly #duckDb: DuckDb;
+  readonly #directory: string;
+
+  private constructor(service: HttpService, store: LocalResultStore, duckDb: DuckDb, directory: string) {
+    this.#service = service;
+    this.#store = store;
+    this.#duckDb = duckDb;
+    this.#directory = directory;
+  }
+
+  static async of(service: HttpService): Promise<StoredResults> {
+    const { commandLine } = service;
+    await commandLine.get('queries', 'add', '--id', String(QUERY_ID), '--user', 'ann');
+    const directory = join(commandLine.directory, 'parts');
+    await mkdir(directory);
+    const duckDb = await DuckDb.open({
+      threads: 1,
+      memoryLimit: '256MB',
+      tempDirectory: directory,
+      tempSizeMax: '64MB',
+      allowedDirectories: [directory],
+    });
+    const store = await LocalResultStore.open(join(commandLine.dataDir, 'results'));
+    return new StoredResults(service, store, duckDb, directory);
+  }
+
+  /** @returns the execution, completed */
+  async put(result: RandomResult, rowsPerPart: number, signal: AbortSignal): Promise<Execution> {
+    const now = this.#service.commandLine.now;
+    const id = ulid(now);
+    const parts: Part[] = [];
+    for (let firstRow = 0; firstRow < result.rows.length; firstRow += rowsPerPart) {
+      const rows = result.rows.slice(firstRow, firstRow + rowsPerPart);
+      const key = `${id}/part-${parts.length}.parquet`;
+      parts.push({ key, firstRow, ...(await this.#putPart({ ...result, rows }, key, signal)) });
+    }
+    const catalog = await this.#service.catalog();
+    const lease = await catalog.leases.acquire(`write:${id}`, 'test', now, LEASE_MILLIS);
+    if (lease === undefined) throw new Error(`someone writes ${id}`);
+    const { columns, rows } = result;
+    const cellBytes = parts.reduce((sum, part) => sum + part.cellBytes, 0);
+    const resultSet = { columns, rowCount: rows.length, cellBytes, truncated: false, parts };
+    return await catalog.executions.addCompleted(
+      { id, queryId: QUERY_ID, parameters: {}, state: 'PENDING', submittedAt: now },
+      { startedAt: now, endedAt: now, expiresAt: now + KEPT_MILLIS, resultSet },
+      lease,
+    );
+  }
+
+  async #putPart(result: RandomResult, key: string, signal: AbortSignal): Promise<Omit<Part, 'key' | 'firstRow'>> {
+    const path = join(this.#directory, 'part.parquet');
+    await this.#duckDb.query({ text: storeAs(result, path), values: [] }, signal);
+    const bytes = rowBytesOf(result.columns.map(({ type }) => type));
+    const text = `SELECT sum(${bytes})::DOUBLE, max(${bytes})::DOUBLE FROM read_parquet($1)`;
+    const [[cellBytes, rowBytesMax] = []] = await this.#duckDb.query({ text, values: [path] }, signal);
+    const checksum = await checksumOf(path, signal);
+    await this.#store.put(key, path, signal);
+    return {
+      rowCount: result.rows.length,
+      cellBytes: Number(cellBytes),
+      rowBytesMax: Number(rowBytesMax),
+      objectBytes: checksum.bytes,
+      sha256: checksum.sha256,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#duckDb[Symbol.asyncDispose]();
+  }
+}
