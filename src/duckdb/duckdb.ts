@@ -9,6 +9,7 @@ import {
   type DuckDBType,
   type DuckDBValue,
 } from '@duckdb/node-api';
+import { literalPath } from './literal-path.ts';
 import { quoteText } from './quoting.ts';
 
 export interface DuckDbOptions {
@@ -57,7 +58,9 @@ export class DuckDb implements AsyncDisposable {
       max_temp_directory_size: options.tempSizeMax,
     });
     const connection = await instance.connect();
-    const directories = options.allowedDirectories.map((d) => quoteText(d.endsWith('/') ? d : `${d}/`)).join(', ');
+    // In both spellings: DuckDB compares a path as it was given, before it reads it as a pattern.
+    const allowed = new Set(options.allowedDirectories.flatMap((directory) => [directory, literalPath(directory)]));
+    const directories = [...allowed].map((d) => quoteText(d.endsWith('/') ? d : `${d}/`)).join(', ');
     for (const statement of [
       // A timestamp with time zone prints in the session's zone; ours is always UTC.
       `SET GLOBAL TimeZone = 'UTC'`,

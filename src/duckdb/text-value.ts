@@ -4,6 +4,8 @@
  * infinity. Here whatever the type cannot hold is a misfit.
  */
 import type { ColumnType } from '../domain/column-type.ts';
+import { isExactDouble } from './exact-double.ts';
+import { hasNumberMark, losesDigits, losesWriting, NUMBER_MARK, unwrapNumbers, wrapNumbers } from './exact-json.ts';
 import { quoteText } from './quoting.ts';
 import { storageType, storedField } from './storage-type.ts';
 
@@ -81,7 +83,7 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     case 'array':
     case 'map':
     case 'row':
-      return when(`json_valid(${text})`, fromJson(type, `CAST(${text} AS JSON)`, fail, { depth, exact: false }));
+      return when(`json_valid(${text})`, fromJsonText(type, text, fail, { depth, exact: false }));
     default:
       return type satisfies never;
   }
@@ -89,16 +91,50 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
 
 interface JsonReading {
   readonly depth: number;
-  /** A number is a number: not one in quotes, and not a whole number that a double would round. */
+  /** A number is a number: not one in quotes, and not one that a double would round. */
   readonly exact: boolean;
+  /** Numbers are wrapped (exact-json.ts). */
+  readonly wrapped: boolean;
 }
 
 /**
- * SQL for the stored value of the JSON `json`; JSON's null is null. A value of another shape is a misfit: an object with a key
- * that the row does not have too, since leaving it out would lose it. A key that is missing is null.
+ * SQL for the stored value of the JSON text `text`; JSON's null is null. No digit of a number is lost, unless a declared real or
+ * double rounds it. A value of another shape is a misfit: an object with a key that the row does not have too, since leaving it
+ * out would lose it. A key that is missing is null.
+ * @param exact whether a number that a double would round is a misfit too, and one in quotes
  */
-export function jsonToStored(type: ColumnType, json: string, fail: string, exact: boolean): string {
-  return fromJson(type, json, fail, { depth: 0, exact });
+export function jsonToStored(type: ColumnType, text: string, fail: string, exact: boolean): string {
+  return fromJsonText(type, text, fail, { depth: 0, exact });
+}
+
+function fromJsonText(
+  type: ColumnType,
+  text: string,
+  fail: string,
+  reading: Pick<JsonReading, 'depth' | 'exact'>,
+): string {
+  const plain = fromJson(type, `CAST(${text} AS JSON)`, fail, { ...reading, wrapped: false });
+  if (type.kind === 'json') return plain;
+  // Worked out once, and only for the few texts that need it.
+  const wrapped = `list_transform([CAST(${wrapNumbers(text)} AS JSON)], lambda whole: ${fromJson(type, 'whole', fail, { ...reading, wrapped: true })})[1]`;
+  return `CASE WHEN ${keepsWriting(type) ? losesWriting(text) : losesDigits(text)} THEN CASE WHEN ${hasNumberMark(text)} THEN ${fail} ELSE ${wrapped} END ELSE ${plain} END`;
+}
+
+/** Whether a value of the type shows how a number was written. */
+export function keepsWriting(type: ColumnType): boolean {
+  switch (type.kind) {
+    case 'varchar':
+    case 'json':
+      return true;
+    case 'array':
+      return keepsWriting(type.element);
+    case 'map':
+      return keepsWriting(type.value);
+    case 'row':
+      return type.fields.some((field) => keepsWriting(field.type));
+    default:
+      return false;
+  }
 }
 
 function fromJson(type: ColumnType, json: string, fail: string, reading: JsonReading): string {
@@ -125,15 +161,26 @@ function fromJson(type: ColumnType, json: string, fail: string, reading: JsonRea
       return when('OBJECT', known, `struct_pack(${fields.join(', ')})`);
     }
     case 'json':
-      return `CASE WHEN json_type(${json}) <> 'NULL' THEN CAST(${json} AS VARCHAR) END`;
+      return `CASE WHEN json_type(${json}) <> 'NULL' THEN ${reading.wrapped ? unwrapNumbers(`CAST(${json} AS VARCHAR)`) : `CAST(${json} AS VARCHAR)`} END`;
     default: {
-      const value = fromText(type, `json_extract_string(${json}, '$')`, fail, reading.depth);
+      const held = `json_extract_string(${json}, '$')`;
+      const bare = reading.wrapped ? `ltrim(${held}, '${NUMBER_MARK}')` : held;
+      // Nested values become text with all that is in them.
+      const text = reading.wrapped && type.kind === 'varchar' ? unwrapNumbers(bare) : bare;
+      const value = fromText(type, text, fail, reading.depth);
       if (!reading.exact || type.kind === 'varchar') return value;
       const token = `CAST(${json} AS VARCHAR)`;
-      const rounded = type.kind === 'double' ? ` OR ${matches(token, '-?[0-9]{16,}')}` : '';
-      return `CASE WHEN starts_with(${token}, '"')${rounded} THEN ${fail} ELSE ${value} END`;
+      const quoted = `starts_with(${token}, '"')${reading.wrapped ? ` AND NOT starts_with(${held}, '${NUMBER_MARK}')` : ''}`;
+      const rounded = type.kind === 'double' ? ` OR ${isRounded(text, reading.wrapped)}` : '';
+      return `CASE WHEN ${quoted}${rounded} THEN ${fail} ELSE ${value} END`;
     }
   }
+}
+
+/** Only a wrapped number still has digits that a double would not print; a whole one could have been a bigint. */
+function isRounded(text: string, wrapped: boolean): string {
+  const long = matches(text, '-?[0-9]{16,}');
+  return wrapped ? `${long} OR ${text} IS NOT NULL AND NOT ${isExactDouble(text)}` : long;
 }
 
 /** RFC 6901: the one form of a JSON path that takes any name, and takes it as it is written. */

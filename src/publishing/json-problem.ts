@@ -1,12 +1,11 @@
 /** Finds the line of a JSON file that DuckDB could not read: its own line numbers are one too high, or count records. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
+import { hasNumberMark } from '../duckdb/exact-json.ts';
+import { KEYS_UNKNOWN, MARKED, NO_OBJECT } from './json-relation.ts';
 import type { JsonLayout } from './json-source.ts';
 import { PublishError } from './publish-error.ts';
 import type { SourceContext } from './source.ts';
-
-export const NO_OBJECT = 'json value is no object';
-export const KEYS_UNKNOWN = 'json object has unknown keys';
 
 /** The error that names the line or the record, or `error` itself when it has another cause. */
 export async function explainJson(
@@ -25,6 +24,12 @@ export async function explainJson(
     const twice = 'len(json_keys(json)) <> len(list_distinct(json_keys(json)))';
     const row = await firstRow(context, objects, twice, signal);
     if (row !== undefined) return new PublishError(`${unit} ${row}: the object has a key twice`);
+  }
+  if (error.message.includes(MARKED)) {
+    const row = await firstRow(context, objects, hasNumberMark('json::VARCHAR'), signal);
+    return new PublishError(
+      `${unit} ${row}: the text holds U+FDD0, which is no character: beside a number with more digits than a double has it cannot be read; put the number in quotes, or leave U+FDD0 out`,
+    );
   }
   if (!/Malformed JSON|maximum_object_size/.test(error.message)) return error;
   const reason = /: ([^:]+?)\.?\s*(?:\n|$)/.exec(error.message.replace(/^[^\n]*?in (?:line|record\/value)/, ''))?.[1];

@@ -4,10 +4,10 @@
  * arrays; what is mixed becomes text, and nested values of changing shape json.
  */
 import type { ColumnType } from '../domain/column-type.ts';
-import { quoteText } from '../duckdb/quoting.ts';
-import { jsonPointer, jsonToStored, textToStored } from '../duckdb/text-value.ts';
+import { jsonToStored, keepsWriting, textToStored } from '../duckdb/text-value.ts';
 import { type Evidence, inferredValue, resolve } from './inference.ts';
-import { explainJson, KEYS_UNKNOWN, NO_OBJECT } from './json-problem.ts';
+import { explainJson } from './json-problem.ts';
+import { relationOf } from './json-relation.ts';
 import { typeOfStructures } from './json-structure.ts';
 import { PublishError } from './publish-error.ts';
 import { failIn, type Source, type SourceColumn, type SourceContext, statementOver } from './source.ts';
@@ -16,6 +16,8 @@ import { findEvidence, SAMPLE_ROWS } from './text-columns.ts';
 const KEYS_MAX = 2000;
 /** A column whose values have more shapes than this is json: as a row it would be mostly nulls. */
 const SHAPES_MAX = 1000;
+/** Of a column whose type is not declared, before its values are looked at. */
+const NOTHING_KNOWN: ColumnType = { kind: 'boolean' };
 
 export type JsonLayout = 'newline_delimited' | 'array';
 
@@ -33,7 +35,8 @@ async function build(
   const objects = `read_json_objects($1, format = '${layout}', compression = 'uncompressed')`;
   try {
     const keys = await findKeys(context, objects, everyRow, signal);
-    const base = { relation: relationOf(objects, keys), path: context.path };
+    const declaredToKeep = keys.flatMap((key, i) => (keepsWriting(context.types.get(key) ?? NOTHING_KNOWN) ? [i] : []));
+    const base = { relation: relationOf(objects, keys, declaredToKeep), path: context.path };
     const open = keys.flatMap((key, i) => (context.types.has(key) ? [] : [i]));
     const texts = open.map((i) => `s${i}`);
     const evidence = await findEvidence(context, base, texts, everyRow, signal);
@@ -45,8 +48,10 @@ async function build(
         columns.push(declaredColumn(name, i, declared ?? { kind: 'json' }));
       } else columns.push(await inferredColumn(context, base, name, i, seen, everyRow, signal));
     }
+    const asWritten = columns.flatMap(({ type }, i) => (keepsWriting(type) ? [i] : []));
     return {
-      ...base,
+      relation: relationOf(objects, keys, asWritten),
+      path: context.path,
       columns,
       widen: (s) => build(context, layout, true, s),
       explain: (error, s) => explainJson(error, context, objects, layout, s),
@@ -77,23 +82,13 @@ async function findKeys(
   return missing && !everyRow ? await findKeys(context, objects, true, signal) : keys;
 }
 
-/** s0, s1, …: each key's value as JSON text. A row with a key that has no column ends the statement: nothing is dropped. */
-function relationOf(objects: string, keys: readonly string[]): string {
-  const pointers = keys.map((key) => quoteText(jsonPointer(key))).join(', ');
-  const values = `json_extract(json, [${pointers}])::VARCHAR[]`;
-  const checked = `CASE WHEN NOT starts_with(ltrim(json::VARCHAR, e' \\t\\r\\n'), '{') THEN error('${NO_OBJECT}')
-    WHEN len(json_keys(json)) <> list_count(l) THEN error('${KEYS_UNKNOWN}') ELSE l END`;
-  const columns = keys.map((_, i) => `nullif(v[${i + 1}], 'null') AS s${i}`).join(', ');
-  return `(SELECT ${columns} FROM (SELECT ${checked} AS v FROM (SELECT json, ${values} AS l FROM ${objects})))`;
-}
-
 function declaredColumn(name: string, index: number, type: ColumnType): SourceColumn {
   const raw = `s${index}`;
   const nested = type.kind === 'json' || type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
   // Nested values may also come as text that holds JSON.
   const fail = failIn(index, raw);
   const stored = nested
-    ? `CASE WHEN starts_with(${raw}, '"') AND ${type.kind !== 'json'} THEN ${textToStored(type, unquoted(raw), fail)} ELSE ${jsonToStored(type, `CAST(${raw} AS JSON)`, fail, false)} END`
+    ? `CASE WHEN starts_with(${raw}, '"') AND ${type.kind !== 'json'} THEN ${textToStored(type, unquoted(raw), fail)} ELSE ${jsonToStored(type, raw, fail, false)} END`
     : textToStored(type, unquoted(raw), fail);
   return { name, type, raw, stored, inferred: false };
 }
@@ -124,7 +119,7 @@ async function inferredColumn(
     signal,
   );
   const guessed = shapes.length > SHAPES_MAX ? undefined : typeOfStructures(shapes.map(([shape]) => String(shape)));
-  const converted = guessed && jsonToStored(guessed, `CAST(${raw} AS JSON)`, fail, true);
+  const converted = guessed && jsonToStored(guessed, raw, fail, true);
   const fits = converted !== undefined && (!everyRow || (await allFit(context, base, converted, signal)));
   if (guessed === undefined || converted === undefined || !fits) return declaredColumn(name, index, { kind: 'json' });
   return { name, type: guessed, raw, stored: converted, inferred: true };

@@ -75,7 +75,7 @@ function column(name: string, index: number, source: SourceType, declared: Colum
   const nested = source.type.kind === 'array' || source.type.kind === 'map' || source.type.kind === 'row';
   const fail = failIn(index, raw);
   const stored = nested
-    ? jsonToStored(declared, `to_json(${raw})`, fail, false)
+    ? jsonToStored(declared, `CAST(to_json(${raw}) AS VARCHAR)`, fail, false)
     : textToStored(declared, `CAST(${raw} AS VARCHAR)`, fail);
   return { name, type: declared, raw, stored, inferred: false };
 }

@@ -9,11 +9,11 @@ import type { ColumnType } from '../domain/column-type.ts';
 import type { Part } from '../domain/result-set.ts';
 import { rowBytesOf } from '../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
+import { literalPath } from '../duckdb/literal-path.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
 import { checksumOf } from '../files/checksum.ts';
 import { type Source, storedRows } from './source.ts';
-import { literalPath } from './source-file.ts';
 
 /** How often to look for parts that are finished. */
 const LOOK_MILLIS = 100;

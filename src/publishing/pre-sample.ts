@@ -7,10 +7,10 @@ import { listValue } from '@duckdb/node-api';
 import type { ColumnType } from '../domain/column-type.ts';
 import { samplePositions } from '../domain/sample.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
+import { literalPath } from '../duckdb/literal-path.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
 import { measurePart, parquetOptions, type StagedPart } from './part-writer.ts';
-import { literalPath } from './source-file.ts';
 
 /** 8.5 MB for ten columns. A result of no more rows has no pre-sample: its rows are drawn directly. */
 export const PRE_SAMPLE_ROWS = 100_000;

@@ -15,13 +15,14 @@ import type { Clock } from '../domain/instant.ts';
 import type { Part, ResultSet } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
 import { DuckDb } from '../duckdb/duckdb.ts';
+import { literalPath } from '../duckdb/literal-path.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { type Converted, convert } from './convert.ts';
 import type { PartLayout, StagedPart } from './part-writer.ts';
 import { PRE_SAMPLE_ROWS } from './pre-sample.ts';
 import { PublishError } from './publish-error.ts';
 import type { Format, Input } from './source-file.ts';
-import { fileKind, literalPath, localFile } from './source-file.ts';
+import { fileKind, localFile } from './source-file.ts';
 import { stagingName, WriteLease, writerPrefix } from './write-lease.ts';
 
 export interface PublishDependencies {
@@ -137,8 +138,7 @@ async function stage(
     memoryLimit: dependencies.memoryLimit,
     tempDirectory: join(staging, 'spill'),
     tempSizeMax: dependencies.tempSizeMax,
-    // In both spellings: DuckDB compares what it was given before it reads it as a pattern.
-    allowedDirectories: [staging, dirname(file)].flatMap((folder) => [folder, literalPath(folder)]),
+    allowedDirectories: [staging, dirname(file)],
   });
   const context = { duckDb, path: literalPath(file), file, types: request.types ?? new Map() };
   return await convert(context, kind, join(staging, 'parts'), layout, dependencies.random, signal, (rows) =>

@@ -82,8 +82,3 @@ export async function fileKind(path: string, name: string, format: Format | unde
       return decided satisfies never;
   }
 }
-
-/** A path as DuckDB takes it literally: it reads `*`, `?` and `[` as patterns otherwise. */
-export function literalPath(path: string): string {
-  return path.replace(/[*?[]/g, '[$&]');
-}

@@ -27,6 +27,8 @@ export interface Source {
   /** What follows FROM: the rows in their order. Its only parameter is $1, the path. */
   readonly relation: string;
   readonly path: string;
+  /** Reads the file beside the conversion, for what DuckDB would let pass; tells how many rows there are. @throws PublishError naming the line */
+  readonly check?: (signal: AbortSignal) => Promise<number>;
   /** The same source with types inferred from every row, after a value beyond the sample did not fit. */
   readonly widen: (signal: AbortSignal) => Promise<Source>;
   /** Turns DuckDB's complaint about the file into one that names the line, the column or the row. */

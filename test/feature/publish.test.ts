@@ -117,7 +117,7 @@ test('NDJSON: late keys, names that differ only in case, big integers, nested an
     ['123456789012345678901234567890', `{'f0': NULL, 'f1': NULL, 'f2': x}`, 'é "x"', 'true', null, null],
     [null, null, null, null, '1', null],
     [null, null, null, null, '1', null],
-    [null, null, null, null, '{"k":[1,2.5]}', null],
+    [null, null, null, null, '{"k":[1,2.50]}', null],
   ]);
 });
 

@@ -11,7 +11,7 @@ import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import { type Engine, EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
 import { engineColumnType } from './engine-column-type.ts';
 import { type ErrorContext, toEngineError } from './engine-errors.ts';
-import { findSource, literalPath, type SourceFiles } from './source-files.ts';
+import { findSource, type SourceFiles } from './source-files.ts';
 import { describeSource, sourceView } from './source-view.ts';
 
 export interface DuckDbEngineOptions {
@@ -91,8 +91,7 @@ export class DuckDbEngine implements Engine {
       memoryLimit,
       tempDirectory,
       tempSizeMax,
-      // DuckDB looks at a pattern before it looks at the files that match, so both spellings of the folder must be allowed.
-      allowedDirectories: [sourcesDirectory, literalPath(sourcesDirectory), tempDirectory, dirname(path)],
+      allowedDirectories: [sourcesDirectory, tempDirectory, dirname(path)],
     });
     const ask = (text: string, values: readonly DuckDBValue[] = []) => duckDb.query({ text, values }, signal);
     for (const source of query.sources) await this.#createView(ask, source, context);

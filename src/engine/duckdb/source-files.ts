@@ -4,6 +4,7 @@
  */
 import { readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { literalPath } from '../../duckdb/literal-path.ts';
 import { EngineError } from '../engine.ts';
 
 const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
@@ -71,9 +72,4 @@ async function findFolder(directory: string, place: string, name: string): Promi
     );
   }
   return { format, pattern: join(literalPath(folder), `**/*.${format}`), partitioned: true };
-}
-
-/** A path as DuckDB takes it literally: it reads `*`, `?` and `[` as patterns otherwise. */
-export function literalPath(path: string): string {
-  return path.replace(/[*?[]/g, '[$&]');
 }
