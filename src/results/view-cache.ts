@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import type { Part, ResultSet } from '../domain/result-set.ts';
 import { rowBytesOf } from '../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
-import type { ResultStore } from '../store/result-store.ts';
+import { ObjectDamaged, type ResultStore } from '../store/result-store.ts';
 import { compileMaterialization, identityOf, type View } from './compile-view.ts';
+import { damaged } from './part-reader.ts';
 import { withinMillis } from './time-limit.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -165,7 +166,11 @@ export class ViewCache {
     return await withinMillis(millisMax, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const paths: string[] = [];
-      for (const part of resultSet.parts) paths.push(objects.use(await store.open(part, within)).path);
+      try {
+        for (const part of resultSet.parts) paths.push(objects.use(await store.open(part, within)).path);
+      } catch (error) {
+        throw error instanceof ObjectDamaged ? damaged(error) : error;
+      }
       await duckDb.query(compileMaterialization(resultSet.columns, paths, view, directory, LAYOUT), within);
       return await this.#describe(directory, resultSet, within);
     });

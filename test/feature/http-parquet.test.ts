@@ -1,0 +1,190 @@
+/** Parquet answers: what is in the file, what cannot be, and what making it takes. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openAnswer } from './http-client.ts';
+import { type HttpService, startHttpService } from './http-service.ts';
+import { LONG_RESULT_ROWS, publishLongResult } from './long-result.ts';
+import { readParquet } from './parquet-reader.ts';
+
+const ALL = 'ignore_max_datapoints_per_request=true';
+const LONG = `/v1/query/7/results?format=parquet&${ALL}`;
+
+async function bytesOf(service: HttpService, path: string): Promise<Uint8Array> {
+  const response = await service.get(path);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  assert.equal(response.status, 200, Buffer.from(bytes).toString());
+  return bytes;
+}
+
+/** What is left in the folders where Parquet files are made. */
+async function filesLeft(service: HttpService): Promise<readonly string[]> {
+  const found = await readdir(join(service.commandLine.dataDir, 'views'), { recursive: true });
+  return found.filter((name) => name.includes('export-'));
+}
+
+/** Column → type, JSON of its value as published, type in the file, value as DuckDB reads it. */
+const VALUES: Readonly<Record<string, readonly [string, string, string, unknown]>> = {
+  flag: ['boolean', 'true', 'BOOLEAN', true],
+  tiny: ['tinyint', '-128', 'TINYINT', -128],
+  'a name, with "marks"': ['integer', '7', 'INTEGER', 7],
+  big: ['bigint', '9007199254740993', 'BIGINT', '9007199254740993'],
+  huge: ['hugeint', '"170141183460469231731687303715884105727"', 'VARCHAR', '170141183460469231731687303715884105727'],
+  wei: ['uint256', `"${2n ** 256n - 1n}"`, 'VARCHAR', String(2n ** 256n - 1n)],
+  price: ['decimal(38, 6)', '"12345678901234567890.100000"', 'DECIMAL(38,6)', '12345678901234567890.100000'],
+  ratio: ['double', '"NaN"', 'DOUBLE', 'NaN'],
+  single: ['real', '0.1', 'FLOAT', 0.10000000149011612],
+  Text: ['varchar', '"é\\n"', 'VARCHAR', 'é\n'],
+  hash: ['varbinary', '"0x00ff"', 'BLOB', '\\x00\\xFF'],
+  doc: ['json', '{"a":[1]}', 'JSON', '{"a":[1]}'],
+  id: ['uuid', '"6a3e12f0-0000-4000-8000-000000000001"', 'UUID', '6a3e12f0-0000-4000-8000-000000000001'],
+  day: ['date', '"2024-03-05"', 'DATE', '2024-03-05'],
+  at: ['timestamp(3)', '"2024-03-05 20:50:59.123"', 'TIMESTAMP', '2024-03-05 20:50:59.123'],
+  nanos: ['timestamp(9)', '"2024-03-05 20:50:59.123456789"', 'TIMESTAMP_NS', '2024-03-05 20:50:59.123456789'],
+  zoned: [
+    'timestamp(6) with time zone',
+    '"2024-03-05 20:50:59.5 UTC"',
+    'TIMESTAMP WITH TIME ZONE',
+    '2024-03-05 20:50:59.5+00',
+  ],
+  clock: ['time', '"20:50:59.5"', 'TIME', '20:50:59.5'],
+  span: ['interval', '"1 year 2 days"', 'VARCHAR', '1 year 2 days'],
+  list: ['array(varchar)', '["x",null]', 'VARCHAR[]', ['x', null]],
+  map: ['map(varchar, bigint)', '{"k":1}', 'MAP(VARCHAR, BIGINT)', [{ key: 'k', value: '1' }]],
+  pair: [
+    'array(row(a bigint, "b c" row(d json)))',
+    '[{"a":1,"b c":{"d":2}},null]',
+    'STRUCT("a" BIGINT, "b c" STRUCT("d" VARCHAR))[]',
+    [{ a: '1', 'b c': { d: '2' } }, null],
+  ],
+};
+
+test('names, types and values', async (t) => {
+  const service = await startHttpService(t);
+  const columns = Object.entries(VALUES);
+  const line = `{${columns.map(([name, [, json]]) => `${JSON.stringify(name)}:${json}`).join(',')}}`;
+  const nulls = `{${columns.map(([name]) => `${JSON.stringify(name)}:null`).join(',')}}`;
+  const types = Object.fromEntries(columns.map(([name, [type]]) => [name, type]));
+  await service.publish(7, `${line}\n${nulls}\n`, { format: 'ndjson', types });
+  const found = await readParquet(await bytesOf(service, '/v1/query/7/results?format=parquet'));
+  assert.deepEqual(
+    found.names.map((name, i) => [name, found.types[i], found.rows[0]?.[i]]),
+    columns.map(([name, [, , type, value]]) => [name, type, value]),
+  );
+  assert.deepEqual(found.rows[1], Array(columns.length).fill(null));
+  const none = await readParquet(await bytesOf(service, '/v1/query/7/results?format=parquet&limit=0'));
+  assert.deepEqual(none, { ...found, rows: [] });
+});
+
+test('columns, filters, sort, pages and samples', async (t) => {
+  const service = await startHttpService(t);
+  await service.publish(7, 'n,w\n1,a\n2,b\n3,a\n4,b\n5,a\n');
+  const rows = async (query: string) => {
+    const { names, rows: found } = await readParquet(
+      await bytesOf(service, `/v1/query/7/results?format=parquet&${query}`),
+    );
+    return [names.join(), ...found.map((row) => row.join())];
+  };
+  assert.deepEqual(await rows('columns=w,n&limit=2&offset=1'), ['w,n', 'b,2', 'a,3']);
+  assert.deepEqual(await rows("filters=w = 'a'&columns=n"), ['n', '1', '3', '5']);
+  assert.deepEqual(await rows('sort_by=w desc, n desc&limit=3'), ['n,w', '4,b', '2,b', '5,a']);
+  assert.deepEqual(await rows("filters=w = 'a'&sort_by=n desc&offset=1&limit=1"), ['n,w', '3,a']);
+  assert.deepEqual(await rows('filters=n > 9'), ['n,w']);
+  assert.deepEqual(await rows('offset=9'), ['n,w']);
+  assert.equal((await rows('sample_count=3')).length, 4);
+  assert.deepEqual((await rows('sample_count=9&sort_by=n desc')).slice(0, 2), ['n,w', '5,a']);
+  const filtered = await service.get("/v1/query/7/results?format=parquet&filters=w = 'a'&limit=1");
+  await filtered.arrayBuffer();
+  assert.equal(filtered.headers.get('x-service-filtered-row-count'), '3');
+  assert.equal(filtered.headers.get('x-service-row-count'), '1');
+  assert.deepEqual(await filesLeft(service), []);
+});
+
+test('names that cannot stand in one file are refused; without them it can be had', async (t) => {
+  const service = await startHttpService(t);
+  await service.publish(7, '{"chain":1,"Chain":2,"":3,"r":{"x":1}}\n', {
+    format: 'ndjson',
+    types: { r: 'row(x bigint, "X" bigint)' },
+  });
+  const refusal = async (columns: string) => {
+    const response = await service.get(`/v1/query/7/results?format=parquet&columns=${columns}`);
+    const { error } = (await response.json()) as { error: string };
+    assert.deepEqual([response.status, response.headers.get('x-error-code')], [400, 'unsupported_column']);
+    return error.replace('; leave such a column out with columns=…, or ask for another format', '');
+  };
+  assert.equal(
+    await refusal('chain,Chain'),
+    'Parquet cannot hold names that differ only in case, as "chain" and "Chain" do',
+  );
+  assert.equal(await refusal('chain,""'), 'Parquet has no empty names');
+  assert.equal(
+    await refusal('r'),
+    'Parquet cannot hold names that differ only in case, as "x" and "X" do, within the column "r"',
+  );
+  assert.deepEqual(
+    (await readParquet(await bytesOf(service, '/v1/query/7/results?format=parquet&columns=Chain'))).rows,
+    [['2']],
+  );
+});
+
+test('a long result, of several parts, is whole and in order, and is not compressed once more', async (t) => {
+  const service = await startHttpService(t);
+  await publishLongResult(service, 7);
+  const response = await service.get(LONG, { headers: { 'accept-encoding': 'gzip' } });
+  assert.equal(response.headers.get('content-encoding'), null);
+  assert.equal(response.headers.get('x-service-row-count'), String(LONG_RESULT_ROWS));
+  const ordered = 'count(*)::INTEGER, bool_and(n = place)';
+  const inOrder = `${ordered} FROM (SELECT n, row_number() OVER () - 1 AS place FROM rows)--`;
+  assert.deepEqual((await readParquet(new Uint8Array(await response.arrayBuffer()), inOrder)).rows, [
+    [LONG_RESULT_ROWS, true],
+  ]);
+  const [from, count] = [30_000, 100_000];
+  const middle = await bytesOf(service, `${LONG}&offset=${from}&limit=${count}`);
+  assert.deepEqual((await readParquet(middle, inOrder.replace('- 1', `- 1 + ${from}`))).rows, [[count, true]]);
+  assert.deepEqual(await filesLeft(service), []);
+  const last = service.observed.filter(({ kind }) => kind === 'answered').at(-1);
+  assert(last?.kind === 'answered');
+  assert.deepEqual(
+    [last.tally.rowCount, last.tally.cellBytes, last.tally.bodyBytes],
+    [count, count * 108, middle.byteLength],
+  );
+});
+
+test('one key has so many under way; the file goes when the client leaves', async (t) => {
+  const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1' });
+  // Bytes at random, so that the file is larger than the buffers of a connection.
+  const rows = Array.from({ length: 110_000 }, () => randomBytes(90).toString('base64')).join('\n');
+  await service.publish(7, `w\n${rows}\n`);
+  const answer = await openAnswer(service.url, LONG, { 'x-service-api-key': service.key });
+  await once(answer, 'readable');
+  const refused = await service.get(LONG);
+  assert.deepEqual([refused.status, refused.headers.get('x-error-code')], [429, 'rate_limited']);
+  assert.equal((await filesLeft(service)).length, 2);
+  answer.destroy();
+  // Its place and its file are free as soon as the service has seen it go. Far more tries than that takes.
+  let status = 429;
+  for (let tries = 0; status === 429 && tries < 2000; tries += 1) {
+    const again = await service.get(LONG);
+    status = again.status;
+    await again.arrayBuffer();
+  }
+  assert.equal(status, 200);
+  assert.deepEqual(await filesLeft(service), []);
+  assert.deepEqual(service.faults, []);
+});
+
+test('HEAD says what GET does and leaves nothing behind', async (t) => {
+  const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1' });
+  await service.publish(7, 'n\n1\n');
+  for (let call = 0; call < 3; call += 1) {
+    const head = await service.get(LONG, { method: 'HEAD' });
+    assert.deepEqual(
+      [head.status, head.headers.get('content-type'), await head.text()],
+      [200, 'application/vnd.apache.parquet', ''],
+    );
+  }
+  assert.deepEqual(await filesLeft(service), []);
+});
