@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { DuneClient, DuneError, ExecutionState, Paginator, QueryParameter } from '@duneanalytics/client-sdk';
@@ -12,8 +13,10 @@ import { type HttpService, startHttpService } from './http-service.ts';
 const HOSTED = 'https://api.dune.com/api/';
 const ROWS = 250;
 
-/** The client writes every error to the console before it throws it. */
-process.env.LOGLEVEL = 'silent';
+/** The client writes every error to the console before it throws it. Its logger is its own dependency, so it is found by way of it. */
+const sdk = createRequire(import.meta.url).resolve('@duneanalytics/client-sdk');
+const logger: { readonly setLevel: (level: 'silent') => void } = createRequire(sdk)('loglevel');
+logger.setLevel('silent');
 
 /** Requests to the hosted address go to the service, as in the guide; others pass, so a wrong next_uri would be seen. */
 function redirectFetch(t: TestContext, service: HttpService): readonly string[] {

@@ -26,7 +26,7 @@ export async function readParquet(bytes: Uint8Array, select = '*'): Promise<Read
     ]);
     return {
       names: reader.columnNames(),
-      types: reader.columnTypes().map(String),
+      types: reader.columnTypes().map((type) => type.alias ?? String(type)),
       rows: reader.getRowsJson(),
     };
   } finally {

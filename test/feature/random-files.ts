@@ -251,6 +251,21 @@ export function ndjsonOf(file: RandomFile): string {
   return file.rows.map((cells) => `${objectOf(file.columns, cells, ({ source }) => source)}\n`).join('');
 }
 
+/** The file as CSV, every field in quotes; null is an empty field. A column without a name has none in CSV. */
+export function csvOf(file: RandomFile): string {
+  const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
+  const header = file.columns.map((column) => quoted(column.name)).join(',');
+  const lines = file.rows.map((cells) =>
+    cells.map(({ source }, i) => (source === 'null' ? '' : quoted(csvText(source, file.columns[i]?.type)))).join(','),
+  );
+  return [header, ...lines].map((line) => `${line}\n`).join('');
+}
+
+/** The text of a JSON string; any other JSON as it is written. */
+function csvText(source: string, type: string | undefined): string {
+  return source.startsWith('"') && type !== 'json' ? String(JSON.parse(source)) : source;
+}
+
 /** The rows as they must stand in an answer, separated by commas. */
 export function expectedRows(file: RandomFile): string {
   return file.rows.map((cells) => objectOf(file.columns, cells, ({ expected }) => expected)).join(',');

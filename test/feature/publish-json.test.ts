@@ -1,0 +1,108 @@
+/** Publishing NDJSON: no digit of a number is lost, in quotes or not, at the top or nested. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { Workplace } from './publishing.ts';
+
+let place: Workplace;
+before(async () => {
+  place = await Workplace.open();
+});
+after(() => place[Symbol.asyncDispose]());
+
+const LONG = '12345678901234567890.123456';
+
+/** Lines of the values of the column `d`, its type (declared with a !), and the texts stored. */
+const EXACT: readonly (readonly [readonly string[], string, readonly (string | null)[]])[] = [
+  [[LONG, `"${LONG}"`, '1e2', 'null'], '!decimal(38, 6)', [LONG, LONG, '100.000000', null]],
+  [[LONG, '1.5'], 'decimal(26, 6)', [LONG, '1.500000']],
+  [['1.50', '100.0'], 'double', ['1.5', '100.0']],
+  [['0.1', '0.30000000000000004'], 'double', ['0.1', '0.30000000000000004']],
+  [['0.12345678901234567890'], 'decimal(20, 19)', ['0.1234567890123456789']],
+  [['12345678901234567890.0'], '!uint256', ['12345678901234567890']],
+  [['1.50', '"x"', '1e2'], 'varchar', ['1.50', 'x', '1e2']],
+  [['1.50', '"1.50"'], '!varchar', ['1.50', '1.50']],
+  [['{"k":1.50}', '[1E+2, "x 1.50"]', '"x"'], '!json', ['{"k":1.50}', '[1E+2,"x 1.50"]', '"x"']],
+  [[`[${LONG},null]`], '!array(decimal(38, 6))', [`[${LONG}, NULL]`]],
+  [[`"[${LONG},null]"`], '!array(decimal(38, 6))', [`[${LONG}, NULL]`]],
+  [[`[${LONG},null]`], 'json', [`[${LONG},null]`]],
+  [['[0.30000000000000004,null,1]'], 'array(double)', ['[0.30000000000000004, NULL, 1.0]']],
+  [['[0.1000000000000000000000001]'], '!array(double)', ['[0.1]']],
+  [
+    [`{"a": ${LONG}, "b": "x 1.50 \\" ${LONG}", "c": [{"k": 1.50}]}`],
+    '!row(a decimal(38, 6), b varchar, c json)',
+    [`{'f0': ${LONG}, 'f1': 'x 1.50 " ${LONG}', 'f2': '[{"k":1.50}]'}`],
+  ],
+  [[`{"a":${LONG},"b":[1.50]}`], '!map(varchar, varchar)', [`{a=${LONG}, b='[1.50]'}`]],
+];
+
+for (const [values, type, expected] of EXACT) {
+  test(`${values.join(' ')} ${type.startsWith('!') ? 'declared' : 'is'} ${type.replace('!', '')}`, async () => {
+    const file = await place.write('exact.ndjson', values.map((value) => `{"d":${value}}\n`).join(''));
+    const execution = await place.publish(file, type.startsWith('!') ? { declared: { d: type.slice(1) } } : {});
+    assert.deepEqual(await place.columns(execution), [`d ${type.replace('!', '')}`]);
+    assert.deepEqual(
+      await place.rows(execution),
+      expected.map((text) => [text]),
+    );
+  });
+}
+
+test('a number that its declared type cannot hold is refused with its digits, naming row and column', async () => {
+  for (const [value, type] of [
+    [LONG, 'decimal(38, 2)'],
+    [LONG, 'bigint'],
+    [`[${LONG}]`, 'array(decimal(38, 2))'],
+  ] as const) {
+    const file = await place.write('inexact.ndjson', `{"d":null}\n{"d":${value}}\n`);
+    await assert.rejects(place.publish(file, { declared: { d: type } }), {
+      message: `row 2, column "d": ${JSON.stringify(value)} cannot be stored as ${type}`,
+    });
+  }
+});
+
+test('the noncharacter U+FDD0 is text, but not beside a number of many digits', async () => {
+  const fine = await place.publish(
+    await place.write('mark.ndjson', '{"d":1.5,"t":"\\ufdd0"}\n{"d":1.50,"t":"\ufdd0"}\n'),
+  );
+  assert.deepEqual(await place.rows(fine), [
+    ['1.5', '\ufdd0'],
+    ['1.5', '\ufdd0'],
+  ]);
+  for (const text of ['\ufdd0', '\\ufdd0', '\\uFDD0']) {
+    const file = await place.write('mark.ndjson', `{"d":1.5,"t":""}\n{"d":${LONG},"t":"${text}"}\n`);
+    await assert.rejects(place.publish(file), /line 2: the text holds U\+FDD0.*put the number in quotes/);
+  }
+});
+
+test('any number written in any way, among any text, keeps its digits', async () => {
+  const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 18 });
+  const whole = fc.oneof(
+    fc.constant('0'),
+    digits.map((text) => `1${text}`),
+  );
+  const number = fc.tuple(fc.constantFrom('', '-'), whole, digits).map(([sign, a, b]) => `${sign}${a}.${b}`);
+  const text = fc.string({ unit: fc.constantFrom(...'0123456789.,:"\\[{} é-e') });
+  const blank = fc.constantFrom('', ' ', '\t');
+  const row = fc.record({ number, text, blank, nested: number });
+  await fc.assert(
+    fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), async (rows) => {
+      const lines = rows.map(
+        (r) =>
+          `{"t":${r.blank}${JSON.stringify(r.text)},"n":${r.blank}${r.number},"l":[${r.nested},${r.blank}${r.number}]}\n`,
+      );
+      const file = await place.write('any.ndjson', lines.join(''));
+      const declared = { t: 'varchar', n: 'decimal(38, 18)', l: 'array(decimal(38, 18))' };
+      const execution = await place.publish(file, { declared });
+      const padded = (n: string) => {
+        const value = n.padEnd(n.indexOf('.') + 19, '0');
+        return /^-[0.]*$/.test(value) ? value.slice(1) : value;
+      };
+      assert.deepEqual(
+        await place.rows(execution),
+        rows.map((r) => [r.text, padded(r.number), `[${padded(r.nested)}, ${padded(r.number)}]`]),
+      );
+    }),
+    { numRuns: 15 },
+  );
+});
