@@ -29,6 +29,9 @@ export interface Load {
   readonly statuses: Readonly<Record<string, number>>;
 }
 
+/** An answer that never comes ends the measurement. */
+const PATIENCE_MILLIS = 90_000;
+
 const DEFAULTS = {
   firstOffset: 0,
   offsetStep: 0,
@@ -43,11 +46,11 @@ export async function load(
   asked: Pick<LoadOptions, 'url' | 'path' | 'headers'> & Partial<LoadOptions>,
   expected = '200',
 ): Promise<Load> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, 'load-generator.ts'), JSON.stringify({ ...DEFAULTS, ...asked })],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const options: LoadOptions = { ...DEFAULTS, ...asked };
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'load-generator.ts'), JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: options.warmUpMillis + options.millis + PATIENCE_MILLIS,
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
