@@ -37,7 +37,7 @@ export interface Service extends AsyncDisposable {
   readonly directories: Directories;
   catalog(): Promise<Catalog>;
   store(): Promise<ResultStore>;
-  /** DuckDB that answers pages: one thread, which many queries at a time share better than several. */
+  /** DuckDB that reads small pages: one thread, which many queries at a time share better than several. */
   pages(): Promise<DuckDb>;
   /** DuckDB that answers larger reads: as many threads as the settings say, over the stored results. */
   reads(): Promise<DuckDb>;

@@ -22,10 +22,10 @@ import type { WorkQueue } from './work-queue.ts';
 
 export interface ReadDeps {
   readonly store: ResultStore;
-  /** Answers pages, one thread each. */
+  /** Reads few rows, with one thread. */
   readonly pageDuckDb: DuckDb;
   readonly pageTurns: WorkQueue;
-  /** Exports, first pages of views, samples: all threads. */
+  /** Reads many: full pages, exports, first pages of views, samples; with all threads. */
   readonly duckDb: DuckDb;
   readonly views: ViewCache;
   readonly admission: Admission;
