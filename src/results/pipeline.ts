@@ -149,6 +149,8 @@ async function answerOnce(
 ): Promise<Answer> {
   const { parameters, format } = request;
   const now = deps.clock();
+  // Of before the look-ups: what is committed while this request is answered must make what it found out of date.
+  const catalogVersion = deps.lookups.version;
   const timed = <T>(name: string, work: () => T | Promise<T>) => tally.stage(name, deps.monotonic, work);
 
   const execution = await timed('resolve', () => resolve(request.target, parameters, principal, deps.lookups, now));
@@ -162,8 +164,8 @@ async function answerOnce(
   const isSample = asksForSample(parameters);
   const known = isSample ? undefined : deps.pages.get(identity);
   const remember = () => {
-    const recent = { catalogVersion: deps.lookups.version, execution, identity };
-    if (request.address !== undefined) deps.recent.put(`${principal.keyId} ${request.address}`, recent);
+    if (request.address === undefined) return;
+    deps.recent.put(`${principal.keyId} ${request.address}`, { catalogVersion, execution, identity });
   };
   tally.cache = known === undefined ? 'miss' : 'hit';
   if (known !== undefined) {
