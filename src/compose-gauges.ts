@@ -86,7 +86,7 @@ function duckDbGauges({ duckDbs }: GaugedParts): readonly GaugeSource[] {
   return [
     {
       name: 'qrs_duckdb_memory_bytes',
-      help: 'Memory that DuckDB holds: pages, reads (larger answers), heavy (views).',
+      help: 'Memory that DuckDB holds: pages (ranges of rows), reads (searches), heavy (views).',
       label: 'instance',
       read: () => read(0),
     },

@@ -20,6 +20,7 @@ import { Admission } from './results/admission.ts';
 import { Lookups } from './results/lookups.ts';
 import { LruBytes } from './results/lru-bytes.ts';
 import { ParquetExports } from './results/parquet-exports.ts';
+import { byteLengthOf } from './results/pieces.ts';
 import type { ResultsDeps } from './results/pipeline.ts';
 import { ReadLeases } from './results/read-leases.ts';
 import { ViewCache } from './results/view-cache.ts';
@@ -41,6 +42,8 @@ export interface ServerEffects extends WatchEffects {
 const RECENT_BYTES_MAX = 16 * 1024 * 1024;
 /** What is known of streamed answers: 40 bytes for each 32,768 rows. */
 const PASSAGES_BYTES_MAX = 16 * 1024 * 1024;
+/** Two ranges of an answer are read side by side: more would only make it wait for its first bytes. */
+const RANGES_AT_ONCE = 2;
 /** An answer that was cut has ended as soon as its connection says so. */
 const CUT_MILLIS_MAX = 5000;
 
@@ -93,18 +96,22 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     newId: effects.newId,
     onError: (error) => observe({ kind: 'fault', error }),
   });
+  // Twice the cores: while one waits for the disk another computes; more would only slow each other down.
+  const pageTurns = new WorkQueue({ runningMax: 2 * availableParallelism(), waitingMax: settings.pagesWaitingMax });
+  // Whoever was let in waits for its turn; how many are let in is the bound.
+  const exportsWaitingMax = settings.heavyReadsMax * RANGES_AT_ONCE;
+  const exports = new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: exportsWaitingMax }, pageTurns);
   const results: ResultsDeps = {
     lookups: new Lookups(catalog, (key) => findPrincipal(catalog.principals, key)),
     queuePosition: (execution) => catalog.executions.queuePosition(execution),
-    pages: new LruBytes(settings.pageCacheBytes, (page) => page.bytes.byteLength),
+    pages: new LruBytes(settings.pageCacheBytes, (page) => byteLengthOf(page.pieces)),
     pageDuckDb,
-    // Twice the cores: while one waits for the disk another computes; more would only slow each other down.
-    pageTurns: new WorkQueue({ runningMax: 2 * availableParallelism(), waitingMax: settings.pagesWaitingMax }),
+    pageTurns,
+    exports,
+    rangesAtOnce: RANGES_AT_ONCE,
     recent: new LruBytes(RECENT_BYTES_MAX, () => 0),
     passages: new LruBytes(PASSAGES_BYTES_MAX, (passage) => passage.segmentBytes.length * 40),
     admission: new Admission(settings),
-    // Whoever was let in waits for its turn; how many are let in is the bound.
-    exports: new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: settings.heavyReadsMax }),
     monotonic,
     store,
     duckDb,

@@ -37,9 +37,9 @@ export interface Service extends AsyncDisposable {
   readonly directories: Directories;
   catalog(): Promise<Catalog>;
   store(): Promise<ResultStore>;
-  /** DuckDB that reads small pages: one thread, which many queries at a time share better than several. */
+  /** DuckDB that reads ranges of rows: one thread for each, which keeps their order and lets many be read side by side. */
   pages(): Promise<DuckDb>;
-  /** DuckDB that answers larger reads: as many threads as the settings say, over the stored results. */
+  /** DuckDB that searches results: as many threads as the settings say. */
   reads(): Promise<DuckDb>;
   /** DuckDB that publishes and exports: one thread, so that files keep their order and requests keep their cores. */
   heavy(): Promise<DuckDb>;

@@ -3,20 +3,20 @@ import type { ColumnType } from '../domain/column-type.ts';
 import { jsonValueOf, plainText } from './json-value.ts';
 import type { Parameters } from './parameters.ts';
 
-/** SQL of the field's text, quotes included where needed; null is the empty text, so the expression is never null. */
+/** SQL of the field's text, quotes included where needed. Null is null, which `concat` takes for the empty text. */
 export function csvFieldOf(type: ColumnType, expression: string, parameters: Parameters): string {
   switch (type.kind) {
     case 'varchar':
     case 'json':
-      return `coalesce(${quotedWhereNeeded(expression)}, '')`;
+      return quotedWhereNeeded(expression);
     case 'array':
     case 'map':
     case 'row': {
       const json = `to_json(${jsonValueOf(type, expression, parameters)})::VARCHAR`;
-      return `CASE WHEN ${expression} IS NULL THEN '' ELSE ${quoted(json)} END`;
+      return `CASE WHEN ${expression} IS NOT NULL THEN ${quoted(json)} END`;
     }
     default:
-      return `coalesce(${plainText(type, expression)}, '')`;
+      return plainText(type, expression);
   }
 }
 

@@ -3,6 +3,7 @@
  * extension, and takes no further settings. Queries run on pooled connections and end when their signal says so.
  */
 import {
+  DuckDBBlobVector,
   type DuckDBConnection,
   DuckDBInstance,
   type DuckDBMaterializedResult,
@@ -30,7 +31,8 @@ export interface Statement {
   readonly values: readonly DuckDBValue[];
 }
 
-export type Row = readonly DuckDBValue[];
+/** A row's values; a BLOB is its bytes. */
+export type Row = readonly (DuckDBValue | Uint8Array)[];
 
 export interface DescribedColumn {
   readonly name: string;
@@ -86,7 +88,7 @@ export class DuckDb implements AsyncDisposable {
    * @throws the signal's reason once it is aborted; otherwise DuckDB's error.
    */
   async query(statement: Statement, signal: AbortSignal): Promise<readonly Row[]> {
-    return await this.#execute(statement, signal, async (result) => (await result.getRows()) as readonly Row[]);
+    return await this.#execute(statement, signal, rowsOf);
   }
 
   /**
@@ -94,7 +96,7 @@ export class DuckDb implements AsyncDisposable {
    * end in LIMIT 0. @throws as `query` does.
    */
   async describe(statement: Statement, signal: AbortSignal): Promise<readonly DescribedColumn[]> {
-    return await this.#execute(statement, signal, async (result) => {
+    return await this.#execute(statement, signal, (result) => {
       const types = result.columnTypes();
       return result.columnNames().flatMap((name, index) => {
         const type = types[index];
@@ -106,7 +108,7 @@ export class DuckDb implements AsyncDisposable {
   async #execute<T>(
     statement: Statement,
     signal: AbortSignal,
-    take: (result: DuckDBMaterializedResult) => Promise<T>,
+    take: (result: DuckDBMaterializedResult) => T,
   ): Promise<T> {
     signal.throwIfAborted();
     if (this.#closed) throw new Error('DuckDB is closed');
@@ -119,7 +121,7 @@ export class DuckDb implements AsyncDisposable {
       interrupting = setInterval(() => connection.interrupt(), INTERRUPT_MILLIS);
     };
     signal.addEventListener('abort', interrupt, { once: true });
-    const run = connection.run(statement.text, [...statement.values]).then(take);
+    const run = runStatement(connection, statement).then(take);
     this.#running.set(connection, run);
     try {
       const taken = await run;
@@ -151,4 +153,40 @@ export class DuckDb implements AsyncDisposable {
     for (const connection of this.#idle.splice(0)) connection.closeSync();
     this.#instance.closeSync();
   }
+}
+
+/** Each step waits for a thread and then for the event loop, so there are no more of them than it takes. */
+async function runStatement(
+  connection: DuckDBConnection,
+  { text, values }: Statement,
+): Promise<DuckDBMaterializedResult> {
+  const prepared = await connection.prepare(text);
+  try {
+    prepared.bind([...values]);
+    return await prepared.run();
+  } finally {
+    prepared.destroySync();
+  }
+}
+
+function rowsOf(result: DuckDBMaterializedResult): readonly Row[] {
+  const rows: Row[] = [];
+  for (let index = 0; index < result.chunkCount; index += 1) {
+    const chunk = result.getChunk(index);
+    const vectors = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
+    for (let row = 0; row < chunk.rowCount; row += 1) {
+      rows.push(
+        vectors.map((vector) => (vector instanceof DuckDBBlobVector ? bytesAt(vector, row) : vector.getItem(row))),
+      );
+    }
+  }
+  return rows;
+}
+
+/** Short bytes lie within the chunk's memory, which does not outlive it; longer ones come as a copy, which is made only once. */
+const INLINE_BYTES_MAX = 12;
+
+function bytesAt(vector: DuckDBBlobVector, index: number): Uint8Array | null {
+  const bytes = vector.getItemBytes(index);
+  return bytes === null || bytes.byteLength > INLINE_BYTES_MAX ? bytes : bytes.slice();
 }

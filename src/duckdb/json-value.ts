@@ -17,15 +17,24 @@ export function jsonValueOf(type: ColumnType, expression: string, parameters: Pa
   return encode(type, expression, parameters, 0);
 }
 
+/** Whether a value of the type may itself be NaN or infinite. Those within lists, maps and rows are not looked for. */
+export function mayBeNonFinite(type: ColumnType): boolean {
+  return type.kind === 'real' || type.kind === 'double';
+}
+
+/** The same as `jsonValueOf` for a value that is not NaN or infinite itself, at two thirds of its cost. */
+export function finiteJsonValueOf(type: ColumnType, expression: string, parameters: Parameters): string {
+  return mayBeNonFinite(type) ? finiteNumber(type, expression) : jsonValueOf(type, expression, parameters);
+}
+
 /** `depth` gives the variable of each nested lambda a name of its own. */
 function encode(type: ColumnType, e: string, parameters: Parameters, depth: number): string {
   if (isEmbeddedAsIs(type)) return e;
   switch (type.kind) {
     case 'real':
-      // Through text: as a double, 0.1::FLOAT is 0.10000000149011612.
-      return finiteOr(e, `${e}::VARCHAR::DOUBLE`);
     case 'double':
-      return finiteOr(e, e);
+      // `to_json` prints NaN and infinities bare, which no JSON parser reads.
+      return `CASE WHEN isfinite(${e}) THEN to_json(${finiteNumber(type, e)}) ELSE to_json(${nonFiniteText(e)}) END`;
     case 'array': {
       const x = `x${depth}`;
       return `list_transform(${e}, lambda ${x}: ${encode(type.element, x, parameters, depth + 1)})`;
@@ -72,9 +81,9 @@ function isEmbeddedAsIs(type: ColumnType): boolean {
   }
 }
 
-/** `to_json` prints NaN and infinities bare, which no JSON parser reads. */
-function finiteOr(e: string, finite: string): string {
-  return `CASE WHEN isfinite(${e}) THEN to_json(${finite}) ELSE to_json(${nonFiniteText(e)}) END`;
+/** A real goes through text: as a double, 0.1::FLOAT is 0.10000000149011612. */
+function finiteNumber(type: ColumnType, e: string): string {
+  return type.kind === 'real' ? `${e}::VARCHAR::DOUBLE` : e;
 }
 
 function nonFiniteText(e: string): string {

@@ -1,5 +1,6 @@
 /** The compressed forms of finished answers, kept beside the plain ones: compressing a full page takes as long as reading it. */
 import { LruBytes } from '../results/lru-bytes.ts';
+import { joined, type Pieces } from '../results/pieces.ts';
 import { compress, type Encoding } from './compression.ts';
 
 export class CompressedCache {
@@ -15,8 +16,8 @@ export class CompressedCache {
   }
 
   /** @param etag what the bytes are known by; without it they are compressed anew each time */
-  async get(bytes: Uint8Array, etag: string | undefined, encoding: Encoding): Promise<Uint8Array> {
-    if (etag === undefined) return await compress(bytes, encoding);
+  async get(bytes: Pieces, etag: string | undefined, encoding: Encoding): Promise<Uint8Array> {
+    if (etag === undefined) return await compress(joined(bytes), encoding);
     const key = `${encoding} ${etag}`;
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
@@ -24,8 +25,8 @@ export class CompressedCache {
     return await underWay;
   }
 
-  async #compress(key: string, bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
-    const compressing = compress(bytes, encoding);
+  async #compress(key: string, bytes: Pieces, encoding: Encoding): Promise<Uint8Array> {
+    const compressing = compress(joined(bytes), encoding);
     this.#underWay.set(key, compressing);
     try {
       const compressed = await compressing;

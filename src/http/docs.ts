@@ -53,7 +53,7 @@ export function documentationRoutes(server: FastifyInstance, description: ApiDes
       handler: async (request, reply) => {
         const { bytes, etag } = await loaded();
         const known = matchesEtag(request.headers['if-none-match'], etag);
-        const body: AnswerBody = known ? { kind: 'unchanged' } : { kind: 'whole', bytes };
+        const body: AnswerBody = known ? { kind: 'unchanged' } : { kind: 'whole', pieces: [bytes] };
         reply.header('content-security-policy', POLICY);
         return await sendAnswer(
           { contentType, headers: { 'cache-control': 'no-cache' }, etag, body },

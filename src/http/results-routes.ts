@@ -11,6 +11,7 @@ import type { ResultsRequest, Target } from '../results/request.ts';
 import { acceptedFormat } from './accept-format.ts';
 import { queryStringOf } from './authenticate.ts';
 import { type SendOptions, sendAnswer } from './send-answer.ts';
+import { wantsSha256 } from './want-digest.ts';
 
 export interface ResultsRoutesOptions extends SendOptions {
   /** Scheme and host for `next_uri`; undefined: as the client addressed the service. */
@@ -45,6 +46,7 @@ export function resultsRoutes(
       ifNoneMatch: request.headers['if-none-match'],
       range: parseRange(request.headers.range),
       ifRange: headerText(request.headers['if-range']),
+      wantsDigest: wantsSha256(headerText(request.headers['want-repr-digest'])),
       base: (options.publicUrl ?? clientUrlOf(request)) + prefix,
     };
   };

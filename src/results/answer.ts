@@ -1,4 +1,5 @@
 /** What the pipeline answers: bytes, or where they come from, and what HTTP is to say of them. */
+import type { Pieces } from './pieces.ts';
 import type { ByteSlice } from './resumable.ts';
 
 export interface Answer {
@@ -14,7 +15,7 @@ export interface Answer {
 export type AnswerBody =
   /** The client has it already: 304. */
   | { readonly kind: 'unchanged' }
-  | { readonly kind: 'whole'; readonly bytes: Uint8Array }
+  | { readonly kind: 'whole'; readonly pieces: Pieces }
   | {
       readonly kind: 'stream';
       readonly chunks: AsyncGenerator<Uint8Array>;
@@ -31,6 +32,6 @@ export type AnswerBody =
 
 export interface AnswerSize {
   readonly bytes: number;
-  /** Base64. */
-  readonly sha256: string;
+  /** Base64; undefined when nobody has wanted it. */
+  readonly sha256: string | undefined;
 }

@@ -1,24 +1,29 @@
 /**
- * Reads encoded rows out of parts: stored ones, or those of a materialised view. A long read goes range by range, each
- * read when the one before has been taken, so memory is bounded however large the answer and however slow the client.
+ * Reads encoded rows out of parts: stored ones, or those of a materialised view. A read goes range by range, some of them
+ * side by side, none of them far ahead of what has been taken, so memory is bounded however large the answer and however
+ * slow the client.
  */
-import { DuckDBBlobValue } from '@duckdb/node-api';
 import type { Part } from '../domain/result-set.ts';
 import type { DuckDb, Row, Statement } from '../duckdb/duckdb.ts';
 import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
-import { compileFit, compileRange, type ProjectedColumn } from './compile.ts';
+import { compileFit, compileRange, type ProjectedColumn, type Reading, ROW_SEPARATOR } from './compile.ts';
 import { compileViewSlice, type View, type ViewSlice } from './compile-view.ts';
 import type { TextFormat } from './format.ts';
+import type { Pieces } from './pieces.ts';
+import { readAhead } from './read-ahead.ts';
 import { withinMillis } from './time-limit.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface PartReaderDeps {
+  /** Reads out of many parts at once: with all threads. */
   readonly duckDb: DuckDb;
   /** Makes a part's file available for reading. */
   readonly open: (part: Part, signal: AbortSignal) => Promise<OpenObject>;
-  /** Reads few rows: one thread, so that many at a time do not get in each other's way. */
+  /** Reads ranges: one thread, so that rows keep their order and many reads at a time do not get in each other's way. */
   readonly pageDuckDb: DuckDb;
+  /** How many ranges of one answer are read side by side. */
+  readonly rangesAtOnce: number;
   /** Where pages take turns: more at a time than there are cores would only make all of them slower. */
   readonly pageTurns: WorkQueue;
   /** Where long reads take turns, one range at a time. */
@@ -34,8 +39,8 @@ export interface ChunkSize {
 }
 
 export interface Chunk extends ChunkSize {
-  /** Encoded rows with separators between them, none at either end. */
-  readonly bytes: Uint8Array;
+  /** Encoded rows with separators between them, none at either end. Of rows that were skipped there are none. */
+  readonly pieces: Pieces;
 }
 
 export interface Range {
@@ -45,22 +50,19 @@ export interface Range {
   readonly to: number;
 }
 
-const NO_BYTES = new Uint8Array(0);
-
-/** So many rows are read sooner with one thread than with several: encoding them takes less than sharing them out. */
-const FEW_ROWS = 2048;
-
-/** Two row groups: large enough that the cost of a statement (about 3 ms) is small beside encoding (25 ms). */
-const RANGE_ROWS_MAX = 32_768;
+/** A row group: several of them, side by side, make a page. */
+export const PAGE_RANGE_ROWS = 16_384;
+/** Two row groups take a tenth less time than one by one: whoever reads everything has no need of the first rows sooner. */
+export const EXPORT_RANGE_ROWS = 32_768;
 const RANGE_BYTES_AIM = 8 * 1024 * 1024;
 
-/** Rows `from` to `to` (exclusive) of a result set, cut into ranges of a size that is good to read at once. */
-export function rangesOf(parts: readonly Part[], from: number, to: number): readonly Range[] {
+/** Rows `from` to `to` (exclusive) of a result set, cut into ranges of at most so many rows, and fewer where these are wide. */
+export function rangesOf(parts: readonly Part[], from: number, to: number, rangeRowsMax: number): readonly Range[] {
   const ranges: Range[] = [];
   for (const part of parts) {
     const end = Math.min(to - part.firstRow, part.rowCount);
     const rowBytes = Math.max(1, part.cellBytes / Math.max(1, part.rowCount));
-    const rowsMax = Math.max(1, Math.min(RANGE_ROWS_MAX, Math.floor(RANGE_BYTES_AIM / rowBytes)));
+    const rowsMax = Math.max(1, Math.min(rangeRowsMax, Math.floor(RANGE_BYTES_AIM / rowBytes)));
     let at = Math.max(0, from - part.firstRow);
     while (at < end) {
       // A long read goes in steps that end where row groups do, so that none is decompressed twice.
@@ -76,6 +78,7 @@ export class PartReader {
   readonly #columns: readonly ProjectedColumn[];
   readonly #format: TextFormat;
   readonly #deps: PartReaderDeps;
+  #reading: Reading = 'quick';
 
   constructor(columns: readonly ProjectedColumn[], format: TextFormat, deps: PartReaderDeps) {
     this.#columns = columns;
@@ -109,7 +112,7 @@ export class PartReader {
 
   /**
    * @param takeTurns the read is long: each range waits for its turn among other long reads
-   * @param skipped sizes of the first ranges, which are not to be read: they come without bytes
+   * @param skipped sizes of the first ranges, which are not to be read: they come without pieces
    */
   async *ranges(
     ranges: readonly Range[],
@@ -117,20 +120,38 @@ export class PartReader {
     signal: AbortSignal,
     skipped: readonly ChunkSize[] = [],
   ): AsyncGenerator<Chunk> {
-    for (const size of skipped.slice(0, ranges.length)) yield { ...size, bytes: NO_BYTES };
-    for (const { part, from, to } of ranges.slice(skipped.length)) {
-      const statement = ([path]: readonly string[]) => compileRange(this.#columns, this.#format, path ?? '', from, to);
-      const { exports, pageTurns, duckDb, pageDuckDb } = this.#deps;
-      const isFew = !takeTurns && to - from <= FEW_ROWS;
-      const read = () => this.#read([part], statement, signal, isFew ? pageDuckDb : duckDb);
-      const [row] = await (takeTurns ? exports : pageTurns).run(read, signal);
-      const [bytes, rowCount, cellBytes] = row ?? [];
-      // The manifest says how many rows are there; fewer would be an answer that is silently short.
-      if (!(bytes instanceof DuckDBBlobValue) || Number(rowCount) !== to - from) {
-        throw damaged(new ObjectDamaged(part.key, `${Number(rowCount ?? 0)} rows where ${to - from} are stored`));
-      }
-      yield { bytes: bytes.bytes, rowCount: to - from, cellBytes: Number(cellBytes) };
+    for (const size of skipped.slice(0, ranges.length)) yield { ...size, pieces: [] };
+    const { exports, pageTurns, rangesAtOnce } = this.#deps;
+    const read = async (range: Range, during: AbortSignal) => {
+      if (!takeTurns) return await pageTurns.run(() => this.#range(range, during), during);
+      // While pages are read, their turns come sooner between two halves of a range than after the whole of it.
+      const halves = pageTurns.running > 0 ? halvesOf(range) : [range];
+      const chunks: Chunk[] = [];
+      for (const half of halves) chunks.push(await exports.run(() => this.#range(half, during), during));
+      return joinedChunk(chunks, this.#format);
+    };
+    yield* readAhead(ranges.slice(skipped.length), rangesAtOnce - 1, read, signal);
+  }
+
+  async #range({ part, from, to }: Range, signal: AbortSignal): Promise<Chunk> {
+    const readAs = async (reading: Reading) => {
+      const statement = ([path]: readonly string[]) =>
+        compileRange(this.#columns, this.#format, path ?? '', from, to, reading);
+      const [row] = await this.#read([part], statement, signal, this.#deps.pageDuckDb);
+      return row ?? [];
+    };
+    let row = await readAs(this.#reading);
+    if (row[3] !== true) {
+      // What one range is like the others probably are, too.
+      this.#reading = 'plain';
+      row = await readAs('plain');
     }
+    const [bytes, rowCount, cellBytes] = row;
+    // The manifest says how many rows are there; fewer would be an answer that is silently short.
+    if (!(bytes instanceof Uint8Array) || Number(rowCount) !== to - from) {
+      throw damaged(new ObjectDamaged(part.key, `${Number(rowCount ?? 0)} rows where ${to - from} are stored`));
+    }
+    return { pieces: [bytes], rowCount: to - from, cellBytes: Number(cellBytes) };
   }
 
   /** One slice of a view, read directly; `more` when rows follow it. */
@@ -148,8 +169,8 @@ export class PartReader {
     const [row] = await this.#read(parts, statement, signal);
     const [bytes, rowCount, cellBytes, found] = row ?? [];
     const chunk =
-      bytes instanceof DuckDBBlobValue
-        ? { bytes: bytes.bytes, rowCount: Number(rowCount), cellBytes: Number(cellBytes) }
+      bytes instanceof Uint8Array
+        ? { pieces: [bytes], rowCount: Number(rowCount), cellBytes: Number(cellBytes) }
         : undefined;
     return { chunk, more: Number(found) > Number(rowCount) };
   }
@@ -172,6 +193,23 @@ export class PartReader {
       }
     });
   }
+}
+
+function halvesOf(range: Range): readonly Range[] {
+  const middle = Math.ceil((range.from + range.to) / 2);
+  return [
+    { ...range, to: middle },
+    { ...range, from: middle },
+  ].filter(({ from, to }) => from < to);
+}
+
+function joinedChunk(chunks: readonly Chunk[], format: TextFormat): Chunk {
+  const separator = Buffer.from(ROW_SEPARATOR[format]);
+  return {
+    pieces: chunks.flatMap(({ pieces }, index) => (index === 0 ? pieces : [separator, ...pieces])),
+    rowCount: chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0),
+    cellBytes: chunks.reduce((sum, chunk) => sum + chunk.cellBytes, 0),
+  };
 }
 
 function widestRowOf(parts: readonly Part[]): number {

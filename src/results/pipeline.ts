@@ -19,6 +19,7 @@ import { cacheControlOf, etagOf, type Freshness, matchesEtag } from './freshness
 import type { Lookups } from './lookups.ts';
 import type { LruBytes } from './lru-bytes.ts';
 import type { ParquetExports } from './parquet-exports.ts';
+import type { Pieces } from './pieces.ts';
 import { type PlanLimits, pageRowsMax, planRead } from './plan.ts';
 import { formatQueryString } from './query-string.ts';
 import { openPage, type PageOfRows, type ReadDeps } from './read.ts';
@@ -62,7 +63,7 @@ export interface FinishedPage {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly etag: string;
-  readonly bytes: Uint8Array;
+  readonly pieces: Pieces;
   /** What the answer costs whoever asks for it, read anew or not. */
   readonly rowCount: number;
   readonly cellBytes: number;
@@ -78,7 +79,7 @@ export interface RecentAnswer {
 }
 
 const RESPOND = { json: respondJson, ndjson: respondNdjson, csv: respondCsv } as const satisfies Readonly<
-  Record<TextFormat, (found: WithRows) => AsyncGenerator<Uint8Array>>
+  Record<TextFormat, (found: WithRows) => AsyncGenerator<Pieces>>
 >;
 
 /**
@@ -114,11 +115,11 @@ function finishedAnswer(
   now: Instant,
   tally: Tally,
 ): Answer {
-  const { contentType, etag, bytes } = page;
+  const { contentType, etag, pieces } = page;
   const headers = { ...page.headers, ...headersOf(freshness, execution, now) };
   if (matchesEtag(ifNoneMatch, etag)) return { contentType, headers, etag, body: { kind: 'unchanged' } };
   tally.add(page);
-  return { contentType, headers, etag, body: { kind: 'whole', bytes } };
+  return { contentType, headers, etag, body: { kind: 'whole', pieces } };
 }
 
 /** @throws RequestError */
@@ -199,14 +200,14 @@ async function answerOnce(
     return { ...answer, headers: { ...answer.headers, 'row-count': String(page.rowCount) }, body };
   }
   const chunks = releasing(page, encode(counted(page.chunks(signal), page, tally)));
-  const bytes = await timed('read', () => collect(chunks));
+  const pieces = await timed('read', () => collect(chunks));
   if (etag !== undefined) {
     const { contentType } = answer;
     const { rowCount, cellBytes, datapoints } = tally;
     remember();
-    deps.pages.put(identity, { contentType, headers, etag, bytes, rowCount, cellBytes, datapoints });
+    deps.pages.put(identity, { contentType, headers, etag, pieces, rowCount, cellBytes, datapoints });
   }
-  return { ...answer, body: { kind: 'whole', bytes } };
+  return { ...answer, body: { kind: 'whole', pieces } };
 }
 
 /** A streamed answer, or the bytes of it that the client is missing. */
@@ -222,18 +223,26 @@ async function streamBody(
   signal: AbortSignal,
 ): Promise<AnswerBody> {
   const held = <T>(chunks: AsyncIterable<T>) => deps.leases.during(executionId, releasing(page, chunks));
-  const keep = (passage: Passage) => deps.passages.put(identity, passage);
-  const { range, ifRange } = request;
+  const { range, ifRange, wantsDigest } = request;
   const known = etag === undefined ? undefined : deps.passages.get(identity);
-  if (range === undefined || etag === undefined || (ifRange !== undefined && ifRange !== etag)) {
-    return { kind: 'stream', chunks: held(recorded(page, encode, tally, signal, keep)), size: known };
-  }
+  const keep = (passage: Passage) => {
+    const sha256 = passage.sha256 ?? deps.passages.get(identity)?.sha256;
+    deps.passages.put(identity, { ...passage, sha256 });
+  };
+  const isRange = range !== undefined && etag !== undefined && (ifRange === undefined || ifRange === etag);
   try {
-    // The first to resume a download since the service started pays for a pass that tells where its bytes are.
-    const passage = known ?? (await measured(page, encode, signal));
-    deps.passages.put(identity, passage);
-    const slice = sliceOf(range, passage.bytes);
-    return { kind: 'partial', chunks: held(sliced(page, encode, passage, slice, tally, signal)), slice, size: passage };
+    let passage = known;
+    if ((isRange && known === undefined) || (wantsDigest && etag !== undefined && known?.sha256 === undefined)) {
+      // The first to resume a download since the service started, or to want its digest, pays for a pass that tells.
+      passage = await measured(page, encode, wantsDigest, signal);
+      keep(passage);
+    }
+    if (isRange && passage !== undefined) {
+      const slice = sliceOf(range, passage.bytes);
+      const chunks = held(sliced(page, encode, passage, slice, tally, signal));
+      return { kind: 'partial', chunks, slice, size: passage };
+    }
+    return { kind: 'stream', chunks: held(recorded(page, encode, tally, signal, keep)), size: passage };
   } catch (error) {
     page.release();
     throw error;
@@ -321,7 +330,7 @@ function envelopeAnswer(
 ): Answer {
   const text = JSON.stringify(body);
   const contentType = CONTENT_TYPES.json;
-  const whole = { kind: 'whole', bytes: Buffer.from(text) } as const;
+  const whole = { kind: 'whole', pieces: [Buffer.from(text)] } as const;
   if (!STATES[state].terminal) return { contentType, headers: { 'cache-control': 'no-store' }, body: whole };
   const etag = etagOf(text);
   const headers = {

@@ -15,17 +15,18 @@ import type { Admission } from './admission.ts';
 import type { ProjectedColumn } from './compile.ts';
 import type { View } from './compile-view.ts';
 import type { TextFormat } from './format.ts';
-import { type Chunk, type ChunkSize, PartReader, rangesOf } from './part-reader.ts';
+import { type Chunk, type ChunkSize, EXPORT_RANGE_ROWS, PAGE_RANGE_ROWS, PartReader, rangesOf } from './part-reader.ts';
 import { datapointRefusal, pageRowsMax, type ReadPlan } from './plan.ts';
 import type { OpenView, ViewCache } from './view-cache.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface ReadDeps {
   readonly store: ResultStore;
-  /** Reads few rows, with one thread. */
+  /** Reads ranges of rows, each with one thread, several at a time. */
   readonly pageDuckDb: DuckDb;
   readonly pageTurns: WorkQueue;
-  /** Reads many: full pages, exports, first pages of views, samples; with all threads. */
+  readonly rangesAtOnce: number;
+  /** Searches many rows: first pages of views, samples; with all threads. */
   readonly duckDb: DuckDb;
   readonly views: ViewCache;
   readonly admission: Admission;
@@ -167,8 +168,9 @@ export async function openSlice(
     to = await reader.fit(resultSet.parts, from, to, cellBytesWithin(plan.datapointsMax), signal);
   }
   if (to < wanted && plan.atLimit === 'refuse') throw datapointRefusal(plan);
-  const ranges = rangesOf(resultSet.parts, from, to);
-  const small = ranges.length <= 1 || estimatedBytes(columns, resultSet, to - from) <= BUFFERED_BYTES_MAX;
+  const ofPage = rangesOf(resultSet.parts, from, to, PAGE_RANGE_ROWS);
+  const small = ofPage.length <= 1 || estimatedBytes(columns, resultSet, to - from) <= BUFFERED_BYTES_MAX;
+  const ranges = small ? ofPage : rangesOf(resultSet.parts, from, to, EXPORT_RANGE_ROWS);
   return {
     columns,
     offset: slice.offset,

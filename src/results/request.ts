@@ -32,6 +32,8 @@ export interface ResultsRequest {
   readonly range: ByteRange | undefined;
   /** The range is wanted only of the answer with this tag. */
   readonly ifRange: string | undefined;
+  /** The digest of an answer that is sent as it is read is wanted in its head. */
+  readonly wantsDigest: boolean;
   /** Scheme, host and path prefix that the client used, for `next_uri`: `http://localhost:8080/v1`. */
   readonly base: string;
 }

@@ -11,6 +11,7 @@ import type { Tally } from '../observation/tally.ts';
 import { ROW_SEPARATOR } from './compile.ts';
 import { envelopeOf, metadataOf } from './envelope.ts';
 import type { Chunk } from './part-reader.ts';
+import { gathered, type Pieces } from './pieces.ts';
 import { formatQueryString } from './query-string.ts';
 import type { PageOfRows } from './read.ts';
 import type { ResultsRequest } from './request.ts';
@@ -71,7 +72,8 @@ export function pagingHeaders(
 /** An answer's makings with its encoded rows; a responder is a pure function of it. */
 export type WithRows = Responding & { readonly chunks: AsyncIterable<Chunk> };
 
-export async function* respondJson(found: WithRows): AsyncGenerator<Uint8Array> {
+/** Makes the answer from its rows: one segment for each chunk, and a last one. */
+export async function* respondJson(found: WithRows): AsyncGenerator<Pieces> {
   const { execution, state, resultSet, page, next, chunks } = found;
   let head = `${JSON.stringify(envelopeOf(execution, state)).slice(0, -1)},"result":{"rows":[`;
   let rowCount = 0;
@@ -79,22 +81,22 @@ export async function* respondJson(found: WithRows): AsyncGenerator<Uint8Array> 
   for await (const chunk of chunks) {
     rowCount += chunk.rowCount;
     cellBytes += chunk.cellBytes;
-    yield joined(head, chunk.bytes);
+    yield [Buffer.from(head), ...chunk.pieces];
     head = ROW_SEPARATOR.json;
   }
   const metadata = JSON.stringify(metadataOf(execution, resultSet, { columns: page.columns, rowCount, cellBytes }));
   const follow = next === undefined ? '' : `,"next_offset":${next.offset},"next_uri":${JSON.stringify(next.uri)}`;
-  yield Buffer.from(`${rowCount === 0 ? head : ''}],"metadata":${metadata}}${follow}}`);
+  yield [Buffer.from(`${rowCount === 0 ? head : ''}],"metadata":${metadata}}${follow}}`)];
 }
 
-export async function* respondCsv({ page, chunks }: WithRows): AsyncGenerator<Uint8Array> {
+export async function* respondCsv({ page, chunks }: WithRows): AsyncGenerator<Pieces> {
   const header = `${page.columns.map((column) => csvName(column.name)).join(',')}\n`;
   let head = header;
   for await (const chunk of chunks) {
-    yield joined(head, chunk.bytes);
+    yield [Buffer.from(head), ...chunk.pieces];
     head = ROW_SEPARATOR.csv;
   }
-  yield Buffer.from(head === header ? header : '\n');
+  yield [Buffer.from(head === header ? header : '\n')];
 }
 
 const NOTHING = { rowCount: 0, cellBytes: 0 } as const;
@@ -103,7 +105,7 @@ const NOTHING = { rowCount: 0, cellBytes: 0 } as const;
 export async function* counted(chunks: AsyncIterable<Chunk>, page: PageOfRows, tally: Tally): AsyncGenerator<Chunk> {
   for await (const chunk of chunks) {
     // What is skipped is not handed out.
-    const { rowCount, cellBytes } = chunk.bytes.byteLength === 0 ? NOTHING : chunk;
+    const { rowCount, cellBytes } = chunk.pieces.length === 0 ? NOTHING : chunk;
     const before = datapointsOf(tally.rowCount, page.columns.length, tally.cellBytes);
     const after = datapointsOf(tally.rowCount + rowCount, page.columns.length, tally.cellBytes + cellBytes);
     tally.add({ rowCount, cellBytes, datapoints: after - before });
@@ -120,13 +122,8 @@ export async function* releasing<T>(page: Pick<PageOfRows, 'release'>, chunks: A
   }
 }
 
-export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+export async function collect(segments: AsyncIterable<Pieces>): Promise<Pieces> {
   const all: Uint8Array[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  const [only] = all;
-  return all.length === 1 && only !== undefined ? only : Buffer.concat(all);
-}
-
-function joined(head: string, bytes: Uint8Array): Uint8Array {
-  return Buffer.concat([Buffer.from(head), bytes]);
+  for await (const pieces of segments) all.push(...pieces);
+  return gathered(all);
 }

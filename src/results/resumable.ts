@@ -1,11 +1,13 @@
 /**
  * Exports that resume. A streamed answer is a sequence of segments, one for each range of rows and a last one for what follows
  * the rows; results are immutable, so every pass gives the same segments. One complete pass therefore tells how long each
- * is, how long the whole is and its digest; with that, any range of bytes is answered by reading only the rows it needs.
+ * is and how long the whole is; with that, any range of bytes is answered by reading only the rows it needs. A pass on behalf of a
+ * client that wants the digest takes that, too.
  */
 import { createHash } from 'node:crypto';
 import { Tally } from '../observation/tally.ts';
 import type { Chunk, ChunkSize } from './part-reader.ts';
+import { byteLengthOf, type Pieces, sliceOfPieces } from './pieces.ts';
 import type { PageOfRows } from './read.ts';
 import { counted } from './respond.ts';
 
@@ -14,12 +16,12 @@ export interface Passage {
   readonly segmentBytes: readonly number[];
   readonly chunks: readonly ChunkSize[];
   readonly bytes: number;
-  /** Of the whole answer, base64. */
-  readonly sha256: string;
+  /** Of the whole answer, base64; undefined when nobody has wanted it. */
+  readonly sha256: string | undefined;
 }
 
 /** Makes the answer's segments from the page's chunks. */
-export type Encode = (chunks: AsyncIterable<Chunk>) => AsyncGenerator<Uint8Array>;
+export type Encode = (chunks: AsyncIterable<Chunk>) => AsyncGenerator<Pieces>;
 
 /** Byte positions, `to` exclusive. */
 export interface ByteSlice {
@@ -37,7 +39,6 @@ export async function* recorded(
 ): AsyncGenerator<Uint8Array> {
   const segmentBytes: number[] = [];
   const chunks: ChunkSize[] = [];
-  const hash = createHash('sha256');
   let bytes = 0;
   const noted = async function* () {
     for await (const chunk of counted(page.chunks(signal), page, tally)) {
@@ -46,12 +47,12 @@ export async function* recorded(
     }
   };
   for await (const segment of encode(noted())) {
-    segmentBytes.push(segment.byteLength);
-    hash.update(segment);
-    bytes += segment.byteLength;
-    yield segment;
+    const length = byteLengthOf(segment);
+    segmentBytes.push(length);
+    bytes += length;
+    yield* segment;
   }
-  onPassage({ segmentBytes, chunks, bytes, sha256: hash.digest('base64') });
+  onPassage({ segmentBytes, chunks, bytes, sha256: undefined });
 }
 
 /** Some bytes of the answer, reading only the rows that they hold. */
@@ -76,19 +77,25 @@ export async function* sliced(
     index += 1;
     // Of a segment before the slice only the sizes were needed, for what follows the rows; its bytes are not the real ones.
     if (index <= skipped) continue;
-    yield segment.subarray(Math.max(0, slice.from - start), Math.min(segment.byteLength, slice.to - start));
-    start += segment.byteLength;
+    yield* sliceOfPieces(segment, slice.from - start, slice.to - start);
+    start += byteLengthOf(segment);
     if (start >= slice.to) return;
   }
 }
 
-/** A pass for nothing but what it shows. */
-export async function measured(page: PageOfRows, encode: Encode, signal: AbortSignal): Promise<Passage> {
+/** A pass for nothing but what it shows. Taking the digest makes it a tenth longer. */
+export async function measured(
+  page: PageOfRows,
+  encode: Encode,
+  withDigest: boolean,
+  signal: AbortSignal,
+): Promise<Passage> {
   let shown: Passage | undefined;
   const pass = recorded(page, encode, new Tally(), signal, (passage) => {
     shown = passage;
   });
-  for await (const _ of pass);
+  const hash = createHash('sha256');
+  for await (const piece of pass) if (withDigest) hash.update(piece);
   if (shown === undefined) throw new Error('a complete pass shows its passage');
-  return shown;
+  return withDigest ? { ...shown, sha256: hash.digest('base64') } : shown;
 }

@@ -59,3 +59,21 @@ test('who gives up while waiting leaves the queue, and a task that fails gives i
   );
   assert.equal(await queue.run(async () => 'still works', never), 'still works');
 });
+
+test('a queue that gives way does one piece at a time while the other has work, and then as many as it may', async () => {
+  const pages = new WorkQueue({ runningMax: 2, waitingMax: 5 });
+  const exports = new WorkQueue({ runningMax: 2, waitingMax: 5 }, pages);
+  const [page, first, second, third] = [held(), held(), held(), held()];
+  const reading = pages.run(page.task, never);
+  const exporting = [first, second, third].map(({ task }) => exports.run(task, never));
+  assert.deepEqual([exports.running, exports.waiting], [1, 2]);
+  first.end('first');
+  await exporting[0];
+  assert.deepEqual([exports.running, exports.waiting], [1, 1]);
+  page.end('page');
+  await reading;
+  assert.deepEqual([exports.running, exports.waiting], [2, 0]);
+  second.end('second');
+  third.end('third');
+  assert.deepEqual(await Promise.all(exporting), ['first', 'second', 'third']);
+});

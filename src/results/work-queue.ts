@@ -1,6 +1,6 @@
 /**
- * A queue for heavy work: at most so many at a time, at most so many waiting, and an honest refusal beyond that. Small pages
- * never wait here.
+ * A queue of work: at most so many pieces at a time, at most so many waiting, and an honest refusal beyond that. One queue may
+ * give way to another: while that has any work, this does one piece at a time.
  */
 import { RequestError } from '../errors/errors.ts';
 
@@ -14,10 +14,15 @@ const RETRY_AFTER_SECONDS = 5;
 export class WorkQueue {
   readonly #limits: WorkQueueLimits;
   readonly #waiting = new Set<() => void>();
+  readonly #givesWayTo: WorkQueue | undefined;
+  /** Those that give way to this. */
+  readonly #behind: WorkQueue[] = [];
   #running = 0;
 
-  constructor(limits: WorkQueueLimits) {
+  constructor(limits: WorkQueueLimits, givesWayTo?: WorkQueue) {
     this.#limits = limits;
+    this.#givesWayTo = givesWayTo;
+    if (givesWayTo !== undefined) givesWayTo.#behind.push(this);
   }
 
   get running(): number {
@@ -43,7 +48,7 @@ export class WorkQueue {
 
   async #enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#running < this.#limits.runningMax) {
+    if (this.#hasRoom()) {
       this.#running += 1;
       return;
     }
@@ -67,14 +72,24 @@ export class WorkQueue {
     }
   }
 
-  /** Hands the place to whoever has waited longest. */
+  #hasRoom(): boolean {
+    const isQuiet = this.#givesWayTo === undefined || this.#givesWayTo.running === 0;
+    return this.#running < (isQuiet ? this.#limits.runningMax : 1);
+  }
+
   #leave(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#running -= 1;
-      return;
+    this.#running -= 1;
+    this.#fill();
+    if (this.#running === 0) for (const queue of this.#behind) queue.#fill();
+  }
+
+  /** Gives the places that are free to those who have waited longest. */
+  #fill(): void {
+    for (const next of this.#waiting) {
+      if (!this.#hasRoom()) return;
+      this.#running += 1;
+      this.#waiting.delete(next);
+      next();
     }
-    this.#waiting.delete(next);
-    next();
   }
 }

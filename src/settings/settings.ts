@@ -114,7 +114,8 @@ export const SETTINGS = {
     about: 'The most memory that DuckDB takes to answer requests.',
   }),
   readThreads: setting('QRS_READ_THREADS', 'cores', either(oneOf('cores'), integer(1, 256)), {
-    about: 'How many threads DuckDB takes to answer requests: a number, or `cores` for as many as there are.',
+    about:
+      'How many threads DuckDB takes to filter, sort and draw samples: a number, or `cores` for as many as there are.',
   }),
   heavyMemoryBytes: setting('QRS_HEAVY_MEMORY', '512MB', size(SIZE_MIN, '64MB'), {
     about: 'The most memory that DuckDB takes to publish and to export.',
@@ -147,8 +148,9 @@ export const SETTINGS = {
     about:
       'The most memory for finished answers, kept to be given again; half as much again for their compressed forms.',
   }),
-  exportsRunningMax: setting('QRS_EXPORTS_RUNNING', '1', integer(1, 64), {
-    about: 'How many exports (answers of more than about 30,000 rows) read at the same moment; they take turns.',
+  exportsRunningMax: setting('QRS_EXPORTS_RUNNING', '2', integer(1, 64), {
+    about:
+      'How many pieces of exports (answers of more than about 30,000 rows) are read at the same moment; they take turns.',
   }),
   pagesWaitingMax: setting('QRS_PAGES_WAITING', '1000', integer(0, 1_000_000), {
     about: 'How many pages may wait for their turn to be read; beyond that the answer is 503 at once.',

@@ -42,7 +42,7 @@ for (const address of ['results', 'results/csv']) {
   });
 }
 
-test('a download says beforehand how many rows it has; after one pass also its length and digest', async (t) => {
+test('a download says beforehand how many rows it has, and after one pass how long it is', async (t) => {
   const service = await startHttpService(t);
   const { id } = await publishLongResult(service, 7);
   const path = `/v1/execution/${id}/results/csv${WHOLE}`;
@@ -50,17 +50,33 @@ test('a download says beforehand how many rows it has; after one pass also its l
   assert.equal(first.headers.get('x-service-row-count'), '196608');
   assert.equal(first.headers.get('accept-ranges'), 'bytes');
   assert.equal(first.headers.get('content-length'), null);
-  assert.equal(first.headers.get('repr-digest'), null);
   const whole = Buffer.from(await first.arrayBuffer());
-  const digest = `sha-256=:${createHash('sha256').update(whole).digest('base64')}:`;
   for (const method of ['GET', 'HEAD']) {
     const again = await service.get(path, { method, headers: PLAIN });
     assert.equal(again.headers.get('content-length'), String(whole.byteLength));
+    assert.equal(again.headers.get('repr-digest'), null);
+    await again.arrayBuffer();
+  }
+});
+
+test('a client that wants the digest of a download has it before the first byte', async (t) => {
+  const service = await startHttpService(t);
+  const { id } = await publishLongResult(service, 7);
+  const path = `/v1/execution/${id}/results/csv${WHOLE}`;
+  const wanted = { ...PLAIN, 'want-repr-digest': 'sha-256=1' };
+  const first = await service.get(path, { headers: wanted });
+  const whole = Buffer.from(await first.arrayBuffer());
+  const digest = `sha-256=:${createHash('sha256').update(whole).digest('base64')}:`;
+  assert.equal(first.headers.get('repr-digest'), digest);
+  assert.equal(first.headers.get('content-length'), String(whole.byteLength));
+  for (const headers of [PLAIN, { ...PLAIN, range: 'bytes=5-' }]) {
+    // Known once, it is told to everybody, after a pass that did not take it, too.
+    const again = await service.get(path, { headers });
     assert.equal(again.headers.get('repr-digest'), digest);
     await again.arrayBuffer();
   }
-  const compressed = await service.get(path, { headers: { 'accept-encoding': 'gzip' } });
-  assert.equal(compressed.headers.get('repr-digest'), digest);
+  const compressed = await service.get(path, { headers: { ...wanted, 'accept-encoding': 'gzip' } });
+  assert.equal(compressed.headers.get('repr-digest'), null);
   assert.equal(compressed.headers.get('content-length'), null);
   await compressed.arrayBuffer();
 });

@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
-import { DuckDb } from '../../duckdb/duckdb.ts';
+import { DuckDb, type Row } from '../../duckdb/duckdb.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import { type Engine, EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
 import { engineColumnType } from './engine-column-type.ts';
@@ -104,7 +104,7 @@ export class DuckDbEngine implements Engine {
   }
 
   async #createView(
-    ask: (text: string) => Promise<readonly (readonly DuckDBValue[])[]>,
+    ask: (text: string) => Promise<readonly Row[]>,
     source: SourceTable,
     context: ErrorContext,
   ): Promise<void> {

@@ -29,6 +29,26 @@ export function parameterComponents(): Readonly<Record<string, Fragment>> {
       description: 'The `ETag` of an answer that you have: when it still holds, the answer is 304 without a body.',
       schema: { type: 'string' },
     },
+    range: {
+      name: 'Range',
+      in: 'header',
+      description:
+        'Of an answer that is sent as it is read: the bytes from there on (`bytes=1000-`), to there (`bytes=0-999`) or the last so many (`bytes=-100`). A page is sent whole.',
+      schema: { type: 'string' },
+    },
+    ifRange: {
+      name: 'If-Range',
+      in: 'header',
+      description: 'The `ETag` of the download that `Range` continues: of any other answer, all of it is sent.',
+      schema: { type: 'string' },
+    },
+    wantReprDigest: {
+      name: 'Want-Repr-Digest',
+      in: 'header',
+      description:
+        'With `sha-256=1` (RFC 9530) an answer that is sent as it is read says its digest and length beforehand, also to HEAD. Working them out for the first time takes as long as the download.',
+      schema: { type: 'string' },
+    },
     queryParameters: {
       name: 'params',
       in: 'query',
@@ -79,6 +99,9 @@ function schemaOf(parameter: SharedParameter): Fragment {
 /** Of every endpoint that answers with an ETag. */
 export const IF_NONE_MATCH = refTo('parameters', 'ifNoneMatch');
 
+/** What continues a download, or proves it whole. */
+const DOWNLOAD_HEADERS = ['range', 'ifRange', 'wantReprDigest'].map((name) => refTo('parameters', name));
+
 /** What a results endpoint takes besides its path. @param target what its address names */
 export function resultsParameters(target: 'execution' | 'query' | 'dataset'): readonly Fragment[] {
   const { executionId, queryId, ...shared } = SHARED_PARAMETERS;
@@ -88,5 +111,6 @@ export function resultsParameters(target: 'execution' | 'query' | 'dataset'): re
     ...(target === 'query' ? [refTo('parameters', 'queryParameters')] : []),
     refTo('parameters', same.name),
     IF_NONE_MATCH,
+    ...DOWNLOAD_HEADERS,
   ];
 }

@@ -49,7 +49,8 @@ export function headerComponents(prefixes: readonly string[]): Readonly<Record<s
       schema: { type: 'string', const: 'bytes' },
     },
     'Repr-Digest': {
-      description: 'SHA-256 of the whole answer (RFC 9530), once it has been sent or measured before.',
+      description:
+        'SHA-256 of the whole answer (RFC 9530), where `Want-Repr-Digest: sha-256=1` asked for it, now or before.',
       schema: { type: 'string', pattern: '^sha-256=:[A-Za-z0-9+/=]{44}:$' },
     },
     'Content-Range': {

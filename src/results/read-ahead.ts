@@ -1,0 +1,33 @@
+/** Reads items side by side and hands the results out in their order. */
+
+/**
+ * @param ahead how many are being read, or wait to be taken, beside the one that was handed out last
+ * @param read is told by its signal when what it reads is no longer wanted
+ * @throws what `read` throws, when its turn comes; whenever this ends, no read goes on
+ */
+export async function* readAhead<T, R>(
+  items: Iterable<T>,
+  ahead: number,
+  read: (item: T, signal: AbortSignal) => Promise<R>,
+  signal: AbortSignal,
+): AsyncGenerator<R> {
+  const over = new AbortController();
+  const within = AbortSignal.any([signal, over.signal]);
+  const reading: Promise<R>[] = [];
+  const begin = (item: T) => {
+    const result = read(item, within);
+    // Until its turn comes a failure is not unhandled.
+    result.catch(() => undefined);
+    reading.push(result);
+  };
+  try {
+    for (const item of items) {
+      begin(item);
+      if (reading.length > ahead) yield (await reading.shift()) as R;
+    }
+    for (let result = reading.shift(); result !== undefined; result = reading.shift()) yield await result;
+  } finally {
+    over.abort(new Error('nothing more is read'));
+    await Promise.allSettled(reading);
+  }
+}
