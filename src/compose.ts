@@ -41,7 +41,7 @@ export interface Service extends AsyncDisposable {
   pages(): Promise<DuckDb>;
   /** DuckDB that searches results: as many threads as the settings say. */
   reads(): Promise<DuckDb>;
-  /** DuckDB that publishes and exports: one thread, so that files keep their order and requests keep their cores. */
+  /** DuckDB that writes views and Parquet answers. */
   heavy(): Promise<DuckDb>;
   /** What runs the queries of the datasets. */
   engine(): Promise<Engine>;
@@ -86,8 +86,7 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
       return await duckDb(threads, settings.readMemoryBytes, [directories.results, directories.views]);
     }),
     heavy: once(async () => {
-      await makePrivate(directories.staging, SETTINGS.store.name);
-      return await duckDb(1, settings.heavyMemoryBytes, [directories.results, directories.staging, directories.views]);
+      return await duckDb(settings.heavyThreads, settings.heavyMemoryBytes, [directories.results, directories.views]);
     }),
     engine: once(async () => {
       const { DuckDbEngine } = await import('./engine/duckdb/duckdb-engine.ts');

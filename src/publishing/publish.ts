@@ -12,7 +12,7 @@ import { type Catalog, type Completion, IllegalTransition, type Lease } from '..
 import type { ColumnType } from '../domain/column-type.ts';
 import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock } from '../domain/instant.ts';
-import type { Part, ResultSet } from '../domain/result-set.ts';
+import { type Part, type ResultSet, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
 import { DuckDb } from '../duckdb/duckdb.ts';
 import { literalPath } from '../duckdb/literal-path.ts';
@@ -59,8 +59,11 @@ export interface PublishOptions extends PartLayout {
   readonly leaseMillis: number;
 }
 
-/** About a million rows a part, as performance.md found: 61 × 16,384 = 999,424. */
-export const PART_LAYOUT = { rowGroupRows: 16_384, rowGroupsPerPart: 61, preSampleRows: PRE_SAMPLE_ROWS } as const;
+export const PART_LAYOUT = {
+  rowGroupRows: ROW_GROUP_ROWS,
+  rowGroupsPerPart: ROW_GROUPS_PER_PART,
+  preSampleRows: PRE_SAMPLE_ROWS,
+} as const;
 
 export type Progress =
   | { readonly phase: 'reading' }

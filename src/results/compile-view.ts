@@ -67,28 +67,45 @@ export function compileViewSlice(
   return { text, values: parameters.values };
 }
 
-/** Writes the whole view as parts of its own below `directory`, all columns, in the layout of stored parts. */
+/** Writes the whole view, all columns, to one file. Answers with one row: how many rows were written. */
 export function compileMaterialization(
   columns: readonly Column[],
   paths: readonly string[],
   view: View,
-  directory: string,
-  layout: { readonly rowGroupRows: number; readonly rowGroupsPerPart: number },
+  destination: string,
+  rowGroupRows: number,
 ): Statement {
   const parameters = new Parameters();
   const { from, order, sorted } = clausesOf(view, paths, parameters);
-  const names = columns.map((_, index) => storedColumn(index)).join(', ');
-  const options = [
-    'FORMAT parquet',
-    // Quicker than zstd and 1.7 times larger: right for what is derived and thrown away.
-    'COMPRESSION lz4_raw',
-    `ROW_GROUP_SIZE ${layout.rowGroupRows}`,
-    `ROW_GROUPS_PER_FILE ${layout.rowGroupsPerPart}`,
-  ];
-  return {
-    text: `COPY (SELECT ${names} ${from}${sorted ? ` ORDER BY ${order}` : ''}) TO ${quoteText(directory)} (${options.join(', ')})`,
-    values: parameters.values,
-  };
+  const rows = `SELECT ${storedColumns(columns)} ${from}${sorted ? ` ORDER BY ${order}` : ''}`;
+  return { text: copyOf(rows, destination, rowGroupRows), values: parameters.values };
+}
+
+/** Writes rows `from` (inclusive) to `to` (exclusive) of the file at `path`, all columns, to a file of their own. */
+export function compileCut(
+  columns: readonly Column[],
+  path: string,
+  from: number,
+  to: number,
+  destination: string,
+  rowGroupRows: number,
+): Statement {
+  const parameters = new Parameters();
+  const file = `read_parquet(${parameters.add(path)}, file_row_number = true)`;
+  const start = parameters.add(BigInt(from));
+  const end = parameters.add(BigInt(to));
+  const rows = `SELECT ${storedColumns(columns)} FROM ${file} WHERE file_row_number >= ${start} AND file_row_number < ${end}`;
+  return { text: copyOf(rows, destination, rowGroupRows), values: parameters.values };
+}
+
+/** lz4 is quicker than zstd and 1.7 times larger: right for what is derived and thrown away. */
+function copyOf(rows: string, destination: string, rowGroupRows: number): string {
+  const options = `FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE ${rowGroupRows}`;
+  return `COPY (${rows}) TO ${quoteText(destination)} (${options})`;
+}
+
+function storedColumns(columns: readonly Column[]): string {
+  return columns.map((_, index) => storedColumn(index)).join(', ');
 }
 
 /** What a view is known by: two requests that mean the same view, in whatever words, have the same. */

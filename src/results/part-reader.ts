@@ -3,7 +3,7 @@
  * side by side, none of them far ahead of what has been taken, so memory is bounded however large the answer and however
  * slow the client.
  */
-import type { Part } from '../domain/result-set.ts';
+import { type Part, ROW_GROUP_ROWS } from '../domain/result-set.ts';
 import type { DuckDb, Row, Statement } from '../duckdb/duckdb.ts';
 import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
@@ -51,9 +51,9 @@ export interface Range {
 }
 
 /** A row group: several of them, side by side, make a page. */
-export const PAGE_RANGE_ROWS = 16_384;
+export const PAGE_RANGE_ROWS = ROW_GROUP_ROWS;
 /** Two row groups take a tenth less time than one by one: whoever reads everything has no need of the first rows sooner. */
-export const EXPORT_RANGE_ROWS = 32_768;
+export const EXPORT_RANGE_ROWS = 2 * ROW_GROUP_ROWS;
 const RANGE_BYTES_AIM = 8 * 1024 * 1024;
 
 /** Rows `from` to `to` (exclusive) of a result set, cut into ranges of at most so many rows, and fewer where these are wide. */

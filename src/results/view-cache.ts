@@ -4,13 +4,13 @@
  * and never one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is
  * ever trusted.
  */
-import { readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Part, ResultSet } from '../domain/result-set.ts';
-import { rowBytesOf } from '../duckdb/cell-bytes.ts';
+import type { ResultSet } from '../domain/result-set.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import { ObjectDamaged, type ResultStore } from '../store/result-store.ts';
-import { compileMaterialization, identityOf, type View } from './compile-view.ts';
+import { identityOf, type View } from './compile-view.ts';
+import { type MaterializedView, materializeView } from './materialize-view.ts';
 import { damaged } from './part-reader.ts';
 import { withinMillis } from './time-limit.ts';
 import type { WorkQueue } from './work-queue.ts';
@@ -22,6 +22,8 @@ export interface ViewCacheOptions {
   readonly store: ResultStore;
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
+  /** Rows of a view's part. */
+  readonly partRows: number;
   readonly millisMax: number;
 }
 
@@ -32,7 +34,7 @@ export interface OpenView extends Disposable {
 
 interface Entry {
   readonly identity: string;
-  readonly made: Promise<Made>;
+  readonly made: Promise<MaterializedView>;
   readonly directory: string;
   /** Those who wait for it or read it. */
   users: number;
@@ -42,13 +44,6 @@ interface Entry {
   readonly passing: boolean;
   bytes: number;
 }
-
-interface Made {
-  readonly resultSet: ResultSet;
-  readonly bytes: number;
-}
-
-const LAYOUT = { rowGroupRows: 16_384, rowGroupsPerPart: 61 } as const;
 
 export class ViewCache {
   readonly #options: ViewCacheOptions;
@@ -161,8 +156,8 @@ export class ViewCache {
     await rm(entry.directory, { recursive: true, force: true }).catch(() => undefined);
   }
 
-  async #make(directory: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<Made> {
-    const { store, duckDb, millisMax } = this.#options;
+  async #make(directory: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<MaterializedView> {
+    const { store, duckDb, partRows, millisMax } = this.#options;
     return await withinMillis(millisMax, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const paths: string[] = [];
@@ -171,36 +166,10 @@ export class ViewCache {
       } catch (error) {
         throw error instanceof ObjectDamaged ? damaged(error) : error;
       }
-      await duckDb.query(compileMaterialization(resultSet.columns, paths, view, directory, LAYOUT), within);
-      return await this.#describe(directory, resultSet, within);
+      await mkdir(directory);
+      const made = await materializeView(duckDb, view, resultSet, paths, directory, partRows, within);
+      // A view is there once it takes bytes, also one without rows.
+      return { ...made, bytes: Math.max(1, made.bytes) };
     });
   }
-
-  /** The manifest of what was written: rows and sizes of each part, in order. */
-  async #describe(directory: string, source: ResultSet, signal: AbortSignal): Promise<Made> {
-    const rowBytes = rowBytesOf(source.columns.map(({ type }) => type));
-    const parts: Part[] = [];
-    let firstRow = 0;
-    let bytes = 0;
-    for (const key of partPaths(directory, await readdir(directory))) {
-      const text = `SELECT count(*), coalesce(sum(${rowBytes}), 0), coalesce(max(${rowBytes}), 0) FROM read_parquet($1)`;
-      const [row] = await this.#options.duckDb.query({ text, values: [key] }, signal);
-      const [rowCount, cellBytes, rowBytesMax] = (row ?? []).map(Number) as [number, number, number];
-      const objectBytes = (await stat(key)).size;
-      parts.push({ key, firstRow, rowCount, cellBytes, rowBytesMax, objectBytes, sha256: '' });
-      firstRow += rowCount;
-      bytes += objectBytes;
-    }
-    const cellBytes = parts.reduce((sum, part) => sum + part.cellBytes, 0);
-    return { resultSet: { ...source, rowCount: firstRow, cellBytes, parts }, bytes: Math.max(1, bytes) };
-  }
-}
-
-/** DuckDB numbers the files it writes: data_0.parquet, data_1.parquet, …, data_10.parquet. */
-function partPaths(directory: string, names: readonly string[]): readonly string[] {
-  const numberOf = (name: string) => Number(/_(\d+)\.parquet$/.exec(name)?.[1]);
-  return names
-    .filter((name) => !Number.isNaN(numberOf(name)))
-    .sort((a, b) => numberOf(a) - numberOf(b))
-    .map((name) => join(directory, name));
 }

@@ -118,7 +118,10 @@ export const SETTINGS = {
       'How many threads DuckDB takes to filter, sort and draw samples: a number, or `cores` for as many as there are.',
   }),
   heavyMemoryBytes: setting('QRS_HEAVY_MEMORY', '512MB', size(SIZE_MIN, '64MB'), {
-    about: 'The most memory that DuckDB takes to publish and to export.',
+    about: 'The most memory that DuckDB takes to publish, to materialise views and to write Parquet answers.',
+  }),
+  heavyThreads: setting('QRS_HEAVY_THREADS', '2', integer(1, 256), {
+    about: 'How many threads DuckDB takes to materialise a view or write a Parquet answer.',
   }),
   tempBytesMax: setting('QRS_TEMP_MAX', '50GB', size(0, '0'), {
     about: 'The most disk that DuckDB takes for what does not fit in memory.',
