@@ -153,6 +153,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     corsOrigins: settings.corsOrigins,
     documentation: { version: effects.version, datasets },
     compressed,
+    hotBytesMax: settings.pageCacheBytes / 8,
   };
   const traffic = new Traffic();
   const { metrics } = opened.use(

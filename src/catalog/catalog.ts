@@ -15,9 +15,10 @@ export interface Catalog extends AsyncDisposable {
   check(): Promise<void>;
   /**
    * A number that changes whenever another process (or this one) has committed something: cheap enough to be asked
-   * before every cached answer. Never repeats while this catalog is open.
+   * before every cached answer, and known at once where the catalog is no other machine's. Never repeats while this catalog is
+   * open.
    */
-  version(): Promise<number>;
+  version(): number | Promise<number>;
 
   readonly principals: Principals;
   readonly queries: Queries;

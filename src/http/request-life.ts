@@ -44,7 +44,12 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-export function followRequests(server: FastifyInstance, life: RequestLife): void {
+/** @param onSend told of every answer when its headers are complete */
+export function followRequests(
+  server: FastifyInstance,
+  life: RequestLife,
+  onSend: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => void,
+): void {
   const { traffic, cors, monotonic } = life;
   server.decorateRequest('tally');
   server.decorateRequest('allowance');
@@ -59,8 +64,9 @@ export function followRequests(server: FastifyInstance, life: RequestLife): void
     if (isPreflight(request, cors)) answerPreflight(reply, cors);
     else done();
   });
-  server.addHook('onSend', (request, reply, _payload, done) => {
+  server.addHook('onSend', (request, reply, payload, done) => {
     addHeaders(request, reply, life);
+    onSend(request, reply, payload);
     done();
   });
 }

@@ -62,7 +62,10 @@ export function resultsRoutes(
       handler: async (request, reply) => {
         const freshness = freshnessNow();
         const again = answerAgain(addressOf(request), freshness, request, principalOf(request), deps, request.tally);
-        if (again !== undefined) return await sendAnswer(again, request, reply, options);
+        if (again !== undefined) {
+          request.repeated = { ...again.terms, freshness: freshnessNow };
+          return await sendAnswer(again.answer, request, reply, options);
+        }
         const asked = requestOf(request, targetOf(request), ending, freshness);
         const answer = await answerResults(asked, principalOf(request), deps, request.tally, goneSignal(reply));
         return await sendAnswer(answer, request, reply, options);

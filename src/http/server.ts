@@ -2,7 +2,7 @@
  * The HTTP service: Fastify with our routes and our errors. What a request goes through: its key is checked before its route
  * (contract §1), the route hands it to the pipeline, and whatever fails comes out of the one error handler.
  */
-import type { IncomingMessage } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
 import { listenFailure } from '../errors/start-failure.ts';
@@ -13,6 +13,7 @@ import { refuseConnection } from './connection-errors.ts';
 import { documentationRoutes } from './docs.ts';
 import { sendError } from './errors.ts';
 import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
+import { HotAnswers } from './hot-answers.ts';
 import { metricsRoute } from './metrics-route.ts';
 import type { ApiDescription } from './openapi/document.ts';
 import { followRequests, type RequestLife, requestIdOf } from './request-life.ts';
@@ -29,6 +30,8 @@ export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault'> {
   readonly trustProxy: TrustProxy;
   /** Pages of these origins may read answers; `*` is every one. */
   readonly corsOrigins: readonly string[];
+  /** Memory for answers that are sent again as they were. */
+  readonly hotBytesMax: number;
   /** What the description of the API says besides. */
   readonly documentation: Pick<ApiDescription, 'version' | 'datasets'>;
 }
@@ -93,17 +96,26 @@ export async function startServer(deps: HttpDeps, options: HttpOptions): Promise
 
 export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInstance {
   const { connectionsMax, headerBytesMax, headersMillis, idleMillis, stalledMillis } = options.connections;
+  const { keyHeaders } = options;
+  const cors = { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] };
+  const life = { ...deps.life, cors };
+  const hot = new HotAnswers(deps.results.lookups, life, options.hotBytesMax);
   const server = Fastify({
     exposeHeadRoutes: false,
-    http: {
-      maxHeaderSize: headerBytesMax,
-      headersTimeout: headersMillis,
-      connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MILLIS, headersMillis),
+    serverFactory: (handler) => {
+      const http = createHttpServer(
+        {
+          maxHeaderSize: headerBytesMax,
+          headersTimeout: headersMillis,
+          connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MILLIS, headersMillis),
+          keepAliveTimeout: idleMillis,
+          // No route reads a body, so a request has arrived with its head.
+          requestTimeout: headersMillis,
+        },
+        hot.before(handler),
+      );
+      return http.setTimeout(stalledMillis);
     },
-    keepAliveTimeout: idleMillis,
-    connectionTimeout: stalledMillis,
-    // No route reads a body, so a request has arrived with its head.
-    requestTimeout: headersMillis,
     clientErrorHandler: refuseConnection,
     trustProxy: trusted(options.trustProxy),
     // Requests that come while the service stops are refused by ourselves, in the shape of all errors.
@@ -125,11 +137,8 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   });
   server.decorateRequest('principal');
   server.server.maxConnections = connectionsMax;
-  const { keyHeaders } = options;
-  followRequests(server, {
-    ...deps.life,
-    cors: { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] },
-  });
+  server.decorateRequest('repeated');
+  followRequests(server, life, (request, reply, payload) => hot.offer(request, reply, payload));
   server.addHook('onRequest', async (request) => {
     if (isOpenPath(request.url)) return;
     await admitRequest(request, keyHeaders, deps.authenticate, deps.life);

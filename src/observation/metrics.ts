@@ -78,13 +78,8 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
 
 function requestMetrics(registry: Registry): (request: AnsweredRequest) => void {
   const registers = [registry];
-  const counter = (name: string, help: string) => new Counter({ name, help, registers });
-  const requests = new Counter({
-    name: 'qrs_http_requests_total',
-    help: 'Requests answered.',
-    labelNames: ['route', 'status'],
-    registers,
-  });
+  const counter = (name: string, help: string) => summed(name, help, registry);
+  const requests = countedBy('qrs_http_requests_total', 'Requests answered.', ['route', 'status'], registry);
   const errors = new Counter({
     name: 'qrs_http_errors_total',
     help: 'Answers that are errors, by their code.',
@@ -110,23 +105,70 @@ function requestMetrics(registry: Registry): (request: AnsweredRequest) => void 
   const cellBytes = counter('qrs_cell_bytes_total', 'Cell bytes handed out.');
   const datapoints = counter('qrs_datapoints_total', 'Datapoints handed out.');
   const bodyBytes = counter('qrs_response_body_bytes_total', 'Bytes of bodies sent, compressed as they were.');
-  const cache = new Counter({
-    name: 'qrs_page_cache_requests_total',
-    help: 'Requests for pages, by whether a finished one was at hand.',
-    labelNames: ['outcome'],
-    registers,
-  });
+  const cacheHelp = 'Requests for pages, by whether a finished one was at hand.';
+  const cache = countedBy('qrs_page_cache_requests_total', cacheHelp, ['outcome'], registry);
   return ({ route = 'none', status, millis, aborted: cut, tally }) => {
-    requests.inc({ route, status });
+    requests(route, status);
     durations.observe({ route }, millis / 1000);
     for (const [stage, spent] of tally.stageMillis) stages.observe({ stage }, spent / 1000);
     if (tally.errorCode !== undefined) errors.inc({ code: tally.errorCode });
-    if (cut) aborted.inc();
-    rows.inc(tally.rowCount);
-    cellBytes.inc(tally.cellBytes);
-    datapoints.inc(tally.datapoints);
-    bodyBytes.inc(tally.bodyBytes);
-    if (tally.cache !== undefined) cache.inc({ outcome: tally.cache });
+    if (cut) aborted(1);
+    rows(tally.rowCount);
+    cellBytes(tally.cellBytes);
+    datapoints(tally.datapoints);
+    bodyBytes(tally.bodyBytes);
+    if (tally.cache !== undefined) cache(tally.cache);
+  };
+}
+
+/** A counter that is told when somebody asks: until then, adding to it costs an addition. */
+function summed(name: string, help: string, registry: Registry): (by: number) => void {
+  let sum = 0;
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.inc(sum);
+      sum = 0;
+    },
+  });
+  return (by) => {
+    sum += by;
+  };
+}
+
+/** Counts by one label or two, likewise. */
+function countedBy(
+  name: string,
+  help: string,
+  labelNames: readonly [string] | readonly [string, string],
+  registry: Registry,
+): (first: string, second?: number) => void {
+  const counts = new Map<string, Map<number | undefined, number>>();
+  const [firstName, secondName] = labelNames;
+  new Counter({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    collect() {
+      for (const [first, bySecond] of counts) {
+        for (const [second, count] of bySecond) {
+          const labels = secondName === undefined || second === undefined ? {} : { [secondName]: second };
+          this.inc({ [firstName]: first, ...labels }, count);
+        }
+      }
+      counts.clear();
+    },
+  });
+  return (first, second) => {
+    let bySecond = counts.get(first);
+    if (bySecond === undefined) {
+      bySecond = new Map();
+      counts.set(first, bySecond);
+    }
+    bySecond.set(second, (bySecond.get(second) ?? 0) + 1);
   };
 }
 

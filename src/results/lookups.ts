@@ -20,6 +20,8 @@ export class Lookups {
   readonly #known = new Map<string, unknown>();
   #version: number | undefined;
   #asking: Promise<void> | undefined;
+  /** The catalog has been asked in this turn of the event loop. */
+  #isCurrent = false;
 
   constructor(catalog: Catalog, findPrincipal: FindPrincipal) {
     this.#catalog = catalog;
@@ -33,20 +35,27 @@ export class Lookups {
 
   /**
    * Forgets what may have changed since. Asked at most once in a turn of the event loop, for all requests that came in with
-   * it: with many connections the 10 µs that SQLite takes would be a tenth of a page's cost.
+   * it: with many connections asking each time would be a tenth of a page's cost.
+   * @returns a promise where the answer takes its time
    */
-  async refresh(): Promise<void> {
-    if (this.#asking === undefined) {
-      this.#asking = this.#ask();
-      setImmediate(() => {
-        this.#asking = undefined;
-      });
+  refresh(): void | Promise<void> {
+    if (this.#asking !== undefined) return this.#asking;
+    if (this.#isCurrent) return;
+    setImmediate(() => {
+      this.#isCurrent = false;
+      this.#asking = undefined;
+    });
+    const version = this.#catalog.version();
+    if (typeof version === 'number') {
+      this.#take(version);
+      this.#isCurrent = true;
+    } else {
+      this.#asking = version.then((answer) => this.#take(answer));
+      return this.#asking;
     }
-    await this.#asking;
   }
 
-  async #ask(): Promise<void> {
-    const version = await this.#catalog.version();
+  #take(version: number): void {
     if (version === this.#version && this.#known.size < ENTRIES_MAX) return;
     this.#known.clear();
     this.#version = version;

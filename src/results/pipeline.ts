@@ -93,7 +93,7 @@ export function answerAgain(
   principal: Principal,
   deps: ResultsDeps,
   tally: Tally,
-): Answer | undefined {
+): { readonly answer: Answer; readonly terms: Pick<RecentAnswer, 'catalogVersion' | 'execution'> } | undefined {
   const recent = address === undefined ? undefined : deps.recent.get(`${principal.keyId} ${address}`);
   if (recent === undefined || recent.catalogVersion !== deps.lookups.version) return undefined;
   const { execution } = recent;
@@ -104,7 +104,8 @@ export function answerAgain(
   tally.executionId = execution.id;
   tally.queryId = execution.queryId;
   tally.cache = 'hit';
-  return finishedAnswer(page, freshness, headers['if-none-match'], execution, now, tally);
+  const answer = finishedAnswer(page, freshness, headers['if-none-match'], execution, now, tally);
+  return { answer, terms: { catalogVersion: recent.catalogVersion, execution } };
 }
 
 function finishedAnswer(

@@ -32,6 +32,7 @@ const OPTIONS: HttpOptions = {
   keyHeaders: ['X-Service-Api-Key', 'X-Dune-Api-Key'],
   headerPrefixes: ['X-Service', 'X-Dune'],
   compressed: new CompressedCache(1_000_000),
+  hotBytesMax: 1_000_000,
   datasets: [{ path: '/points/alpha/pts', queryId: 990_000_001, nextRefresh: () => 0, lastRefresh: () => 0 }],
   connections: { connectionsMax: 10, headerBytesMax: 8192, headersMillis: 1000, idleMillis: 1000, stalledMillis: 1000 },
   trustProxy: false,

@@ -15,7 +15,7 @@ import { KyselyQueries } from '../kysely/queries.ts';
 import type { CatalogTables } from '../kysely/tables.ts';
 import { KyselyTicks } from '../kysely/ticks.ts';
 import { KyselyUsage } from '../kysely/usage.ts';
-import { whileBusy } from './busy.ts';
+import { isBusy, whileBusy } from './busy.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { migrate } from './migrate.ts';
 
@@ -77,9 +77,18 @@ class SqliteCatalog implements Catalog {
     await this.#db.transaction().execute(async () => {});
   }
 
-  /** Costs under a microsecond: `data_version` moves with the commits of others, our own are counted by the dialect. */
-  async version(): Promise<number> {
-    const foreignVersion = (await whileBusy(() => this.#dataVersion.get()))?.data_version;
+  /** Costs a microsecond: `data_version` moves with the commits of others, our own are counted by the dialect. */
+  version(): number | Promise<number> {
+    const ask = () => this.#versionOf(this.#dataVersion.get()?.data_version);
+    try {
+      return ask();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      return whileBusy(ask);
+    }
+  }
+
+  #versionOf(foreignVersion: unknown): number {
     if (foreignVersion !== this.#foreignVersion) {
       this.#foreignVersion = foreignVersion;
       this.#version += 1;

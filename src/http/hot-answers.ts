@@ -1,0 +1,164 @@
+/**
+ * The same request again, byte for byte, has the same answer as long as nothing has been committed to the catalog and the result
+ * has not expired. What was asked for a second time is therefore kept as it was sent, head and body, and sent again before the
+ * request is routed: a page that everybody looks at costs little more than its bytes. Limits, accounts, log and metrics are as for
+ * every other request; what differs from one answer to the next (its id, how long it may be kept, what the key has left) is
+ * written anew.
+ */
+import { hash, randomUUID } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Execution } from '../domain/execution.ts';
+import { Tally } from '../observation/tally.ts';
+import { cacheControlOf, type Freshness } from '../results/freshness.ts';
+import type { Lookups } from '../results/lookups.ts';
+import { LruBytes } from '../results/lru-bytes.ts';
+import { rateLimitField } from './rate-limit.ts';
+import type { RequestLife } from './request-life.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What this request was answered with before, on the same terms. */
+    repeated: Repeated | undefined;
+  }
+}
+
+/** On what terms an answer may be given again. */
+export interface Repeated {
+  readonly catalogVersion: number | undefined;
+  readonly execution: Execution;
+  readonly freshness: () => Freshness;
+}
+
+interface HotAnswer extends Repeated {
+  readonly keyId: string;
+  readonly route: string | undefined;
+  readonly status: number;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: Uint8Array | undefined;
+  /** What it costs whoever asks; no stage takes any time. */
+  readonly tally: Tally;
+}
+
+/** Headers that each answer has anew. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'cache-control',
+  'ratelimit',
+  'ratelimit-policy',
+  'server-timing',
+  'x-request-id',
+]);
+/** A request with one of these is another each time, or is not what it seems. */
+const NEVER_HOT =
+  /^(x-request-id|traceparent|tracestate|content-length|transfer-encoding|expect|range|if-range|forwarded|x-forwarded-.*)$/i;
+/** What an answer takes beside its body. */
+const HEAD_BYTES = 2000;
+
+export class HotAnswers {
+  readonly #lookups: Lookups;
+  readonly #life: RequestLife;
+  readonly #answers: LruBytes<HotAnswer>;
+  /** What the head of a connection's last request hashes to: the key in it is not kept longer than the connection. */
+  readonly #heads = new WeakMap<Socket, { readonly text: string; readonly digest: string }>();
+
+  constructor(lookups: Lookups, life: RequestLife, bytesMax: number) {
+    this.#lookups = lookups;
+    this.#life = life;
+    this.#answers = new LruBytes(bytesMax, ({ body }) => (body?.byteLength ?? 0) + HEAD_BYTES);
+  }
+
+  /** Keeps an answer that is about to be sent, where it may be given again. */
+  offer(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+    const { repeated, principal, tally, raw } = request;
+    if (repeated === undefined || principal === undefined || raw.method !== 'GET' || this.#life.traffic.stopping)
+      return;
+    if (!(payload instanceof Uint8Array || (reply.statusCode === 304 && payload === undefined))) return;
+    if (raw.rawHeaders.some((name, index) => index % 2 === 0 && NEVER_HOT.test(name))) return;
+    const sent = Object.entries(reply.getHeaders()).filter(([name]) => !OWN_HEADERS.has(name));
+    const headers = sent.flatMap(([name, value]) => [name, String(value)]);
+    const bodyBytes = payload?.byteLength ?? 0;
+    if (payload !== undefined) headers.push('content-length', String(bodyBytes));
+    this.#answers.put(this.#nameOf(raw), {
+      ...repeated,
+      keyId: principal.keyId,
+      route: request.routeOptions.url,
+      status: reply.statusCode,
+      headers,
+      body: payload,
+      tally: Object.assign(new Tally(), tally, { stageMillis: new Map(), bodyBytes }),
+    });
+  }
+
+  /** Answers what it can, and leaves the others to `next`. */
+  before(next: RequestListener): RequestListener {
+    return (request, response) => {
+      const answer = request.method === 'GET' ? this.#answers.get(this.#nameOf(request)) : undefined;
+      if (answer === undefined || this.#life.traffic.stopping) {
+        next(request, response);
+        return;
+      }
+      const send = () => {
+        if (!this.#send(answer, response)) next(request, response);
+      };
+      // Whatever is wrong with the catalog, the ordinary way says so.
+      const leave = () => next(request, response);
+      try {
+        const refreshed = this.#lookups.refresh();
+        if (refreshed === undefined) send();
+        else refreshed.then(send, leave);
+      } catch {
+        leave();
+      }
+    };
+  }
+
+  #send(answer: HotAnswer, response: ServerResponse): boolean {
+    const { traffic, observe, clock, monotonic, rateLimit } = this.#life;
+    const { execution, keyId } = answer;
+    const now = clock();
+    if (answer.catalogVersion !== this.#lookups.version) return false;
+    if (now >= (execution.expiresAt ?? Number.POSITIVE_INFINITY)) return false;
+    const allowance = rateLimit?.take(keyId);
+    if (allowance?.allowed === false) return false;
+    const startMillis = monotonic();
+    const requestId = randomUUID();
+    traffic.begin();
+    response.once('close', () => {
+      traffic.end();
+      observe({
+        kind: 'answered',
+        requestId,
+        keyId,
+        method: 'GET',
+        route: answer.route,
+        status: answer.status,
+        startedAt: now,
+        millis: monotonic() - startMillis,
+        aborted: !response.writableFinished,
+        traceparent: undefined,
+        tally: answer.tally,
+      });
+    });
+    const cacheControl = cacheControlOf(answer.freshness(), execution, now);
+    const headers = [...answer.headers, 'cache-control', cacheControl, 'x-request-id', requestId];
+    if (rateLimit !== undefined && allowance !== undefined) {
+      headers.push('ratelimit-policy', rateLimit.policy, 'ratelimit', rateLimitField(allowance));
+    }
+    response.writeHead(answer.status, headers);
+    response.end(answer.body);
+    return true;
+  }
+
+  /** All of a request: its head, in which the key is, only as a hash. */
+  #nameOf({ rawHeaders, socket, url }: IncomingMessage): string {
+    const text = rawHeaders.join('\n');
+    let head = this.#heads.get(socket);
+    if (head?.text !== text) {
+      head = { text, digest: hash('sha256', text, 'base64') };
+      this.#heads.set(socket, head);
+    }
+    return `${head.digest} ${url}`;
+  }
+}
