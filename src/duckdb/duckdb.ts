@@ -39,6 +39,11 @@ export interface DescribedColumn {
   readonly type: DuckDBType;
 }
 
+/** Whether a statement ended because it did not fit into the memory that its DuckDB may take. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Out of Memory Error');
+}
+
 /** DuckDB forgets an interrupt that comes while it still plans the statement, so it is told again until it has ended. */
 const INTERRUPT_MILLIS = 20;
 

@@ -10,6 +10,10 @@ import { rowBytesOf } from '../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import { compileCut, compileMaterialization, type View } from './compile-view.ts';
 
+/** DuckDB writes no smaller ones, and none that is not a multiple of it. */
+const ROW_GROUP_ROWS_MIN = 2048;
+const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
+
 export interface MaterializedView {
   /** The keys of its parts are absolute paths. */
   readonly resultSet: ResultSet;
@@ -32,7 +36,8 @@ export async function materializeView(
 ): Promise<MaterializedView> {
   const whole = join(directory, 'whole.parquet');
   const { columns } = source;
-  const written = await duckDb.query(compileMaterialization(columns, paths, view, whole, ROW_GROUP_ROWS), signal);
+  const rowGroupRows = rowGroupRowsOf(source);
+  const written = await duckDb.query(compileMaterialization(columns, paths, view, whole, rowGroupRows), signal);
   const rowCount = Number(written[0]?.[0]);
   const parts: Part[] = [];
   if (rowCount <= partRows) {
@@ -40,7 +45,7 @@ export async function materializeView(
   } else {
     for (let firstRow = 0; firstRow < rowCount; firstRow += partRows) {
       const path = join(directory, `part-${parts.length}.parquet`);
-      const cut = compileCut(columns, whole, firstRow, firstRow + partRows, path, ROW_GROUP_ROWS);
+      const cut = compileCut(columns, whole, firstRow, firstRow + partRows, path, rowGroupRows);
       await duckDb.query(cut, signal);
       parts.push(await partOf(duckDb, columns, path, firstRow, signal));
     }
@@ -51,6 +56,12 @@ export async function materializeView(
   const cellBytes = parts.reduce((sum, part) => sum + part.cellBytes, 0);
   const bytes = parts.reduce((sum, part) => sum + part.objectBytes, 0);
   return { resultSet: { ...source, rowCount, cellBytes, parts }, bytes };
+}
+
+/** Fewer rows where they are wide: each thread holds a row group in memory while it is written. */
+function rowGroupRowsOf({ cellBytes, rowCount }: ResultSet): number {
+  const fitting = ROW_GROUP_BYTES_AIM / Math.max(1, cellBytes / Math.max(1, rowCount));
+  return Math.max(ROW_GROUP_ROWS_MIN, Math.min(ROW_GROUP_ROWS, fitting - (fitting % ROW_GROUP_ROWS_MIN)));
 }
 
 /** What the manifest says of a part that has been written. */

@@ -12,7 +12,7 @@ import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
 import type { ProjectedColumn } from './compile.ts';
 import { compileCellBytes, compileExport, type PartRows } from './compile-export.ts';
-import { damaged } from './part-reader.ts';
+import { readFailure } from './part-reader.ts';
 import { withinMillis } from './time-limit.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -113,7 +113,7 @@ export class ParquetExports {
         }
         return Number(measured?.[0]);
       } catch (error) {
-        throw error instanceof ObjectDamaged ? damaged(error) : error;
+        throw readFailure(error);
       }
     });
   }

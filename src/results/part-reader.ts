@@ -4,7 +4,7 @@
  * slow the client.
  */
 import { type Part, ROW_GROUP_ROWS } from '../domain/result-set.ts';
-import type { DuckDb, Row, Statement } from '../duckdb/duckdb.ts';
+import { type DuckDb, isOutOfMemory, type Row, type Statement } from '../duckdb/duckdb.ts';
 import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
 import { compileFit, compileRange, type ProjectedColumn, type Reading, ROW_SEPARATOR } from './compile.ts';
@@ -189,7 +189,7 @@ export class PartReader {
         for (const part of parts) paths.push(objects.use(await open(part, within)).path);
         return await duckDb.query(compile(paths), within);
       } catch (error) {
-        throw error instanceof ObjectDamaged ? damaged(error) : error;
+        throw readFailure(error);
       }
     });
   }
@@ -216,8 +216,22 @@ function widestRowOf(parts: readonly Part[]): number {
   return parts.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
 }
 
-/** What a reader is told of it. */
-export function damaged(cause: ObjectDamaged): RequestError {
+const RETRY_AFTER_SECONDS = 5;
+
+/** What a reader is told of a read that failed. */
+export function readFailure(error: unknown): unknown {
+  if (error instanceof ObjectDamaged) return damaged(error);
+  if (!isOutOfMemory(error)) return error;
+  const told = new RequestError(
+    'overloaded',
+    'there is not enough memory to read so wide rows in this way; name fewer columns, or fewer rows (limit)',
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+  told.cause = error;
+  return told;
+}
+
+function damaged(cause: ObjectDamaged): RequestError {
   const error = new RequestError(
     'result_damaged',
     'the stored result is damaged and cannot be read; run the query again',

@@ -9,7 +9,8 @@
 import { cellBytesWithin } from '../domain/datapoints.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import { samplePositions } from '../domain/sample.ts';
-import type { DuckDb } from '../duckdb/duckdb.ts';
+import { type DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
+import { RequestError } from '../errors/errors.ts';
 import type { OpenObject, ResultStore } from '../store/result-store.ts';
 import type { Admission } from './admission.ts';
 import type { ProjectedColumn } from './compile.ts';
@@ -87,7 +88,16 @@ export async function openPage(
     return await openViewSlice(plan, slice, view, columns, drawn, stored, signal);
   }
   const derived = new PartReader(columns, format, { ...deps, open: async ({ key }) => derivedObject(key) });
-  const open = await openView(executionId, drawn, view, keyId, deps, signal);
+  let open: OpenView;
+  try {
+    open = await openView(executionId, drawn, view, keyId, deps, signal);
+  } catch (error) {
+    // Whole rows are too wide to be sorted in the memory there is; those columns that are asked for may not be.
+    const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);
+    if (!isTooWide || plan.datapointsMax === undefined) throw error;
+    using _ = deps.admission.enter(keyId);
+    return await openViewSlice(plan, slice, view, columns, drawn, stored, signal);
+  }
   try {
     const page = await openSlice(plan, slice, columns, open.resultSet, derived, signal);
     const released = { ...page, filteredRowCount: open.resultSet.rowCount, release: () => open[Symbol.dispose]() };

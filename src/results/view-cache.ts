@@ -8,10 +8,10 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ResultSet } from '../domain/result-set.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
-import { ObjectDamaged, type ResultStore } from '../store/result-store.ts';
+import type { ResultStore } from '../store/result-store.ts';
 import { identityOf, type View } from './compile-view.ts';
 import { type MaterializedView, materializeView } from './materialize-view.ts';
-import { damaged } from './part-reader.ts';
+import { readFailure } from './part-reader.ts';
 import { withinMillis } from './time-limit.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -163,13 +163,13 @@ export class ViewCache {
       const paths: string[] = [];
       try {
         for (const part of resultSet.parts) paths.push(objects.use(await store.open(part, within)).path);
+        await mkdir(directory);
+        const made = await materializeView(duckDb, view, resultSet, paths, directory, partRows, within);
+        // A view is there once it takes bytes, also one without rows.
+        return { ...made, bytes: Math.max(1, made.bytes) };
       } catch (error) {
-        throw error instanceof ObjectDamaged ? damaged(error) : error;
+        throw readFailure(error);
       }
-      await mkdir(directory);
-      const made = await materializeView(duckDb, view, resultSet, paths, directory, partRows, within);
-      // A view is there once it takes bytes, also one without rows.
-      return { ...made, bytes: Math.max(1, made.bytes) };
     });
   }
 }
