@@ -115,6 +115,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     passages: new LruBytes(PASSAGES_BYTES_MAX, (passage) => passage.segmentBytes.length * 40),
     admission: new Admission(settings),
     monotonic,
+    sleep: effects.sleep,
     store,
     duckDb,
     views,

@@ -30,6 +30,9 @@ export interface PartReaderDeps {
   readonly exports: WorkQueue;
   /** The longest that one statement may take. */
   readonly statementMillisMax: number;
+  /** Milliseconds that only ever grow. */
+  readonly monotonic: () => number;
+  readonly sleep: (millis: number, signal: AbortSignal) => Promise<void>;
 }
 
 export interface ChunkSize {
@@ -121,13 +124,20 @@ export class PartReader {
     skipped: readonly ChunkSize[] = [],
   ): AsyncGenerator<Chunk> {
     for (const size of skipped.slice(0, ranges.length)) yield { ...size, pieces: [] };
-    const { exports, pageTurns, rangesAtOnce } = this.#deps;
+    const { exports, pageTurns, rangesAtOnce, monotonic, sleep } = this.#deps;
     const read = async (range: Range, during: AbortSignal) => {
       if (!takeTurns) return await pageTurns.run(() => this.#range(range, during), during);
-      // While pages are read, their turns come sooner between two halves of a range than after the whole of it.
+      // While pages are read, a range is read in halves, and after each comes a pause as long as it took.
       const halves = pageTurns.running > 0 ? halvesOf(range) : [range];
       const chunks: Chunk[] = [];
-      for (const half of halves) chunks.push(await exports.run(() => this.#range(half, during), during));
+      for (const half of halves) {
+        const inTurn = async () => {
+          const start = monotonic();
+          chunks.push(await this.#range(half, during));
+          if (pageTurns.running > 0) await sleep(monotonic() - start, during);
+        };
+        await exports.run(inTurn, during);
+      }
       return joinedChunk(chunks, this.#format);
     };
     yield* readAhead(ranges.slice(skipped.length), rangesAtOnce - 1, read, signal);

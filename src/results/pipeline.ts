@@ -53,8 +53,6 @@ export interface ResultsDeps extends ReadDeps, PlanLimits {
   readonly parquet: ParquetExports;
   readonly leases: ReadLeases;
   readonly clock: Clock;
-  /** Monotonic milliseconds, for timing. */
-  readonly monotonic: () => number;
   /** Show COMPLETED_PARTIAL as COMPLETED, for clients that do not know the state. */
   readonly partialAsCompleted: boolean;
 }

@@ -35,6 +35,9 @@ export interface ReadDeps {
   readonly exports: WorkQueue;
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  /** Milliseconds that only ever grow. */
+  readonly monotonic: () => number;
+  readonly sleep: (millis: number, signal: AbortSignal) => Promise<void>;
   /** The longest that one statement may take. */
   readonly statementMillisMax: number;
   /**

@@ -63,6 +63,8 @@ function readerOf(duckDb: DuckDb, format: 'json' | 'csv'): PartReader {
     pageTurns: queue,
     exports: queue,
     statementMillisMax: 60_000,
+    monotonic: () => 0,
+    sleep: async () => undefined,
     open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
   });
 }
