@@ -57,6 +57,7 @@ export interface Range {
 export const PAGE_RANGE_ROWS = ROW_GROUP_ROWS;
 /** Two row groups take a tenth less time than one by one: whoever reads everything has no need of the first rows sooner. */
 export const EXPORT_RANGE_ROWS = 2 * ROW_GROUP_ROWS;
+const PIECES_BESIDE_PAGES = 4;
 const RANGE_BYTES_AIM = 8 * 1024 * 1024;
 
 /** Rows `from` to `to` (exclusive) of a result set, cut into ranges of at most so many rows, and fewer where these are wide. */
@@ -127,13 +128,13 @@ export class PartReader {
     const { exports, pageTurns, rangesAtOnce, monotonic, sleep } = this.#deps;
     const read = async (range: Range, during: AbortSignal) => {
       if (!takeTurns) return await pageTurns.run(() => this.#range(range, during), during);
-      // While pages are read, a range is read in halves, and after each comes a pause as long as it took.
-      const halves = pageTurns.running > 0 ? halvesOf(range) : [range];
+      // While pages are read, a range is read in pieces, and after each comes a pause as long as it took.
+      const pieces = pageTurns.running > 0 ? piecesOf(range, PIECES_BESIDE_PAGES) : [range];
       const chunks: Chunk[] = [];
-      for (const half of halves) {
+      for (const piece of pieces) {
         const inTurn = async () => {
           const start = monotonic();
-          chunks.push(await this.#range(half, during));
+          chunks.push(await this.#range(piece, during));
           if (pageTurns.running > 0) await sleep(monotonic() - start, during);
         };
         await exports.run(inTurn, during);
@@ -205,12 +206,11 @@ export class PartReader {
   }
 }
 
-function halvesOf(range: Range): readonly Range[] {
-  const middle = Math.ceil((range.from + range.to) / 2);
-  return [
-    { ...range, to: middle },
-    { ...range, from: middle },
-  ].filter(({ from, to }) => from < to);
+/** The range in so many pieces of about the same size, fewer where it has not as many rows. */
+function piecesOf(range: Range, count: number): readonly Range[] {
+  const cutAt = (index: number) => range.from + Math.round(((range.to - range.from) * index) / count);
+  const pieces = Array.from({ length: count }, (_, index) => ({ ...range, from: cutAt(index), to: cutAt(index + 1) }));
+  return pieces.filter(({ from, to }) => from < to);
 }
 
 function joinedChunk(chunks: readonly Chunk[], format: TextFormat): Chunk {

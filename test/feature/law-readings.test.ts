@@ -9,7 +9,7 @@ import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Part } from '../../src/domain/result-set.ts';
 import { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { compileRange, ROW_SEPARATOR } from '../../src/results/compile.ts';
-import { type Chunk, PAGE_RANGE_ROWS, PartReader, rangesOf } from '../../src/results/part-reader.ts';
+import { type Chunk, PAGE_RANGE_ROWS, PartReader, type Range, rangesOf } from '../../src/results/part-reader.ts';
 import { WorkQueue } from '../../src/results/work-queue.ts';
 
 const CASES = Number(process.env.TEST_CASES ?? 60);
@@ -54,19 +54,27 @@ after(async () => {
   await rm(directory, { recursive: true });
 });
 
-function readerOf(duckDb: DuckDb, format: 'json' | 'csv'): PartReader {
-  const queue = new WorkQueue({ runningMax: 2, waitingMax: 100 });
-  return new PartReader(columns, format, {
+/** @param beside whether pages are read meanwhile */
+async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly Range[], beside: boolean) {
+  const limits = { runningMax: 2, waitingMax: 100 };
+  const pageTurns = new WorkQueue(limits);
+  const reader = new PartReader(columns, format, {
     duckDb,
     pageDuckDb: duckDb,
     rangesAtOnce: 3,
-    pageTurns: queue,
-    exports: queue,
+    pageTurns,
+    exports: new WorkQueue(limits, pageTurns),
     statementMillisMax: 60_000,
     monotonic: () => 0,
     sleep: async () => undefined,
     open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
   });
+  const page = Promise.withResolvers<void>();
+  const reading = beside ? pageTurns.run(() => page.promise, signal) : undefined;
+  const chunks = await Array.fromAsync(reader.ranges(ranges, beside, signal));
+  page.resolve();
+  await reading;
+  return joined(chunks, format);
 }
 
 function joined(chunks: readonly Chunk[], format: 'json' | 'csv') {
@@ -78,17 +86,16 @@ function joined(chunks: readonly Chunk[], format: 'json' | 'csv') {
 
 test('rows read quickly, in ranges side by side, are those of one plain reading', async () => {
   const slices = fc.record({ from: fc.nat(ROWS - 1), rows: fc.integer({ min: 1, max: ROWS }) });
-  const law = fc.asyncProperty(slices, fc.constantFrom('json', 'csv'), async ({ from, rows }, format) => {
+  const formats = fc.constantFrom('json', 'csv');
+  const law = fc.asyncProperty(slices, formats, fc.boolean(), async ({ from, rows }, format, beside) => {
     const to = Math.min(ROWS, from + rows);
     const statement = compileRange(columns, format, part.key, from, to, 'plain');
     for (const duckDb of duckDbs) {
       const [row] = await duckDb.query(statement, signal);
       const [bytes, , cellBytes] = row as unknown as [Uint8Array, bigint, bigint];
-      const chunks = await Array.fromAsync(
-        readerOf(duckDb, format).ranges(rangesOf([part], from, to, PAGE_RANGE_ROWS), false, signal),
-      );
+      const ranges = rangesOf([part], from, to, PAGE_RANGE_ROWS);
       const expected = { text: Buffer.from(bytes).toString(), cellBytes: Number(cellBytes) };
-      assert.deepEqual(joined(chunks, format), expected);
+      assert.deepEqual(await read(duckDb, format, ranges, beside), expected);
     }
   });
   await fc.assert(law, { numRuns: CASES });
