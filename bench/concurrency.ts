@@ -2,8 +2,7 @@
  * Many users at once: requests a second and what a client waits (p50, p95, p99) for pages of 100 rows at 1, 8 and 64
  * connections; cold (each request asks for another page), hot (always the same), and cold beside one export that never ends.
  */
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { countBytes } from './count-bytes.ts';
 import { type Load, load } from './load.ts';
 import { print, report } from './measure.ts';
 import { publishedRows, startService } from './service.ts';
@@ -67,10 +66,9 @@ async function exportForever(signal: AbortSignal): Promise<number> {
   let bytes = 0;
   while (!signal.aborted) {
     try {
-      const asked = request(`${url}${path}?ignore_max_datapoints_per_request=true`, { headers, signal }).end();
-      const [response] = (await once(asked, 'response')) as [IncomingMessage];
-      if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
-      for await (const chunk of response) bytes += chunk.length;
+      await countBytes(`${url}${path}?ignore_max_datapoints_per_request=true`, { headers, signal }, (more) => {
+        bytes += more;
+      });
     } catch (error) {
       if (!signal.aborted) throw error;
     }

@@ -3,10 +3,10 @@
  * of the same rows to a file, and 100 rows at a deep offset against offset 0. The same page again: requests a second against a
  * bare Fastify route that sends the same bytes, of 7 KB and of 700 KB, plain and compressed; and answers without a body (304).
  */
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
+import { countBytes } from './count-bytes.ts';
 import { type Load, load } from './load.ts';
 import { medianPair, print, quantile, report } from './measure.ts';
 import { DATA, duckDb, publishedRows, startListening, startService, storedRowsSql } from './service.ts';
@@ -22,18 +22,11 @@ const execution = await publishedRows(ROWS);
 await using service = await startService();
 const connection = await duckDb(2);
 
-/** A client that only counts what it gets, like curl: what a client does with a page is not what is measured. */
 const agent = new Agent({ keepAlive: true });
 
 async function fetchPage(format: 'json' | 'csv', offset: number, limit: number): Promise<void> {
   const path = `/v1/execution/${execution}/results${format === 'csv' ? '/csv' : ''}?limit=${limit}&offset=${offset}`;
-  const asked = request(service.url + path, { agent, headers: { 'x-service-api-key': service.key } }).end();
-  const [response] = (await once(asked, 'response')) as [IncomingMessage];
-  let bytes = 0;
-  for await (const chunk of response) bytes += chunk.length;
-  const announced = Number(response.headers['content-length']);
-  if (response.statusCode !== 200 || bytes !== announced)
-    throw new Error(`status ${response.statusCode}, ${bytes} bytes`);
+  await countBytes(service.url + path, { agent, headers: { 'x-service-api-key': service.key } });
 }
 
 async function get(path: string): Promise<{ readonly bytes: Uint8Array; readonly etag: string }> {

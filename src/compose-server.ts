@@ -5,7 +5,6 @@ import { type WatchEffects, watch } from './compose-observation.ts';
 import type { Dataset } from './datasets/dataset.ts';
 import { registerDatasets } from './datasets/register.ts';
 import type { Clock } from './domain/instant.ts';
-import { ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from './domain/result-set.ts';
 import { makeScratchFolder } from './files/scratch-folder.ts';
 import type { Authenticate } from './http/authenticate.ts';
 import { CompressedCache } from './http/compressed-cache.ts';
@@ -79,7 +78,6 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     store,
     duckDb: heavy,
     queue,
-    partRows: ROW_GROUP_ROWS * ROW_GROUPS_PER_PART,
     millisMax: settings.viewTimeoutMillis,
   });
   const parquetFolder = opened.use(await makeScratchFolder(directories.views));

@@ -47,3 +47,13 @@ export interface Part {
  */
 export const ROW_GROUP_ROWS = 16_384;
 export const ROW_GROUPS_PER_PART = 61;
+export const PART_ROWS = ROW_GROUPS_PER_PART * ROW_GROUP_ROWS;
+/** DuckDB writes no smaller row groups; all but the last have a multiple of it. */
+export const ROW_GROUP_ROWS_MIN = 2048;
+
+/** Rows of the row groups of a file made from the parts: fewer than `rowsMax` where they are wide, to take about `bytesAim` cell bytes. */
+export function rowGroupRowsFor(parts: readonly Part[], rowsMax: number, bytesAim: number): number {
+  const rowBytes = parts.reduce((max, part) => Math.max(max, part.cellBytes / Math.max(1, part.rowCount)), 1);
+  const fitting = bytesAim / rowBytes;
+  return Math.max(ROW_GROUP_ROWS_MIN, Math.min(rowsMax, fitting - (fitting % ROW_GROUP_ROWS_MIN)));
+}

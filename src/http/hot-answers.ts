@@ -9,11 +9,11 @@ import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Execution } from '../domain/execution.ts';
 import { Tally } from '../observation/tally.ts';
 import { cacheControlOf, type Freshness } from '../results/freshness.ts';
 import type { Lookups } from '../results/lookups.ts';
 import { LruBytes } from '../results/lru-bytes.ts';
+import type { RecentAnswer } from '../results/pipeline.ts';
 import { rateLimitField } from './rate-limit.ts';
 import type { RequestLife } from './request-life.ts';
 
@@ -25,9 +25,7 @@ declare module 'fastify' {
 }
 
 /** On what terms an answer may be given again. */
-export interface Repeated {
-  readonly catalogVersion: number | undefined;
-  readonly execution: Execution;
+export interface Repeated extends Pick<RecentAnswer, 'catalogVersion' | 'execution'> {
   readonly freshness: () => Freshness;
 }
 

@@ -141,7 +141,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   followRequests(server, life, (request, reply, payload) => hot.offer(request, reply, payload));
   server.addHook('onRequest', async (request) => {
     if (isOpenPath(request.url)) return;
-    await admitRequest(request, keyHeaders, deps.authenticate, deps.life);
+    await admitRequest(request, keyHeaders, deps.authenticate, life);
   });
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, deps.onFault));
   server.setNotFoundHandler((request) => {

@@ -40,16 +40,14 @@ export class UsageMeter {
     if (observation.kind !== 'answered' || observation.keyId === undefined) return;
     const { keyId, tally } = observation;
     const { queryId, datapoints, bodyBytes } = tally;
-    const day = this.#today();
-    const sum = this.#counting.get(nameOf(day, keyId, queryId));
-    if (sum === undefined) {
-      const ofQuery = queryId !== undefined && { queryId };
-      this.#add(this.#counting, { day, keyId, ...ofQuery, requests: 1, datapoints, bytes: bodyBytes });
-      return;
-    }
-    sum.requests += 1;
-    sum.datapoints += datapoints;
-    sum.bytes += bodyBytes;
+    this.#add(this.#counting, {
+      day: this.#today(),
+      keyId,
+      ...(queryId !== undefined && { queryId }),
+      requests: 1,
+      datapoints,
+      bytes: bodyBytes,
+    });
   }
 
   /** Adds to the catalog what was counted since the last time. Never rejects: what could not be added is kept. */
@@ -85,7 +83,7 @@ export class UsageMeter {
   }
 
   #add(counting: Map<string, Counting>, use: Use): void {
-    const name = nameOf(use.day, use.keyId, use.queryId);
+    const name = `${use.day} ${use.keyId} ${use.queryId ?? ''}`;
     const sum = counting.get(name);
     if (sum === undefined) {
       counting.set(name, { ...use });
@@ -104,8 +102,4 @@ export class UsageMeter {
     }
     return this.#day;
   }
-}
-
-function nameOf(day: string, keyId: string, queryId: number | undefined): string {
-  return `${day} ${keyId} ${queryId ?? ''}`;
 }

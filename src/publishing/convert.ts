@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ColumnType, formatColumnType } from '../domain/column-type.ts';
 import { nearest } from '../domain/nearest.ts';
-import type { Column } from '../domain/result-set.ts';
+import { type Column, ROW_GROUP_ROWS_MIN } from '../domain/result-set.ts';
 import { openCsv } from './csv-source.ts';
 import { KEYS_UNKNOWN } from './json-relation.ts';
 import { openJson } from './json-source.ts';
@@ -19,8 +19,6 @@ import type { FileKind } from './source-file.ts';
 
 /** A value is quoted in an error up to this many characters. */
 const VALUE_LENGTH_MAX = 100;
-/** Row groups for rows so wide that a full group does not fit in memory; DuckDB fills no smaller ones. */
-const ROW_GROUP_ROWS_MIN = 2048;
 
 export interface Converted extends StagedParts {
   readonly columns: readonly Column[];

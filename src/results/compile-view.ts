@@ -10,7 +10,7 @@ import { Parameters } from '../duckdb/parameters.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { storedColumn } from '../duckdb/storage-type.ts';
 import type { BoundSortKey } from './bind-sort.ts';
-import { encodedRow, type ProjectedColumn, ROW_SEPARATOR, rowBytes } from './compile.ts';
+import { encodedRow, type ProjectedColumn, ROW_SEPARATOR, rowBytes, rowsOfPart } from './compile.ts';
 import { compilePredicate } from './compile-predicate.ts';
 import { compileSortKeys } from './compile-sort.ts';
 import type { TextFormat } from './format.ts';
@@ -91,10 +91,7 @@ export function compileCut(
   rowGroupRows: number,
 ): Statement {
   const parameters = new Parameters();
-  const file = `read_parquet(${parameters.add(path)}, file_row_number = true)`;
-  const start = parameters.add(BigInt(from));
-  const end = parameters.add(BigInt(to));
-  const rows = `SELECT ${storedColumns(columns)} FROM ${file} WHERE file_row_number >= ${start} AND file_row_number < ${end}`;
+  const rows = `SELECT ${storedColumns(columns)} ${rowsOfPart(path, from, to, parameters)}`;
   return { text: copyOf(rows, destination, rowGroupRows), values: parameters.values };
 }
 

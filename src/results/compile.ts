@@ -49,13 +49,12 @@ export function compileRange(
   const row = encodedRow(columns, format, parameters, reading);
   // Without an order of its own the aggregate takes rows as they come: of several row groups, with several threads, in any.
   const order = reading === 'plain' ? ' ORDER BY file_row_number' : '';
-  const start = parameters.add(BigInt(from));
-  const end = parameters.add(BigInt(to));
   const text = [
     `SELECT encode(string_agg(${row}, ${separator}::VARCHAR${order})), count(*), ${totalBytes(columns)},`,
-    reading === 'plain' ? 'true' : [cameInOrder(start), ...onlyFinite(columns, format)].join(' AND '),
-    `FROM read_parquet(${parameters.add(path)}, file_row_number = true)`,
-    `WHERE file_row_number >= ${start} AND file_row_number < ${end}`,
+    reading === 'plain'
+      ? 'true'
+      : [cameInOrder(parameters.add(BigInt(from))), ...onlyFinite(columns, format)].join(' AND '),
+    rowsOfPart(path, from, to, parameters),
   ].join(' ');
   return { text, values: parameters.values };
 }
@@ -85,13 +84,18 @@ export function compileFit(
   bytesMax: number,
 ): Statement {
   const parameters = new Parameters();
-  const start = parameters.add(BigInt(from));
-  const end = parameters.add(BigInt(to));
   const running = `sum(${rowBytes(columns)}) OVER (ORDER BY file_row_number)`;
   return {
-    text: `SELECT count(*) FILTER (running <= ${parameters.add(BigInt(bytesMax))}), max(running) FROM (SELECT ${running} AS running FROM read_parquet(${parameters.add(path)}, file_row_number = true) WHERE file_row_number >= ${start} AND file_row_number < ${end})`,
+    text: `SELECT count(*) FILTER (running <= ${parameters.add(BigInt(bytesMax))}), max(running) FROM (SELECT ${running} AS running ${rowsOfPart(path, from, to, parameters)})`,
     values: parameters.values,
   };
+}
+
+/** SQL of where rows `from` (inclusive) to `to` (exclusive) of the file at `path` come from: only their row groups are read. */
+export function rowsOfPart(path: string, from: number, to: number, parameters: Parameters): string {
+  const file = `read_parquet(${parameters.add(path)}, file_row_number = true)`;
+  const [start, end] = [parameters.add(BigInt(from)), parameters.add(BigInt(to))];
+  return `FROM ${file} WHERE file_row_number >= ${start} AND file_row_number < ${end}`;
 }
 
 /** SQL of one row's text in the format. */

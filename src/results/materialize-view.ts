@@ -5,13 +5,12 @@
  */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Column, type Part, type ResultSet, ROW_GROUP_ROWS } from '../domain/result-set.ts';
+import { type Column, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../domain/result-set.ts';
 import { rowBytesOf } from '../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import { compileCut, compileMaterialization, type View } from './compile-view.ts';
 
-/** DuckDB writes no smaller ones, and none that is not a multiple of it. */
-const ROW_GROUP_ROWS_MIN = 2048;
+/** Each thread holds a row group in memory while it is written. */
 const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
 
 export interface MaterializedView {
@@ -36,7 +35,7 @@ export async function materializeView(
 ): Promise<MaterializedView> {
   const whole = join(directory, 'whole.parquet');
   const { columns } = source;
-  const rowGroupRows = rowGroupRowsOf(source);
+  const rowGroupRows = rowGroupRowsFor(source.parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
   const written = await duckDb.query(compileMaterialization(columns, paths, view, whole, rowGroupRows), signal);
   const rowCount = Number(written[0]?.[0]);
   const parts: Part[] = [];
@@ -56,12 +55,6 @@ export async function materializeView(
   const cellBytes = parts.reduce((sum, part) => sum + part.cellBytes, 0);
   const bytes = parts.reduce((sum, part) => sum + part.objectBytes, 0);
   return { resultSet: { ...source, rowCount, cellBytes, parts }, bytes };
-}
-
-/** Fewer rows where they are wide: each thread holds a row group in memory while it is written. */
-function rowGroupRowsOf({ cellBytes, rowCount }: ResultSet): number {
-  const fitting = ROW_GROUP_BYTES_AIM / Math.max(1, cellBytes / Math.max(1, rowCount));
-  return Math.max(ROW_GROUP_ROWS_MIN, Math.min(ROW_GROUP_ROWS, fitting - (fitting % ROW_GROUP_ROWS_MIN)));
 }
 
 /** What the manifest says of a part that has been written. */

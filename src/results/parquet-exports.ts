@@ -6,7 +6,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Part } from '../domain/result-set.ts';
+import { type Part, rowGroupRowsFor } from '../domain/result-set.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
@@ -21,7 +21,7 @@ export interface ParquetExportsOptions {
   readonly directory: string;
   /** The most disk for files that are being written or sent. One is always let in, whatever its size. */
   readonly bytesMax: number;
-  /** Has one thread: with more, rows would be written out of order. */
+  /** May have several threads: they keep the order of rows in a single file. */
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
   /** The longest that writing a file may take. */
@@ -39,7 +39,6 @@ export interface ExportedRows {
 
 /** Of the row groups in a file; DuckDB's default, where rows are not wide: it holds one row group in memory. */
 const ROW_GROUP_ROWS_MAX = 122_880;
-const ROW_GROUP_ROWS_MIN = 2048;
 const ROW_GROUP_BYTES_AIM = 64 * 1024 * 1024;
 
 const CHUNK_BYTES = 256 * 1024;
@@ -105,7 +104,12 @@ export class ParquetExports {
         for (const part of touched) paths.push(objects.use(await rows.open(part, within)).path);
         const read = partRows(rows, touched, paths);
         const [measured] = await duckDb.query(compileCellBytes(rows.columns, read), within);
-        const statement = compileExport(rows.columns, read, path, rowGroupRowsOf(touched));
+        const statement = compileExport(
+          rows.columns,
+          read,
+          path,
+          rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM),
+        );
         const [written] = await duckDb.query(statement, within);
         const expected = rows.to - rows.from;
         if (Number(written?.[0]) !== expected) {
@@ -135,9 +139,4 @@ function bytesMaxOf(rows: ExportedRows): number {
   const widest = touched.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
   const footer = 1024 * (1 + rows.columns.length);
   return footer + Math.min(stored, (rows.to - rows.from) * (widest + 16 * rows.columns.length));
-}
-
-function rowGroupRowsOf(parts: readonly Part[]): number {
-  const rowBytes = parts.reduce((max, part) => Math.max(max, part.cellBytes / Math.max(1, part.rowCount)), 1);
-  return Math.max(ROW_GROUP_ROWS_MIN, Math.min(ROW_GROUP_ROWS_MAX, Math.floor(ROW_GROUP_BYTES_AIM / rowBytes)));
 }

@@ -6,7 +6,7 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ResultSet } from '../domain/result-set.ts';
+import { PART_ROWS, type ResultSet } from '../domain/result-set.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { identityOf, type View } from './compile-view.ts';
@@ -22,8 +22,6 @@ export interface ViewCacheOptions {
   readonly store: ResultStore;
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
-  /** Rows of a view's part. */
-  readonly partRows: number;
   readonly millisMax: number;
 }
 
@@ -157,14 +155,14 @@ export class ViewCache {
   }
 
   async #make(directory: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<MaterializedView> {
-    const { store, duckDb, partRows, millisMax } = this.#options;
+    const { store, duckDb, millisMax } = this.#options;
     return await withinMillis(millisMax, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const paths: string[] = [];
       try {
         for (const part of resultSet.parts) paths.push(objects.use(await store.open(part, within)).path);
         await mkdir(directory);
-        const made = await materializeView(duckDb, view, resultSet, paths, directory, partRows, within);
+        const made = await materializeView(duckDb, view, resultSet, paths, directory, PART_ROWS, within);
         // A view is there once it takes bytes, also one without rows.
         return { ...made, bytes: Math.max(1, made.bytes) };
       } catch (error) {

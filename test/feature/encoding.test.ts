@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parseColumnType } from '../../src/domain/column-type.ts';
-import { DuckDb } from '../../src/duckdb/duckdb.ts';
+import type { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { storageType } from '../../src/duckdb/storage-type.ts';
 import { compileRange } from '../../src/results/compile.ts';
+import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const signal = new AbortController().signal;
 let directory: string;
@@ -15,13 +16,7 @@ let duckDb: DuckDb;
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'qrs-encoding-'));
-  duckDb = await DuckDb.open({
-    threads: 1,
-    memoryLimit: '256MB',
-    tempDirectory: join(directory, 'tmp'),
-    tempSizeMax: '1GB',
-    allowedDirectories: [directory],
-  });
+  duckDb = await openFolderDuckDb(directory, 1);
 });
 
 after(async () => {

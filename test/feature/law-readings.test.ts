@@ -7,10 +7,11 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Part } from '../../src/domain/result-set.ts';
-import { DuckDb } from '../../src/duckdb/duckdb.ts';
+import type { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { compileRange, ROW_SEPARATOR } from '../../src/results/compile.ts';
 import { type Chunk, PAGE_RANGE_ROWS, PartReader, type Range, rangesOf } from '../../src/results/part-reader.ts';
 import { WorkQueue } from '../../src/results/work-queue.ts';
+import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const CASES = Number(process.env.TEST_CASES ?? 60);
 const ROWS = 40_000;
@@ -32,15 +33,7 @@ let duckDbs: readonly DuckDb[];
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'qrs-readings-'));
-  const open = async (threads: number) =>
-    await DuckDb.open({
-      threads,
-      memoryLimit: '256MB',
-      tempDirectory: join(directory, 'tmp'),
-      tempSizeMax: '1GB',
-      allowedDirectories: [directory],
-    });
-  duckDbs = await Promise.all([open(1), open(4)]);
+  duckDbs = await Promise.all([openFolderDuckDb(directory, 1), openFolderDuckDb(directory, 4)]);
   const key = join(directory, 'part.parquet');
   const rows = `SELECT i::BIGINT AS c0, CASE WHEN i = ${NOT_FINITE} THEN 'nan'::DOUBLE WHEN i % 5 > 0 THEN i / 8 END AS c1,
     (i / 3)::FLOAT AS c2, CASE WHEN i % 3 > 0 THEN 'a "quoted", ' || i END AS c3 FROM range(${ROWS}) r(i) ORDER BY i`;

@@ -7,9 +7,10 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Part } from '../../src/domain/result-set.ts';
-import { DuckDb } from '../../src/duckdb/duckdb.ts';
+import type { DuckDb } from '../../src/duckdb/duckdb.ts';
 import type { View } from '../../src/results/compile-view.ts';
 import { materializeView } from '../../src/results/materialize-view.ts';
+import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const CASES = Number(process.env.TEST_CASES ?? 25);
 const signal = new AbortController().signal;
@@ -42,13 +43,7 @@ const paths: string[] = [];
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'qrs-views-'));
-  duckDb = await DuckDb.open({
-    threads: 3,
-    memoryLimit: '256MB',
-    tempDirectory: join(directory, 'tmp'),
-    tempSizeMax: '1GB',
-    allowedDirectories: [directory],
-  });
+  duckDb = await openFolderDuckDb(directory, 3);
   let from = 0;
   for (const rows of STORED) {
     const path = join(directory, `stored-${paths.length}.parquet`);

@@ -24,7 +24,7 @@ const TYPES: readonly (readonly [prefix: string, type: EngineErrorType])[] = [
 
 export function toEngineError(error: unknown, sql: string, context: ErrorContext): EngineError {
   if (error instanceof EngineError) return error;
-  const whole = (error instanceof Error ? error.message : String(error)).replace(/^Failed to extract statements: /, '');
+  const whole = error instanceof Error ? error.message : String(error);
   const type = TYPES.find(([prefix]) => whole.startsWith(prefix))?.[1] ?? 'engine_error';
   const message = (whole.split(/\n\s*\nLINE \d+: /, 1)[0] ?? whole)
     .replaceAll(context.sourcesDirectory, 'QRS_SOURCES_DIR')

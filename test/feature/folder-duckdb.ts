@@ -1,0 +1,13 @@
+/** A DuckDB of a test's own, which reads and writes below one folder. */
+import { join } from 'node:path';
+import { DuckDb } from '../../src/duckdb/duckdb.ts';
+
+export async function openFolderDuckDb(directory: string, threads: number): Promise<DuckDb> {
+  return await DuckDb.open({
+    threads,
+    memoryLimit: '256MB',
+    tempDirectory: join(directory, 'tmp'),
+    tempSizeMax: '1GB',
+    allowedDirectories: [directory],
+  });
+}
