@@ -5,6 +5,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RefreshEvent } from '../scheduler/refresh.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
+import { countedBy, summed, timedBy } from './summed-metrics.ts';
 
 /** One number, or one for each of several labels, read when the metrics are asked for. */
 export interface GaugeSource {
@@ -86,20 +87,9 @@ function requestMetrics(registry: Registry): (request: AnsweredRequest) => void 
     labelNames: ['code'],
     registers,
   });
-  const durations = new Histogram({
-    name: 'qrs_http_request_duration_seconds',
-    help: 'From the head of the request to the end of its answer.',
-    labelNames: ['route'],
-    buckets: SECONDS,
-    registers,
-  });
-  const stages = new Histogram({
-    name: 'qrs_stage_duration_seconds',
-    help: 'Time in each stage of a request.',
-    labelNames: ['stage'],
-    buckets: SECONDS,
-    registers,
-  });
+  const durationHelp = 'From the head of the request to the end of its answer.';
+  const durations = timedBy('qrs_http_request_duration_seconds', durationHelp, 'route', SECONDS, registry);
+  const stages = timedBy('qrs_stage_duration_seconds', 'Time in each stage of a request.', 'stage', SECONDS, registry);
   const aborted = counter('qrs_http_requests_aborted_total', 'Answers cut short, by the client or by us.');
   const rows = counter('qrs_rows_total', 'Rows handed out.');
   const cellBytes = counter('qrs_cell_bytes_total', 'Cell bytes handed out.');
@@ -109,8 +99,8 @@ function requestMetrics(registry: Registry): (request: AnsweredRequest) => void 
   const cache = countedBy('qrs_page_cache_requests_total', cacheHelp, ['outcome'], registry);
   return ({ route = 'none', status, millis, aborted: cut, tally }) => {
     requests(route, status);
-    durations.observe({ route }, millis / 1000);
-    for (const [stage, spent] of tally.stageMillis) stages.observe({ stage }, spent / 1000);
+    durations(route, millis / 1000);
+    for (const [stage, spent] of tally.stageMillis) stages(stage, spent / 1000);
     if (tally.errorCode !== undefined) errors.inc({ code: tally.errorCode });
     if (cut) aborted(1);
     rows(tally.rowCount);
@@ -118,57 +108,6 @@ function requestMetrics(registry: Registry): (request: AnsweredRequest) => void 
     datapoints(tally.datapoints);
     bodyBytes(tally.bodyBytes);
     if (tally.cache !== undefined) cache(tally.cache);
-  };
-}
-
-/** A counter that is told when somebody asks: until then, adding to it costs an addition. */
-function summed(name: string, help: string, registry: Registry): (by: number) => void {
-  let sum = 0;
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.inc(sum);
-      sum = 0;
-    },
-  });
-  return (by) => {
-    sum += by;
-  };
-}
-
-/** Counts by one label or two, likewise. */
-function countedBy(
-  name: string,
-  help: string,
-  labelNames: readonly [string] | readonly [string, string],
-  registry: Registry,
-): (first: string, second?: number) => void {
-  const counts = new Map<string, Map<number | undefined, number>>();
-  const [firstName, secondName] = labelNames;
-  new Counter({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers: [registry],
-    collect() {
-      for (const [first, bySecond] of counts) {
-        for (const [second, count] of bySecond) {
-          const labels = secondName === undefined || second === undefined ? {} : { [secondName]: second };
-          this.inc({ [firstName]: first, ...labels }, count);
-        }
-      }
-      counts.clear();
-    },
-  });
-  return (first, second) => {
-    let bySecond = counts.get(first);
-    if (bySecond === undefined) {
-      bySecond = new Map();
-      counts.set(first, bySecond);
-    }
-    bySecond.set(second, (bySecond.get(second) ?? 0) + 1);
   };
 }
 

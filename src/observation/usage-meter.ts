@@ -1,5 +1,5 @@
 /**
- * Counts what each key asks for, in memory, and adds it to the catalog from time to time: a request costs a look-up in a map,
+ * Counts what each key asks for, in memory, and adds it to the catalog from time to time: a request costs a few look-ups,
  * however slow the catalog is. A write that fails is tried again with the next; what a crash loses is what came since the
  * last one.
  */
@@ -16,11 +16,44 @@ export interface UsageMeterOptions {
 
 type Counting = { -readonly [Name in keyof Use]: Use[Name] };
 
+/** By day, key and query, one in the other: a name made of the three would have to be put together for every request. */
+class Sums {
+  readonly #byDay = new Map<string, Map<string, Map<number | undefined, Counting>>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** What the sum is so far; the caller adds to it. */
+  of(day: string, keyId: string, queryId: number | undefined): Counting {
+    const byKey = entry(this.#byDay, day, () => new Map());
+    const byQuery = entry(byKey, keyId, () => new Map());
+    return entry(byQuery, queryId, () => {
+      this.#size += 1;
+      return { day, keyId, ...(queryId !== undefined && { queryId }), requests: 0, datapoints: 0, bytes: 0 };
+    });
+  }
+
+  all(): readonly Use[] {
+    return [...this.#byDay.values()].flatMap((byKey) => [...byKey.values()].flatMap((sums) => [...sums.values()]));
+  }
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
+
 const DAY_MILLIS = 86_400_000;
 
 export class UsageMeter {
   readonly #options: UsageMeterOptions;
-  #counting = new Map<string, Counting>();
+  #counting = new Sums();
   #writing: Promise<void> | undefined;
   /** The day it is, so that it need not be worked out for every request. */
   #day = '';
@@ -39,15 +72,10 @@ export class UsageMeter {
   observe(observation: Observation): void {
     if (observation.kind !== 'answered' || observation.keyId === undefined) return;
     const { keyId, tally } = observation;
-    const { queryId, datapoints, bodyBytes } = tally;
-    this.#add(this.#counting, {
-      day: this.#today(),
-      keyId,
-      ...(queryId !== undefined && { queryId }),
-      requests: 1,
-      datapoints,
-      bytes: bodyBytes,
-    });
+    const sum = this.#counting.of(this.#today(), keyId, tally.queryId);
+    sum.requests += 1;
+    sum.datapoints += tally.datapoints;
+    sum.bytes += tally.bodyBytes;
   }
 
   /** Adds to the catalog what was counted since the last time. Never rejects: what could not be added is kept. */
@@ -71,27 +99,20 @@ export class UsageMeter {
   }
 
   async #write(): Promise<void> {
-    const batch = this.#counting;
-    this.#counting = new Map();
+    const uses = this.#counting.all();
+    this.#counting = new Sums();
     try {
-      await this.#options.usage.add([...batch.values()]);
-      this.#options.observe({ kind: 'usage_written', uses: batch.size });
+      await this.#options.usage.add(uses);
+      this.#options.observe({ kind: 'usage_written', uses: uses.length });
     } catch (error) {
-      for (const use of batch.values()) this.#add(this.#counting, use);
+      for (const { day, keyId, queryId, requests, datapoints, bytes } of uses) {
+        const sum = this.#counting.of(day, keyId, queryId);
+        sum.requests += requests;
+        sum.datapoints += datapoints;
+        sum.bytes += bytes;
+      }
       this.#options.observe({ kind: 'usage_not_written', error });
     }
-  }
-
-  #add(counting: Map<string, Counting>, use: Use): void {
-    const name = `${use.day} ${use.keyId} ${use.queryId ?? ''}`;
-    const sum = counting.get(name);
-    if (sum === undefined) {
-      counting.set(name, { ...use });
-      return;
-    }
-    sum.requests += use.requests;
-    sum.datapoints += use.datapoints;
-    sum.bytes += use.bytes;
   }
 
   #today(): string {
