@@ -40,6 +40,10 @@ interface HotAnswer extends Repeated {
   readonly tally: Tally;
 }
 
+interface NamedRequest extends Pick<IncomingMessage, 'url' | 'rawHeaders'> {
+  readonly name: string;
+}
+
 /** Headers that each answer has anew. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'cache-control',
@@ -58,8 +62,8 @@ export class HotAnswers {
   readonly #lookups: Lookups;
   readonly #life: RequestLife;
   readonly #answers: LruBytes<HotAnswer>;
-  /** What the head of a connection's last request hashes to: the key in it is not kept longer than the connection. */
-  readonly #heads = new WeakMap<Socket, { readonly text: string; readonly digest: string }>();
+  /** A connection's last request, since the next is mostly the same. The key in it is not kept longer than the connection. */
+  readonly #last = new WeakMap<Socket, NamedRequest>();
 
   constructor(lookups: Lookups, life: RequestLife, bytesMax: number) {
     this.#lookups = lookups;
@@ -98,10 +102,14 @@ export class HotAnswers {
         return;
       }
       const send = () => {
+        // While the catalog was asked the client may have gone, and nobody would be told that the answer is over.
+        if (response.destroyed) return;
         if (!this.#send(answer, response)) next(request, response);
       };
       // Whatever is wrong with the catalog, the ordinary way says so.
-      const leave = () => next(request, response);
+      const leave = () => {
+        if (!response.destroyed) next(request, response);
+      };
       try {
         const refreshed = this.#lookups.refresh();
         if (refreshed === undefined) send();
@@ -113,7 +121,7 @@ export class HotAnswers {
   }
 
   #send(answer: HotAnswer, response: ServerResponse): boolean {
-    const { traffic, observe, clock, monotonic, rateLimit } = this.#life;
+    const { traffic, observe, clock, monotonic, rateLimit, stalledMillis } = this.#life;
     const { execution, keyId } = answer;
     const now = clock();
     if (answer.catalogVersion !== this.#lookups.version) return false;
@@ -122,9 +130,7 @@ export class HotAnswers {
     if (allowance?.allowed === false) return false;
     const startMillis = monotonic();
     const requestId = randomUUID();
-    traffic.begin();
-    response.once('close', () => {
-      traffic.end();
+    const over = (whole: boolean) =>
       observe({
         kind: 'answered',
         requestId,
@@ -134,11 +140,10 @@ export class HotAnswers {
         status: answer.status,
         startedAt: now,
         millis: monotonic() - startMillis,
-        aborted: !response.writableFinished,
+        aborted: !whole,
         traceparent: undefined,
         tally: answer.tally,
       });
-    });
     const cacheControl = cacheControlOf(answer.freshness(), execution, now);
     const headers = [...answer.headers, 'cache-control', cacheControl, 'x-request-id', requestId];
     if (rateLimit !== undefined && allowance !== undefined) {
@@ -146,17 +151,30 @@ export class HotAnswers {
     }
     response.writeHead(answer.status, headers);
     response.end(answer.body);
+    // A small answer is with the operating system by now, and there is nothing to wait for.
+    if (response.socket?.writableLength === 0) {
+      over(true);
+      return true;
+    }
+    traffic.begin();
+    response.setTimeout(stalledMillis);
+    response.once('close', () => {
+      traffic.end();
+      over(response.writableFinished);
+    });
     return true;
   }
 
   /** All of a request: its head, in which the key is, only as a hash. */
   #nameOf({ rawHeaders, socket, url }: IncomingMessage): string {
-    const text = rawHeaders.join('\n');
-    let head = this.#heads.get(socket);
-    if (head?.text !== text) {
-      head = { text, digest: hash('sha256', text, 'base64') };
-      this.#heads.set(socket, head);
-    }
-    return `${head.digest} ${url}`;
+    const last = this.#last.get(socket);
+    if (last !== undefined && last.url === url && areEqual(last.rawHeaders, rawHeaders)) return last.name;
+    const name = `${hash('sha256', rawHeaders.join('\n'), 'base64')} ${url}`;
+    this.#last.set(socket, { url, rawHeaders, name });
+    return name;
   }
+}
+
+function areEqual(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((text, index) => text === others[index]);
 }

@@ -30,6 +30,8 @@ export interface RequestLife {
   readonly monotonic: () => number;
   readonly cors: Cors;
   readonly rateLimit: RateLimit | undefined;
+  /** After which a connection on which nothing moves is cut, while an answer is under way. */
+  readonly stalledMillis: number;
 }
 
 /** What a log calls the status of an answer that nobody waited for. */

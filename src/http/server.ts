@@ -41,7 +41,7 @@ export interface HttpDeps {
   readonly health: HealthDeps;
   readonly authenticate: Authenticate;
   readonly onFault: (fault: { readonly requestId: string; readonly error: unknown }) => void;
-  readonly life: Omit<RequestLife, 'cors'>;
+  readonly life: Omit<RequestLife, 'cors' | 'stalledMillis'>;
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   readonly usage: UsageRoutesDeps;
 }
@@ -98,12 +98,12 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   const { connectionsMax, headerBytesMax, headersMillis, idleMillis, stalledMillis } = options.connections;
   const { keyHeaders } = options;
   const cors = { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] };
-  const life = { ...deps.life, cors };
+  const life = { ...deps.life, cors, stalledMillis };
   const hot = new HotAnswers(deps.results.lookups, life, options.hotBytesMax);
   const server = Fastify({
     exposeHeadRoutes: false,
-    serverFactory: (handler) => {
-      const http = createHttpServer(
+    serverFactory: (handler) =>
+      createHttpServer(
         {
           maxHeaderSize: headerBytesMax,
           headersTimeout: headersMillis,
@@ -112,10 +112,12 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
           // No route reads a body, so a request has arrived with its head.
           requestTimeout: headersMillis,
         },
-        hot.before(handler),
-      );
-      return http.setTimeout(stalledMillis);
-    },
+        hot.before((request, response) => {
+          // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.
+          response.setTimeout(stalledMillis);
+          handler(request, response);
+        }),
+      ),
     clientErrorHandler: refuseConnection,
     trustProxy: trusted(options.trustProxy),
     // Requests that come while the service stops are refused by ourselves, in the shape of all errors.

@@ -8,6 +8,8 @@ export class LruBytes<T> {
   readonly #sizeOf: (value: T) => number;
   /** Least recently used first. */
   readonly #values = new Map<string, T>();
+  /** Asked for most recently: asked for again, it need not be moved. */
+  #newest: string | undefined;
   #bytes = 0;
 
   constructor(bytesMax: number, sizeOf: (value: T) => number) {
@@ -22,8 +24,11 @@ export class LruBytes<T> {
   get(key: string): T | undefined {
     const value = this.#values.get(key);
     if (value === undefined) return undefined;
-    this.#values.delete(key);
-    this.#values.set(key, value);
+    if (key !== this.#newest) {
+      this.#values.delete(key);
+      this.#values.set(key, value);
+      this.#newest = key;
+    }
     return value;
   }
 
@@ -33,6 +38,7 @@ export class LruBytes<T> {
     if (bytes > this.#bytesMax / 8) return;
     this.#remove(key);
     this.#values.set(key, value);
+    this.#newest = key;
     this.#bytes += bytes;
     for (const oldest of this.#values.keys()) {
       if (this.#bytes <= this.#bytesMax) return;

@@ -67,6 +67,39 @@ test('a head that never ends is answered 408 and the connection closed', async (
   assert.deepEqual(bodyOf(answer), { error: 'the request did not arrive in time' });
 });
 
+test('a connection that never says anything is closed', async (t) => {
+  const service = await startHttpService(t, { QRS_HEADERS_TIMEOUT: '100ms' });
+  assert.match(await text(await open(t, service.url)), /^HTTP\/1\.1 408 /);
+});
+
+test('a client that takes in nothing of its answers is cut off, hot answers included', async (t) => {
+  const service = await startHttpService(t, { QRS_STALLED_TIMEOUT: '1s' });
+  await service.publish(7, `w\n${`${'x'.repeat(1000)}\n`.repeat(20_000)}`);
+  const stall = async (path: string, times: number) => {
+    const socket = await open(t, service.url);
+    socket.pause();
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Service-Api-Key: ${service.key}\r\n\r\n`.repeat(times));
+  };
+  const cut = (how: 'ordinary' | 'hot') => () =>
+    service.observed.some(
+      (seen) => seen.kind === 'answered' && seen.aborted && (how === 'hot') === (seen.tally.stageMillis.size === 0),
+    );
+  const until = async (condition: () => boolean) => {
+    while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await stall('/v1/query/7/results/csv', 1);
+  await until(cut('ordinary'));
+  // Pages of 1 MB, which are sent again: together more than a connection holds that nobody reads.
+  const page = '/v1/query/7/results?limit=1000';
+  for (const answers of [2, 3]) {
+    await stall(page, 1);
+    await until(() => service.observed.filter((seen) => seen.kind === 'answered').length === answers);
+  }
+  await stall(page, 20);
+  await until(cut('hot'));
+  assert.match(await (await service.get('/metrics')).text(), /^qrs_http_requests_under_way 1$/m);
+});
+
 test('a head that is too long is answered 431, what is no HTTP 400, each in the shape of all errors', async (t) => {
   const service = await startHttpService(t, { QRS_HEADER_BYTES_MAX: '8KiB' });
   const long = await open(t, service.url);
