@@ -3,6 +3,13 @@
  * Errors are made here and nowhere else; docs/reference/errors.md lists the same codes and a test holds the two together.
  */
 
+interface ErrorKind {
+  readonly status: number;
+  /** What `Retry-After` says, unless the one who refuses knows better. */
+  readonly retryAfterSeconds?: number;
+  readonly when: string;
+}
+
 export const ERRORS = {
   invalid_api_key: { status: 401, when: 'The key is missing, unknown or revoked.' },
   route_not_found: { status: 404, when: 'No such address, or not with this method.' },
@@ -41,14 +48,15 @@ export const ERRORS = {
   range_not_satisfiable: { status: 416, when: 'The Range header asks for bytes after the end of the answer.' },
   rate_limited: {
     status: 429,
+    retryAfterSeconds: 5,
     when: 'The key has used up its rate, or its address has sent too many wrong ones; wait as Retry-After says.',
   },
-  overloaded: { status: 503, when: 'Too much work is waiting; try again as Retry-After says.' },
-  shutting_down: { status: 503, when: 'The service is stopping; try again as Retry-After says.' },
+  overloaded: { status: 503, retryAfterSeconds: 5, when: 'Too much work is waiting; try again as Retry-After says.' },
+  shutting_down: { status: 503, retryAfterSeconds: 5, when: 'The service is stopping; try again as Retry-After says.' },
   read_timeout: { status: 504, when: 'The read exceeded its time limit.' },
   result_damaged: { status: 500, when: 'The stored bytes of this result do not match their checksum.' },
   internal: { status: 500, when: 'A fault of the service; the log has the rest under the request id.' },
-} as const satisfies Record<string, { readonly status: number; readonly when: string }>;
+} as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
@@ -73,7 +81,8 @@ export class RequestError extends Error {
     super(message);
     this.code = code;
     this.body = more.body ?? {};
-    this.retryAfterSeconds = more.retryAfterSeconds;
+    const kind: ErrorKind = ERRORS[code];
+    this.retryAfterSeconds = more.retryAfterSeconds ?? kind.retryAfterSeconds;
     this.headers = more.headers ?? {};
   }
 

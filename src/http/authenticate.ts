@@ -21,8 +21,6 @@ export type Authenticate = (key: string, address: () => string) => Promise<Princ
 
 /** Longer than any key: longer texts are not even hashed. */
 const KEY_LENGTH_MAX = 512;
-const RETRY_AFTER_SECONDS = 5;
-
 /**
  * The first stage of a request: whose it is, and whether it may come in now.
  * @throws RequestError shutting_down · invalid_api_key · rate_limited
@@ -34,9 +32,7 @@ export async function admitRequest(
   { traffic, rateLimit, monotonic }: Pick<RequestLife, 'traffic' | 'rateLimit' | 'monotonic'>,
 ): Promise<void> {
   if (traffic.stopping) {
-    throw new RequestError('shutting_down', 'the service is stopping; try again in some seconds', {
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    });
+    throw new RequestError('shutting_down', 'the service is stopping; try again in some seconds');
   }
   const start = monotonic();
   try {

@@ -23,14 +23,14 @@ export function healthRoutes(server: FastifyInstance, deps: HealthDeps, traffic:
   const method = ['GET', 'HEAD'];
   server.route({ method, url: '/healthz', handler: () => ({ status: 'ok' }) });
   const ready: RouteHandlerMethod = async () => {
-    if (traffic.stopping) throw new RequestError('shutting_down', 'not ready: stopping', { retryAfterSeconds: 5 });
+    if (traffic.stopping) throw new RequestError('shutting_down', 'not ready: stopping');
     const failed: string[] = [];
     for (const [name, check] of Object.entries(deps.checks)) {
       await check().catch(() => failed.push(name));
     }
     if (failed.length === 0) return { status: 'ready' };
     const message = `not ready: ${failed.join(' and ')} not reachable`;
-    throw new RequestError('overloaded', message, { retryAfterSeconds: 5 });
+    throw new RequestError('overloaded', message);
   };
   server.route({ method, url: '/readyz', handler: ready });
 }

@@ -9,8 +9,6 @@ export interface AdmissionLimits {
   readonly heavyReadsPerKeyMax: number;
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
 export class Admission {
   readonly #limits: AdmissionLimits;
   readonly #perKey = new Map<string, number>();
@@ -35,13 +33,10 @@ export class Admission {
       throw new RequestError(
         'rate_limited',
         `this key has ${ofKey} exports or large sorted or filtered reads under way, the most that one key may have; wait for one to end`,
-        { retryAfterSeconds: RETRY_AFTER_SECONDS },
       );
     }
     if (this.#total >= heavyReadsMax) {
-      throw new RequestError('overloaded', 'too many exports are under way; try again in some seconds', {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
+      throw new RequestError('overloaded', 'too many exports are under way; try again in some seconds');
     }
     this.#total += 1;
     this.#perKey.set(keyId, ofKey + 1);

@@ -42,8 +42,6 @@ const ROW_GROUP_ROWS_MAX = 122_880;
 const ROW_GROUP_BYTES_AIM = 64 * 1024 * 1024;
 
 const CHUNK_BYTES = 256 * 1024;
-const RETRY_AFTER_SECONDS = 5;
-
 export class ParquetExports {
   readonly #options: ParquetExportsOptions;
   #bytes = 0;
@@ -81,9 +79,7 @@ export class ParquetExports {
 
   #setApart(bytes: number): Disposable {
     if (this.#bytes > 0 && this.#bytes + bytes > this.#options.bytesMax) {
-      throw new RequestError('overloaded', 'too many Parquet files are being sent; try again in some seconds', {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
+      throw new RequestError('overloaded', 'too many Parquet files are being sent; try again in some seconds');
     }
     this.#bytes += bytes;
     return {

@@ -226,8 +226,6 @@ function widestRowOf(parts: readonly Part[]): number {
   return parts.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
 /** What a reader is told of a read that failed. */
 export function readFailure(error: unknown): unknown {
   if (error instanceof ObjectDamaged) return damaged(error);
@@ -235,7 +233,6 @@ export function readFailure(error: unknown): unknown {
   const told = new RequestError(
     'overloaded',
     'there is not enough memory to read so wide rows in this way; name fewer columns, or fewer rows (limit)',
-    { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
   told.cause = error;
   return told;

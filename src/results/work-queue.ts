@@ -9,8 +9,6 @@ export interface WorkQueueLimits {
   readonly waitingMax: number;
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
 export class WorkQueue {
   readonly #limits: WorkQueueLimits;
   readonly #waiting = new Set<() => void>();
@@ -53,9 +51,7 @@ export class WorkQueue {
       return;
     }
     if (this.#waiting.size >= this.#limits.waitingMax) {
-      throw new RequestError('overloaded', 'too many heavy reads are waiting; try again in some seconds', {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
+      throw new RequestError('overloaded', 'too many heavy reads are waiting; try again in some seconds');
     }
     const turn = Promise.withResolvers<void>();
     const give = () => turn.resolve();
