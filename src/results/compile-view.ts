@@ -27,6 +27,12 @@ export type ViewRows =
   /** The rows at these positions of the result set, whose parts begin at `firstRows`. */
   | { readonly kind: 'at'; readonly positions: readonly number[]; readonly firstRows: readonly number[] };
 
+/** Where a row is stored: in which of the parts, and at which of its rows. */
+export interface StoredPosition {
+  readonly part: number;
+  readonly row: bigint;
+}
+
 export interface ViewSlice {
   readonly offset: number;
   readonly rowCountMax: number;
@@ -47,18 +53,58 @@ export function compileViewSlice(
 ): Statement {
   const parameters = new Parameters();
   const { from, order, sorted } = clausesOf(view, paths, parameters);
-  const limit = parameters.add(BigInt(slice.rowCountMax));
-  const offset = parameters.add(BigInt(slice.offset));
+  const [limit, offset] = [parameters.add(BigInt(slice.rowCountMax)), parameters.add(BigInt(slice.offset))];
+  const found = `SELECT ${[...neededColumns(columns, view), ...POSITION].join(', ')} ${from}${sorted ? ` ORDER BY ${order}` : ''} LIMIT ${limit} + 1 OFFSET ${offset}`;
+  return compileFound(columns, format, found, order, slice, parameters);
+}
+
+/** Where the rows of a slice of a sorted view are stored, and one row more where others follow: a row for each, in order. */
+export function compilePositions(paths: readonly string[], view: View, slice: ViewSlice): Statement {
+  const parameters = new Parameters();
+  const { from, order } = clausesOf(view, paths, parameters);
+  const [limit, offset] = [parameters.add(BigInt(slice.rowCountMax)), parameters.add(BigInt(slice.offset))];
+  const text = `SELECT ${POSITION.join(', ')} ${from} ORDER BY ${order} LIMIT ${limit} + 1 OFFSET ${offset}`;
+  return { text, values: parameters.values };
+}
+
+/** What `compileViewSlice` answers, given where its rows are stored: reads no row groups but those. */
+export function compileSliceAt(
+  columns: readonly ProjectedColumn[],
+  format: TextFormat,
+  paths: readonly string[],
+  view: View,
+  slice: ViewSlice,
+  positions: readonly StoredPosition[],
+): Statement {
+  const parameters = new Parameters();
   const needed = neededColumns(columns, view);
-  const fits = [`position <= ${limit}`];
-  if (slice.cellBytesMax !== undefined) {
-    fits.push(
-      `(position = 1 OR sum(row_bytes) OVER (ORDER BY position) <= ${parameters.add(BigInt(slice.cellBytesMax))})`,
-    );
+  const rowsOf = Map.groupBy(positions, ({ part }) => part);
+  const found = paths.flatMap((path, part) => {
+    const rows = rowsOf.get(part);
+    if (rows === undefined) return [];
+    const file = `read_parquet(${parameters.add(path)}, file_row_number = true)`;
+    const numbers = rows.map(({ row }) => parameters.add(row)).join(', ');
+    return `SELECT ${[...needed, `${part} AS file_index`, 'file_row_number'].join(', ')} FROM ${file} WHERE file_row_number IN (${numbers})`;
+  });
+  return compileFound(columns, format, found.join(' UNION ALL '), orderOf(view), slice, parameters);
+}
+
+/** Encodes what the query `found` finds, in the order of the terms `order`, as far as it fits. */
+function compileFound(
+  columns: readonly ProjectedColumn[],
+  format: TextFormat,
+  found: string,
+  order: string,
+  { rowCountMax, cellBytesMax }: ViewSlice,
+  parameters: Parameters,
+): Statement {
+  const fits = [`position <= ${parameters.add(BigInt(rowCountMax))}`];
+  if (cellBytesMax !== undefined) {
+    fits.push(`(position = 1 OR sum(row_bytes) OVER (ORDER BY position) <= ${parameters.add(BigInt(cellBytesMax))})`);
   }
   const separator = parameters.add(ROW_SEPARATOR[format]);
   const text = [
-    `WITH found AS (SELECT ${[...needed, ...POSITION].join(', ')} ${from}${sorted ? ` ORDER BY ${order}` : ''} LIMIT ${limit} + 1 OFFSET ${offset}),`,
+    `WITH found AS (${found}),`,
     `numbered AS (SELECT *, row_number() OVER (ORDER BY ${order}) AS position, ${rowBytes(columns)} AS row_bytes FROM found),`,
     `fitted AS (SELECT *, ${fits.join(' AND ')} AS fits FROM numbered)`,
     `SELECT encode(string_agg(${encodedRow(columns, format, parameters)}, ${separator}::VARCHAR ORDER BY position) FILTER (fits)),`,
@@ -120,7 +166,6 @@ const POSITION = ['file_index', 'file_row_number'] as const;
 
 interface ViewClauses {
   readonly from: string;
-  /** The terms of an ORDER BY that gives the view's order, also among rows taken out of it. */
   readonly order: string;
   /**
    * False where stored order is the view's order: DuckDB keeps the order of files and rows, and without an ORDER BY it
@@ -132,8 +177,12 @@ interface ViewClauses {
 function clausesOf(view: View, paths: readonly string[], parameters: Parameters): ViewClauses {
   const source = `read_parquet(${parameters.add(listValue([...paths]))}::VARCHAR[], file_row_number = true)`;
   const where = view.rows.kind === 'all' ? '' : ` WHERE ${conditionOf(view.rows, parameters)}`;
-  const order = [...compileSortKeys(view.sortKeys), ...POSITION].join(', ');
-  return { from: `FROM ${source}${where}`, order, sorted: view.sortKeys.length > 0 };
+  return { from: `FROM ${source}${where}`, order: orderOf(view), sorted: view.sortKeys.length > 0 };
+}
+
+/** The terms of an ORDER BY that gives the view's order, also among rows taken out of it. */
+function orderOf({ sortKeys }: View): string {
+  return [...compileSortKeys(sortKeys), ...POSITION].join(', ');
 }
 
 function conditionOf(rows: Exclude<ViewRows, { kind: 'all' }>, parameters: Parameters): string {

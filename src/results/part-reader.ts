@@ -8,7 +8,7 @@ import { type DuckDb, isOutOfMemory, type Row, type Statement } from '../duckdb/
 import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
 import { compileFit, compileRange, type ProjectedColumn, type Reading, ROW_SEPARATOR } from './compile.ts';
-import { compileViewSlice, type View, type ViewSlice } from './compile-view.ts';
+import { compilePositions, compileSliceAt, compileViewSlice, type View, type ViewSlice } from './compile-view.ts';
 import type { TextFormat } from './format.ts';
 import type { Pieces } from './pieces.ts';
 import { readAhead } from './read-ahead.ts';
@@ -59,6 +59,8 @@ export const PAGE_RANGE_ROWS = ROW_GROUP_ROWS;
 export const EXPORT_RANGE_ROWS = 2 * ROW_GROUP_ROWS;
 const PIECES_BESIDE_PAGES = 4;
 const RANGE_BYTES_AIM = 8 * 1024 * 1024;
+const FOUND_ROWS_MAX = 1000;
+const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
 
 /** Rows `from` to `to` (exclusive) of a result set, cut into ranges of at most so many rows, and fewer where these are wide. */
 export function rangesOf(parts: readonly Part[], from: number, to: number, rangeRowsMax: number): readonly Range[] {
@@ -176,14 +178,39 @@ export class PartReader {
     // As above: the running sum is only needed where the widest rows might not fit.
     const fits = slice.cellBytesMax === undefined || slice.rowCountMax * widestRowOf(parts) <= slice.cellBytesMax;
     const wanted = { ...slice, cellBytesMax: fits ? undefined : slice.cellBytesMax };
-    const statement = (paths: readonly string[]) => compileViewSlice(this.#columns, this.#format, paths, view, wanted);
-    const [row] = await this.#read(parts, statement, signal);
-    const [bytes, rowCount, cellBytes, found] = row ?? [];
+    const [bytes, rowCount, cellBytes, found] = isFoundFirst(parts, view, slice)
+      ? await this.#foundFirst(parts, view, wanted, signal)
+      : await this.#scanned(parts, view, wanted, signal);
     const chunk =
       bytes instanceof Uint8Array
         ? { pieces: [bytes], rowCount: Number(rowCount), cellBytes: Number(cellBytes) }
         : undefined;
     return { chunk, more: Number(found) > Number(rowCount) };
+  }
+
+  async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
+    const statement = (paths: readonly string[]) => compileViewSlice(this.#columns, this.#format, paths, view, slice);
+    const [row] = await this.#read(parts, statement, signal);
+    return row ?? [];
+  }
+
+  /** As `#scanned`: only what the order depends on is read of all rows, and the rest where the rows turn out to be. */
+  async #foundFirst(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
+    const search = (paths: readonly string[]) => compilePositions(paths, view, slice);
+    const found = await this.#read(parts, search, signal);
+    // The one row more only says that others follow.
+    const positions = found
+      .slice(0, slice.rowCountMax)
+      .map(([part, row]) => ({ part: Number(part), row: row as bigint }));
+    if (positions.length === 0) return [null, 0, 0, found.length];
+    const statement = (paths: readonly string[]) =>
+      compileSliceAt(this.#columns, this.#format, paths, view, slice, positions);
+    const [row] = await this.#read(parts, statement, signal);
+    const [bytes, rowCount, cellBytes, read] = row ?? [];
+    if (Number(read) !== positions.length) {
+      throw new Error(`${Number(read)} rows were read where ${positions.length} had been found`);
+    }
+    return [bytes ?? null, rowCount ?? 0, cellBytes ?? 0, found.length];
   }
 
   async #read(
@@ -204,6 +231,12 @@ export class PartReader {
       }
     });
   }
+}
+
+/** Whether a slice costs less found first and read then: it is small, and not in few row groups anyway. */
+function isFoundFirst(parts: readonly Part[], { sortKeys }: View, { rowCountMax }: ViewSlice): boolean {
+  if (sortKeys.length === 0 || rowCountMax > FOUND_ROWS_MAX) return false;
+  return parts.reduce((sum, part) => sum + part.rowCount, 0) > FOUND_AMONG_ROWS_MIN;
 }
 
 /** The range in so many pieces of about the same size, fewer where it has not as many rows. */

@@ -275,3 +275,33 @@ async function untilHeavyRuns(service: HttpService): Promise<void> {
   }
   throw new Error('no view is being made');
 }
+
+test('first rows of a large result, sorted: found first, and read where they are', async (t) => {
+  const service = await startHttpService(t);
+  const rows = Array.from({ length: 140_000 }, (_, n) => `${n},${n % 1000},"row ${n}"\n`);
+  await service.publish(7, `n,k,w\n${rows.join('')}`);
+  const page = async (parameters: Readonly<Record<string, string>>) => {
+    const { result, next_offset } = await service.json(`/v1/query/7/results?${new URLSearchParams(parameters)}`);
+    return { rows: (result as { rows: readonly Record<string, unknown>[] }).rows, next_offset };
+  };
+  assert.deepEqual(await page({ sort_by: 'k desc', limit: '3' }), {
+    rows: [
+      { n: 999, k: 999, w: 'row 999' },
+      { n: 1999, k: 999, w: 'row 1999' },
+      { n: 2999, k: 999, w: 'row 2999' },
+    ],
+    next_offset: 3,
+  });
+  // The last thousand rows, the largest first.
+  const last = await page({ sort_by: 'k desc', filters: 'n >= 139000', limit: '1000', columns: 'w' });
+  assert.deepEqual(
+    last.rows.map(({ w }) => w),
+    Array.from({ length: 1000 }, (_, index) => `row ${139_999 - index}`),
+  );
+  assert.equal(last.next_offset, undefined);
+  assert.deepEqual(await page({ sort_by: 'k desc', filters: 'n > 140000', limit: '3' }), {
+    rows: [],
+    next_offset: undefined,
+  });
+  assert.deepEqual(await page({ sort_by: 'k desc', limit: '0' }), { rows: [], next_offset: undefined });
+});

@@ -1,4 +1,7 @@
-/** The law of materialised views: their parts, one after the other, are the view. */
+/**
+ * The laws of views: the parts of a materialised one, joined, are the view; a slice of one that is found first and read then is the
+ * slice that a scan gives.
+ */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +11,8 @@ import fc from 'fast-check';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Part } from '../../src/domain/result-set.ts';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
-import type { View } from '../../src/results/compile-view.ts';
+import { compilePositions, compileSliceAt, compileViewSlice, type View } from '../../src/results/compile-view.ts';
+import type { TextFormat } from '../../src/results/format.ts';
 import { materializeView } from '../../src/results/materialize-view.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 
@@ -68,7 +72,22 @@ async function positionsIn({ key }: Part): Promise<readonly number[]> {
   return rows.map(([position]) => Number(position));
 }
 
+interface Order {
+  readonly column: number;
+  readonly descending: boolean;
+  readonly nullsFirst: boolean;
+}
+
 const orders = fc.record({ column: fc.constantFrom(0, 1), descending: fc.boolean(), nullsFirst: fc.boolean() });
+
+function viewOf(onlyKept: boolean, keys: readonly Order[]): View {
+  const predicate = { kind: 'flag', column: { index: 2, type: parseColumnType('boolean') } } as const;
+  return {
+    rows: onlyKept ? { kind: 'matching', predicate } : { kind: 'all' },
+    sortKeys: keys.map((key) => ({ ...key, columnIndex: key.column, type: integer })),
+  };
+}
+
 const views = fc.record({
   order: fc.option(orders),
   onlyKept: fc.boolean(),
@@ -81,12 +100,7 @@ test('parts joined are the rows that the filter keeps, in the order of the keys,
     made += 1;
     const folder = join(directory, `view-${made}`);
     await mkdir(folder);
-    const view: View = {
-      rows: onlyKept
-        ? { kind: 'matching', predicate: { kind: 'flag', column: { index: 2, type: parseColumnType('boolean') } } }
-        : { kind: 'all' },
-      sortKeys: order === null ? [] : [{ ...order, columnIndex: order.column, type: integer }],
-    };
+    const view = viewOf(onlyKept, order === null ? [] : [order]);
     const source = { columns, rowCount: ROWS.length, cellBytes: 0, parts: [], truncated: false };
     const { resultSet, bytes } = await materializeView(duckDb, view, source, paths, folder, partRows, signal);
 
@@ -118,11 +132,35 @@ test('parts joined are the rows that the filter keeps, in the order of the keys,
   await fc.assert(law, { numRuns: CASES });
 });
 
-function compare(
-  a: Row,
-  b: Row,
-  order: { readonly column: number; readonly descending: boolean; readonly nullsFirst: boolean },
-) {
+const slices = fc.record({
+  keys: fc.array(orders, { minLength: 1, maxLength: 2 }),
+  onlyKept: fc.boolean(),
+  projection: fc.subarray([0, 1, 2], { minLength: 1 }),
+  format: fc.constantFrom<TextFormat>('json', 'ndjson', 'csv'),
+  offset: fc.constantFrom(0, 0, 7, 1990, 30_000),
+  rowCountMax: fc.constantFrom(1, 2, 100, 1000),
+  cellBytesMax: fc.constantFrom(undefined, 1, 500),
+});
+
+test('a slice whose rows are found first and read then is the one that a scan gives', async () => {
+  const law = fc.asyncProperty(slices, async ({ keys, onlyKept, projection, format, ...slice }) => {
+    const view = viewOf(onlyKept, keys);
+    const asked = columns.flatMap((column, index) => (projection.includes(index) ? [{ ...column, index }] : []));
+    const [scanned] = await duckDb.query(compileViewSlice(asked, format, paths, view, slice), signal);
+    const found = await duckDb.query(compilePositions(paths, view, slice), signal);
+    assert.equal(found.length, Number(scanned?.[3]));
+    const positions = found
+      .slice(0, slice.rowCountMax)
+      .map(([part, row]) => ({ part: Number(part), row: BigInt(Number(row)) }));
+    if (positions.length === 0) return;
+    const [read] = await duckDb.query(compileSliceAt(asked, format, paths, view, slice, positions), signal);
+    assert.deepEqual(read?.slice(0, 3), scanned?.slice(0, 3));
+    assert.equal(Number(read?.[3]), positions.length);
+  });
+  await fc.assert(law, { numRuns: CASES * 4 });
+});
+
+function compare(a: Row, b: Row, order: Order) {
   const [x, y] = order.column === 0 ? [a.position, b.position] : [a.group, b.group];
   if (x === undefined || y === undefined) {
     if (x === y) return 0;
