@@ -24,7 +24,7 @@ export interface ProjectedColumn extends Column {
 }
 
 /**
- * `plain` is right whatever the rows are. `quick` takes two thirds of its time: it takes floating-point values for finite and the
+ * `plain` is right whatever the rows are, and the one to take for few. For many, `quick` takes two thirds of its time: it takes floating-point values for finite and the
  * rows for coming in stored order, and its answer says whether they did; where not, it is to be read again, plain.
  */
 export type Reading = 'quick' | 'plain';
@@ -47,13 +47,18 @@ export function compileRange(
   const parameters = new Parameters();
   const separator = parameters.add(ROW_SEPARATOR[format]);
   const row = encodedRow(columns, format, parameters, reading);
-  // Without an order of its own the aggregate takes rows as they come: of several row groups, with several threads, in any.
-  const order = reading === 'plain' ? ' ORDER BY file_row_number' : '';
-  const text = [
-    `SELECT encode(string_agg(${row}, ${separator}::VARCHAR${order})), count(*), ${totalBytes(columns)},`,
+  // Without an order of its own the aggregate takes rows as they come: of several row groups, with several threads, in any. Bytes
+  // in one sum take less planning, in one for each column less counting.
+  const [order, bytes, holds] =
     reading === 'plain'
-      ? 'true'
-      : [cameInOrder(parameters.add(BigInt(from))), ...onlyFinite(columns, format)].join(' AND '),
+      ? [' ORDER BY file_row_number', `sum(${rowBytes(columns)})`, 'true']
+      : [
+          '',
+          totalBytes(columns),
+          [cameInOrder(parameters.add(BigInt(from))), ...onlyFinite(columns, format)].join(' AND '),
+        ];
+  const text = [
+    `SELECT encode(string_agg(${row}, ${separator}::VARCHAR${order})), count(*), ${bytes}, ${holds}`,
     rowsOfPart(path, from, to, parameters),
   ].join(' ');
   return { text, values: parameters.values };

@@ -59,6 +59,8 @@ export const PAGE_RANGE_ROWS = ROW_GROUP_ROWS;
 export const EXPORT_RANGE_ROWS = 2 * ROW_GROUP_ROWS;
 const PIECES_BESIDE_PAGES = 4;
 const RANGE_BYTES_AIM = 8 * 1024 * 1024;
+/** Up to so many rows a plain reading is the quicker one: there is less to plan. */
+const PLAIN_ROWS_MAX = 1000;
 const FOUND_ROWS_MAX = 1000;
 const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
 
@@ -153,7 +155,7 @@ export class PartReader {
       const [row] = await this.#read([part], statement, signal, this.#deps.pageDuckDb);
       return row ?? [];
     };
-    let row = await readAs(this.#reading);
+    let row = await readAs(to - from <= PLAIN_ROWS_MAX ? 'plain' : this.#reading);
     if (row[3] !== true) {
       // What one range is like the others probably are, too.
       this.#reading = 'plain';
