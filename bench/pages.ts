@@ -16,7 +16,7 @@ const PAGE = 25_000;
 /** Rows of a stored part: 61 row groups of 16,384. */
 const PART_ROWS = 999_424;
 const HOT_ROWS = [25, 2500] as const;
-/** Until V8 has compiled all that a hot page takes: some 100,000 requests. */
+/** Until V8 has compiled all that a hot page takes: some 200,000 requests. */
 const SETTLING = { warmUpMillis: 4000, millis: 100 } as const;
 const TURN = { warmUpMillis: 500, millis: 2000 } as const;
 

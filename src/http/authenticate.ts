@@ -21,6 +21,7 @@ export type Authenticate = (key: string, address: () => string) => Promise<Princ
 
 /** Longer than any key: longer texts are not even hashed. */
 const KEY_LENGTH_MAX = 512;
+
 /**
  * The first stage of a request: whose it is, and whether it may come in now.
  * @throws RequestError shutting_down · invalid_api_key · rate_limited

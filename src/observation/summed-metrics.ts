@@ -3,6 +3,7 @@
  * labels each time costs more than everything else that is done for a page sent again.
  */
 import { Counter, type Metric, type Registry } from 'prom-client';
+import { entry } from './entry.ts';
 
 /** A counter that is told when somebody asks: until then, adding to it costs an addition. */
 export function summed(name: string, help: string, registry: Registry): (by: number) => void {
@@ -46,11 +47,7 @@ export function countedBy(
     },
   });
   return (first, second) => {
-    let bySecond = counts.get(first);
-    if (bySecond === undefined) {
-      bySecond = new Map();
-      counts.set(first, bySecond);
-    }
+    const bySecond = entry(counts, first, () => new Map<number | undefined, number>());
     bySecond.set(second, (bySecond.get(second) ?? 0) + 1);
   };
 }
@@ -93,11 +90,7 @@ export function timedBy(
   // What a registry asks of a metric is its name and `get`.
   registry.registerMetric(histogram as unknown as Metric);
   return (value, seconds) => {
-    let times = timesOf.get(value);
-    if (times === undefined) {
-      times = { counts: new Array(bounds.length + 1).fill(0), seconds: 0 };
-      timesOf.set(value, times);
-    }
+    const times = entry(timesOf, value, () => ({ counts: new Array(bounds.length + 1).fill(0), seconds: 0 }));
     let index = 0;
     while (seconds > (bounds[index] ?? Number.POSITIVE_INFINITY)) index += 1;
     times.counts[index] = (times.counts[index] ?? 0) + 1;

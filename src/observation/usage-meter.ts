@@ -6,6 +6,7 @@
 import type { Usage, Use } from '../catalog/catalog.ts';
 import { type Clock, dayOf, type Instant } from '../domain/instant.ts';
 import type { Sleep } from '../scheduler/time.ts';
+import { entry } from './entry.ts';
 import type { Observation, Observe } from './observation.ts';
 
 export interface UsageMeterOptions {
@@ -19,18 +20,12 @@ type Counting = { -readonly [Name in keyof Use]: Use[Name] };
 /** By day, key and query, one in the other: a name made of the three would have to be put together for every request. */
 class Sums {
   readonly #byDay = new Map<string, Map<string, Map<number | undefined, Counting>>>();
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
 
   /** What the sum is so far; the caller adds to it. */
   of(day: string, keyId: string, queryId: number | undefined): Counting {
     const byKey = entry(this.#byDay, day, () => new Map());
     const byQuery = entry(byKey, keyId, () => new Map());
     return entry(byQuery, queryId, () => {
-      this.#size += 1;
       return { day, keyId, ...(queryId !== undefined && { queryId }), requests: 0, datapoints: 0, bytes: 0 };
     });
   }
@@ -38,15 +33,6 @@ class Sums {
   all(): readonly Use[] {
     return [...this.#byDay.values()].flatMap((byKey) => [...byKey.values()].flatMap((sums) => [...sums.values()]));
   }
-}
-
-function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
-  }
-  return value;
 }
 
 const DAY_MILLIS = 86_400_000;
@@ -65,7 +51,7 @@ export class UsageMeter {
 
   /** Sums that are not in the catalog yet. */
   get waiting(): number {
-    return this.#counting.size;
+    return this.#counting.all().length;
   }
 
   /** Counts an answer that was given to a key. */
@@ -81,7 +67,7 @@ export class UsageMeter {
   /** Adds to the catalog what was counted since the last time. Never rejects: what could not be added is kept. */
   async write(): Promise<void> {
     await this.#writing;
-    if (this.#counting.size === 0) return;
+    if (this.waiting === 0) return;
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
     });

@@ -10,7 +10,7 @@ import { Parameters } from '../duckdb/parameters.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { storedColumn } from '../duckdb/storage-type.ts';
 import type { BoundSortKey } from './bind-sort.ts';
-import { encodedRow, type ProjectedColumn, ROW_SEPARATOR, rowBytes, rowsOfPart } from './compile.ts';
+import { encodedRow, type ProjectedColumn, partAt, ROW_SEPARATOR, rowBytes, rowsOfPart } from './compile.ts';
 import { compilePredicate } from './compile-predicate.ts';
 import { compileSortKeys } from './compile-sort.ts';
 import type { TextFormat } from './format.ts';
@@ -52,19 +52,14 @@ export function compileViewSlice(
   slice: ViewSlice,
 ): Statement {
   const parameters = new Parameters();
-  const { from, order, sorted } = clausesOf(view, paths, parameters);
-  const [limit, offset] = [parameters.add(BigInt(slice.rowCountMax)), parameters.add(BigInt(slice.offset))];
-  const found = `SELECT ${[...neededColumns(columns, view), ...POSITION].join(', ')} ${from}${sorted ? ` ORDER BY ${order}` : ''} LIMIT ${limit} + 1 OFFSET ${offset}`;
-  return compileFound(columns, format, found, order, slice, parameters);
+  const found = sliceOf([...neededColumns(columns, view), ...POSITION], paths, view, slice, parameters);
+  return compileFound(columns, format, found, view, slice, parameters);
 }
 
 /** Where the rows of a slice of a sorted view are stored, and one row more where others follow: a row for each, in order. */
 export function compilePositions(paths: readonly string[], view: View, slice: ViewSlice): Statement {
   const parameters = new Parameters();
-  const { from, order } = clausesOf(view, paths, parameters);
-  const [limit, offset] = [parameters.add(BigInt(slice.rowCountMax)), parameters.add(BigInt(slice.offset))];
-  const text = `SELECT ${POSITION.join(', ')} ${from} ORDER BY ${order} LIMIT ${limit} + 1 OFFSET ${offset}`;
-  return { text, values: parameters.values };
+  return { text: sliceOf(POSITION, paths, view, slice, parameters), values: parameters.values };
 }
 
 /** What `compileViewSlice` answers, given where its rows are stored: reads no row groups but those. */
@@ -82,19 +77,32 @@ export function compileSliceAt(
   const found = paths.flatMap((path, part) => {
     const rows = rowsOf.get(part);
     if (rows === undefined) return [];
-    const file = `read_parquet(${parameters.add(path)}, file_row_number = true)`;
+    const file = partAt(path, parameters);
     const numbers = rows.map(({ row }) => parameters.add(row)).join(', ');
     return `SELECT ${[...needed, `${part} AS file_index`, 'file_row_number'].join(', ')} FROM ${file} WHERE file_row_number IN (${numbers})`;
   });
-  return compileFound(columns, format, found.join(' UNION ALL '), orderOf(view), slice, parameters);
+  return compileFound(columns, format, found.join(' UNION ALL '), view, slice, parameters);
 }
 
-/** Encodes what the query `found` finds, in the order of the terms `order`, as far as it fits. */
+/** A query for what is `selected` of the slice's rows, and of one more where others follow. */
+function sliceOf(
+  selected: readonly string[],
+  paths: readonly string[],
+  view: View,
+  { rowCountMax, offset }: ViewSlice,
+  parameters: Parameters,
+): string {
+  const { from, order, sorted } = clausesOf(view, paths, parameters);
+  const [limit, start] = [parameters.add(BigInt(rowCountMax)), parameters.add(BigInt(offset))];
+  return `SELECT ${selected.join(', ')} ${from}${sorted ? ` ORDER BY ${order}` : ''} LIMIT ${limit} + 1 OFFSET ${start}`;
+}
+
+/** Encodes what the query `found` finds, in the order of the view, as far as it fits. */
 function compileFound(
   columns: readonly ProjectedColumn[],
   format: TextFormat,
   found: string,
-  order: string,
+  view: View,
   { rowCountMax, cellBytesMax }: ViewSlice,
   parameters: Parameters,
 ): Statement {
@@ -105,7 +113,7 @@ function compileFound(
   const separator = parameters.add(ROW_SEPARATOR[format]);
   const text = [
     `WITH found AS (${found}),`,
-    `numbered AS (SELECT *, row_number() OVER (ORDER BY ${order}) AS position, ${rowBytes(columns)} AS row_bytes FROM found),`,
+    `numbered AS (SELECT *, row_number() OVER (ORDER BY ${orderOf(view)}) AS position, ${rowBytes(columns)} AS row_bytes FROM found),`,
     `fitted AS (SELECT *, ${fits.join(' AND ')} AS fits FROM numbered)`,
     `SELECT encode(string_agg(${encodedRow(columns, format, parameters)}, ${separator}::VARCHAR ORDER BY position) FILTER (fits)),`,
     'count(*) FILTER (fits), coalesce(sum(row_bytes) FILTER (fits), 0), count(*) FROM fitted',

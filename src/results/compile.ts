@@ -24,8 +24,9 @@ export interface ProjectedColumn extends Column {
 }
 
 /**
- * `plain` is right whatever the rows are, and the one to take for few. For many, `quick` takes two thirds of its time: it takes floating-point values for finite and the
- * rows for coming in stored order, and its answer says whether they did; where not, it is to be read again, plain.
+ * `plain` is right whatever the rows are, and the one to take for few. For many, `quick` takes two thirds of its time: it takes
+ * floating-point values for finite and the rows for coming in stored order, and its answer says whether they did; where not, it is
+ * to be read again, plain.
  */
 export type Reading = 'quick' | 'plain';
 
@@ -96,11 +97,15 @@ export function compileFit(
   };
 }
 
+/** SQL of the file at `path`, its rows with their numbers. */
+export function partAt(path: string, parameters: Parameters): string {
+  return `read_parquet(${parameters.add(path)}, file_row_number = true)`;
+}
+
 /** SQL of where rows `from` (inclusive) to `to` (exclusive) of the file at `path` come from: only their row groups are read. */
 export function rowsOfPart(path: string, from: number, to: number, parameters: Parameters): string {
-  const file = `read_parquet(${parameters.add(path)}, file_row_number = true)`;
   const [start, end] = [parameters.add(BigInt(from)), parameters.add(BigInt(to))];
-  return `FROM ${file} WHERE file_row_number >= ${start} AND file_row_number < ${end}`;
+  return `FROM ${partAt(path, parameters)} WHERE file_row_number >= ${start} AND file_row_number < ${end}`;
 }
 
 /** SQL of one row's text in the format. */

@@ -42,6 +42,7 @@ const ROW_GROUP_ROWS_MAX = 122_880;
 const ROW_GROUP_BYTES_AIM = 64 * 1024 * 1024;
 
 const CHUNK_BYTES = 256 * 1024;
+
 export class ParquetExports {
   readonly #options: ParquetExportsOptions;
   #bytes = 0;

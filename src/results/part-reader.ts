@@ -61,6 +61,7 @@ const PIECES_BESIDE_PAGES = 4;
 const RANGE_BYTES_AIM = 8 * 1024 * 1024;
 /** Up to so many rows a plain reading is the quicker one: there is less to plan. */
 const PLAIN_ROWS_MAX = 1000;
+/** So few rows of a sort are found by their keys first, among so many that these do not lie in the same row groups anyway. */
 const FOUND_ROWS_MAX = 1000;
 const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
 
