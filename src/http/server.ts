@@ -109,8 +109,9 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
           headersTimeout: headersMillis,
           connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MILLIS, headersMillis),
           keepAliveTimeout: idleMillis,
-          // No route reads a body, so a request has arrived with its head.
+          // No route reads a body, so a request has arrived with its head, and one without a body needs no stream for it.
           requestTimeout: headersMillis,
+          optimizeEmptyRequests: true,
         },
         hot.before((request, response) => {
           // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.

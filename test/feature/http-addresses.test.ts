@@ -58,6 +58,10 @@ test('addresses', async (t) => {
         assert.equal(await answer.text(), `{"error":"not found: ${method} /v1${address}"}`);
       }
     }
+    // Says what its body is and has none: nothing may wait for it.
+    const headers = { 'x-service-api-key': service.key, 'content-type': 'application/json' };
+    const answer = await rawRequest(service.url, '/v1/query/7/results', headers, 'DELETE');
+    assert.deepEqual([answer.status, answer.body], [404, '{"error":"not found: DELETE /v1/query/7/results"}']);
   });
 
   await t.test('an unknown route is 404 and says the path', async () => {
