@@ -35,7 +35,8 @@ interface HotAnswer extends Repeated {
   readonly status: number;
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  readonly body: Uint8Array | undefined;
+  /** A string has a byte in each character. */
+  readonly body: Uint8Array | string | undefined;
   /** What it costs whoever asks; no stage takes any time. */
   readonly tally: Tally;
 }
@@ -57,6 +58,8 @@ const NEVER_HOT =
   /^(x-request-id|traceparent|tracestate|content-length|transfer-encoding|expect|range|if-range|forwarded|x-forwarded-.*)$/i;
 /** What an answer takes beside its body. */
 const HEAD_BYTES = 2000;
+/** Up to here Node sends the head and a string in one piece, without asking for memory. */
+const STRING_BYTES_MAX = 12_000;
 
 export class HotAnswers {
   readonly #lookups: Lookups;
@@ -68,7 +71,7 @@ export class HotAnswers {
   constructor(lookups: Lookups, life: RequestLife, bytesMax: number) {
     this.#lookups = lookups;
     this.#life = life;
-    this.#answers = new LruBytes(bytesMax, ({ body }) => (body?.byteLength ?? 0) + HEAD_BYTES);
+    this.#answers = new LruBytes(bytesMax, ({ body }) => (body?.length ?? 0) + HEAD_BYTES);
   }
 
   /** Keeps an answer that is about to be sent, where it may be given again. */
@@ -88,7 +91,7 @@ export class HotAnswers {
       route: request.routeOptions.url,
       status: reply.statusCode,
       headers,
-      body: payload,
+      body: payload !== undefined && bodyBytes <= STRING_BYTES_MAX ? bytesAsText(payload) : payload,
       tally: Object.assign(new Tally(), tally, { stageMillis: new Map(), bodyBytes }),
     });
   }
@@ -150,7 +153,7 @@ export class HotAnswers {
       headers.push('ratelimit-policy', rateLimit.policy, 'ratelimit', rateLimitField(allowance));
     }
     response.writeHead(answer.status, headers);
-    response.end(answer.body);
+    response.end(answer.body, 'latin1');
     // A small answer is with the operating system by now, and there is nothing to wait for.
     if (response.socket?.writableLength === 0) {
       over(true);
@@ -177,4 +180,8 @@ export class HotAnswers {
 
 function areEqual(some: readonly string[], others: readonly string[]): boolean {
   return some.length === others.length && some.every((text, index) => text === others[index]);
+}
+
+function bytesAsText(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }
