@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type ColumnType, formatColumnType } from '../domain/column-type.ts';
 import { nearest } from '../domain/nearest.ts';
 import { type Column, ROW_GROUP_ROWS_MIN } from '../domain/result-set.ts';
+import { isOutOfMemory } from '../duckdb/duckdb.ts';
 import { openCsv } from './csv-source.ts';
 import { KEYS_UNKNOWN } from './json-relation.ts';
 import { openJson } from './json-source.ts';
@@ -26,7 +27,16 @@ export interface Converted extends StagedParts {
 }
 
 /** @throws PublishError naming the line, the row or the column; the signal's reason once it is aborted. */
-export async function convert(
+export async function convert(...parameters: Parameters<typeof convertSource>): Promise<Converted> {
+  try {
+    return await convertSource(...parameters);
+  } catch (error) {
+    if (!isOutOfMemory(error)) throw error;
+    throw new PublishError('the rows are too wide for the memory that publishing may use: raise QRS_HEAVY_MEMORY');
+  }
+}
+
+async function convertSource(
   context: SourceContext,
   kind: FileKind,
   folder: string,
@@ -55,7 +65,7 @@ export async function convert(
       if (!widened && isBeyondSample(error, source)) {
         widened = true;
         source = await source.widen(signal);
-      } else if (groups.rowGroupRows > ROW_GROUP_ROWS_MIN && /Out of Memory/.test(error.message)) {
+      } else if (groups.rowGroupRows > ROW_GROUP_ROWS_MIN && isOutOfMemory(error)) {
         groups = { ...layout, rowGroupRows: ROW_GROUP_ROWS_MIN };
       } else throw await explain(error, context, source, signal);
     }
@@ -118,15 +128,10 @@ function isBeyondSample(error: Error, source: Source): boolean {
 }
 
 async function explain(error: Error, context: SourceContext, source: Source, signal: AbortSignal): Promise<Error> {
-  if (error instanceof PublishError) return error;
+  if (error instanceof PublishError || isOutOfMemory(error)) return error;
   const misfit = misfitOf(error);
   const column = misfit && source.columns[misfit.index];
-  if (misfit === undefined || column === undefined) {
-    if (/Out of Memory/.test(error.message)) {
-      return new PublishError('the rows are too wide for the memory that publishing may use: raise its limit');
-    }
-    return await source.explain(error, signal);
-  }
+  if (misfit === undefined || column === undefined) return await source.explain(error, signal);
   const row = await findRow(context, source, misfit, signal);
   const where = row === undefined ? '' : `row ${row}, `;
   const value = JSON.stringify(misfit.value.slice(0, VALUE_LENGTH_MAX));

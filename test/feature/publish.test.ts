@@ -358,3 +358,18 @@ test('an aborted publish leaves nothing', async () => {
   );
   assert.deepEqual(await readdir(join(place.folder, 'staging')), []);
 });
+
+test('rows too wide for the memory that publishing may use are refused with what to raise', async () => {
+  const wide = 'x'.repeat(2_000_000);
+  const csv = await place.write('wide.csv', `n,word\n${`1,${wide}\n`.repeat(30)}`);
+  const ndjson = await place.write('wide.ndjson', `{"n":1,"word":"${wide}"}\n`.repeat(30));
+  for (const path of [csv, ndjson]) {
+    const dependencies = { ...place.dependencies, memoryLimit: '64MB' };
+    const request = { queryId: QUERY_ID, source: { kind: 'file', path }, types: new Map() } as const;
+    await assert.rejects(publish(dependencies, request, OPTIONS, NEVER), {
+      name: 'PublishError',
+      message: 'the rows are too wide for the memory that publishing may use: raise QRS_HEAVY_MEMORY',
+    });
+    assert.deepEqual(await readdir(join(place.folder, 'staging')), []);
+  }
+});
