@@ -14,7 +14,6 @@ import { cacheControlOf, type Freshness } from '../results/freshness.ts';
 import type { Lookups } from '../results/lookups.ts';
 import { LruBytes } from '../results/lru-bytes.ts';
 import type { RecentAnswer } from '../results/pipeline.ts';
-import { rateLimitField } from './rate-limit.ts';
 import type { RequestLife } from './request-life.ts';
 
 declare module 'fastify' {
@@ -150,7 +149,7 @@ export class HotAnswers {
     const cacheControl = cacheControlOf(answer.freshness(), execution, now);
     const headers = [...answer.headers, 'cache-control', cacheControl, 'x-request-id', requestId];
     if (rateLimit !== undefined && allowance !== undefined) {
-      headers.push('ratelimit-policy', rateLimit.policy, 'ratelimit', rateLimitField(allowance));
+      headers.push(...Object.entries(rateLimit.headers(allowance)).flat());
     }
     response.writeHead(answer.status, headers);
     response.end(answer.body, 'latin1');

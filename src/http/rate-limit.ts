@@ -16,13 +16,13 @@ export interface RateLimitOptions {
 const KEYS_MAX = 100_000;
 
 export class RateLimit {
-  /** The value of `RateLimit-Policy`: so many requests in the time that an empty bucket takes to fill. */
-  readonly policy: string;
+  /** So many requests in the time that an empty bucket takes to fill. */
+  readonly #policy: string;
   readonly #buckets: TokenBuckets;
   readonly #perSecond: number;
 
   constructor({ perSecond, burst, monotonic }: RateLimitOptions) {
-    this.policy = `"default";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`;
+    this.#policy = `"default";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`;
     this.#perSecond = perSecond;
     this.#buckets = new TokenBuckets({ perSecond, burst, namesMax: KEYS_MAX, monotonic });
   }
@@ -32,6 +32,11 @@ export class RateLimit {
     return this.#buckets.take(keyId);
   }
 
+  /** What a key is told with each answer. */
+  headers({ remaining, seconds }: Allowance): Readonly<Record<string, string>> {
+    return { 'ratelimit-policy': this.#policy, ratelimit: `"default";r=${remaining};t=${seconds}` };
+  }
+
   refusal({ seconds }: Allowance): RequestError {
     return new RequestError(
       'rate_limited',
@@ -39,9 +44,4 @@ export class RateLimit {
       { retryAfterSeconds: seconds },
     );
   }
-}
-
-/** The value of `RateLimit`. */
-export function rateLimitField({ remaining, seconds }: Allowance): string {
-  return `"default";r=${remaining};t=${seconds}`;
 }

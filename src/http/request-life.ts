@@ -9,7 +9,7 @@ import type { Clock } from '../domain/instant.ts';
 import type { Observe } from '../observation/observation.ts';
 import { Tally } from '../observation/tally.ts';
 import { allowOrigin, answerPreflight, type Cors, isPreflight } from './cors.ts';
-import { type RateLimit, rateLimitField } from './rate-limit.ts';
+import type { RateLimit } from './rate-limit.ts';
 import type { Allowance } from './token-buckets.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -80,10 +80,7 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply, { traffic, cor
   if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', POLICY);
   const { stageMillis } = request.tally;
   if (stageMillis.size > 0) reply.header('server-timing', serverTiming(stageMillis));
-  if (rateLimit !== undefined && request.allowance !== undefined) {
-    reply.header('ratelimit-policy', rateLimit.policy);
-    reply.header('ratelimit', rateLimitField(request.allowance));
-  }
+  if (rateLimit !== undefined && request.allowance !== undefined) reply.headers(rateLimit.headers(request.allowance));
   if (traffic.stopping) reply.header('connection', 'close');
   allowOrigin(request, reply, cors);
 }

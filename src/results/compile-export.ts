@@ -4,14 +4,13 @@
  * All parts are read by one `read_parquet` over their list, which keeps the order of files and rows. A UNION ALL of the
  * parts does not: DuckDB 1.5 wrote the second before the first, with one thread and `preserve_insertion_order`.
  */
-import { listValue } from '@duckdb/node-api';
 import { totalBytesOf } from '../duckdb/cell-bytes.ts';
 import type { Statement } from '../duckdb/duckdb.ts';
 import { Parameters } from '../duckdb/parameters.ts';
 import { parquetValueOf } from '../duckdb/parquet-value.ts';
 import { quoteName, quoteText } from '../duckdb/quoting.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
-import type { ProjectedColumn } from './compile.ts';
+import { type ProjectedColumn, partsAt } from './compile.ts';
 
 /** Rows of consecutive parts, in their order. */
 export interface PartRows {
@@ -51,7 +50,7 @@ export function compileCellBytes(columns: readonly ProjectedColumn[], rows: Part
 
 function sourceOf(columns: readonly ProjectedColumn[], { paths, from, to }: PartRows, parameters: Parameters): string {
   if (paths.length === 0) return emptySource(columns);
-  const files = `read_parquet(${parameters.add(listValue([...paths]))}::VARCHAR[], file_row_number = true)`;
+  const files = partsAt(paths, parameters);
   const first = `file_row_number >= ${parameters.add(BigInt(from))}`;
   const last = `file_row_number < ${parameters.add(BigInt(to))}`;
   // Of one file only the row groups are read that the rows are in; the general condition would read all of it.

@@ -10,7 +10,7 @@ import { Parameters } from '../duckdb/parameters.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { storedColumn } from '../duckdb/storage-type.ts';
 import type { BoundSortKey } from './bind-sort.ts';
-import { encodedRow, type ProjectedColumn, partAt, ROW_SEPARATOR, rowBytes, rowsOfPart } from './compile.ts';
+import { encodedRow, type ProjectedColumn, partAt, partsAt, ROW_SEPARATOR, rowBytes, rowsOfPart } from './compile.ts';
 import { compilePredicate } from './compile-predicate.ts';
 import { compileSortKeys } from './compile-sort.ts';
 import type { TextFormat } from './format.ts';
@@ -183,9 +183,8 @@ interface ViewClauses {
 }
 
 function clausesOf(view: View, paths: readonly string[], parameters: Parameters): ViewClauses {
-  const source = `read_parquet(${parameters.add(listValue([...paths]))}::VARCHAR[], file_row_number = true)`;
   const where = view.rows.kind === 'all' ? '' : ` WHERE ${conditionOf(view.rows, parameters)}`;
-  return { from: `FROM ${source}${where}`, order: orderOf(view), sorted: view.sortKeys.length > 0 };
+  return { from: `FROM ${partsAt(paths, parameters)}${where}`, order: orderOf(view), sorted: view.sortKeys.length > 0 };
 }
 
 /** The terms of an ORDER BY that gives the view's order, also among rows taken out of it. */
