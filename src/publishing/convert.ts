@@ -26,17 +26,11 @@ export interface Converted extends StagedParts {
   readonly sample: StagedPart | undefined;
 }
 
-/** @throws PublishError naming the line, the row or the column; the signal's reason once it is aborted. */
-export async function convert(...parameters: Parameters<typeof convertSource>): Promise<Converted> {
-  try {
-    return await convertSource(...parameters);
-  } catch (error) {
-    if (!isOutOfMemory(error)) throw error;
-    throw new PublishError('the rows are too wide for the memory that publishing may use: raise QRS_HEAVY_MEMORY');
-  }
-}
-
-async function convertSource(
+/**
+ * @throws PublishError naming the line, the row or the column; DuckDB's own error where its memory is too little; the signal's
+ *   reason once it is aborted.
+ */
+export async function convert(
   context: SourceContext,
   kind: FileKind,
   folder: string,

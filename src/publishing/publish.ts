@@ -14,7 +14,7 @@ import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock } from '../domain/instant.ts';
 import { type Part, type ResultSet, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
-import { DuckDb } from '../duckdb/duckdb.ts';
+import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { literalPath } from '../duckdb/literal-path.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { type Converted, convert } from './convert.ts';
@@ -144,9 +144,13 @@ async function stage(
     allowedDirectories: [staging, dirname(file)],
   });
   const context = { duckDb, path: literalPath(file), file, types: request.types ?? new Map() };
-  return await convert(context, kind, join(staging, 'parts'), layout, dependencies.random, signal, (rows) =>
-    onProgress({ phase: 'converting', rows }),
-  );
+  const onRows = (rows: number) => onProgress({ phase: 'converting', rows });
+  try {
+    return await convert(context, kind, join(staging, 'parts'), layout, dependencies.random, signal, onRows);
+  } catch (error) {
+    if (!isOutOfMemory(error)) throw error;
+    throw new PublishError('the rows are too wide for the memory that publishing may use: raise QRS_HEAVY_MEMORY');
+  }
 }
 
 async function store(
