@@ -10,6 +10,8 @@ export function tuneV8(): readonly object[] {
   // The bytes of answers pass through as if the heap, which is small, had grown; each full page would then be followed by a
   // garbage collection, which takes half as long as the page.
   setFlagsFromString('--heap-growing-percent=300');
+  // What a request leaves behind is dead when it is collected: waking other threads to help takes longer than the work.
+  setFlagsFromString('--no-parallel-scavenge');
   // A garbage collection that meets no such object forgets what they look like, and V8 never optimises making them again: each
   // tick then costs five times as much for the rest of the process's life, and a small page a quarter more.
   process.nextTick(() => {
