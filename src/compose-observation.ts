@@ -27,10 +27,10 @@ export async function watch(
   parts: Omit<GaugedParts, 'usage'>,
   effects: WatchEffects,
 ): Promise<Watch> {
-  const { settings, clock } = service;
+  const { settings } = service;
   const observe = tellAll(observers);
   const stop = new AbortController();
-  const meter = new UsageMeter({ usage: parts.catalog.usage, clock, observe });
+  const meter = new UsageMeter({ usage: parts.catalog.usage, observe });
   const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter }));
   const running = [meter.run(settings.usageIntervalMillis, effects.sleep, stop.signal)];
   observers.push(metrics.observe, (observation) => meter.observe(observation));

@@ -9,9 +9,15 @@ import { UsageMeter } from './usage-meter.ts';
 /** 2024-03-05T23:59:59Z */
 const EVENING = 1_709_683_199_000;
 
-function answered(keyId: string | undefined, queryId: number | undefined, datapoints: number): AnsweredRequest {
+/** An answer that took a millisecond. */
+function answered(
+  keyId: string | undefined,
+  queryId: number | undefined,
+  datapoints: number,
+  startedAt = EVENING,
+): AnsweredRequest {
   const tally = Object.assign(new Tally(), { queryId, datapoints, bodyBytes: datapoints * 10 });
-  const rest = { requestId: 'r', method: 'GET', route: '/', status: 200, startedAt: 0, millis: 1, aborted: false };
+  const rest = { requestId: 'r', method: 'GET', route: '/', status: 200, startedAt, millis: 1, aborted: false };
   return { kind: 'answered', keyId, tally, traceparent: undefined, ...rest };
 }
 
@@ -20,28 +26,27 @@ function meterWith(add: (uses: readonly Use[]) => Promise<void>) {
   const observed: Observation[] = [];
   const meter = new UsageMeter({
     usage: { add, sum: async () => [] },
-    clock: time.clock,
     observe: (observation) => observed.push(observation),
   });
   return { meter, time, observed };
 }
 
-test('requests are summed by day, key and query, and written once', async () => {
+test('requests are summed by day (on which the answer was over), key and query, and written once', async () => {
   const written: (readonly Use[])[] = [];
-  const { meter, time } = meterWith(async (uses) => {
+  const { meter } = meterWith(async (uses) => {
     written.push(uses);
   });
   meter.observe(answered('k1', 7, 5));
   meter.observe(answered('k1', 7, 6));
   meter.observe(answered('k1', undefined, 0));
   meter.observe(answered(undefined, undefined, 0));
-  time.advance(1000);
-  meter.observe(answered('k1', 7, 1));
+  meter.observe(answered('k1', 7, 1, EVENING + 998));
+  meter.observe(answered('k1', 7, 1, EVENING + 999));
   await meter.write();
   await meter.write();
   assert.deepEqual(written, [
     [
-      { day: '2024-03-05', keyId: 'k1', queryId: 7, requests: 2, datapoints: 11, bytes: 110 },
+      { day: '2024-03-05', keyId: 'k1', queryId: 7, requests: 3, datapoints: 12, bytes: 120 },
       { day: '2024-03-05', keyId: 'k1', requests: 1, datapoints: 0, bytes: 0 },
       { day: '2024-03-06', keyId: 'k1', queryId: 7, requests: 1, datapoints: 1, bytes: 10 },
     ],

@@ -4,14 +4,13 @@
  * last one.
  */
 import type { Usage, Use } from '../catalog/catalog.ts';
-import { type Clock, dayOf, type Instant } from '../domain/instant.ts';
+import { dayOf, type Instant } from '../domain/instant.ts';
 import type { Sleep } from '../scheduler/time.ts';
 import { entry } from './entry.ts';
 import type { Observation, Observe } from './observation.ts';
 
 export interface UsageMeterOptions {
   readonly usage: Usage;
-  readonly clock: Clock;
   readonly observe: Observe;
 }
 
@@ -41,7 +40,7 @@ export class UsageMeter {
   readonly #options: UsageMeterOptions;
   #counting = new Sums();
   #writing: Promise<void> | undefined;
-  /** The day it is, so that it need not be worked out for every request. */
+  /** The day of the last answer, so that it need not be worked out for every one. */
   #day = '';
   #dayEnd: Instant = 0;
 
@@ -57,8 +56,8 @@ export class UsageMeter {
   /** Counts an answer that was given to a key. */
   observe(observation: Observation): void {
     if (observation.kind !== 'answered' || observation.keyId === undefined) return;
-    const { keyId, tally } = observation;
-    const sum = this.#counting.of(this.#today(), keyId, tally.queryId);
+    const { keyId, startedAt, millis, tally } = observation;
+    const sum = this.#counting.of(this.#dayOf(startedAt + millis), keyId, tally.queryId);
     sum.requests += 1;
     sum.datapoints += tally.datapoints;
     sum.bytes += tally.bodyBytes;
@@ -101,11 +100,10 @@ export class UsageMeter {
     }
   }
 
-  #today(): string {
-    const now = this.#options.clock();
-    if (now >= this.#dayEnd || now < this.#dayEnd - DAY_MILLIS) {
-      this.#day = dayOf(now);
-      this.#dayEnd = (Math.floor(now / DAY_MILLIS) + 1) * DAY_MILLIS;
+  #dayOf(instant: Instant): string {
+    if (instant >= this.#dayEnd || instant < this.#dayEnd - DAY_MILLIS) {
+      this.#day = dayOf(instant);
+      this.#dayEnd = (Math.floor(instant / DAY_MILLIS) + 1) * DAY_MILLIS;
     }
     return this.#day;
   }
