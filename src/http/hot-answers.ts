@@ -5,7 +5,7 @@
  * every other request; what differs from one answer to the next (its id, how long it may be kept, what the key has left) is
  * written anew.
  */
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -14,6 +14,7 @@ import { cacheControlOf, type Freshness } from '../results/freshness.ts';
 import type { Lookups } from '../results/lookups.ts';
 import { LruBytes } from '../results/lru-bytes.ts';
 import type { RecentAnswer } from '../results/pipeline.ts';
+import { newRequestId } from './request-ids.ts';
 import type { RequestLife } from './request-life.ts';
 
 declare module 'fastify' {
@@ -131,7 +132,7 @@ export class HotAnswers {
     const allowance = rateLimit?.take(keyId);
     if (allowance?.allowed === false) return false;
     const startMillis = monotonic();
-    const requestId = randomUUID();
+    const requestId = newRequestId();
     const over = (whole: boolean) =>
       observe({
         kind: 'answered',

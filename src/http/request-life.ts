@@ -2,7 +2,6 @@
  * What every request meets on its way in and out, whatever its route: it is counted, gets an id and the headers that all answers
  * have, and is told about when it is over. Hooks for all routes, kept cheap: they run for pages that are answered in 20 µs.
  */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../domain/instant.ts';
@@ -10,6 +9,7 @@ import type { Observe } from '../observation/observation.ts';
 import { Tally } from '../observation/tally.ts';
 import { allowOrigin, answerPreflight, type Cors, isPreflight } from './cors.ts';
 import type { RateLimit } from './rate-limit.ts';
+import { newRequestId } from './request-ids.ts';
 import type { Allowance } from './token-buckets.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -43,7 +43,7 @@ const POLICY = "default-src 'none'; frame-ancestors 'none'";
 /** The id that the client gave the request, when it can stand in a log line as it is; else a new one. */
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id'];
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newRequestId();
 }
 
 /** @param onSend told of every answer when its headers are complete */

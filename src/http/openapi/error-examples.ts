@@ -18,7 +18,7 @@ type Example =
   | { readonly kind: 'asked'; readonly parameters: string };
 
 const EXECUTION_ID = SHARED_PARAMETERS.executionId.example;
-const REQUEST_ID = 'b7c1a9f0-5d0e-4f0f-9a51-0d8a6c0e3f11';
+const REQUEST_ID = 'b7c1a9f05d0e4f0f9a510d8a';
 
 const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   invalid_api_key: text('invalid API Key'),
