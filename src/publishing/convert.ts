@@ -15,7 +15,7 @@ import { openParquet } from './parquet-source.ts';
 import { type PartLayout, type StagedPart, type StagedParts, writeParts } from './part-writer.ts';
 import { writePreSample } from './pre-sample.ts';
 import { PublishError } from './publish-error.ts';
-import { type Misfit, misfitOf, type Source, type SourceContext, statementOver } from './source.ts';
+import { type Misfit, misfitOf, type Source, type SourceContext, saysEnough, statementOver } from './source.ts';
 import type { FileKind } from './source-file.ts';
 
 /** A value is quoted in an error up to this many characters. */
@@ -122,7 +122,7 @@ function isBeyondSample(error: Error, source: Source): boolean {
 }
 
 async function explain(error: Error, context: SourceContext, source: Source, signal: AbortSignal): Promise<Error> {
-  if (error instanceof PublishError || isOutOfMemory(error)) return error;
+  if (saysEnough(error)) return error;
   const misfit = misfitOf(error);
   const column = misfit && source.columns[misfit.index];
   if (misfit === undefined || column === undefined) return await source.explain(error, signal);

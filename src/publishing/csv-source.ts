@@ -6,7 +6,7 @@ import { quoteText } from '../duckdb/quoting.ts';
 import { checkCsv } from './csv-check.ts';
 import { readCsvHeader } from './csv-header.ts';
 import { PublishError } from './publish-error.ts';
-import type { Source, SourceContext } from './source.ts';
+import { opened, type Source, type SourceContext } from './source.ts';
 import { findEvidence, textColumn } from './text-columns.ts';
 
 /** The longest row that is read, in bytes; DuckDB reads the file in buffers of twice that. */
@@ -43,21 +43,20 @@ async function build(
   signal: AbortSignal,
 ): Promise<Source> {
   const base = { relation, path: context.path };
-  const open = names.flatMap((name, i) => (context.types.has(name) ? [] : [i]));
-  const texts = open.map((i) => `s${i}`);
-  try {
+  const undeclared = names.flatMap((name, i) => (context.types.has(name) ? [] : [i]));
+  const texts = undeclared.map((i) => `s${i}`);
+  const explain: Source['explain'] = (error, s) => explainCsv(error, check, s);
+  const open = async (): Promise<Source> => {
     const evidence = await findEvidence(context, base, texts, everyRow, signal);
     return {
       ...base,
-      columns: names.map((name, i) => textColumn(name, i, context.types.get(name), evidence[open.indexOf(i)])),
+      columns: names.map((name, i) => textColumn(name, i, context.types.get(name), evidence[undeclared.indexOf(i)])),
       check,
       widen: (s) => build(context, names, relation, check, true, s),
-      explain: (error, s) => explainCsv(error, check, s),
+      explain,
     };
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof Error ? await explainCsv(error, check, signal) : error;
-  }
+  };
+  return await opened(open, explain, signal);
 }
 
 /** DuckDB's own words only for what the check lets pass: its line numbers are off after a field of several lines. */

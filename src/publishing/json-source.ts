@@ -10,7 +10,7 @@ import { explainJson } from './json-problem.ts';
 import { relationOf } from './json-relation.ts';
 import { typeOfStructures } from './json-structure.ts';
 import { PublishError } from './publish-error.ts';
-import { failIn, type Source, type SourceColumn, type SourceContext, statementOver } from './source.ts';
+import { failIn, opened, type Source, type SourceColumn, type SourceContext, statementOver } from './source.ts';
 import { findEvidence, SAMPLE_ROWS } from './text-columns.ts';
 
 const KEYS_MAX = 2000;
@@ -33,17 +33,18 @@ async function build(
   signal: AbortSignal,
 ): Promise<Source> {
   const objects = `read_json_objects($1, format = '${layout}', compression = 'uncompressed')`;
-  try {
+  const explain: Source['explain'] = (error, s) => explainJson(error, context, objects, layout, s);
+  const open = async (): Promise<Source> => {
     const keys = await findKeys(context, objects, everyRow, signal);
     const declaredToKeep = keys.flatMap((key, i) => (keepsWriting(context.types.get(key) ?? NOTHING_KNOWN) ? [i] : []));
     const base = { relation: relationOf(objects, keys, declaredToKeep), path: context.path };
-    const open = keys.flatMap((key, i) => (context.types.has(key) ? [] : [i]));
-    const texts = open.map((i) => `s${i}`);
+    const undeclared = keys.flatMap((key, i) => (context.types.has(key) ? [] : [i]));
+    const texts = undeclared.map((i) => `s${i}`);
     const evidence = await findEvidence(context, base, texts, everyRow, signal);
     const columns: SourceColumn[] = [];
     for (const [i, name] of keys.entries()) {
       const declared = context.types.get(name);
-      const seen = evidence[open.indexOf(i)];
+      const seen = evidence[undeclared.indexOf(i)];
       if (declared !== undefined || seen === undefined) {
         columns.push(declaredColumn(name, i, declared ?? { kind: 'json' }));
       } else columns.push(await inferredColumn(context, base, name, i, seen, everyRow, signal));
@@ -54,12 +55,10 @@ async function build(
       path: context.path,
       columns,
       widen: (s) => build(context, layout, true, s),
-      explain: (error, s) => explainJson(error, context, objects, layout, s),
+      explain,
     };
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof Error ? await explainJson(error, context, objects, layout, signal) : error;
-  }
+  };
+  return await opened(open, explain, signal);
 }
 
 async function findKeys(

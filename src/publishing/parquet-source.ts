@@ -4,11 +4,12 @@ import { formatColumnType } from '../domain/column-type.ts';
 import { type SourceType, sourceTypeOf } from '../duckdb/source-type.ts';
 import { jsonToStored, textToStored } from '../duckdb/text-value.ts';
 import { PublishError } from './publish-error.ts';
-import { failIn, type Source, type SourceColumn, type SourceContext } from './source.ts';
+import { failIn, opened, type Source, type SourceColumn, type SourceContext } from './source.ts';
 
 /** @throws PublishError when the file is not Parquet. */
 export async function openParquet(context: SourceContext, signal: AbortSignal): Promise<Source> {
-  try {
+  const explain = async (error: Error) => explainParquet(error);
+  const open = async () => {
     const read = 'read_parquet($1, hive_partitioning = false)';
     const described = await context.duckDb.describe(
       { text: `SELECT * FROM ${read} LIMIT 0`, values: [context.path] },
@@ -29,13 +30,11 @@ export async function openParquet(context: SourceContext, signal: AbortSignal): 
       path: context.path,
       columns,
       widen: async () => source,
-      explain: async (error) => explainParquet(error),
+      explain,
     };
     return source;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof Error ? explainParquet(error) : error;
-  }
+  };
+  return await opened(open, explain, signal);
 }
 
 interface Field {
@@ -81,8 +80,7 @@ function column(name: string, index: number, source: SourceType, declared: Colum
 }
 
 function explainParquet(error: Error): Error {
-  if (error instanceof PublishError || !/Invalid Input|IO Error|Parquet|Serialization/i.test(error.message))
-    return error;
+  if (!/Invalid Input|IO Error|Parquet|Serialization/i.test(error.message)) return error;
   if (/[Mm]agic bytes|too small to be a Parquet/.test(error.message)) {
     return new PublishError('the file is not Parquet, or its end is missing');
   }

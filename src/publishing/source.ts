@@ -3,8 +3,9 @@
  * stored values. One kind of file, one module that makes such a source: csv-source, json-source, parquet-source.
  */
 import type { ColumnType } from '../domain/column-type.ts';
-import type { DuckDb, Statement } from '../duckdb/duckdb.ts';
+import { type DuckDb, isOutOfMemory, type Statement } from '../duckdb/duckdb.ts';
 import { misfit } from '../duckdb/source-type.ts';
+import { PublishError } from './publish-error.ts';
 
 /** Lets a failed statement say which column it failed in, and with what value. */
 const MISFIT = 'misfit in column ';
@@ -31,7 +32,7 @@ export interface Source {
   readonly check?: (signal: AbortSignal) => Promise<number>;
   /** The same source with types inferred from every row, after a value beyond the sample did not fit. */
   readonly widen: (signal: AbortSignal) => Promise<Source>;
-  /** Turns DuckDB's complaint about the file into one that names the line, the column or the row. */
+  /** Turns DuckDB's complaint about the file, one that does not say enough, into one that names the line, the column or the row. */
   readonly explain: (error: Error, signal: AbortSignal) => Promise<Error>;
 }
 
@@ -42,6 +43,25 @@ export interface SourceContext {
   /** The same path for the filesystem. */
   readonly file: string;
   readonly types: ReadonlyMap<string, ColumnType>;
+}
+
+/** Opens a source; what DuckDB complains of meanwhile is told as the kind of file explains it. */
+export async function opened(
+  open: () => Promise<Source>,
+  explain: Source['explain'],
+  signal: AbortSignal,
+): Promise<Source> {
+  try {
+    return await open();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof Error && !saysEnough(error) ? await explain(error, signal) : error;
+  }
+}
+
+/** What we found ourselves, and a lack of memory, which is no fault of the file. */
+export function saysEnough(error: Error): boolean {
+  return error instanceof PublishError || isOutOfMemory(error);
 }
 
 export function statementOver(source: Pick<Source, 'relation' | 'path'>, select: string, tail = ''): Statement {
