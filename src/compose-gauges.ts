@@ -15,6 +15,8 @@ export interface GaugedParts {
   readonly queues: Readonly<Record<string, WorkQueue>>;
   /** Caches in memory or on disk, by what they hold. */
   readonly caches: Readonly<Record<string, { readonly bytes: number }>>;
+  /** Disk set apart for Parquet answers. */
+  readonly parquet: { readonly bytes: number };
   readonly heavyReads: { readonly total: number };
   readonly requests: { readonly underWay: number };
   readonly usage: { readonly waiting: number };
@@ -29,7 +31,7 @@ const DUCKDB_MEMORY =
   'SELECT sum(memory_usage_bytes)::DOUBLE, sum(temporary_storage_bytes)::DOUBLE FROM duckdb_memory()';
 
 export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
-  const { queues, caches, usage, heavyReads, requests } = parts;
+  const { queues, caches, parquet, usage, heavyReads, requests } = parts;
   const each = <T>(named: Readonly<Record<string, T>>, value: (one: T) => number) =>
     Object.fromEntries(Object.entries(named).map(([name, one]) => [name, value(one)]));
   return [
@@ -57,9 +59,14 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
     },
     {
       name: 'qrs_cache_bytes',
-      help: 'What the caches hold: pages and compressed in memory, views on disk.',
+      help: 'What the caches hold: pages, compressed and whole answers in memory, views on disk.',
       label: 'cache',
       read: () => each(caches, ({ bytes }) => bytes),
+    },
+    {
+      name: 'qrs_parquet_bytes',
+      help: 'Disk set apart for Parquet answers that are being written or sent, of what may be (QRS_PARQUET_DISK).',
+      read: () => ({ '': parquet.bytes }),
     },
     {
       name: 'qrs_usage_waiting',

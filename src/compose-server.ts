@@ -9,6 +9,7 @@ import { makeScratchFolder } from './files/scratch-folder.ts';
 import type { Authenticate } from './http/authenticate.ts';
 import { CompressedCache } from './http/compressed-cache.ts';
 import { FailedKeys } from './http/failed-keys.ts';
+import { hotAnswerCache } from './http/hot-answers.ts';
 import { RateLimit } from './http/rate-limit.ts';
 import type { DatasetRoute } from './http/results-routes.ts';
 import { type HttpOptions, type RunningServer, startServer } from './http/server.ts';
@@ -134,6 +135,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     },
   };
   const compressed = new CompressedCache(settings.pageCacheBytes / 2);
+  const hotAnswers = hotAnswerCache(settings.pageCacheBytes / 8);
   const options: HttpOptions = {
     host: settings.host,
     port: settings.port,
@@ -152,7 +154,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     corsOrigins: settings.corsOrigins,
     documentation: { version: effects.version, datasets },
     compressed,
-    hotBytesMax: settings.pageCacheBytes / 8,
+    hotAnswers,
   };
   const traffic = new Traffic();
   const { metrics } = opened.use(
@@ -164,7 +166,8 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         datasets,
         duckDbs: { pages: pageDuckDb, reads: duckDb, heavy },
         queues: { exports: results.exports, heavy: queue },
-        caches: { pages: results.pages, compressed, views },
+        caches: { pages: results.pages, compressed, answers: hotAnswers, views },
+        parquet,
         heavyReads: results.admission,
         requests: traffic,
         clock,

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Observation } from '../observation/observation.ts';
 import { Tally } from '../observation/tally.ts';
 import type { Lookups } from '../results/lookups.ts';
-import { HotAnswers } from './hot-answers.ts';
+import { HotAnswers, hotAnswerCache } from './hot-answers.ts';
 import { Traffic } from './traffic.ts';
 
 /** A catalog that takes its time, as over a network. */
@@ -37,7 +37,7 @@ test('a client that goes while the catalog is asked leaves nothing under way', a
       rateLimit: undefined,
       stalledMillis: 1000,
     },
-    1_000_000,
+    hotAnswerCache(1_000_000),
   );
   const raw = { method: 'GET', url: '/x', rawHeaders: ['Host', 'y'], socket: {} };
   const repeated = { catalogVersion: 1, execution: {}, freshness: () => ({ kind: 'revalidate' }) };

@@ -29,7 +29,7 @@ export interface Repeated extends Pick<RecentAnswer, 'catalogVersion' | 'executi
   readonly freshness: () => Freshness;
 }
 
-interface HotAnswer extends Repeated {
+export interface HotAnswer extends Repeated {
   readonly keyId: string;
   readonly route: string | undefined;
   readonly status: number;
@@ -61,6 +61,11 @@ const HEAD_BYTES = 2000;
 /** Up to here Node sends the head and a string in one piece, without asking for memory. */
 const STRING_BYTES_MAX = 12_000;
 
+/** Where answers are kept, up to a number of bytes. */
+export function hotAnswerCache(bytesMax: number): LruBytes<HotAnswer> {
+  return new LruBytes(bytesMax, ({ body }) => (body?.length ?? 0) + HEAD_BYTES);
+}
+
 export class HotAnswers {
   readonly #lookups: Lookups;
   readonly #life: RequestLife;
@@ -68,10 +73,10 @@ export class HotAnswers {
   /** A connection's last request, since the next is mostly the same. The key in it is not kept longer than the connection. */
   readonly #last = new WeakMap<Socket, NamedRequest>();
 
-  constructor(lookups: Lookups, life: RequestLife, bytesMax: number) {
+  constructor(lookups: Lookups, life: RequestLife, answers: LruBytes<HotAnswer>) {
     this.#lookups = lookups;
     this.#life = life;
-    this.#answers = new LruBytes(bytesMax, ({ body }) => (body?.length ?? 0) + HEAD_BYTES);
+    this.#answers = answers;
   }
 
   /** Keeps an answer that is about to be sent, where it may be given again. */

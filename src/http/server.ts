@@ -7,13 +7,14 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
 import { listenFailure } from '../errors/start-failure.ts';
 import type { Metrics } from '../observation/metrics.ts';
+import type { LruBytes } from '../results/lru-bytes.ts';
 import type { ResultsDeps } from '../results/pipeline.ts';
 import { type Authenticate, admitRequest } from './authenticate.ts';
 import { refuseConnection } from './connection-errors.ts';
 import { documentationRoutes } from './docs.ts';
 import { sendError } from './errors.ts';
 import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
-import { HotAnswers } from './hot-answers.ts';
+import { type HotAnswer, HotAnswers } from './hot-answers.ts';
 import { metricsRoute } from './metrics-route.ts';
 import type { ApiDescription } from './openapi/document.ts';
 import { followRequests, type RequestLife, requestIdOf } from './request-life.ts';
@@ -30,8 +31,8 @@ export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault'> {
   readonly trustProxy: TrustProxy;
   /** Pages of these origins may read answers; `*` is every one. */
   readonly corsOrigins: readonly string[];
-  /** Memory for answers that are sent again as they were. */
-  readonly hotBytesMax: number;
+  /** Answers that are sent again as they were. */
+  readonly hotAnswers: LruBytes<HotAnswer>;
   /** What the description of the API says besides. */
   readonly documentation: Pick<ApiDescription, 'version' | 'datasets'>;
 }
@@ -99,7 +100,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   const { keyHeaders } = options;
   const cors = { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] };
   const life = { ...deps.life, cors, stalledMillis };
-  const hot = new HotAnswers(deps.results.lookups, life, options.hotBytesMax);
+  const hot = new HotAnswers(deps.results.lookups, life, options.hotAnswers);
   const server = Fastify({
     exposeHeadRoutes: false,
     serverFactory: (handler) =>

@@ -51,6 +51,21 @@ test('requests, stages, rows, bytes, caches, queues, DuckDB, catalog, datasets',
   assert.doesNotMatch(text, /secret|qrs_wrong/);
 });
 
+test('memory for answers that are sent again, and disk for those that are Parquet', async (t) => {
+  const service = await startHttpService(t);
+  await service.publish(7, 'n,w\n1,x\n2,y\n');
+  const gauges = async () => {
+    const samples = samplesOf(await (await service.get('/metrics', { key: '' })).text());
+    return [samples.get('qrs_cache_bytes{cache="answers"}') ?? 0, samples.get('qrs_parquet_bytes')];
+  };
+  assert.deepEqual(await gauges(), [0, 0]);
+  // Once to read the page, once to find it in memory and keep its answer.
+  for (let number = 0; number < 2; number += 1) await (await service.get('/v1/query/7/results')).text();
+  const [answers, parquet] = await gauges();
+  assert((answers ?? 0) > 0);
+  assert.equal(parquet, 0);
+});
+
 test('what the dashboard shows is there, and it leaves out nothing of ours', async (t) => {
   const service = await startHttpService(t);
   const there = namesOf(await (await service.get('/metrics')).text());

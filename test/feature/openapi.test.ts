@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import { columnsOf } from '../../src/datasets/dataset.ts';
 import * as declared from '../../src/datasets/declared.ts';
 import { CompressedCache } from '../../src/http/compressed-cache.ts';
+import { hotAnswerCache } from '../../src/http/hot-answers.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { createServer, type HttpDeps, type HttpOptions } from '../../src/http/server.ts';
 import { Traffic } from '../../src/http/traffic.ts';
@@ -32,7 +33,7 @@ const OPTIONS: HttpOptions = {
   keyHeaders: ['X-Service-Api-Key', 'X-Dune-Api-Key'],
   headerPrefixes: ['X-Service', 'X-Dune'],
   compressed: new CompressedCache(1_000_000),
-  hotBytesMax: 1_000_000,
+  hotAnswers: hotAnswerCache(1_000_000),
   datasets: [{ path: '/points/alpha/pts', queryId: 990_000_001, nextRefresh: () => 0, lastRefresh: () => 0 }],
   connections: { connectionsMax: 10, headerBytesMax: 8192, headersMillis: 1000, idleMillis: 1000, stalledMillis: 1000 },
   trustProxy: false,
