@@ -43,14 +43,12 @@ async function build(
   signal: AbortSignal,
 ): Promise<Source> {
   const base = { relation, path: context.path };
-  const undeclared = names.flatMap((name, i) => (context.types.has(name) ? [] : [i]));
-  const texts = undeclared.map((i) => `s${i}`);
   const explain: Source['explain'] = (error, s) => explainCsv(error, check, s);
   const open = async (): Promise<Source> => {
-    const evidence = await findEvidence(context, base, texts, everyRow, signal);
+    const evidence = await findEvidence(context, base, names, everyRow, signal);
     return {
       ...base,
-      columns: names.map((name, i) => textColumn(name, i, context.types.get(name), evidence[undeclared.indexOf(i)])),
+      columns: names.map((name, i) => textColumn(name, i, context.types.get(name), evidence[i])),
       check,
       widen: (s) => build(context, names, relation, check, true, s),
       explain,

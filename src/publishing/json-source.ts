@@ -38,13 +38,11 @@ async function build(
     const keys = await findKeys(context, objects, everyRow, signal);
     const declaredToKeep = keys.flatMap((key, i) => (keepsWriting(context.types.get(key) ?? NOTHING_KNOWN) ? [i] : []));
     const base = { relation: relationOf(objects, keys, declaredToKeep), path: context.path };
-    const undeclared = keys.flatMap((key, i) => (context.types.has(key) ? [] : [i]));
-    const texts = undeclared.map((i) => `s${i}`);
-    const evidence = await findEvidence(context, base, texts, everyRow, signal);
+    const evidence = await findEvidence(context, base, keys, everyRow, signal);
     const columns: SourceColumn[] = [];
     for (const [i, name] of keys.entries()) {
       const declared = context.types.get(name);
-      const seen = evidence[undeclared.indexOf(i)];
+      const seen = evidence[i];
       if (declared !== undefined || seen === undefined) {
         columns.push(declaredColumn(name, i, declared ?? { kind: 'json' }));
       } else columns.push(await inferredColumn(context, base, name, i, seen, everyRow, signal));

@@ -8,24 +8,25 @@ import { failIn, type Source, type SourceColumn, type SourceContext, statementOv
 export const SAMPLE_ROWS = 20_000;
 
 /**
- * What kinds of values each column holds.
- * @param columns SQL for each column's text
+ * What kinds of values each column holds whose type is not declared; for the others there is none.
+ * @param source its columns are the texts s0, s1, … in the order of `names`
  */
 export async function findEvidence(
   context: SourceContext,
   source: Pick<Source, 'relation' | 'path'>,
-  columns: readonly string[],
+  names: readonly string[],
   everyRow: boolean,
   signal: AbortSignal,
-): Promise<readonly Evidence[]> {
-  if (columns.length === 0) return [];
-  const inner = columns.map((column, i) => `${column} AS t${i}`).join(', ');
+): Promise<readonly (Evidence | undefined)[]> {
+  const expressions = names.map((name, i) => (context.types.has(name) ? [] : evidenceColumns(`s${i}`)));
+  const inner = names.flatMap((name, i) => (context.types.has(name) ? [] : [`s${i}`])).join(', ');
+  if (inner === '') return [];
   const relation = `(SELECT ${inner} FROM ${source.relation}${everyRow ? '' : ` LIMIT ${SAMPLE_ROWS}`})`;
-  const expressions = columns.map((_, i) => evidenceColumns(`t${i}`));
   const statement = statementOver({ ...source, relation }, expressions.flat().join(', '));
   const [row = []] = await context.duckDb.query(statement, signal);
   let at = 0;
   return expressions.map((expression) => {
+    if (expression.length === 0) return undefined;
     const values = row.slice(at, at + expression.length);
     at += expression.length;
     return evidenceOf(values);
