@@ -6,6 +6,9 @@ export type Instant = number;
 
 export type Clock = () => Instant;
 
+/** Of every day in UTC, since an instant knows no leap seconds. */
+export const DAY_MILLIS = 86_400_000;
+
 /** RFC 3339 in UTC with six fractional digits (contract §3): `2024-03-05T20:50:59.123000Z`. */
 export function formatInstant(instant: Instant): string {
   return `${new Date(instant).toISOString().slice(0, -1)}000Z`;

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import type { Usage, UsageCounts } from '../catalog/catalog.ts';
-import { type Clock, dayOf, startOfDay } from '../domain/instant.ts';
+import { type Clock, DAY_MILLIS, dayOf, startOfDay } from '../domain/instant.ts';
 import type { Principal } from '../domain/principal.ts';
 import { RequestError } from '../errors/errors.ts';
 import { parameterOf, parseQueryString, type QueryParameters } from '../results/query-string.ts';
@@ -15,7 +15,6 @@ export interface UsageRoutesDeps {
   readonly clock: Clock;
 }
 
-const DAY_MILLIS = 86_400_000;
 const DAYS_DEFAULT = 30;
 const DAYS_MAX = 366;
 

@@ -4,7 +4,7 @@
  * last one.
  */
 import type { Usage, Use } from '../catalog/catalog.ts';
-import { dayOf, type Instant } from '../domain/instant.ts';
+import { DAY_MILLIS, dayOf, type Instant } from '../domain/instant.ts';
 import type { Sleep } from '../scheduler/time.ts';
 import { entry } from './entry.ts';
 import type { Observation, Observe } from './observation.ts';
@@ -33,8 +33,6 @@ class Sums {
     return [...this.#byDay.values()].flatMap((byKey) => [...byKey.values()].flatMap((sums) => [...sums.values()]));
   }
 }
-
-const DAY_MILLIS = 86_400_000;
 
 export class UsageMeter {
   readonly #options: UsageMeterOptions;

@@ -5,7 +5,7 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Instant } from '../../domain/instant.ts';
+import { DAY_MILLIS, type Instant } from '../../domain/instant.ts';
 import { DuckDb } from '../../duckdb/duckdb.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
 import { MACROS } from './macros.ts';
@@ -49,11 +49,9 @@ export interface DemoTableWritten {
   readonly rowCount: number;
 }
 
-const DAY = 86_400_000;
-
 /** The end for sources made now: the same all day long, and nothing in them is yet to happen. */
 export function lastMidnight(now: Instant): Instant {
-  return Math.floor(now / DAY) * DAY;
+  return Math.floor(now / DAY_MILLIS) * DAY_MILLIS;
 }
 
 /**
