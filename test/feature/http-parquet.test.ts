@@ -163,6 +163,7 @@ test('one key has so many under way; the file goes when the client leaves', asyn
   const refused = await service.get(LONG);
   assert.deepEqual([refused.status, refused.headers.get('x-error-code')], [429, 'rate_limited']);
   assert.equal((await filesLeft(service)).length, 2);
+  assert.match(await (await service.get('/metrics', { key: '' })).text(), /^qrs_parquet_bytes [1-9]/m);
   answer.destroy();
   // Its place and its file are free as soon as the service has seen it go. Far more tries than that takes.
   let status = 429;
