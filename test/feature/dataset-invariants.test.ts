@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { type DemoSize, writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import { findDataset, loadDatasets } from '../../src/datasets/registry.ts';
 import { liquidStakingColumns, STRATEGIES } from '../../src/datasets/restaking/strategies.ts';
+import { storageType } from '../../src/duckdb/storage-type.ts';
 import { readParquetRows } from '../contract/read-parquet-rows.ts';
 import { newFolder, type Row, runDataset } from './dataset-fixture.ts';
 
@@ -44,6 +46,25 @@ function assertNear(actual: number, expected: number, what: string): void {
     `${what}: ${actual}, not ${expected}`,
   );
 }
+
+test('the demo sources have the types that are declared', async () => {
+  const directory = await generate({ operators: 3, avss: 2, stakers: 9, wallets: 9 });
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  for (const source of datasets.flatMap(({ sources }) => sources)) {
+    const described = await connection.runAndReadAll(
+      'SELECT column_name, column_type FROM (DESCRIBE FROM read_parquet($1))',
+      [join(directory, `${source.name.replace('.', '/')}.parquet`)],
+    );
+    assert.deepEqual(
+      described.getRows(),
+      source.columns.map(({ name, type }) => [name, storageType(type)]),
+      source.name,
+    );
+  }
+  connection.closeSync();
+  instance.closeSync();
+});
 
 /** Every strategy's net shares (in token units at the latest rate) and the registered pairs, reckoned event by event. */
 async function reckon(directory: string) {

@@ -137,6 +137,22 @@ describe('shares', () => {
     assert.deepEqual(only(rows, 'total_TVL', 'num_stakers'), [[1e-18, 1]]);
   });
 
+  test('shares become the nearest double, which is not what DuckDB casts a decimal to', async () => {
+    const amounts = [
+      '32.050083377273121587',
+      '24.595342491709339162',
+      '1470.588372526452835266',
+      '160.921841918111925202',
+    ];
+    const increased = amounts.map((ether, i) => [address(String(i + 1)), ANN, 'beacon_chain_ETH', ether] as const);
+    const statuses = increased.map(([operator]) => [operator, operator, 1, 1, 0] as const);
+    const expected = [1470.588372526453, 160.92184191811194, 32.050083377273126, 24.59534249170934];
+    for (const name of ['operator-stats', 'avs-stats']) {
+      const rows = await rowsIn(name, { increased, statuses });
+      assert.deepEqual(only(rows, 'total_TVL').flat(), expected, name);
+    }
+  });
+
   test('a staker in several strategies, and with several operators of a service, is counted once', async () => {
     const world: World = {
       increased: [

@@ -43,6 +43,10 @@ const FOREIGN: readonly (readonly [what: string, mark: RegExp])[] = [
   ['integer division', /\/\//],
   ['an interval without quotes', /\binterval\s+[0-9]/i],
   ['a literal like 1.5, a decimal of another scale in each', /(?<![\w.])[0-9]+\.[0-9]+(?!e)/i],
+  [
+    'a decimal cast to a double, which DuckDB rounds twice: cast the text of it',
+    /(?:shares|DECIMAL\([0-9, ]+\)\)+) AS DOUBLE\)/i,
+  ],
   ['a semicolon', /;/],
 ];
 
@@ -92,6 +96,10 @@ describe('what only one engine has is found', () => {
     ['SELECT a * 1.5', 'a literal like 1.5, a decimal of another scale in each'],
     ['SELECT CAST(a AS HUGEINT)', 'the type HUGEINT'],
     ['SELECT CAST(a AS DECIMAL(18, 3))', 'the type DECIMAL(18, 3)'],
+    [
+      'SELECT CAST(SUM(CAST(a AS DECIMAL(38, 6))) AS DOUBLE)',
+      'a decimal cast to a double, which DuckDB rounds twice: cast the text of it',
+    ],
     ['SELECT 1; SELECT 2', 'a semicolon'],
   ];
   for (const [sql, found] of cases) test(sql, () => assert.ok(foreignTo(sql).includes(found), foreignTo(sql).join()));

@@ -34,7 +34,8 @@ avs_shares AS (
   GROUP BY registered.avs, operator_shares.strategy
 ),
 strategy_value AS (
-  SELECT avs_shares.avs, strategy_rate.token, CAST(avs_shares.shares AS DOUBLE) / 1e18 * strategy_rate.rate AS tvl
+  SELECT avs_shares.avs, strategy_rate.token,
+    CAST(CAST(avs_shares.shares AS VARCHAR) AS DOUBLE) / 1e18 * strategy_rate.rate AS tvl
   FROM avs_shares
   JOIN strategy_rate ON strategy_rate.strategy = avs_shares.strategy
 ),

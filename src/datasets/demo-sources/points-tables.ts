@@ -54,7 +54,7 @@ export function pointsTables(size: DemoSize, untilSeconds: number): readonly Dem
       'points.quests_completed',
       'completed_at, wallet, quest',
       `SELECT address('wallet', w) AS wallet, 'quest-' || pick(i, 71, 40, 1.5) AS quest,
-        10.0 * (1 + pick(i, 72, 50, 2)) AS points, ${time(73, 300)} AS completed_at
+        10e0 * (1 + pick(i, 72, 50, 2)) AS points, ${time(73, 300)} AS completed_at
       FROM (
         SELECT w, w * 64 + j AS i
         FROM range(${wallets}) AS t (w), UNNEST(range(CAST(floor(tail(w, 70, 1, 40, 0.6)) AS BIGINT))) AS u (j)

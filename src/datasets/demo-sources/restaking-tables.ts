@@ -30,7 +30,7 @@ const SERVICE_LAST = ['Oracle', 'Bridge', 'DA', 'Sequencer', 'Coprocessor', 'Kee
 /** Columns of an event, from the share of the 400 days that had passed (0 to 1) and its index within its block. */
 function eventColumns(untilSeconds: number, logIndex: string): string {
   return `to_timestamp(${untilSeconds - BLOCKS * BLOCK_SECONDS} + block * ${BLOCK_SECONDS}) AS block_time,
-    ${FIRST_BLOCK} + block AS block_number, ${logIndex} AS log_index`;
+    ${FIRST_BLOCK} + block AS block_number, CAST(${logIndex} AS BIGINT) AS log_index`;
 }
 
 const block = (passed: string) => `CAST(floor(${BLOCKS} * ${passed}) AS BIGINT) AS block`;

@@ -24,7 +24,7 @@ operator_shares AS (
 ),
 strategy_value AS (
   SELECT operator_shares.operator, strategy_rate.token,
-    CAST(operator_shares.shares AS DOUBLE) / 1e18 * strategy_rate.rate AS tvl
+    CAST(CAST(operator_shares.shares AS VARCHAR) AS DOUBLE) / 1e18 * strategy_rate.rate AS tvl
   FROM operator_shares
   JOIN strategy_rate ON strategy_rate.strategy = operator_shares.strategy
 ),

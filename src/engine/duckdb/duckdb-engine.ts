@@ -111,7 +111,8 @@ export class DuckDbEngine implements Engine {
     const files: SourceFiles = await findSource(this.#options.sourcesDirectory, source.name);
     const [schema = '', table = ''] = source.name.split('.');
     try {
-      const found = (await ask(describeSource(files))).map(([name]) => String(name));
+      const described = await ask(describeSource(files));
+      const found = described.map(([name, type]) => ({ name: String(name), type: String(type) }));
       const select = sourceView(source, files, found);
       await ask(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`);
       await ask(`CREATE VIEW ${quoteName(schema)}.${quoteName(table)} AS ${select}`);
