@@ -11,7 +11,6 @@ export interface WatchEffects {
   /** Of the service: `1.2.3`. */
   readonly version: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly randomBytes: (length: number) => Uint8Array;
   readonly sleep: Sleep;
 }
 
@@ -36,10 +35,10 @@ export async function watch(
   observers.push(metrics.observe, (observation) => meter.observe(observation));
   const tracing = traceSettings(effects.environment, effects.version);
   if (tracing !== undefined) {
-    const { TraceExporter } = await import('./observation/traces/trace-exporter.ts');
-    const exporter = new TraceExporter(tracing, { ...effects, fetch, observe });
-    running.push(exporter.run(stop.signal));
-    observers.push((observation) => exporter.observe(observation));
+    const { Tracing } = await import('./observation/traces/tracing.ts');
+    const traces = new Tracing(tracing, observe);
+    observers.push((observation) => traces.observe(observation));
+    stop.signal.addEventListener('abort', () => running.push(traces.shutdown()), { once: true });
   }
   return {
     metrics,

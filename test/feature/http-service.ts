@@ -1,6 +1,5 @@
 /** The HTTP service inside the test's own process, beside a command line on the same data directory and the same fake clock. */
 
-import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -80,7 +79,6 @@ export async function startHttpService(
     newId: () => ulid(),
     holder: currentHolder(),
     environment: {},
-    randomBytes,
     sleep: async (millis, signal) => await wait(millis, undefined, { signal }),
     observe: (observation) => {
       observed.push(observation);

@@ -8,7 +8,7 @@ export interface TraceSettings {
   readonly timeoutMillis: number;
   /** What all spans say of the process: `service.name` and others. */
   readonly resource: Readonly<Record<string, string>>;
-  readonly sampler: Sampler;
+  readonly sampling: TraceSampling;
   readonly batch: {
     readonly delayMillis: number;
     readonly queueMax: number;
@@ -16,7 +16,7 @@ export interface TraceSettings {
   };
 }
 
-export interface Sampler {
+export interface TraceSampling {
   /** Where the request belongs to a trace already, do as its beginning did. */
   readonly parentBased: boolean;
   /** The share of other requests that are traced, from 0 to 1. */
@@ -50,7 +50,7 @@ export function traceSettings(environment: Environment, version: string): TraceS
       ...pairs(given(environment, 'OTEL_RESOURCE_ATTRIBUTES')),
       ...named('service.name', given(environment, 'OTEL_SERVICE_NAME')),
     },
-    sampler: samplerOf(environment),
+    sampling: samplingOf(environment),
     batch: {
       delayMillis: millis(environment, 'OTEL_BSP_SCHEDULE_DELAY', 5000),
       queueMax: millis(environment, 'OTEL_BSP_MAX_QUEUE_SIZE', 2048),
@@ -69,7 +69,7 @@ function tracesUrl(environment: Environment): string | undefined {
   return url;
 }
 
-function samplerOf(environment: Environment): Sampler {
+function samplingOf(environment: Environment): TraceSampling {
   const name = given(environment, 'OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on';
   const parentBased = name.startsWith('parentbased_');
   const ratio = Number(given(environment, 'OTEL_TRACES_SAMPLER_ARG') ?? 1);

@@ -4,12 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { FakeTime } from '../../../test/fake-time.ts';
 import type { AnsweredRequest, Observation } from '../observation.ts';
 import { Tally } from '../tally.ts';
-import { isSampled, parseTraceparent, spansOf } from './span.ts';
-import { TraceExporter } from './trace-exporter.ts';
 import { TraceSettingsError, traceSettings } from './trace-settings.ts';
+import { Tracing } from './tracing.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const SPAN_ID = 'b7ad6b7169203331';
@@ -60,7 +58,7 @@ test('what the variables say', () => {
     headers: { authorization: 'Basic abc', 'x-tenant': 'a' },
     timeoutMillis: 10_000,
     resource: { 'service.name': 'results', 'service.version': '1.2.3', 'deployment.environment': 'prod' },
-    sampler: { parentBased: true, ratio: 0.25 },
+    sampling: { parentBased: true, ratio: 0.25 },
     batch: { delayMillis: 100, queueMax: 2048, sizeMax: 512 },
   });
   assert.throws(
@@ -69,65 +67,29 @@ test('what the variables say', () => {
   );
 });
 
-test('a trace goes on as it began; others are chosen by their id', () => {
-  const parent = parseTraceparent(`00-${TRACE_ID}-${SPAN_ID}-01`);
-  assert.deepEqual(parent, { traceId: TRACE_ID, spanId: SPAN_ID, sampled: true });
-  assert.equal(parseTraceparent(`00-${'0'.repeat(32)}-${SPAN_ID}-01`), undefined);
-  assert.equal(parseTraceparent('nonsense'), undefined);
-  assert.equal(isSampled({ parentBased: true, ratio: 0 }, parent, TRACE_ID), true);
-  assert.equal(isSampled({ parentBased: false, ratio: 0 }, parent, TRACE_ID), false);
-  assert.equal(isSampled({ parentBased: true, ratio: 1 }, undefined, TRACE_ID), true);
-});
+interface SentSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: object }[];
+}
 
-test('a request is a span, and each of its stages one below it', () => {
-  let number = 0;
-  const newSpanId = () => {
-    number += 1;
-    return `span${number}`;
-  };
-  const spans = spansOf({ request: answered(), traceId: TRACE_ID, parentSpanId: SPAN_ID }, newSpanId);
-  assert.deepEqual(
-    spans.map((span) => ({ ...span, attributes: undefined })),
-    [
-      {
-        traceId: TRACE_ID,
-        spanId: 'span1',
-        parentSpanId: SPAN_ID,
-        name: 'GET /v1/query/:id/results',
-        kind: 2,
-        startTimeUnixNano: '1709671859000000000',
-        endTimeUnixNano: '1709671859004000000',
-        attributes: undefined,
-      },
-      {
-        traceId: TRACE_ID,
-        spanId: 'span2',
-        parentSpanId: 'span1',
-        name: 'resolve',
-        kind: 1,
-        startTimeUnixNano: '1709671859000000000',
-        endTimeUnixNano: '1709671859001500000',
-        attributes: undefined,
-      },
-      {
-        traceId: TRACE_ID,
-        spanId: 'span3',
-        parentSpanId: 'span1',
-        name: 'read',
-        kind: 1,
-        startTimeUnixNano: '1709671859001500000',
-        endTimeUnixNano: '1709671859003500000',
-        attributes: undefined,
-      },
-    ],
-  );
-});
+/** OTLP as the collector is sent it, as far as the tests look. */
+interface SentTraces {
+  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly SentSpan[] }[] }[];
+}
 
 /** Takes what is sent to it, and answers as it is told. */
 async function startCollector(t: TestContext, status: () => number) {
-  const received: { readonly path: string; readonly body: unknown }[] = [];
+  const received: { readonly path: string; readonly spans: readonly SentSpan[] }[] = [];
   const server = createServer(async (request, response) => {
-    received.push({ path: request.url ?? '', body: await json(request) });
+    const { resourceSpans } = (await json(request)) as SentTraces;
+    const spans = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans));
+    received.push({ path: request.url ?? '', spans });
     response.writeHead(status()).end();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -135,47 +97,94 @@ async function startCollector(t: TestContext, status: () => number) {
   return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-function exporterTo(url: string) {
-  const time = new FakeTime(0);
+function tracingTo(url: string, more: Readonly<Record<string, string>> = {}) {
   const observed: Observation[] = [];
-  const settings = traceSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_MAX_QUEUE_SIZE: '2' }, '1.2.3');
+  const settings = traceSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...more }, '1.2.3');
   assert(settings !== undefined);
-  const exporter = new TraceExporter(settings, {
-    randomBytes: (length) => new Uint8Array(length).fill(0xab),
-    sleep: time.sleep,
-    fetch,
-    observe: (observation) => observed.push(observation),
-  });
-  return { exporter, observed };
+  return { tracing: new Tracing(settings, (observation) => observed.push(observation)), observed };
 }
 
-test('spans reach the collector, what is left when the service stops too, and no more than the queue holds', async (t) => {
+async function spansSent(
+  t: TestContext,
+  requests: readonly AnsweredRequest[],
+  more?: Readonly<Record<string, string>>,
+) {
   const { received, url } = await startCollector(t, () => 200);
-  const { exporter, observed } = exporterTo(url);
-  const stop = new AbortController();
-  const running = exporter.run(stop.signal);
-  for (const requestId of ['r1', 'r2', 'r3']) exporter.observe(answered({ requestId }));
-  stop.abort(new Error('stopping'));
-  await running;
+  const { tracing, observed } = tracingTo(url, more);
+  for (const request of requests) tracing.observe(request);
+  await tracing.shutdown();
   assert.deepEqual(observed, []);
-  const [first, ...more] = received;
-  assert.deepEqual(more, []);
-  assert.equal(first?.path, '/v1/traces');
-  const text = JSON.stringify(first?.body);
-  assert.match(text, /"r1"/);
-  assert.match(text, /"r2"/);
-  assert.doesNotMatch(text, /"r3"/);
+  for (const { path } of received) assert.equal(path, '/v1/traces');
+  return received.flatMap(({ spans }) => spans);
+}
+
+test('a request is a span in the trace of its client, and each of its stages one below it', async (t) => {
+  const sent = await spansSent(t, [answered({ traceparent: `00-${TRACE_ID}-${SPAN_ID}-01` })]);
+  const request = sent.find(({ kind }) => kind === 2);
+  assert.deepEqual(
+    sent.map(({ traceId, parentSpanId, name, startTimeUnixNano, endTimeUnixNano }) => ({
+      traceId,
+      under: parentSpanId === request?.spanId ? 'the request' : parentSpanId,
+      name,
+      from: startTimeUnixNano,
+      to: endTimeUnixNano,
+    })),
+    [
+      { name: 'resolve', under: 'the request', from: '1709671859000000000', to: '1709671859001500000' },
+      { name: 'read', under: 'the request', from: '1709671859001500000', to: '1709671859003500000' },
+      { name: 'GET /v1/query/:id/results', under: SPAN_ID, from: '1709671859000000000', to: '1709671859004000000' },
+    ].map((span) => ({ traceId: TRACE_ID, ...span })),
+  );
+  const attributes = Object.fromEntries(request?.attributes.map(({ key, value }) => [key, value]) ?? []);
+  assert.deepEqual(attributes, {
+    'http.request.method': { stringValue: 'GET' },
+    'http.route': { stringValue: '/v1/query/:id/results' },
+    'http.response.status_code': { intValue: 200 },
+    'http.response.body.size': { intValue: 100 },
+    'qrs.request_id': { stringValue: 'r1' },
+    'qrs.key_id': { stringValue: 'k1' },
+    'qrs.query_id': { intValue: 7 },
+    'qrs.rows': { intValue: 2 },
+    'qrs.datapoints': { intValue: 4 },
+    'qrs.cache': { stringValue: 'miss' },
+  });
+});
+
+test('a trace goes on as it began, sampled or not; others are sampled by their share', async (t) => {
+  const began = (flags: string) => answered({ requestId: flags, traceparent: `00-${TRACE_ID}-${SPAN_ID}-${flags}` });
+  const names = async (sampler: string) => {
+    const sent = await spansSent(t, [began('01'), began('00'), answered({ requestId: 'of ours' })], {
+      OTEL_TRACES_SAMPLER: sampler,
+    });
+    const ids = sent.flatMap(({ attributes }) => attributes.filter(({ key }) => key === 'qrs.request_id'));
+    return ids.map(({ value }) => value);
+  };
+  assert.deepEqual(await names('parentbased_always_off'), [{ stringValue: '01' }]);
+  assert.deepEqual(await names('parentbased_always_on'), [{ stringValue: '01' }, { stringValue: 'of ours' }]);
+  assert.deepEqual(await names('always_off'), []);
+});
+
+test('a traceparent that is none begins a trace of our own', async (t) => {
+  const sent = await spansSent(t, [answered({ traceparent: `00-${'0'.repeat(32)}-${SPAN_ID}-01` })]);
+  const request = sent.find(({ kind }) => kind === 2);
+  assert.equal(request?.parentSpanId, undefined);
+  assert.match(request?.traceId ?? '', /^(?!0+$)[0-9a-f]{32}$/);
+});
+
+test('spans beyond what is being sent and what the queue holds are dropped', async (t) => {
+  const requests = Array.from({ length: 20 }, () => answered());
+  const sent = await spansSent(t, requests, { OTEL_BSP_MAX_QUEUE_SIZE: '4', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2' });
+  assert.equal(sent.length, 2 + 4);
 });
 
 test('a collector that refuses is one fault, and what was for it is dropped', async (t) => {
-  const { url } = await startCollector(t, () => 500);
-  const { exporter, observed } = exporterTo(url);
-  const stop = new AbortController();
-  const running = exporter.run(stop.signal);
-  exporter.observe(answered());
-  stop.abort(new Error('stopping'));
-  await running;
-  assert.deepEqual(observed, [
-    { kind: 'fault', what: 'sending traces', error: new Error(`the collector at ${url} answered 500`) },
-  ]);
+  const { url } = await startCollector(t, () => 400);
+  const { tracing, observed } = tracingTo(url);
+  tracing.observe(answered());
+  await tracing.shutdown();
+  assert.equal(observed.length, 1);
+  const [fault] = observed;
+  assert(fault?.kind === 'fault' && fault.error instanceof Error);
+  assert.equal(fault.what, 'sending traces');
+  assert.ok(fault.error.message.startsWith(`the collector at ${url} did not take traces: `), fault.error.message);
 });
