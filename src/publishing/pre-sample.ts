@@ -5,9 +5,11 @@
  */
 import { listValue } from '@duckdb/node-api';
 import type { ColumnType } from '../domain/column-type.ts';
-import { samplePositions } from '../domain/sample.ts';
+import { randomSeed } from '../domain/sample.ts';
+import { drawnPositions } from '../duckdb/drawn-positions.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import { literalPath } from '../duckdb/literal-path.ts';
+import { Parameters } from '../duckdb/parameters.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
 import { measurePart, parquetOptions, type StagedPart } from './part-writer.ts';
@@ -30,17 +32,15 @@ export async function writePreSample(
 ): Promise<StagedPart | undefined> {
   const total = parts.reduce((sum, part) => sum + part.rowCount, 0);
   if (total <= layout.preSampleRows) return undefined;
-  const positions = samplePositions(layout.preSampleRows, total, random);
+  const draw = { seed: randomSeed(random), count: layout.preSampleRows, total };
   const columns = types.map((type, i) => `${storedColumn(i)}::${storageType(type)} AS ${storedColumn(i)}`).join(', ');
+  const parameters = new Parameters();
+  const paths = parameters.add(listValue(parts.map((part) => literalPath(part.path))));
+  const firstRows = parameters.add(listValue(parts.map((part) => BigInt(part.firstRow))));
   const text =
-    `COPY (SELECT ${columns} FROM read_parquet($1::VARCHAR[], file_row_number = true) ` +
-    'WHERE ($2::BIGINT[])[file_index::BIGINT + 1] + file_row_number IN (SELECT unnest($3::BIGINT[])) ' +
+    `COPY (SELECT ${columns} FROM read_parquet(${paths}::VARCHAR[], file_row_number = true) ` +
+    `WHERE (${firstRows}::BIGINT[])[file_index::BIGINT + 1] + file_row_number IN (${drawnPositions(draw, parameters)}) ` +
     `ORDER BY file_index, file_row_number) TO ${quoteText(path)} (${parquetOptions(layout)})`;
-  const values = [
-    listValue(parts.map((part) => literalPath(part.path))),
-    listValue(parts.map((part) => BigInt(part.firstRow))),
-    listValue(positions.map(BigInt)),
-  ];
-  await duckDb.query({ text, values }, signal);
+  await duckDb.query({ text, values: parameters.values }, signal);
   return await measurePart(duckDb, path, 0, types, signal);
 }

@@ -5,6 +5,8 @@
 import { createHash } from 'node:crypto';
 import { listValue } from '@duckdb/node-api';
 import type { Column } from '../domain/result-set.ts';
+import type { Draw } from '../domain/sample.ts';
+import { drawnPositions } from '../duckdb/drawn-positions.ts';
 import type { Statement } from '../duckdb/duckdb.ts';
 import { Parameters } from '../duckdb/parameters.ts';
 import { quoteText } from '../duckdb/quoting.ts';
@@ -24,8 +26,8 @@ export interface View {
 export type ViewRows =
   | { readonly kind: 'all' }
   | { readonly kind: 'matching'; readonly predicate: Predicate }
-  /** The rows at these positions of the result set, whose parts begin at `firstRows`. */
-  | { readonly kind: 'at'; readonly positions: readonly number[]; readonly firstRows: readonly number[] };
+  /** The rows that a draw takes, from parts that begin at `firstRows`. */
+  | { readonly kind: 'drawn'; readonly draw: Draw; readonly firstRows: readonly number[] };
 
 /** Where a row is stored: in which of the parts, and at which of its rows. */
 export interface StoredPosition {
@@ -196,10 +198,9 @@ function conditionOf(rows: Exclude<ViewRows, { kind: 'all' }>, parameters: Param
   switch (rows.kind) {
     case 'matching':
       return compilePredicate(rows.predicate, parameters);
-    case 'at': {
+    case 'drawn': {
       const firstRows = `${parameters.add(listValue(rows.firstRows.map(BigInt)))}::BIGINT[]`;
-      const positions = `${parameters.add(listValue(rows.positions.map(BigInt)))}::BIGINT[]`;
-      return `(${firstRows})[file_index::BIGINT + 1] + file_row_number IN (SELECT unnest(${positions}))`;
+      return `(${firstRows})[file_index::BIGINT + 1] + file_row_number IN (${drawnPositions(rows.draw, parameters)})`;
     }
     default:
       return rows satisfies never;

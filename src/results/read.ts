@@ -8,7 +8,7 @@
  */
 import { cellBytesWithin } from '../domain/datapoints.ts';
 import type { ResultSet } from '../domain/result-set.ts';
-import { samplePositions } from '../domain/sample.ts';
+import { randomSeed } from '../domain/sample.ts';
 import { type DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { RequestError } from '../errors/errors.ts';
 import type { OpenObject, ResultStore } from '../store/result-store.ts';
@@ -249,9 +249,9 @@ function sampleView(
   resultSet: ResultSet,
   random: () => number,
 ): View {
-  const positions = samplePositions(selection.rowCount, resultSet.rowCount, random);
+  const draw = { seed: randomSeed(random), count: selection.rowCount, total: resultSet.rowCount };
   const firstRows = resultSet.parts.map((part) => part.firstRow);
-  return { rows: { kind: 'at', positions, firstRows }, sortKeys: selection.sortKeys };
+  return { rows: { kind: 'drawn', draw, firstRows }, sortKeys: selection.sortKeys };
 }
 
 /** A view's part is kept by the view being open. */

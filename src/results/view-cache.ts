@@ -106,7 +106,7 @@ export class ViewCache {
       directory,
       users: 0,
       abandon,
-      passing: view.rows.kind === 'at',
+      passing: view.rows.kind === 'drawn',
       bytes: 0,
     };
     making.then(

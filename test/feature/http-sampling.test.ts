@@ -104,3 +104,24 @@ test('sampling', async (t) => {
     assert.equal((await getText(service, '/v1/query/9/results/csv?sample_count=3'))[1], 'n\n');
   });
 });
+
+test('a large sample is not drawn on the event loop: it takes no more random numbers than a small one', async (t) => {
+  const random = t.mock.method(Math, 'random');
+  const service = await startHttpService(t);
+  await service.publish(7, `n\n${Array.from({ length: 50_000 }, (_, n) => `${n}\n`).join('')}`);
+  const numbersFor = async (path: string) => {
+    const before = random.mock.callCount();
+    assert.equal((await service.get(path)).status, 200);
+    return random.mock.callCount() - before;
+  };
+  const small = await numbersFor('/v1/query/7/results?sample_count=10');
+  assert.ok(small > 0);
+  for (const path of [
+    '/v1/query/7/results?sample_count=40000',
+    '/v1/query/7/results/csv?sample_count=40000&sort_by=n',
+    '/v1/query/7/results?sample_count=40000&ignore_max_datapoints_per_request=true',
+    '/v1/query/7/results?sample_count=40000&format=parquet',
+  ]) {
+    assert.equal(await numbersFor(path), small, path);
+  }
+});
