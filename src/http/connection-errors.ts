@@ -35,6 +35,7 @@ export function refuseConnection(error: ConnectionError, socket: Socket): void {
     `HTTP/1.1 ${status}`,
     'content-type: application/json',
     'x-error-code: bad_request',
+    'cache-control: no-store',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ];

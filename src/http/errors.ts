@@ -1,6 +1,10 @@
-/** The shape of every failure (contract §4): compact JSON with `error`, a stable code in X-Error-Code, nothing else. */
+/**
+ * The shape of every failure (contract §4): compact JSON with `error`, a stable code in X-Error-Code, nothing else. No cache may
+ * keep it: what is an error to one key is an answer to another.
+ */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
+import { isClientGone } from '../results/client-gone.ts';
 
 export type OnFault = (fault: { readonly requestId: string; readonly error: unknown }) => void;
 
@@ -12,20 +16,24 @@ export function sendError(
 ): FastifyReply {
   const answer = toRequestError(error, request.id);
   request.tally.errorCode = answer.code;
-  if (answer.status >= 500 && answer.code !== 'overloaded' && answer.code !== 'shutting_down') {
-    onFault({ requestId: request.id, error });
-  }
+  if (isFault(answer) && !isClientGone(error)) onFault({ requestId: request.id, error });
   for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', String(answer.retryAfterSeconds));
   return reply
     .code(answer.status)
     .headers(answer.headers)
     .header('x-error-code', answer.code)
+    .header('cache-control', 'no-store')
     .header('content-type', 'application/json')
     .send(Buffer.from(JSON.stringify({ error: answer.message, ...answer.body })));
 }
 
-function toRequestError(error: unknown, requestId: string): RequestError {
+/** What nobody can mend but us. A time limit or too much work is told to the client, and counted as the answer that it is. */
+export function isFault(answer: RequestError): boolean {
+  return answer.status === 500;
+}
+
+export function toRequestError(error: unknown, requestId: string): RequestError {
   if (error instanceof RequestError) return error;
   const status = error instanceof Error ? ((error as Partial<FastifyError>).statusCode ?? 500) : 500;
   // Fastify's own refusals, such as an address too long, say what is wrong with the request.

@@ -2,7 +2,7 @@
  * `/healthz`: the process is alive. `/readyz`: it can answer, because catalog and store are reachable and it is not about to stop.
  * Neither needs a key.
  */
-import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -21,16 +21,21 @@ export function isOpenPath(url: string): boolean {
 
 export function healthRoutes(server: FastifyInstance, deps: HealthDeps, traffic: Pick<Traffic, 'stopping'>): void {
   const method = ['GET', 'HEAD'];
-  server.route({ method, url: '/healthz', handler: () => ({ status: 'ok' }) });
-  const ready: RouteHandlerMethod = async () => {
+  server.route({ method, url: '/healthz', handler: (_request, reply) => now(reply, 'ok') });
+  const ready: RouteHandlerMethod = async (_request, reply) => {
     if (traffic.stopping) throw new RequestError('shutting_down', 'not ready: stopping');
     const failed: string[] = [];
     for (const [name, check] of Object.entries(deps.checks)) {
       await check().catch(() => failed.push(name));
     }
-    if (failed.length === 0) return { status: 'ready' };
+    if (failed.length === 0) return now(reply, 'ready');
     const message = `not ready: ${failed.join(' and ')} not reachable`;
     throw new RequestError('overloaded', message);
   };
   server.route({ method, url: '/readyz', handler: ready });
+}
+
+/** How it is at this moment: a cache that kept it would say so of a service that is gone. */
+function now(reply: FastifyReply, status: string): FastifyReply {
+  return reply.header('cache-control', 'no-store').send({ status });
 }

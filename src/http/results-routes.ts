@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Instant } from '../domain/instant.ts';
 import { RequestError } from '../errors/errors.ts';
 import { parseRange } from '../results/byte-range.ts';
+import { ClientGone } from '../results/client-gone.ts';
 import { type Format, namedFormat } from '../results/format.ts';
 import type { Freshness } from '../results/freshness.ts';
 import { answerAgain, answerResults, answerStatus, type ResultsDeps } from '../results/pipeline.ts';
@@ -137,7 +138,7 @@ function principalOf(request: FastifyRequest) {
 function goneSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort(new Error('the client has gone'));
+    if (!reply.raw.writableFinished) controller.abort(new ClientGone());
   });
   return controller.signal;
 }

@@ -6,12 +6,13 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Tally } from '../observation/tally.ts';
 import type { Answer } from '../results/answer.ts';
+import { isClientGone } from '../results/client-gone.ts';
 import { encodedEtag } from '../results/freshness.ts';
 import { byteLengthOf } from '../results/pieces.ts';
 
 import type { CompressedCache } from './compressed-cache.ts';
 import { COMPRESSED_BYTES_MIN, compressor, type Encoding, negotiateEncoding } from './compression.ts';
-import type { OnFault } from './errors.ts';
+import { isFault, type OnFault, toRequestError } from './errors.ts';
 
 export interface SendOptions {
   /** Prefixes of our own headers: `X-Service`, and those of compatible services. */
@@ -73,7 +74,10 @@ export async function sendAnswer(
   }
   const onError = (error: unknown) => {
     // A client that has gone is no fault: its read was ended because of it.
-    if (!reply.raw.destroyed) options.onFault({ requestId: request.id, error });
+    if (reply.raw.destroyed || isClientGone(error)) return;
+    const told = toRequestError(error, request.id);
+    request.tally.errorCode = told.code;
+    if (isFault(told)) options.onFault({ requestId: request.id, error });
   };
   return reply.send(streamOf(resumed(first, body.chunks, onError), encoding, request.tally));
 }

@@ -94,6 +94,12 @@ test('addresses', async (t) => {
     }
   });
 
+  await t.test('health is of this moment: no cache may keep it', async () => {
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      assert.equal((await service.get(path, { key: '' })).headers.get('cache-control'), 'no-store', path);
+    }
+  });
+
   await t.test('health needs no key', async () => {
     assert.deepEqual(await getText(service, '/healthz', ''), [200, '{"status":"ok"}']);
     assert.deepEqual(await getText(service, '/readyz', ''), [200, '{"status":"ready"}']);

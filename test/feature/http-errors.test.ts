@@ -19,6 +19,7 @@ async function assertError(
   const answer = await rawRequest(service.url, path, headers, options.method);
   assert.deepEqual([answer.status, answer.headers['x-error-code'], answer.body], [status, code, body], path);
   assert.equal(answer.headers['content-type'], 'application/json');
+  assert.equal(answer.headers['cache-control'], 'no-store');
   assert.equal(answer.headers['content-length'], String(Buffer.byteLength(body)));
   for (const name of ['link', 'etag', 'last-modified', 'x-service-next-uri', 'retry-after']) {
     assert.equal(answer.headers[name], undefined, name);

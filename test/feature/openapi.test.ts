@@ -208,7 +208,10 @@ test('an answer that is not as described is told', () => {
     method: 'GET',
     url: '/healthz',
     status: 200,
-    headers: [['content-type', 'application/json']] as const,
+    headers: [
+      ['content-type', 'application/json'],
+      ['cache-control', 'no-store'],
+    ] as const,
   };
   validate({ ...seen, body: '{"status":"ok"}' });
   assert.throws(() => validate({ ...seen, body: '{"status":"fine"}' }), /body\/status: must be equal to constant/);

@@ -119,6 +119,11 @@ function refsTo(names: readonly string[]): Fragment {
   return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]));
 }
 
+/** Of an answer that holds only for the moment, and for whoever asked. */
+export function neverKept(): Fragment {
+  return { 'Cache-Control': { required: true, schema: { const: 'no-store' } } };
+}
+
 /** The headers of a failure that has one of these codes, which have one status. */
 export function errorHeaders(codes: readonly ErrorCode[]): Fragment {
   const isTemporary = codes.some((code) => ERRORS[code].status === 429 || ERRORS[code].status === 503);
@@ -128,6 +133,7 @@ export function errorHeaders(codes: readonly ErrorCode[]): Fragment {
       required: true,
       schema: { type: 'string', enum: codes },
     },
+    ...neverKept(),
     ...(codes.includes('range_not_satisfiable') && { 'Content-Range': refTo('headers', 'Content-Range') }),
     ...(isTemporary && { 'Retry-After': refTo('headers', 'Retry-After') }),
   };

@@ -1,7 +1,7 @@
 /** The endpoints that are about the service itself. None needs a key, and none is repeated under `/api`. */
 import { errorResponse } from './error-responses.ts';
 import { type Operation, pathItem } from './path-item.ts';
-import { cachingHeaders } from './response-headers.ts';
+import { cachingHeaders, neverKept } from './response-headers.ts';
 import type { Fragment } from './schema.ts';
 
 /** @param serverUrl where they are: the service's own address */
@@ -24,7 +24,7 @@ export function servicePaths(serverUrl: string): Readonly<Record<string, Fragmen
       responses: {
         200: {
           description: 'In the text format of Prometheus.',
-          headers: { 'Cache-Control': { required: true, schema: { const: 'no-store' } } },
+          headers: neverKept(),
           content: { 'text/plain': { schema: { type: 'string' } } },
         },
       },
@@ -65,6 +65,7 @@ function open(serverUrl: string, operation: Operation): Fragment {
 function statusOf(status: string): Fragment {
   return {
     description: 'It is.',
+    headers: neverKept(),
     content: {
       'application/json': {
         schema: {

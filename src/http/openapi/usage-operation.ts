@@ -1,6 +1,7 @@
 /** The endpoint that tells a caller what its key has used. */
 import { errorResponses } from './error-responses.ts';
 import { pathItem } from './path-item.ts';
+import { neverKept } from './response-headers.ts';
 import type { Fragment } from './schema.ts';
 
 const COUNTS: Fragment = {
@@ -40,7 +41,7 @@ export function usagePaths(): Readonly<Record<string, Fragment>> {
 function usageResponse(): Fragment {
   return {
     description: 'Requests, datapoints and bytes.',
-    headers: { 'Cache-Control': { required: true, schema: { const: 'no-store' } } },
+    headers: neverKept(),
     content: {
       'application/json': {
         schema: object({
