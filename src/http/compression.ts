@@ -13,10 +13,14 @@ import {
   gzip,
   zstdCompress,
 } from 'node:zlib';
+import Negotiator from 'negotiator';
 
 export type Encoding = 'zstd' | 'br' | 'gzip';
 
 const PREFERRED: readonly Encoding[] = ['zstd', 'br', 'gzip'];
+
+/** More than any client sends; a longer header is not looked at. */
+const HEADER_CHARACTERS_MAX = 4096;
 
 /** A body below one network packet gains nothing. */
 export const COMPRESSED_BYTES_MIN = 1400;
@@ -31,21 +35,10 @@ const GZIP = { level: 1 };
  * @param header the value of Accept-Encoding
  */
 export function negotiateEncoding(header: string | undefined): Encoding | undefined {
-  if (header === undefined || header === '') return undefined;
-  const weights = new Map<string, number>();
-  for (const item of header.toLowerCase().split(',')) {
-    const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
-    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-    const weight = q === undefined ? 1 : Number(q);
-    weights.set(name, Number.isFinite(weight) ? weight : 0);
-  }
-  const weightOf = (name: string) => weights.get(name) ?? weights.get('*') ?? 0;
-  let best: Encoding | undefined;
-  for (const encoding of PREFERRED) {
-    if (weightOf(encoding) > (best === undefined ? 0 : weightOf(best))) best = encoding;
-  }
-  const identity = weights.get('identity');
-  return best !== undefined && identity !== undefined && identity > weightOf(best) ? undefined : best;
+  if (header === undefined || header.length > HEADER_CHARACTERS_MAX) return undefined;
+  const negotiator = new Negotiator({ headers: { 'accept-encoding': header } });
+  const [best] = negotiator.encodings([...PREFERRED, 'identity'], { preferred: PREFERRED });
+  return PREFERRED.find((encoding) => encoding === best);
 }
 
 export async function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array> {

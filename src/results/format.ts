@@ -21,6 +21,14 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   parquet: 'application/vnd.apache.parquet',
 };
 
+/** The registered and the usual names of each format, as `Accept` and the parameter `format` take them. */
+export const MEDIA_TYPES: Readonly<Record<Format, readonly string[]>> = {
+  json: ['application/json'],
+  ndjson: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
+  csv: ['text/csv'],
+  parquet: ['application/vnd.apache.parquet', 'application/x-parquet'],
+};
+
 /** As a person calls it. */
 export const FORMAT_NAMES: Readonly<Record<Format, string>> = {
   json: 'JSON',
@@ -55,5 +63,6 @@ export function requireFormat(parameters: QueryParameters, format: Format): void
 
 function formatOf(value: string | undefined): Format | undefined {
   const lower = value?.toLowerCase();
-  return FORMATS.find((format) => format === lower);
+  if (lower === undefined) return undefined;
+  return FORMATS.find((format) => format === lower || MEDIA_TYPES[format].includes(lower));
 }

@@ -101,7 +101,7 @@ export const SHARED_PARAMETERS = {
     choices: ['json', 'ndjson', 'csv', 'parquet'],
     example: 'ndjson',
     about:
-      'The format of the answer, whatever `Accept` says. Without it: as `Accept` says, else JSON. An address that ends in `/csv` answers with CSV only.',
+      'The format of the answer, whatever `Accept` says; the names that `Accept` takes are taken, too. Without it: as `Accept` says, else JSON. An address that ends in `/csv` answers with CSV only.',
   },
   executionId: {
     kind: 'text',

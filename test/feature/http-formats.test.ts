@@ -56,6 +56,17 @@ test('formats', async (t) => {
     });
   }
 
+  await t.test('usual names of a format, in Accept and in the parameter', async () => {
+    for (const [name, type] of [
+      ['application/ndjson', TYPES.ndjson],
+      ['application/jsonl', TYPES.ndjson],
+      ['application/x-parquet', TYPES.parquet],
+    ] as const) {
+      assert.equal(await contentType(`${RESULTS}?limit=1`, name), type);
+      assert.equal(await contentType(`${RESULTS}?limit=1&format=${name}`), type);
+    }
+  });
+
   await t.test(
     'the parameter wins over Accept; whoever accepts anything, or nothing that there is, gets JSON',
     async () => {
