@@ -29,8 +29,10 @@ if (typeof process.execve === 'function') {
   // The same process goes on as the command: signals and exit codes are its own.
   process.execve(node, [node, ...args], env);
 } else {
-  const child = spawn(node, args, { env, stdio: 'inherit' });
+  // The channel ends with this process, however that ends, and so the child notices.
+  const child = spawn(node, args, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  if (process.env.npm_execpath !== undefined) followShell(child);
   child.on('error', (error) => {
     process.stderr.write(`error: cannot start ${node}: ${error.message}\n`);
     process.exit(1);
@@ -39,6 +41,17 @@ if (typeof process.execve === 'function') {
     if (signal !== null) process.exit(1);
     process.exit(code ?? 1);
   });
+}
+
+/** npm, asked to stop, ends the shell that it started us in and nothing else. */
+function followShell(child) {
+  const shell = process.ppid;
+  const poll = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(poll);
+    child.kill('SIGTERM');
+  }, 500);
+  poll.unref();
 }
 
 function broughtNode() {

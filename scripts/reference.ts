@@ -122,6 +122,7 @@ const CONTEXT: CommandContext = {
   monotonic: () => 0,
   holder: '',
   newExecutionId: () => '',
+  outliveReaders: () => undefined,
   signal: new AbortController().signal,
 };
 

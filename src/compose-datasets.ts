@@ -2,7 +2,7 @@
 import type { Service } from './compose.ts';
 import { type PublisherEffects, publisherOf } from './compose-publisher.ts';
 import type { Dataset } from './datasets/dataset.ts';
-import { registerDatasets } from './datasets/register.ts';
+import { type Registered, registerDatasets } from './datasets/register.ts';
 import type { Instant } from './domain/instant.ts';
 import { isHolderDead } from './publishing/holder.ts';
 import { publish } from './publishing/publish.ts';
@@ -33,13 +33,15 @@ const LOOKS_PER_LEASE = 6;
 /** So many results and leftovers are swept at a time. */
 const SWEEP_STEP = 200;
 
+export interface Refresher extends RefreshNowDeps, Registered {}
+
 /** What refreshes one dataset now. The datasets are queries of the catalog from here on. */
-export async function refresherOf(service: Service, effects: DatasetEffects): Promise<RefreshNowDeps> {
+export async function refresherOf(service: Service, effects: DatasetEffects): Promise<Refresher> {
   const { settings, clock, directories } = service;
   const catalog = await service.catalog();
-  await registerDatasets(catalog, await service.datasets(), clock());
   return {
     ...effects,
+    ...(await registerDatasets(catalog, await service.datasets(), clock())),
     catalog,
     clock,
     engine: await service.engine(),
@@ -58,7 +60,6 @@ export async function scheduleOf(service: Service, effects: DatasetEffects): Pro
   const refresher = await refresherOf(service, effects);
   return {
     ...refresher,
-    datasets: await service.datasets(),
     isSetUp: (dataset) => isSetUp(service, dataset),
     chores: [await sweepChore(service, effects.onSwept)],
     pollMillis: service.settings.leaseMillis / LOOKS_PER_LEASE,

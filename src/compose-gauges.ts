@@ -20,6 +20,7 @@ export interface GaugedParts {
   readonly heavyReads: { readonly total: number };
   readonly requests: { readonly underWay: number };
   readonly usage: { readonly waiting: number };
+  readonly logLines: { readonly dropped: number };
   readonly clock: Clock;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
@@ -31,7 +32,7 @@ const DUCKDB_MEMORY =
   'SELECT sum(memory_usage_bytes)::DOUBLE, sum(temporary_storage_bytes)::DOUBLE FROM duckdb_memory()';
 
 export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
-  const { queues, caches, parquet, usage, heavyReads, requests } = parts;
+  const { queues, caches, parquet, usage, heavyReads, requests, logLines } = parts;
   const each = <T>(named: Readonly<Record<string, T>>, value: (one: T) => number) =>
     Object.fromEntries(Object.entries(named).map(([name, one]) => [name, value(one)]));
   return [
@@ -72,6 +73,12 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
       name: 'qrs_usage_waiting',
       help: 'Sums of usage that are not in the catalog yet.',
       read: () => ({ '': usage.waiting }),
+    },
+    {
+      name: 'qrs_log_lines_dropped_total',
+      help: 'Lines of the log that could not be written: its disk is full, or its reader is gone or hangs.',
+      type: 'counter',
+      read: () => ({ '': logLines.dropped }),
     },
     ...duckDbGauges(parts),
     ...catalogGauges(parts),

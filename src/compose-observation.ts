@@ -3,14 +3,15 @@ import type { Service } from './compose.ts';
 import { type GaugedParts, gaugesOf } from './compose-gauges.ts';
 import { type Metrics, makeMetrics } from './observation/metrics.ts';
 import { type Observe, tellAll } from './observation/observation.ts';
-import { traceSettings } from './observation/traces/trace-settings.ts';
+import type { TraceSettings } from './observation/traces/trace-settings.ts';
 import { UsageMeter } from './observation/usage-meter.ts';
 import type { Sleep } from './scheduler/time.ts';
 
 export interface WatchEffects {
   /** Of the service: `1.2.3`. */
   readonly version: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where traces go; undefined when none are wanted. */
+  readonly tracing: TraceSettings | undefined;
   readonly sleep: Sleep;
 }
 
@@ -33,7 +34,7 @@ export async function watch(
   const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter }));
   const running = [meter.run(settings.usageIntervalMillis, effects.sleep, stop.signal)];
   observers.push(metrics.observe, (observation) => meter.observe(observation));
-  const tracing = traceSettings(effects.environment, effects.version);
+  const { tracing } = effects;
   if (tracing !== undefined) {
     const { Tracing } = await import('./observation/traces/tracing.ts');
     const traces = new Tracing(tracing, observe);

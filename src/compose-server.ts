@@ -37,6 +37,8 @@ export interface ServerEffects extends WatchEffects {
   /** Names this process among those that share the catalog. */
   readonly holder: string;
   readonly observe: Observe;
+  /** The log on its way out. */
+  readonly logLines: { readonly dropped: number };
 }
 
 /** What recent addresses meant: a kilobyte each. */
@@ -65,8 +67,8 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const observe = tellAll(observers);
   await using opened = new AsyncDisposableStack();
   const catalog = await service.catalog();
-  const datasets = await service.datasets();
-  await registerDatasets(catalog, datasets, clock());
+  const { datasets, refusals } = await registerDatasets(catalog, await service.datasets(), clock());
+  for (const refusal of refusals) observe({ kind: 'dataset_refused', refusal });
   const store = await service.store();
   const duckDb = await service.reads();
   const pageDuckDb = await service.pages();
@@ -170,6 +172,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         parquet,
         heavyReads: results.admission,
         requests: traffic,
+        logLines: effects.logLines,
         clock,
         monotonic,
       },

@@ -6,7 +6,7 @@
  * they are renamed into it), `views/` (materialised views), `tmp/` (what DuckDB spills), `sources/` (tables of scheduled queries),
  * `refreshing/` (what the engine made of them, until it is published).
  */
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Catalog } from './catalog/catalog.ts';
@@ -15,6 +15,7 @@ import type { Clock } from './domain/instant.ts';
 import type { DuckDb } from './duckdb/duckdb.ts';
 import type { Engine } from './engine/engine.ts';
 import { folderFailure } from './errors/start-failure.ts';
+import { makeFolder } from './files/make-folder.ts';
 import { SETTINGS, type Settings } from './settings/settings.ts';
 import type { ResultStore } from './store/result-store.ts';
 
@@ -135,7 +136,7 @@ function catalogPath(settings: Settings, directories: Directories): string {
 /** @throws StartFailure when there can be no such folder, or nothing can be written to it */
 async function makePrivate(directory: string, setting: string = SETTINGS.dataDir.name): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeFolder(directory);
     await access(directory, constants.W_OK);
   } catch (error) {
     throw folderFailure(error, directory, setting);

@@ -17,6 +17,9 @@ const { runCommand } = await import('./cli/run-command.ts');
 
 /** A terminal interrupts a whole group of processes, and npm and bin/qrs.js hand on what they got: one wish comes twice. */
 const SAME_WISH_MILLIS = 500;
+/** What is still going on so long after the command has ended is waited for by nobody. */
+const LEAVE_MILLIS = 3000;
+const PARENT_POLL_MILLIS = 500;
 
 const interruption = new AbortController();
 let interruptedAt = Number.NEGATIVE_INFINITY;
@@ -25,16 +28,20 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     const now = performance.now();
     // Whoever asks again does not want to wait for things to be put in order.
     if (interruption.signal.aborted && now - interruptedAt > SAME_WISH_MILLIS) process.exit(1);
-    if (interruption.signal.aborted) return;
-    interruptedAt = now;
-    interruption.abort(new Error(`interrupted (${name})`));
+    interrupt(name);
   });
 }
+followParent();
 
-// `qrs executions list | head`: the reader has seen enough, which is no failure of ours.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-}
+let outlivesReaders = false;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (outlivesReaders) return;
+  // `qrs executions list | head`: the reader has seen enough, which is no failure of ours.
+  if (error.code === 'EPIPE') process.exit(0);
+  process.stderr.write(`error: cannot write to standard output: ${error.message}\n`, () => process.exit(1));
+});
+// What is said there is lost; what the command does is not.
+process.stderr.on('error', () => undefined);
 
 process.exitCode = await runCommand(process.argv.slice(2), {
   version: packageVersion(),
@@ -50,11 +57,42 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   holder: currentHolder(),
   newExecutionId: monotonicFactory(),
   sleep: (millis, signal) => wait(millis, undefined, { signal }),
+  outliveReaders: () => {
+    outlivesReaders = true;
+  },
   signal: interruption.signal,
 });
+if (outlivesReaders) leave();
+else process.stdout.write('', leave);
+
+/** Ends a process that something keeps: a stream that nobody reads, a connection of a start that failed. */
+function leave(): void {
+  setTimeout(() => process.exit(), LEAVE_MILLIS).unref();
+}
+
+function interrupt(why: string): void {
+  if (interruption.signal.aborted) return;
+  interruptedAt = performance.now();
+  interruption.abort(new Error(`interrupted (${why})`));
+}
+
+/**
+ * Nobody can stop a process whose parent is gone if the parent was all that its user knew: bin/qrs.js, which a channel leads to
+ * where it could not become this process; or the shell of npm, which npm ends without telling what runs in it.
+ */
+function followParent(): void {
+  process.channel?.unref();
+  process.once('disconnect', () => interrupt('its parent ended'));
+  if (process.env.npm_execpath === undefined || process.channel !== undefined) return;
+  const parent = process.ppid;
+  const poll = setInterval(() => {
+    if (process.ppid !== parent) interrupt('its parent ended');
+  }, PARENT_POLL_MILLIS);
+  poll.unref();
+}
 
 function output(stream: NodeJS.WriteStream): Output {
-  return { write: (text) => stream.write(text), isTerminal: stream.isTTY === true };
+  return { write: (text, done) => stream.write(text, done), isTerminal: stream.isTTY === true };
 }
 
 function readFileIfThere(path: string): string | undefined {

@@ -1,5 +1,6 @@
 /** How the words on the command line become values. What cannot be read is a mistake in usage: exit code 2. */
 import { InvalidArgumentError } from 'commander';
+import { isReservedQueryId, RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
 import { EXECUTION_STATES, type ExecutionState, isExecutionId } from '../domain/execution.ts';
 import { startOfDay } from '../domain/instant.ts';
 import type { Owner } from '../domain/principal.ts';
@@ -19,6 +20,13 @@ export function principalNames(text: string, before: readonly string[] = []): re
 
 export function queryId(text: string): number {
   return wholeNumber(text, 1, Number.MAX_SAFE_INTEGER, 'A query id');
+}
+
+/** Of a query that is to be added. */
+export function newQueryId(text: string): number {
+  const id = queryId(text);
+  if (!isReservedQueryId(id)) return id;
+  throw new InvalidArgumentError(`Ids from ${RESERVED_QUERY_IDS_FROM} on are reserved for the curated datasets.`);
 }
 
 export function listLimit(text: string): number {

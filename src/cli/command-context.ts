@@ -26,12 +26,15 @@ export interface CommandContext {
   readonly holder: string;
   /** A new execution id, sorted by the time given, and among those of the same millisecond by when it was asked for. */
   readonly newExecutionId: (at: Instant) => string;
+  /** From now on the process goes on though nobody reads what it prints. */
+  readonly outliveReaders: () => void;
   /** Aborted when the user interrupts. */
   readonly signal: AbortSignal;
 }
 
 export interface Output {
-  write(text: string): unknown;
+  /** @param done called when the text is out, or could not be written */
+  write(text: string, done?: (error?: Error | null) => void): unknown;
   /** Somebody is watching: progress is shown. */
   readonly isTerminal: boolean;
 }

@@ -99,6 +99,10 @@ async function refreshEach(
   const records: object[] = [];
   const failures: string[] = [];
   for (const [index, dataset] of chosen.entries()) {
+    if (!refresher.datasets.includes(dataset)) {
+      failures.push(...refresher.refusals.filter((refusal) => refusal.startsWith(`query ${dataset.queryId} `)));
+      continue;
+    }
     progress.show(`refreshing ${dataset.name}, ${index + 1} of ${chosen.length}`);
     const outcome = await refreshNow(dataset, refresher, context.signal);
     progress.clear();

@@ -1,7 +1,7 @@
 /** `qrs queries`: the queries whose results are stored, who owns them, and who may read them. */
 import type { Command } from 'commander';
 import type { Query } from '../domain/principal.ts';
-import { label, ownerOf, ownerRecord, principalName, queryId } from './arguments.ts';
+import { label, newQueryId, ownerOf, ownerRecord, principalName } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { idCell, printList } from './list.ts';
 import { printJson, printLines } from './printing.ts';
@@ -22,7 +22,7 @@ export function addQueriesCommand(program: Command, context: CommandContext): vo
   queries
     .command('add')
     .description('add a query, public unless it is said to be private')
-    .requiredOption('--id <number>', 'the id of the query, as clients ask for it', queryId)
+    .requiredOption('--id <number>', 'the id of the query, as clients ask for it', newQueryId)
     .option('--user <name>', 'the user who owns it', principalName)
     .option('--team <name>', 'the team that owns it', principalName)
     .option('--private', 'only its owner (and the members of the team) may read it')

@@ -6,6 +6,7 @@ import type { DatasetEffects } from '../compose-datasets.ts';
 import { LineBuffer } from '../observation/line-buffer.ts';
 import type { Observe } from '../observation/observation.ts';
 import { readable } from '../observation/readable-lines.ts';
+import { traceSettings } from '../observation/traces/trace-settings.ts';
 import type { CommandContext } from './command-context.ts';
 import { printLines, tell } from './printing.ts';
 import { withService } from './with-service.ts';
@@ -25,9 +26,12 @@ export function addServeCommand(program: Command, context: CommandContext): void
       const { fillWithDemo } = await import('../demo/fill.ts');
       const { demoRequests } = await import('../demo/requests.ts');
       const { logTo } = await import('../observation/log.ts');
+      const tracing = traceSettings(context.environment, context.version);
+      // Nobody reading the address or the log is no reason to stop serving.
+      context.outliveReaders();
       await withService(context, async (service) => {
         const newId = () => context.newExecutionId(context.clock());
-        const lines = new LineBuffer((text) => context.stderr.write(text));
+        const lines = new LineBuffer({ write: context.stderr.write, gapLine });
         const { logLevel } = service.settings;
         const log = logTo(context.stderr.isTerminal ? readable(lines.add) : lines.add, logLevel);
         // The last lines are written when the server and the schedule have ended.
@@ -37,16 +41,22 @@ export function addServeCommand(program: Command, context: CommandContext): void
               tell(context, line),
             )
           : undefined;
-        await using server = await serve(service, { ...context, newId, observe: log });
+        await using server = await serve(service, { ...context, tracing, newId, observe: log, logLines: lines });
         const stopping = once(context.signal, 'abort');
         const schedule = service.settings.schedule ? await startSchedule(service, server.observe, context) : undefined;
         printLines(context, [server.url]);
-        if (demo !== undefined) tell(context, demoRequests(server.url, demo));
+        if (options.demo) tell(context, demoRequests(server.url, demo && { ...demo, key: await demo.createKey() }));
         // The schedule ends by itself only when it cannot go on.
         if (!context.signal.aborted) await Promise.race([stopping, schedule?.ended ?? stopping]);
         await Promise.all([server.stop(), schedule?.ended]);
       });
     });
+}
+
+/** In the shape of all other lines. */
+function gapLine(lines: number): string {
+  const message = 'log lines were dropped because they could not be written';
+  return `${JSON.stringify({ level: 'warn', message, lines })}\n`;
 }
 
 function refreshEffects(context: CommandContext, observe: Observe): DatasetEffects {

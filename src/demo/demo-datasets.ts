@@ -1,8 +1,11 @@
 /** The datasets of the demo: made-up sources, and a first refresh of each, so that their addresses answer at once. */
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Service } from '../compose.ts';
 import { type DatasetEffects, scheduleOf } from '../compose-datasets.ts';
 import { lastMidnight, writeDemoSources } from '../datasets/demo-sources/write-demo-sources.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { makeScratchFolder } from '../files/scratch-folder.ts';
 import { Schedule } from '../scheduler/schedule.ts';
 
 export interface DemoDatasetsEffects extends DatasetEffects {
@@ -17,11 +20,15 @@ export async function refreshDemoDatasets(
 ): Promise<void> {
   const { settings, directories, clock } = service;
   if (settings.sourcesDir === undefined) {
-    await mkdir(directories.sources, { recursive: true });
+    await makeFolder(directories.sources);
     if ((await readdir(directories.sources)).length === 0) {
       tell('writing source tables for the curated datasets');
       const until = lastMidnight(clock());
-      await writeDemoSources(directories.sources, { size: 'small', until, signal: effects.signal });
+      await using scratch = await makeScratchFolder(directories.temp);
+      const written = join(scratch.path, 'sources');
+      await writeDemoSources(written, { size: 'small', until, signal: effects.signal });
+      // All of them or none: some, left by a filling that was interrupted, would be taken for somebody's own.
+      await rename(written, directories.sources);
     }
   }
   // By way of the schedule, which then knows that these ticks are done.

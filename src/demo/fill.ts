@@ -2,14 +2,16 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Service } from '../compose.ts';
 import { type PublisherEffects, publisherOf } from '../compose-publisher.ts';
 import { CURATORS } from '../datasets/register.ts';
+import { STATES } from '../domain/execution.ts';
+import type { Query } from '../domain/principal.ts';
 import { createKey, type RandomBytes } from '../keys/create-key.ts';
 import { publish } from '../publishing/publish.ts';
 import { type DemoDatasetsEffects, refreshDemoDatasets } from './demo-datasets.ts';
 import { DEMO_QUERIES } from './demo-queries.ts';
-import type { Demo } from './requests.ts';
 
 export interface DemoEffects extends PublisherEffects, DemoDatasetsEffects {
   readonly randomBytes: RandomBytes;
@@ -17,29 +19,65 @@ export interface DemoEffects extends PublisherEffects, DemoDatasetsEffects {
 
 const DEMO_USER = 'demo';
 
-/** Does nothing where the catalog knows a user or somebody's query already. @param tell one line per step */
+export interface FilledDemo {
+  /** Whether the demo's own queries are there, or only the curated datasets. */
+  readonly hasQueries: boolean;
+  /** The key of the demo's user: the last step, after which the demo is complete and never filled again. */
+  readonly createKey: () => Promise<string>;
+}
+
+/**
+ * Fills an empty data directory, or goes on where an earlier filling was interrupted: undefined where there is anything else.
+ * @param tell one line per step
+ */
 export async function fillWithDemo(
   service: Service,
   effects: DemoEffects,
   tell: (line: string) => void,
-): Promise<Demo> {
-  const { principals, queries } = await service.catalog();
-  const theirs = (await queries.list()).filter((query) => query.owner.name !== CURATORS);
-  if ((await principals.listUsers()).length > 0 || theirs.length > 0) return { key: undefined, hasQueries: false };
+): Promise<FilledDemo | undefined> {
+  const catalog = await service.catalog();
+  if (!(await isUnfinished(catalog))) return undefined;
   const owner = { kind: 'user', name: DEMO_USER } as const;
-  await principals.addUser(DEMO_USER, service.clock());
+  const { principals } = catalog;
+  if ((await principals.listUsers()).length === 0) await principals.addUser(DEMO_USER, service.clock());
   const folder = demoFolder();
   if (folder === undefined) tell('the demo files are not installed (npm package vega-datasets): no results to try');
-  for (const { id, name, file, format, types } of folder === undefined ? [] : DEMO_QUERIES) {
+  else await publishQueries(folder, catalog, service, effects, tell);
+  await refreshDemoDatasets(service, effects, tell);
+  return {
+    hasQueries: folder !== undefined,
+    createKey: async () => (await createKey(principals, owner, 'demo', service.clock(), effects.randomBytes)).key,
+  };
+}
+
+/** Nobody has put anything here but a filling that did not come to its end, which is the key. */
+async function isUnfinished({ principals, queries }: Catalog): Promise<boolean> {
+  const users = await principals.listUsers();
+  if (users.some(({ name }) => name !== DEMO_USER) || (await principals.listKeys()).length > 0) return false;
+  const ours = ({ id, owner }: Query) =>
+    owner.name === CURATORS || (owner.name === DEMO_USER && DEMO_QUERIES.some((query) => query.id === id));
+  return (await queries.list()).every(ours);
+}
+
+async function publishQueries(
+  folder: string,
+  { queries, executions }: Catalog,
+  service: Service,
+  effects: DemoEffects,
+  tell: (line: string) => void,
+): Promise<void> {
+  const owner = { kind: 'user', name: DEMO_USER } as const;
+  for (const { id, name, file, format, types } of DEMO_QUERIES) {
+    if ((await queries.find(id)) === undefined) {
+      await queries.add({ id, name, owner, visibility: 'public' }, service.clock());
+    }
+    const latest = await executions.findLatest(id, {}, service.clock());
+    if (latest !== undefined && STATES[latest.state].hasResult) continue;
     tell(`publishing query ${id}: ${name}`);
-    await queries.add({ id, name, owner, visibility: 'public' }, service.clock());
     const { dependencies, options } = await publisherOf(service, effects);
-    const source = { kind: 'file', path: join(folder ?? '', file) } as const;
+    const source = { kind: 'file', path: join(folder, file) } as const;
     await publish(dependencies, { queryId: id, source, format, types }, options, effects.signal);
   }
-  await refreshDemoDatasets(service, effects, tell);
-  const { key } = await createKey(principals, owner, 'demo', service.clock(), effects.randomBytes);
-  return { key, hasQueries: folder !== undefined };
 }
 
 /** The package says only where its code is; its data lies beside. */

@@ -1,13 +1,13 @@
 /** What `qrs serve --demo` prints: a key and requests to try, or how to get a key where the demo was made before. */
 export interface Demo {
-  /** Undefined when the data directory was not empty: the key was shown when it was made, and only its hash is kept. */
-  readonly key: string | undefined;
+  readonly key: string;
   /** Whether the demo's own queries were published, or only the curated datasets. */
   readonly hasQueries: boolean;
 }
 
-export function demoRequests(url: string, demo: Demo): string {
-  if (demo.key === undefined) {
+/** @param demo undefined when the data directory was not empty: the key was shown when it was made, and only its hash is kept */
+export function demoRequests(url: string, demo: Demo | undefined): string {
+  if (demo === undefined) {
     return [
       `Serving what is in the data directory. For a key:`,
       `  npx qrs keys create --user demo     (or add a user first: npx qrs users add NAME)`,

@@ -10,6 +10,7 @@ import { examineDatasets } from './datasets.ts';
 import { type Finding, wrong } from './finding.ts';
 import { examineFolders } from './folders.ts';
 import { examineLeases } from './leases.ts';
+import { examineQueryIds } from './query-ids.ts';
 
 export interface DoctorEffects extends SettingsInput {
   readonly clock: Clock;
@@ -35,6 +36,7 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   yield await examineStore(service);
   if (catalog.status === 'wrong') return;
   yield await examineLeases(await service.catalog(), clock());
+  yield await examineQueryIds(await service.catalog(), await service.datasets());
   yield* examineDatasets(service, nonce, signal);
 }
 

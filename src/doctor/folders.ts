@@ -1,8 +1,9 @@
 /** Looks at the folders that the service writes to: whether it can, and how much room is left. */
-import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
+import { rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Directories } from '../compose.ts';
 import { folderFailure } from '../errors/start-failure.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { SETTINGS } from '../settings/settings.ts';
 import { type Finding, wrong } from './finding.ts';
 
@@ -20,7 +21,7 @@ export async function* examineFolders(directories: Directories, nonce: string): 
 async function examineFolder(check: string, path: string, setting: string, nonce: string): Promise<Finding> {
   const probe = join(path, `.doctor-${nonce}`);
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await makeFolder(path);
     await writeFile(probe, 'written to see whether it can be\n');
     await rm(probe, { force: true });
     const { bavail, bsize } = await statfs(path);

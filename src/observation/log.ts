@@ -69,6 +69,8 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
         message: 'no source tables for these datasets: they are refreshed once there are some',
         facts: { datasets: observation.datasets, directory: observation.directory },
       };
+    case 'dataset_refused':
+      return { level: 'error', message: `dataset not served: ${observation.refusal}`, facts: {} };
     case 'swept': {
       const { expired, orphans, bytes } = observation;
       // Most sweeps find nothing.

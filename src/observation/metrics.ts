@@ -11,6 +11,8 @@ import { countedBy, summed, timedBy } from './summed-metrics.ts';
 export interface GaugeSource {
   readonly name: string;
   readonly help: string;
+  /** A gauge unless it says otherwise. */
+  readonly type?: 'counter';
   /** The label's name, where there are several numbers. */
   readonly label?: string;
   /** By label value; a lone number stands under ''. What rejects is left out. */
@@ -69,6 +71,7 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
       case 'stopping':
       case 'stopped':
       case 'datasets_without_sources':
+      case 'dataset_refused':
         break;
       default:
         observation satisfies never;
@@ -133,8 +136,9 @@ function refreshMetrics(registry: Registry): (event: RefreshEvent) => void {
   };
 }
 
-function registerGauge(registry: Registry, { name, help, label, read }: GaugeSource): void {
-  new Gauge({
+function registerGauge(registry: Registry, { name, help, type, label, read }: GaugeSource): void {
+  const Metric = type === 'counter' ? Counter : Gauge;
+  new Metric({
     name,
     help,
     labelNames: label === undefined ? [] : [label],
@@ -146,8 +150,9 @@ function registerGauge(registry: Registry, { name, help, label, read }: GaugeSou
         .then(read)
         .catch(() => (label === undefined ? { '': Number.NaN } : {}));
       for (const [key, value] of Object.entries(values)) {
-        if (label === undefined) this.set(value);
-        else this.set({ [label]: key }, value);
+        // After the reset, which makes adding the same as setting.
+        if (label === undefined) this.inc(value);
+        else this.inc({ [label]: key }, value);
       }
     },
   });

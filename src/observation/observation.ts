@@ -20,6 +20,8 @@ export type Observation =
   | { readonly kind: 'usage_not_written'; readonly error: unknown }
   | { readonly kind: 'refresh'; readonly event: RefreshEvent }
   | { readonly kind: 'datasets_without_sources'; readonly datasets: readonly string[]; readonly directory: string }
+  /** A dataset is not served, since its query id is somebody else's. */
+  | { readonly kind: 'dataset_refused'; readonly refusal: string }
   | { readonly kind: 'swept'; readonly expired: number; readonly orphans: number; readonly bytes: number };
 
 /** An answer is out, whole or cut, or its client has gone. */

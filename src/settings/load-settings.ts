@@ -91,7 +91,7 @@ function shown(setting: Setting<unknown>, value: string): string {
 function* givenInFile(input: SettingsInput): Iterable<[string, Given]> {
   const named = input.environment[SETTINGS.configFile.name]?.trim();
   const path = named === undefined || named === '' ? USUAL_FILE : named;
-  const text = input.readFile(path);
+  const text = readConfigFile(input, path);
   if (text === undefined) {
     if (path === named) throw new SettingsError(`${SETTINGS.configFile.name} names ${path}, which does not exist`);
     return;
@@ -107,6 +107,15 @@ function* givenInFile(input: SettingsInput): Iterable<[string, Given]> {
     }
   } catch (error) {
     throw error instanceof ConfigFileError ? new SettingsError(error.message) : error;
+  }
+}
+
+function readConfigFile(input: SettingsInput, path: string): string | undefined {
+  try {
+    return input.readFile(path);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError(`${SETTINGS.configFile.name}: ${path} cannot be read: ${reason}`);
   }
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
@@ -102,10 +103,25 @@ test('which dataset must be said', async (t) => {
   }
 });
 
-test('a query that took the id of a dataset is in its way', async (t) => {
+test('the ids of datasets, and of those to come, are not given out', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  for (const id of ['990000001', '990000005', '9007199254740991']) {
+    const { code, err } = await qrs.run(['queries', 'add', '--id', id, '--user', 'ann']);
+    assert.equal(code, 2);
+    assert.match(err, /Ids from 990000001 on are reserved for the curated datasets\./);
+  }
+  assert.equal(await qrs.get('queries', 'add', '--id', '990000000', '--user', 'ann'), '990000000');
+});
+
+test('a query that took the id of a dataset, when that could be, is in the way of that dataset alone', async (t) => {
   const qrs = await withSources(t);
   await qrs.get('users', 'add', 'ann');
-  await qrs.get('queries', 'add', '--id', '990000001', '--user', 'ann');
+  {
+    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'));
+    await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, 0);
+  }
+  await qrs.get('datasets', 'refresh', 'avs-stats');
   const { code, err } = await qrs.run(['datasets', 'refresh', 'points']);
   assert.deepEqual(
     [code, err],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { roomFinding } from '../../src/doctor/folders.ts';
@@ -67,6 +68,25 @@ test('a catalog that is something else; what does not need it is looked at all t
   assert.equal(named(findings, 'catalog')?.status, 'wrong');
   assert.match(named(findings, 'catalog')?.found ?? '', /^cannot open the catalog \S+: file is not a database/);
   assert.equal(named(findings, 'store')?.status, 'ok');
+});
+
+test('a query that took the id of a dataset: the service starts without that dataset, and the doctor says so', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'cy');
+  {
+    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'));
+    await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'cy' }, visibility: 'public' }, 0);
+  }
+  const { code, findings } = await findingsOf(qrs);
+  assert.equal(code, 1);
+  assert.equal(named(findings, 'query ids')?.status, 'wrong');
+  assert.match(named(findings, 'query ids')?.found ?? '', /taken: 990000001 \(user cy\); not served: points$/);
+  const service = await startHttpService(t, { QRS_DATA_DIR: qrs.dataDir });
+  const codeOf = async (path: string) => (await service.get(path)).headers.get('x-error-code');
+  assert.equal(await codeOf('/v1/points/alpha/pts'), 'route_not_found');
+  assert.equal(await codeOf('/v1/restaking/avs-stats'), 'no_execution_found');
+  const refused = service.observed.filter(({ kind }) => kind === 'dataset_refused');
+  assert.equal(refused.length, 1);
 });
 
 test('a lease whose holder is gone', async (t) => {

@@ -1,21 +1,29 @@
-/** One wish to stop may arrive as two signals: from the terminal, and handed on by npm. It is still one. */
+/**
+ * How the command stops: one wish to stop may arrive as two signals, from the terminal and handed on by npm; and a parent that ends
+ * takes it along, by whatever signal.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-const QRS = join(import.meta.dirname, '../../bin/qrs.js');
+const ROOT = join(import.meta.dirname, '../..');
+const QRS = join(ROOT, 'bin/qrs.js');
+
+function environment(): Readonly<Record<string, string | undefined>> {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
+  return { ...Object.fromEntries(inherited), QRS_PORT: '0', QRS_LOG_LEVEL: 'silent' };
+}
 
 for (const signals of [['SIGTERM'], ['SIGINT', 'SIGINT'], ['SIGINT', 'SIGTERM']] as const) {
   test(`${signals.join(' and ')} at once: the service stops in order`, { timeout: 60_000 }, async (t) => {
     const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
     t.after(async () => await rm(cwd, { recursive: true, force: true }));
-    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
-    const env = { ...Object.fromEntries(inherited), QRS_PORT: '0', QRS_LOG_LEVEL: 'silent' };
-    const child = spawn(process.execPath, [QRS, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const stdio = ['ignore', 'pipe', 'ignore'] as const;
+    const child = spawn(process.execPath, [QRS, 'serve'], { cwd, env: environment(), stdio: [...stdio] });
     t.after(() => child.kill('SIGKILL'));
     await once(child.stdout, 'data', { signal: AbortSignal.timeout(30_000) });
     for (const signal of signals) child.kill(signal);
@@ -23,3 +31,55 @@ for (const signals of [['SIGTERM'], ['SIGINT', 'SIGINT'], ['SIGINT', 'SIGTERM']]
     assert.equal(code, 0);
   });
 }
+
+test('npm start, stopped while it fills the demo: nothing of it lives on, and the next start fills the rest', {
+  timeout: 120_000,
+}, async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
+  t.after(async () => await rm(cwd, { recursive: true, force: true }));
+  const env = { ...environment(), QRS_DATA_DIR: join(cwd, 'data') };
+  const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  npm.stdout.resume();
+  const signal = AbortSignal.timeout(60_000);
+  for await (const [text] of on(npm.stderr.setEncoding('utf8'), 'data', { signal })) {
+    if (String(text).includes('publishing query')) break;
+  }
+  // Closed when no process holds its output any more: neither npm nor what it started.
+  const closed = once(npm, 'close', { signal });
+  npm.stderr.resume();
+  npm.kill('SIGTERM');
+  await closed;
+
+  const again = spawn(process.execPath, [QRS, 'serve', '--demo'], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  t.after(() => again.kill('SIGKILL'));
+  again.stdout.resume();
+  let said = '';
+  for await (const [text] of on(again.stderr.setEncoding('utf8'), 'data', { signal })) {
+    said += text;
+    if (said.includes('/v1/restaking/avs-stats')) break;
+  }
+  const key = /Your key [^:]+: (qrs_\w+)/.exec(said)?.[1];
+  const url = /(http:\/\/[^/]+)\/v1/.exec(said)?.[1];
+  const ids = [1, 2, 3, 4, 5, 6, 990_000_001, 990_000_002, 990_000_003, 990_000_004];
+  for (const id of ids) {
+    const answer = await fetch(`${url}/v1/query/${id}/results?limit=1&api_key=${key}`);
+    assert.equal(answer.status, 200, `query ${id}`);
+    assert.equal((JSON.parse(await answer.text()) as { state: string }).state, 'QUERY_STATE_COMPLETED', `query ${id}`);
+  }
+});
+
+test('bin/qrs.js is killed where it could not become the service: the service stops', {
+  timeout: 60_000,
+}, async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
+  t.after(async () => await rm(cwd, { recursive: true, force: true }));
+  const env = { ...environment(), QRS_DATA_DIR: join(cwd, 'data') };
+  const asNode20 = ['--import', 'data:text/javascript,delete process.execve'];
+  const bin = spawn(process.execPath, [...asNode20, QRS, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  t.after(() => bin.kill('SIGKILL'));
+  const signal = AbortSignal.timeout(30_000);
+  await once(bin.stdout, 'data', { signal });
+  const closed = once(bin, 'close', { signal });
+  bin.kill('SIGKILL');
+  await closed;
+});

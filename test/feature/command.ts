@@ -47,14 +47,16 @@ export async function makeCommandLine(
       version: '1.2.3',
       stdout: {
         isTerminal,
-        write: (text) => {
+        write: (text, done) => {
           out += text;
+          done?.();
         },
       },
       stderr: {
         isTerminal,
-        write: (text) => {
+        write: (text, done) => {
           err += text;
+          done?.();
         },
       },
       stdin: () => Readable.from([Buffer.from(input)]),
@@ -70,6 +72,7 @@ export async function makeCommandLine(
       holder: 'test',
       newExecutionId,
       sleep: (millis, signal) => wait(millis, undefined, { signal }),
+      outliveReaders: () => undefined,
       signal: t.signal,
     });
     return { code, out, err };

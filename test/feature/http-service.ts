@@ -78,7 +78,8 @@ export async function startHttpService(
     monotonic: () => performance.now(),
     newId: () => ulid(),
     holder: currentHolder(),
-    environment: {},
+    tracing: undefined,
+    logLines: { dropped: 0 },
     sleep: async (millis, signal) => await wait(millis, undefined, { signal }),
     observe: (observation) => {
       observed.push(observation);

@@ -2,11 +2,12 @@
  * The catalog in one SQLite file, shared by any number of processes of one machine: write-ahead log (readers and the one
  * writer do not wait for each other), and a sync to disk at every commit, so that a result outlives a power cut.
  */
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { catalogAdvice } from '../../errors/start-failure.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import type { Catalog } from '../catalog.ts';
 import { KyselyExecutions } from '../kysely/executions.ts';
 import { KyselyLeases } from '../kysely/leases.ts';
@@ -25,7 +26,7 @@ import { migrate } from './migrate.ts';
  */
 export async function openSqliteCatalog(path: string): Promise<Catalog> {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(path));
     // SQLite gives its log files the permissions of the catalog file, so making that one first settles all three.
     closeSync(openSync(path, 'a', 0o600));
     const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 0 });

@@ -1,0 +1,53 @@
+/**
+ * Makes a folder, with those above it that are missing, for its owner alone, and syncs each new name in the folder that holds it:
+ * what is durable inside of a folder is lost with the folder's own name. Node's recursive `mkdir` is not used, since it never ends
+ * where the system answers ENOENT for a folder whose parent is there (below /proc).
+ */
+import { mkdir, open, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+/** Deeper than any path that a system takes. */
+const DEPTH_MAX = 4096;
+
+/** @throws the system's error, EEXIST where `path` is something else than a folder */
+export async function makeFolder(path: string): Promise<void> {
+  const missing: string[] = [];
+  for (let folder = resolve(path); !(await isFolder(folder)); folder = dirname(folder)) {
+    missing.push(folder);
+    if (missing.length > DEPTH_MAX || folder === dirname(folder)) break;
+  }
+  for (const folder of missing.toReversed()) {
+    try {
+      await mkdir(folder, { mode: 0o700 });
+    } catch (error) {
+      // Another process made it at the same moment.
+      if (!isCode(error, 'EEXIST') || !(await isFolder(folder))) throw error;
+    }
+    await syncFolder(dirname(folder));
+  }
+}
+
+/** The names in a folder reach the disk. */
+export async function syncFolder(path: string): Promise<void> {
+  await using handle = await open(path, 'r').catch((error: unknown) => {
+    // A folder that may be written but not read, as drop boxes are, cannot be opened; its names reach the disk in time.
+    if (isCode(error, 'EACCES')) return undefined;
+    throw error;
+  });
+  await handle?.sync();
+}
+
+/** False when there is nothing of that name. @throws EEXIST when it is something else */
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    if ((await stat(path)).isDirectory()) return true;
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return false;
+    throw error;
+  }
+  throw Object.assign(new Error(`EEXIST: ${path} is there and is no folder`), { code: 'EEXIST' });
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

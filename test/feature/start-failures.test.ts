@@ -1,0 +1,89 @@
+/** A service that cannot start says why in one line and ends, within seconds, whatever it is that is wrong. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { SETTINGS, type Setting } from '../../src/settings/settings.ts';
+import { makeCommandLine } from './command.ts';
+
+const QRS = join(import.meta.dirname, '../../bin/qrs.js');
+const TOO_LONG = 'x'.repeat(5000);
+
+/** For the settings that take nearly any text; what no other setting takes is a word with a percent sign. */
+const WRONG: Readonly<Record<string, string>> = {
+  QRS_CONFIG_FILE: TOO_LONG,
+  QRS_HOST: TOO_LONG,
+  QRS_DATA_DIR: TOO_LONG,
+  QRS_SOURCES_DIR: TOO_LONG,
+};
+
+test('every setting with a value that it cannot have: the command names it and what it expects', async (t) => {
+  const all: readonly Setting<unknown>[] = Object.values(SETTINGS);
+  assert.ok(all.length > 40);
+  for (const { name } of all) {
+    const qrs = await makeCommandLine(t, { [name]: WRONG[name] ?? '%wrong' });
+    const { code, out, err } = await qrs.run(['serve']);
+    assert.deepEqual({ code, out }, { code: 1, out: '' }, name);
+    assert.match(err, new RegExp(`^error: ${name} [^\\n]*\\n$`), name);
+  }
+});
+
+/** What is wrong only when it is used, or is none of our settings. */
+const UNUSABLE: Readonly<Record<string, { readonly environment: Record<string, string>; readonly says: RegExp }>> = {
+  'a data directory that cannot be made': {
+    environment: { QRS_DATA_DIR: '/proc/none/data' },
+    says: /\/proc\/none\/data cannot be made; set QRS_DATA_DIR/,
+  },
+  'a store that cannot be made': {
+    environment: { QRS_STORE_URL: 'file:/proc/none/results' },
+    says: /\/proc\/none\/results cannot be made; set QRS_STORE_URL/,
+  },
+  'a catalog whose folder cannot be made': {
+    environment: { QRS_CATALOG_URL: 'sqlite:/proc/none/catalog.sqlite' },
+    says: /cannot open the catalog \/proc\/none\/catalog\.sqlite/,
+  },
+  'a catalog that is a folder': { environment: { QRS_CATALOG_URL: 'sqlite:/' }, says: /cannot open the catalog \// },
+  'a store that is a file': { environment: { QRS_STORE_URL: 'file:file' }, says: /file is not a folder/ },
+  'an address that this machine does not have': {
+    environment: { QRS_HOST: '192.0.2.1' },
+    says: /this machine does not have the address 192\.0\.2\.1/,
+  },
+  'a configuration file that is not there': {
+    environment: { QRS_CONFIG_FILE: 'none.env' },
+    says: /QRS_CONFIG_FILE names none\.env, which does not exist/,
+  },
+  'a configuration file that is a folder': {
+    environment: { QRS_CONFIG_FILE: '/' },
+    says: /QRS_CONFIG_FILE: \/ cannot be read/,
+  },
+  'traces by a protocol that there is not': {
+    environment: { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    says: /OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"/,
+  },
+  'traces to an address that is none': {
+    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'nowhere' },
+    says: /OTEL_EXPORTER_OTLP_ENDPOINT is "nowhere\/v1\/traces"/,
+  },
+};
+
+for (const [what, { environment, says }] of Object.entries(UNUSABLE)) {
+  test(`${what}: one line, exit 1, and nothing lives on`, { timeout: 60_000 }, async (t) => {
+    if (process.platform !== 'linux') return t.skip('the places used here are those of Linux');
+    const cwd = await mkdtemp(join(tmpdir(), 'qrs-start-'));
+    t.after(async () => await rm(cwd, { recursive: true, force: true }));
+    await writeFile(join(cwd, 'file'), '');
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(QRS|OTEL)_/.test(name));
+    const env = { ...Object.fromEntries(inherited), QRS_PORT: '0', QRS_DATA_DIR: join(cwd, 'data'), ...environment };
+    const child = spawn(process.execPath, [QRS, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    t.after(() => child.kill('SIGKILL'));
+    const said = text(child.stderr);
+    const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
+    assert.match(await said, says);
+    assert.match(await said, /^error: [^\n]+\n$/);
+    assert.equal(code, 1);
+  });
+}
