@@ -2,21 +2,23 @@
  * From settings to implementations: the only file that names them all. Each is loaded and opened when first asked for, so
  * that a command which only needs the catalog starts no database engine.
  *
- * The data directory: `catalog.sqlite`, `results/` (the store), `staging/` (objects being written, beside the store so that
- * they are renamed into it), `views/` (materialised views), `tmp/` (what DuckDB spills), `sources/` (tables of scheduled queries),
+ * The data directory: `catalog.sqlite`, `results/` (the store, with `staging/` inside: objects being written, so that they are
+ * renamed into their places), `views/` (materialised views), `tmp/` (what DuckDB spills), `sources/` (tables of scheduled queries),
  * `refreshing/` (what the engine made of them, until it is published).
  */
 import { access, constants } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Catalog } from './catalog/catalog.ts';
 import type { Datasets } from './datasets/registry.ts';
 import type { Clock } from './domain/instant.ts';
 import type { DuckDb } from './duckdb/duckdb.ts';
 import type { Engine } from './engine/engine.ts';
-import { folderFailure } from './errors/start-failure.ts';
+import { folderFailure, StartFailure } from './errors/start-failure.ts';
 import { makeFolder } from './files/make-folder.ts';
+import { findOverlap, type NamedPath } from './files/overlap.ts';
 import { SETTINGS, type Settings } from './settings/settings.ts';
+import { STAGING } from './store/local/object-path.ts';
 import type { ResultStore } from './store/result-store.ts';
 
 /** Absolute paths. */
@@ -52,6 +54,7 @@ export interface Service extends AsyncDisposable {
 
 export async function openService(settings: Settings, clock: Clock): Promise<Service> {
   const directories = directoriesOf(settings);
+  await requireApart(directories, catalogPath(settings, directories));
   await makePrivate(directories.data);
   const opened = new AsyncDisposableStack();
   const duckDb = async (threads: number, memoryBytes: number, allowedDirectories: readonly string[]) => {
@@ -119,7 +122,7 @@ function directoriesOf(settings: Settings): Directories {
   return {
     data,
     results,
-    staging: join(dirname(results), 'staging'),
+    staging: join(results, STAGING),
     temp: join(data, 'tmp'),
     views: join(data, 'views'),
     sources: settings.sourcesDir === undefined ? join(data, 'sources') : resolve(settings.sourcesDir),
@@ -131,6 +134,32 @@ function catalogPath(settings: Settings, directories: Directories): string {
   return settings.catalog.path === undefined
     ? join(directories.data, 'catalog.sqlite')
     : resolve(settings.catalog.path);
+}
+
+/**
+ * What is deleted in one folder must not be missing in another.
+ * @throws StartFailure naming two that overlap
+ */
+async function requireApart(directories: Directories, catalog: string): Promise<void> {
+  const { data, results, views, temp, sources, refreshing } = directories;
+  const apart: readonly NamedPath[] = [
+    { name: `the store (${SETTINGS.store.name})`, path: results },
+    { name: `the source tables (${SETTINGS.sourcesDir.name})`, path: sources },
+    { name: 'the folder of views', path: views },
+    { name: 'the folder of temporary files', path: temp },
+    { name: 'the folder of refreshes', path: refreshing },
+  ];
+  const around: readonly NamedPath[] = [
+    { name: `the data directory (${SETTINGS.dataDir.name})`, path: data },
+    { name: `the catalog (${SETTINGS.catalog.name})`, path: catalog },
+  ];
+  const found = await findOverlap([...around, ...apart], apart);
+  if (found === undefined) return;
+  const { inner, outer, same } = found;
+  const relation = same ? 'is the same folder as' : 'lies inside of';
+  throw new StartFailure(
+    `${inner.name}, ${inner.path}, ${relation} ${outer.name}, ${outer.path}: give each a place of its own`,
+  );
 }
 
 /** @throws StartFailure when there can be no such folder, or nothing can be written to it */

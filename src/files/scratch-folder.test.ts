@@ -6,18 +6,21 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeScratchFolder } from './scratch-folder.ts';
 
+/** Of a process that lives, and names that only look like ours. */
+const STAYING = [`scratch-${process.ppid}-abcdef`, 'other', '1999-backup', 'scratch-2024-backups', 'scratch-notes'];
+
 test('folders of ended processes go, those of living ones and other files stay', async (t) => {
   const parent = join(await mkdtemp(join(tmpdir(), 'qrs-scratch-')), 'tmp');
   t.after(async () => await rm(join(parent, '..'), { recursive: true, force: true }));
   const dead = spawnSync(process.execPath, ['-e', '']).pid;
-  for (const name of [`${dead}-abc`, `${process.pid}-before`, `${process.ppid}-abc`, 'other']) {
+  for (const name of [`scratch-${dead}-abcdef`, `scratch-${process.pid}-before`, ...STAYING]) {
     await mkdir(join(parent, name), { recursive: true });
   }
   const first = await makeScratchFolder(parent);
   await writeFile(join(first.path, 'spill'), 'x');
   const second = await makeScratchFolder(parent);
   const names = async () => (await readdir(parent)).map((name) => join(parent, name)).sort();
-  const staying = [join(parent, `${process.ppid}-abc`), join(parent, 'other')];
+  const staying = STAYING.map((name) => join(parent, name));
   assert.deepEqual(await names(), [...staying, first.path, second.path].sort());
   await first[Symbol.asyncDispose]();
   await second[Symbol.asyncDispose]();

@@ -11,6 +11,9 @@ export interface ScratchFolder extends AsyncDisposable {
   readonly path: string;
 }
 
+/** Exactly as they are named below: a folder of any other name is not ours, and stays. */
+const SCRATCH = /^scratch-([1-9][0-9]{0,9})-[0-9A-Za-z]{6}$/;
+
 /** In a container every process may have the same number: what of our number we did not make is a predecessor's. */
 const ours = new Set<string>();
 
@@ -20,7 +23,7 @@ export async function makeScratchFolder(parent: string): Promise<ScratchFolder> 
     const path = join(parent, name);
     if (!ours.has(path) && isAbandoned(name)) await rm(path, { recursive: true, force: true });
   }
-  const path = await mkdtemp(join(parent, `${process.pid}-`));
+  const path = await mkdtemp(join(parent, `scratch-${process.pid}-`));
   ours.add(path);
   return {
     path,
@@ -32,7 +35,7 @@ export async function makeScratchFolder(parent: string): Promise<ScratchFolder> 
 }
 
 function isAbandoned(name: string): boolean {
-  const pid = Number(/^(\d{1,10})-/.exec(name)?.[1] ?? Number.NaN);
+  const pid = Number(SCRATCH.exec(name)?.[1] ?? Number.NaN);
   if (Number.isNaN(pid)) return false;
   if (pid === process.pid) return true;
   try {

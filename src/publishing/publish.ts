@@ -23,7 +23,8 @@ import { PRE_SAMPLE_ROWS } from './pre-sample.ts';
 import { PublishError } from './publish-error.ts';
 import type { Format, Input } from './source-file.ts';
 import { fileKind, localFile } from './source-file.ts';
-import { stagingName, WriteLease, writerPrefix } from './write-lease.ts';
+import { WriteLease } from './write-lease.ts';
+import { partKey, preSampleKey, stagingName, writerPrefix } from './written-names.ts';
 
 export interface PublishDependencies {
   readonly catalog: Pick<Catalog, 'executions' | 'leases' | 'queries'>;
@@ -163,7 +164,7 @@ async function store(
   const stored: ResultSet['parts'][number][] = [];
   for (const { path, ...part } of parts) {
     onProgress({ phase: 'storing', parts: stored.length, partsTotal: parts.length });
-    const key = `${prefix}part-${String(stored.length).padStart(5, '0')}.parquet`;
+    const key = partKey(prefix, stored.length);
     await resultStore.put(key, path, signal);
     stored.push({ key, ...part });
   }
@@ -195,7 +196,7 @@ async function storeSample(
   prefix: string,
   signal: AbortSignal,
 ): Promise<Part> {
-  const key = `${prefix}pre-sample.parquet`;
+  const key = preSampleKey(prefix);
   await resultStore.put(key, path, signal);
   return { key, ...part };
 }
@@ -205,7 +206,8 @@ async function discard({ catalog, store: objects }: PublishDependencies, id: str
   try {
     const resultSet = await catalog.executions.findResultSet(id);
     if (resultSet?.parts.some((part) => part.key.startsWith(prefix))) return;
-    await objects.deleteAll(prefix);
+    const keys = await Array.fromAsync(objects.list(prefix), ({ key }) => key);
+    await objects.delete(keys);
   } catch {
     // The failure that brought us here is the one to report.
   }

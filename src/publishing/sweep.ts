@@ -1,6 +1,7 @@
 /**
  * The sweep: deletes what nobody needs any more. Results past their expiry, and what killed or failed publishers left behind,
- * staged or stored. Safe beside running publishers, readers and other sweeps, in this process or another.
+ * staged or stored. Safe beside running publishers, readers and other sweeps, in this process or another. What does not bear exactly
+ * a name that publishing gives (written-names.ts) is somebody else's and stays, wherever it lies.
  *
  * Why nothing that is written is ever deleted: a writer takes the lease `write:<id>` before it puts anything, puts it below
  * `<id>/<token>/` (the token is that lease's own), and can commit only while it still holds that lease; the commit ends the
@@ -11,14 +12,15 @@
  * long read takes its lease first, then looks whether the result is still in the catalog. One of the two sees the other. What
  * a reader holds back stays an orphan, and a later sweep deletes it. A short read needs no lease: open files stay readable.
  */
-import { readdir, rm, stat } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.ts';
 import type { Clock } from '../domain/instant.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { isHolderDead } from './holder.ts';
-import { stagingName, writerPrefix } from './write-lease.ts';
+import { isStagingName, isWriterFolder, stagingName, writerOfKey, writerPrefix } from './written-names.ts';
 
 export interface SweepDependencies {
   readonly catalog: Pick<Catalog, 'executions' | 'leases'>;
@@ -80,37 +82,56 @@ async function expire({ catalog, clock }: SweepDependencies, limit: number, sign
   }
 }
 
+/** The objects of one writer. */
+interface Written {
+  readonly executionId: string;
+  readonly keys: string[];
+  bytes: number;
+}
+
 async function deleteOrphans(
   { catalog, store }: SweepDependencies,
   limit: number,
   signal: AbortSignal,
 ): Promise<{ readonly folders: number; readonly orphans: number; readonly bytes: number }> {
-  const bytesBelowPrefix = new Map<string, number>();
-  for await (const { key, objectBytes } of store.list('')) {
-    signal.throwIfAborted();
-    const prefix = `${key.split('/', 2).join('/')}/`;
-    bytesBelowPrefix.set(prefix, (bytesBelowPrefix.get(prefix) ?? 0) + objectBytes);
-  }
+  const written = await listWritten(store, signal);
   const leases = await catalog.leases.list('');
   let folders = 0;
   let orphans = 0;
   let bytes = 0;
-  for (const [prefix, freed] of bytesBelowPrefix) {
+  for (const [prefix, objects] of written) {
     // An embedded catalog answers without ever giving up its turn, and there may be thousands of results to look at.
     await letOthersRun();
     signal.throwIfAborted();
     if (folders >= limit) break;
-    const executionId = prefix.slice(0, prefix.indexOf('/'));
+    const { executionId, keys } = objects;
     if (isBeingWritten(leases, prefix) || isBeingRead(leases, executionId)) continue;
     const resultSet = await catalog.executions.findResultSet(executionId);
     if (resultSet?.parts.some((part) => part.key.startsWith(prefix))) continue;
-    await store.deleteAll(prefix);
+    await store.delete(keys);
     const execution = await catalog.executions.find(executionId);
     folders += 1;
     if (execution?.state !== 'EXPIRED') orphans += 1;
-    bytes += freed;
+    bytes += objects.bytes;
   }
+  await store.removeEmptyFolders((prefix) => isWriterFolder(prefix) && !isBeingWritten(leases, prefix));
   return { folders, orphans, bytes };
+}
+
+/** What publishing wrote, by its prefix. Objects of other names are not ours: they stay, whatever they are. */
+async function listWritten(store: ResultStore, signal: AbortSignal): Promise<ReadonlyMap<string, Written>> {
+  const written = new Map<string, Written>();
+  for await (const { key, objectBytes } of store.list('')) {
+    signal.throwIfAborted();
+    const writer = writerOfKey(key);
+    if (writer === undefined) continue;
+    const { prefix, executionId } = writer;
+    const objects = written.get(prefix) ?? { executionId, keys: [], bytes: 0 };
+    objects.keys.push(key);
+    objects.bytes += objectBytes;
+    written.set(prefix, objects);
+  }
+  return written;
 }
 
 async function deleteStaged(
@@ -118,7 +139,7 @@ async function deleteStaged(
   limit: number,
   signal: AbortSignal,
 ): Promise<{ readonly folders: number; readonly bytes: number }> {
-  const staged = await namesIn(stagingDirectory);
+  const staged = (await foldersIn(stagingDirectory)).filter(isStagingName);
   const leases = await catalog.leases.list('write:');
   let folders = 0;
   let bytes = 0;
@@ -143,9 +164,13 @@ function isBeingRead(leases: readonly Lease[], executionId: string): boolean {
   return leases.some((lease) => lease.resource.startsWith(`read:${executionId}:`));
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
+async function foldersIn(folder: string): Promise<readonly string[]> {
+  return (await entriesOf(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
-    return await readdir(folder);
+    return await readdir(folder, { withFileTypes: true });
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return [];
     throw error;
@@ -154,10 +179,9 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 
 async function bytesBelow(folder: string): Promise<number> {
   let bytes = 0;
-  for (const name of await namesIn(folder)) {
-    const path = join(folder, name);
-    const stats = await stat(path).catch(() => undefined);
-    bytes += stats?.isDirectory() ? await bytesBelow(path) : (stats?.size ?? 0);
+  for (const entry of await entriesOf(folder)) {
+    const path = join(folder, entry.name);
+    bytes += entry.isDirectory() ? await bytesBelow(path) : ((await lstat(path).catch(() => undefined))?.size ?? 0);
   }
   return bytes;
 }

@@ -4,6 +4,7 @@
  */
 import { type Catalog, type Lease, LeaseLost } from '../catalog/catalog.ts';
 import type { Clock } from '../domain/instant.ts';
+import { writeResource } from './written-names.ts';
 
 export interface WriteLeaseOptions {
   readonly catalog: Pick<Catalog, 'leases'>;
@@ -56,23 +57,4 @@ export class WriteLease implements AsyncDisposable {
       if (clock() > this.#lease.expiresAt) this.#lost.abort(error);
     }
   }
-}
-
-const WRITE = 'write:';
-
-export function writeResource(executionId: string): string {
-  return `${WRITE}${executionId}`;
-}
-
-/**
- * The prefix of a writer's objects. The token makes it that writer's own: one that lost its lease can never touch what its
- * successor for the same execution writes.
- */
-export function writerPrefix(lease: Pick<Lease, 'resource' | 'token'>): string {
-  return `${lease.resource.slice(WRITE.length)}/${lease.token}/`;
-}
-
-/** The name of a writer's folder in the staging directory. */
-export function stagingName(lease: Pick<Lease, 'resource' | 'token'>): string {
-  return `${lease.resource.slice(WRITE.length)}.${lease.token}`;
 }

@@ -22,10 +22,15 @@ export interface ResultStore {
   open(object: ObjectRef, signal: AbortSignal): Promise<OpenObject>;
   /** Reads the whole object and compares. @throws ObjectDamaged */
   verify(object: ObjectRef, signal: AbortSignal): Promise<void>;
-  /** Objects below a prefix, in no particular order. */
+  /** Objects below a prefix, in no particular order; what cannot be an object, by its name or its kind, is left out. */
   list(prefix: string): AsyncIterable<StoredObject>;
-  /** Deletes every object whose key begins with `prefix` (which ends in a slash). Nothing happens when there is none. */
-  deleteAll(prefix: string): Promise<void>;
+  /** Deletes these objects and nothing else; one that is not there is no error. */
+  delete(keys: readonly string[]): Promise<void>;
+  /**
+   * Removes the empty folders that a crash left behind, where the implementation has such a thing: of those whose prefix, which ends in a
+   * slash, `mayRemove` lets through.
+   */
+  removeEmptyFolders(mayRemove: (prefix: string) => boolean): Promise<void>;
 }
 
 export interface ObjectRef {

@@ -28,7 +28,7 @@ test('the local store leaves no empty folder behind what it deleted', async () =
   const store = await LocalResultStore.open(join(root, 'objects'));
   await writeFile(join(root, 'staged'), 'abc');
   await store.put('01A/7/part-0', join(root, 'staged'), new AbortController().signal);
-  await store.deleteAll('01A/7/');
+  await store.delete(['01A/7/part-0']);
   assert.deepEqual(await readdir(join(root, 'objects')), []);
   await rm(root, { recursive: true });
 });

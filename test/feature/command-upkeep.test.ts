@@ -1,6 +1,6 @@
 /** `qrs sweep` and `qrs verify`. */
 import assert from 'node:assert/strict';
-import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type CommandLine, makeCommandLine } from './command.ts';
@@ -45,6 +45,75 @@ test('a sweep deletes what no result and no writer owns', async (t) => {
   await writeFile(join(orphan, 'part-00000.parquet'), 'half');
   assert.equal(await qrs.get('sweep'), 'expired=0\norphans=1\nbytes=4');
   assert.equal((await objectsOf(qrs)).length, 1);
+});
+
+test('a sweep leaves alone what it did not write, whatever its name and wherever it lies, and is not stopped by it', async (t) => {
+  const { qrs, ids } = await withResults(t, 1);
+  const run = '01HR0000000000000000000000';
+  const foreign = [
+    `results/${run}/mine.txt`,
+    `results/${run}/5/part-0.parquet`,
+    'results/a name with blanks/file',
+    `results/staging/${run}.7`,
+    'staging/mine.txt',
+    'views/1999-backup/mine.txt',
+  ];
+  for (const path of foreign) {
+    await mkdir(join(qrs.dataDir, path, '..'), { recursive: true });
+    await writeFile(join(qrs.dataDir, path), 'mine');
+  }
+  const folder = join(qrs.dataDir, 'results', run, 'empty');
+  await mkdir(folder);
+  assert.equal(await qrs.get('sweep'), 'expired=0\norphans=0\nbytes=0');
+  for (const path of foreign) assert.equal(await readFile(join(qrs.dataDir, path), 'utf8'), 'mine', path);
+  assert.deepEqual(await readdir(folder), []);
+  assert.equal((await objectsOf(qrs)).filter((key) => key.startsWith(ids[0] ?? '')).length, 1);
+});
+
+test('a sweep removes the empty folders that a crash leaves', async (t) => {
+  const { qrs, ids } = await withResults(t, 1);
+  await mkdir(join(qrs.dataDir, 'results', '01HR0000000000000000000000', '5'), { recursive: true });
+  await mkdir(join(qrs.dataDir, 'results', '01HR0000000000000000000001'));
+  await qrs.get('sweep');
+  const runs = (await readdir(join(qrs.dataDir, 'results'))).filter((name) => name.startsWith('01'));
+  assert.deepEqual(runs, ids);
+});
+
+test('folders that overlap are refused before anything is written', async (t) => {
+  const refused = async (environment: (directory: string) => Readonly<Record<string, string>>) => {
+    const qrs = await makeCommandLine(t, environment);
+    const { code, err } = await qrs.run(['sweep']);
+    assert.equal(code, 1);
+    await assert.rejects(readdir(qrs.dataDir), { code: 'ENOENT' });
+    return err.replaceAll(qrs.directory, '').trim();
+  };
+  assert.equal(
+    await refused((directory) => ({ QRS_STORE_URL: `file:${directory}/data` })),
+    'error: the data directory (QRS_DATA_DIR), /data, is the same folder as the store (QRS_STORE_URL), /data: give each a place of its own',
+  );
+  assert.match(
+    await refused((directory) => ({ QRS_STORE_URL: `file:${directory}` })),
+    /^error: the data directory \(QRS_DATA_DIR\), \/data, lies inside of the store/,
+  );
+  assert.match(
+    await refused((directory) => ({ QRS_STORE_URL: `file:${directory}/data/views/x` })),
+    /the store \(QRS_STORE_URL\), \/data\/views\/x, lies inside of the folder of views, \/data\/views/,
+  );
+  assert.match(
+    await refused((directory) => ({ QRS_SOURCES_DIR: `${directory}/data/results` })),
+    /the store \(QRS_STORE_URL\), \/data\/results, is the same folder as the source tables \(QRS_SOURCES_DIR\)/,
+  );
+  assert.match(
+    await refused((directory) => ({ QRS_CATALOG_URL: `sqlite:${directory}/data/results/c.sqlite` })),
+    /the catalog \(QRS_CATALOG_URL\), \/data\/results\/c\.sqlite, lies inside of the store/,
+  );
+});
+
+test('a symbolic link to a folder is that folder', async (t) => {
+  const qrs = await makeCommandLine(t, (directory) => ({ QRS_STORE_URL: `file:${directory}/link` }));
+  await mkdir(join(qrs.dataDir, 'tmp'), { recursive: true });
+  await symlink(join(qrs.dataDir, 'tmp'), join(qrs.directory, 'link'));
+  assert.match((await qrs.run(['sweep'])).err, /\/link, is the same folder as the folder of temporary files, /);
 });
 
 test('verify finds nothing wrong with what is whole', async (t) => {

@@ -31,12 +31,16 @@ export interface CommandLine {
 /** 2024-03-05T20:50:59.123Z */
 const NOON = 1_709_671_859_123;
 
+type Environment = Readonly<Record<string, string>>;
+
+/** @param given further settings, or what makes them of the test's own folder */
 export async function makeCommandLine(
   t: TestContext,
-  environment: Readonly<Record<string, string>> = {},
+  given: Environment | ((directory: string) => Environment) = {},
 ): Promise<CommandLine> {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-command-'));
   t.after(async () => await rm(directory, { recursive: true, force: true }));
+  const environment = typeof given === 'function' ? given(directory) : given;
   const dataDir = join(directory, 'data');
   const newExecutionId = monotonicFactory();
   let seed = 0;

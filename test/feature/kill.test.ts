@@ -46,7 +46,7 @@ test(`killed ${KILLS} times at random moments, no half result is ever visible an
   assert.equal(checked.length, executions.length * 9);
   const stored = await Array.fromAsync(place.store.list(''), (object) => object.key);
   assert.deepEqual(stored.sort(), checked.map((object) => object.key).sort());
-  assert.deepEqual(await readdir(join(place.folder, 'staging')), []);
+  assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
   assert.deepEqual(await catalog.leases.list('write:'), []);
 });
 

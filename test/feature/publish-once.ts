@@ -11,7 +11,7 @@ await using catalog = await openSqliteCatalog(join(folder, 'catalog.db'));
 const dependencies = {
   catalog,
   store: await LocalResultStore.open(join(folder, 'objects')),
-  stagingDirectory: join(folder, 'staging'),
+  stagingDirectory: join(folder, 'objects', 'staging'),
   memoryLimit: '512MB',
   tempSizeMax: '1GB',
   random: Math.random,

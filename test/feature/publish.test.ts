@@ -342,7 +342,7 @@ for (const [what, name, content, message, declared = {}] of REFUSED) {
     await assert.rejects(place.publish(file, { declared }), { name: 'PublishError', message });
     assert.equal((await place.catalog.executions.list({ limit: 1000 })).length, before.length);
     assert.equal((await Array.fromAsync(place.store.list(''))).length, objects);
-    assert.deepEqual(await readdir(join(place.folder, 'staging')), []);
+    assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
     assert.deepEqual(await place.catalog.leases.list('write:'), []);
   });
 }
@@ -356,7 +356,7 @@ test('an aborted publish leaves nothing', async () => {
     publish(place.dependencies, { queryId: QUERY_ID, source }, { ...OPTIONS, ...SMALL_PARTS }, stop.signal, progress),
     /stopped/,
   );
-  assert.deepEqual(await readdir(join(place.folder, 'staging')), []);
+  assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
 });
 
 test('rows too wide for the memory that publishing may use are refused with what to raise', async () => {
@@ -370,6 +370,6 @@ test('rows too wide for the memory that publishing may use are refused with what
       name: 'PublishError',
       message: 'the rows are too wide for the memory that publishing may use: raise QRS_HEAVY_MEMORY',
     });
-    assert.deepEqual(await readdir(join(place.folder, 'staging')), []);
+    assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
   }
 });

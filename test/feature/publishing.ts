@@ -57,7 +57,7 @@ export class Workplace implements AsyncDisposable {
     return {
       catalog: this.catalog,
       store: this.store,
-      stagingDirectory: join(this.folder, 'staging'),
+      stagingDirectory: join(this.folder, 'objects', 'staging'),
       memoryLimit: '512MB',
       tempSizeMax: '10GB',
       random: Math.random,

@@ -8,11 +8,12 @@ import type { Execution } from '../../src/domain/execution.ts';
 import { currentHolder, isHolderDead } from '../../src/publishing/holder.ts';
 import { sweep } from '../../src/publishing/sweep.ts';
 import { verify } from '../../src/publishing/verify.ts';
-import { stagingName, writeResource, writerPrefix } from '../../src/publishing/write-lease.ts';
+import { stagingName, writeResource, writerPrefix } from '../../src/publishing/written-names.ts';
 import { NEVER, Workplace } from './publishing.ts';
 
 const DAY_MILLIS = 24 * 60 * 60 * 1000;
 const MINUTE_MILLIS = 60_000;
+const ID = '01HR7V4N7VD2Q9D9Z5T2T6W3M1';
 
 async function keys(place: Workplace): Promise<readonly string[]> {
   return await Array.fromAsync(place.store.list(''), (object) => object.key);
@@ -26,7 +27,7 @@ async function publishOne(place: Workplace, retentionDays: number): Promise<Exec
 async function beginWriting(place: Workplace, id: string, holder: string) {
   const lease = await place.catalog.leases.acquire(writeResource(id), holder, Date.now(), MINUTE_MILLIS);
   assert.ok(lease);
-  const staged = join(place.folder, 'staging', stagingName(lease));
+  const staged = join(place.folder, 'objects', 'staging', stagingName(lease));
   await mkdir(staged, { recursive: true });
   await writeFile(join(staged, 'part-0.parquet'), 'staged');
   const object = await place.write('object', 'bytes');
@@ -72,23 +73,23 @@ test('an expired result that is being read is kept until the reader is done', as
 
 test('what a living writer has staged and put is not touched', async () => {
   await using place = await Workplace.open();
-  await beginWriting(place, '01A', currentHolder());
+  await beginWriting(place, ID, currentHolder());
   assert.deepEqual(await sweep(place.dependencies, 100, NEVER), { expired: 0, orphans: 0, bytes: 0 });
   assert.equal((await keys(place)).length, 1);
 });
 
 test('what a dead writer left is deleted at once, and its lease ended', async () => {
   await using place = await Workplace.open();
-  await beginWriting(place, '01A', deadHolder());
+  await beginWriting(place, ID, deadHolder());
   assert.deepEqual(await sweep(place.dependencies, 100, NEVER), { expired: 0, orphans: 2, bytes: 11 });
   assert.deepEqual(await keys(place), []);
-  assert.deepEqual(await readdir(join(place.folder, 'staging')), []);
+  assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
   assert.deepEqual(await place.catalog.leases.list(''), []);
 });
 
 test('a writer elsewhere is dead when its lease is past its time', async () => {
   await using place = await Workplace.open();
-  await beginWriting(place, '01A', 'another host|1|1|1');
+  await beginWriting(place, ID, 'another host|1|1|1');
   assert.equal((await sweep(place.dependencies, 100, NEVER)).orphans, 0);
   const later = { ...place.dependencies, clock: () => Date.now() + 2 * MINUTE_MILLIS };
   assert.equal((await sweep(later, 100, NEVER)).orphans, 2);

@@ -5,8 +5,8 @@
  * hashed again. So bytes that rotted or were edited are noticed before they are served, at the price of one hash per file
  * and process.
  */
-import type { BigIntStats } from 'node:fs';
-import { access, constants, mkdir, open, opendir, rm, rmdir, stat, statfs } from 'node:fs/promises';
+import type { BigIntStats, Dirent } from 'node:fs';
+import { access, constants, mkdir, open, readdir, rm, rmdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { checksumOfOpen } from '../../files/checksum.ts';
 import {
@@ -17,7 +17,7 @@ import {
   type StoredObject,
 } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
-import { objectPath } from './object-path.ts';
+import { isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from './object-path.ts';
 import { SharedWork } from './shared-work.ts';
 
 /** So many verified files are remembered; the one verified longest ago is forgotten first. */
@@ -71,33 +71,53 @@ export class LocalResultStore implements ResultStore {
     }
   }
 
-  async deleteAll(prefix: string): Promise<void> {
-    if (!prefix.endsWith('/'))
-      throw new Error(`deleteAll: the prefix ${JSON.stringify(prefix)} does not end in a slash`);
-    const folder = objectPath(this.#root, prefix);
-    await rm(folder, { recursive: true, force: true });
-    for (const key of this.#verified.keys()) if (key.startsWith(prefix)) this.#verified.delete(key);
-    try {
-      for (let above = dirname(folder); above !== this.#root; above = dirname(above)) await rmdir(above);
-    } catch {
-      // Not empty, or gone already: either way nothing is left for us to do.
+  async delete(keys: readonly string[]): Promise<void> {
+    const folders = new Set<string>();
+    for (const key of keys) {
+      const path = objectPath(this.#root, key);
+      await rm(path, { force: true });
+      this.#verified.delete(key);
+      folders.add(dirname(path));
+    }
+    for (const folder of folders) await this.#removeUpwards(folder);
+  }
+
+  async removeEmptyFolders(mayRemove: (prefix: string) => boolean): Promise<void> {
+    const visit = async (folder: string) => {
+      for (const entry of await entriesOf(folder)) {
+        const path = join(folder, entry.name);
+        if (!entry.isDirectory() || !mayRemove(`${this.#keyOf(path)}/`)) continue;
+        await visit(path);
+        await removeIfEmpty(path);
+      }
+    };
+    await visit(this.#root);
+  }
+
+  /** The folder and those above it, as far as they are empty. */
+  async #removeUpwards(folder: string): Promise<void> {
+    for (let above = folder; above !== this.#root; above = dirname(above)) {
+      if (!(await removeIfEmpty(above))) return;
     }
   }
 
-  async *#walk(folder: string): AsyncGenerator<StoredObject> {
-    try {
-      for await (const entry of await opendir(folder)) {
-        const path = join(folder, entry.name);
-        if (entry.isDirectory()) yield* this.#walk(path);
-        else if (entry.isFile()) {
-          const { size, mtimeMs } = await stat(path);
-          yield { key: relative(this.#root, path).split(sep).join('/'), objectBytes: size, modifiedAt: mtimeMs };
-        }
+  async *#walk(folder: string, depth = 1): AsyncGenerator<StoredObject> {
+    if (depth > SEGMENTS_MAX) return;
+    for (const entry of await entriesOf(folder)) {
+      if (!isKeySegment(entry.name) || (depth === 1 && entry.name === STAGING)) continue;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) yield* this.#walk(path, depth + 1);
+      else if (entry.isFile()) {
+        const stats = await stat(path).catch(unlessMissing);
+        // Deleted while we looked: then it is not in the list.
+        if (stats === undefined) continue;
+        yield { key: this.#keyOf(path), objectBytes: stats.size, modifiedAt: stats.mtimeMs };
       }
-    } catch (error) {
-      // Deleted while we looked: then it is not in the list.
-      if (!isMissing(error)) throw error;
     }
+  }
+
+  #keyOf(path: string): string {
+    return relative(this.#root, path).split(sep).join('/');
   }
 
   async #fingerprint(object: ObjectRef, path: string): Promise<string> {
@@ -144,4 +164,33 @@ function fingerprintOf(stats: BigIntStats, object: ObjectRef): string {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}
+
+/** What is in a folder; nothing when it is not there any more, or not ours to look into. */
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isMissing(error) || isForbidden(error)) return [];
+    throw error;
+  }
+}
+
+/** @returns whether it is gone */
+async function removeIfEmpty(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch {
+    // Not empty, or not ours to remove: either way it stays.
+    return false;
+  }
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM');
 }

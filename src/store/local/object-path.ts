@@ -5,7 +5,11 @@
 import { join } from 'node:path';
 
 const SEGMENT = /^[0-9A-Za-z._-]{1,200}$/;
-const SEGMENTS_MAX = 8;
+/** No key has more, so no object lies deeper. */
+export const SEGMENTS_MAX = 8;
+
+/** In the root, yet no object: where what becomes objects is prepared, so that it is renamed into its place. */
+export const STAGING = 'staging';
 
 export class KeyInvalid extends Error {}
 
@@ -15,11 +19,16 @@ export class KeyInvalid extends Error {}
  */
 export function objectPath(root: string, key: string): string {
   const segments = (key.endsWith('/') ? key.slice(0, -1) : key).split('/');
-  const valid = segments.length <= SEGMENTS_MAX && segments.every((s) => SEGMENT.test(s) && s !== '.' && s !== '..');
+  const valid = segments.length <= SEGMENTS_MAX && segments.every(isKeySegment);
   if (!valid) {
     throw new KeyInvalid(
       `object key ${JSON.stringify(key.slice(0, 300))} is not valid: expected at most ${SEGMENTS_MAX} segments of [0-9A-Za-z._-] joined by slashes`,
     );
   }
   return join(root, ...segments);
+}
+
+/** Whether a key may have this between two slashes. */
+export function isKeySegment(name: string): boolean {
+  return SEGMENT.test(name) && name !== '.' && name !== '..';
 }
