@@ -18,6 +18,9 @@ import { type Source, storedRows } from './source.ts';
 /** How often to look for parts that are finished. */
 const LOOK_MILLIS = 100;
 
+/** DuckDB begins the next file before it has finished the one before, so both may be unfinished while it writes. */
+const UNFINISHED_MAX = 2;
+
 export interface PartLayout {
   readonly rowGroupRows: number;
   /** A part has this many row groups, the last one fewer. */
@@ -69,8 +72,7 @@ export async function writeParts(
   try {
     for (let last = false; !last && bytes <= layout.resultBytesMax; ) {
       last = finished;
-      // The highest number may be unfinished as long as the writing goes on.
-      const complete = (await countParts(folder)) - (last ? 0 : 1);
+      const complete = (await countParts(folder)) - (last ? 0 : UNFINISHED_MAX);
       if (last) await writing;
       while (parts.length < complete && bytes <= layout.resultBytesMax) {
         const part = await measurePart(duckDb, join(folder, `part-${parts.length}.parquet`), rows, types, signal);
