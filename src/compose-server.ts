@@ -5,6 +5,7 @@ import { type WatchEffects, watch } from './compose-observation.ts';
 import type { Dataset } from './datasets/dataset.ts';
 import { registerDatasets } from './datasets/register.ts';
 import type { Clock } from './domain/instant.ts';
+import { duckDbVersion } from './duckdb/duckdb.ts';
 import { makeScratchFolder } from './files/scratch-folder.ts';
 import type { Authenticate } from './http/authenticate.ts';
 import { CompressedCache } from './http/compressed-cache.ts';
@@ -128,6 +129,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     directRowsMax: settings.directRowsMax,
     datapointsMax: settings.datapointsMax,
     partialAsCompleted: settings.partialAsCompleted,
+    encoder: `${effects.version} ${duckDbVersion()}`,
     expressions: {
       lengthMax: settings.filterLengthMax,
       termsMax: settings.filterTermsMax,

@@ -9,6 +9,7 @@ import {
   type DuckDBMaterializedResult,
   type DuckDBType,
   type DuckDBValue,
+  version,
 } from '@duckdb/node-api';
 import { literalPath } from './literal-path.ts';
 import { quoteText } from './quoting.ts';
@@ -42,6 +43,11 @@ export interface DescribedColumn {
 /** Whether a statement ended because it did not fit into the memory that its DuckDB may take. */
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Out of Memory Error');
+}
+
+/** The version of the engine: another one may spell a value in another way. */
+export function duckDbVersion(): string {
+  return version();
 }
 
 /** DuckDB forgets an interrupt that comes while it still plans the statement, so it is told again until it has ended. */

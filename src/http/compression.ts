@@ -22,6 +22,15 @@ const PREFERRED: readonly Encoding[] = ['zstd', 'br', 'gzip'];
 /** More than any client sends; a longer header is not looked at. */
 const HEADER_CHARACTERS_MAX = 4096;
 
+/** The library that makes each of them, as Node names it. */
+const LIBRARIES = { zstd: 'zstd', br: 'brotli', gzip: 'zlib' } as const satisfies Readonly<Record<Encoding, string>>;
+
+/** The encoding with the version that makes it: another one may compress the same bytes in another way. */
+export function encodingVersion(encoding: Encoding): string {
+  const version = process.versions[LIBRARIES[encoding]] ?? process.version;
+  return `${encoding}-${version.replaceAll(/[^\w]/g, '_')}`;
+}
+
 /** A body below one network packet gains nothing. */
 export const COMPRESSED_BYTES_MIN = 1400;
 

@@ -11,7 +11,7 @@ import { encodedEtag } from '../results/freshness.ts';
 import { byteLengthOf } from '../results/pieces.ts';
 
 import type { CompressedCache } from './compressed-cache.ts';
-import { COMPRESSED_BYTES_MIN, compressor, type Encoding, negotiateEncoding } from './compression.ts';
+import { COMPRESSED_BYTES_MIN, compressor, type Encoding, encodingVersion, negotiateEncoding } from './compression.ts';
 import { isFault, type OnFault, toRequestError } from './errors.ts';
 
 export interface SendOptions {
@@ -45,7 +45,7 @@ export async function sendAnswer(
     else for (const prefix of options.headerPrefixes) reply.header(`${prefix}-${name}`, value);
   }
   reply.header('vary', 'accept, accept-encoding');
-  if (etag !== undefined) reply.header('etag', encodedEtag(etag, encoding));
+  if (etag !== undefined) reply.header('etag', encodedEtag(etag, encoding && encodingVersion(encoding)));
   if (body.kind === 'unchanged') return reply.code(304).send();
   reply.header('content-type', answer.contentType);
   if (encoding !== undefined) reply.header('content-encoding', encoding);

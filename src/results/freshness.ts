@@ -17,9 +17,6 @@ export type Freshness =
 /** The longest that HTTP caches are told to keep anything: a year. */
 const SECONDS_MAX = 31_536_000;
 
-/** A change of this text changes every ETag: to be done when the same request is answered in other bytes than before. */
-const ENCODING_VERSION = '1';
-
 /** `private`, because what one key may see another may not. */
 export function cacheControlOf(freshness: Freshness, execution: Execution, now: Instant): string {
   switch (freshness.kind) {
@@ -42,7 +39,7 @@ function secondsUntil(instant: Instant, now: Instant): number {
 
 /** A strong ETag: the answer's bytes are a function of `identity`, so its hash stands for them, before they are read. */
 export function etagOf(identity: string): string {
-  return `"${createHash('sha256').update(`${ENCODING_VERSION} ${identity}`).digest('base64url').slice(0, 27)}"`;
+  return `"${createHash('sha256').update(identity).digest('base64url').slice(0, 27)}"`;
 }
 
 /**
@@ -55,7 +52,7 @@ export function matchesEtag(ifNoneMatch: string | undefined, etag: string): bool
   return ifNoneMatch.split(',').some((tag) => plainEtag(tag) === etag);
 }
 
-/** The ETag of the answer in a content encoding. */
+/** The ETag of the answer in a content encoding: its name, perhaps with the version of what compressed it (`gzip-1a2b`). */
 export function encodedEtag(etag: string, encoding: string | undefined): string {
   return encoding === undefined ? etag : `${etag.slice(0, -1)}+${encoding}"`;
 }
@@ -64,5 +61,5 @@ function plainEtag(tag: string): string {
   return tag
     .trim()
     .replace(/^W\//, '')
-    .replace(/\+[a-z]+"$/, '"');
+    .replace(/\+[\w-]+"$/, '"');
 }

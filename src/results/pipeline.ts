@@ -11,6 +11,7 @@ import type { ResultSet } from '../domain/result-set.ts';
 import { RequestError } from '../errors/errors.ts';
 import type { Tally } from '../observation/tally.ts';
 import type { Answer, AnswerBody } from './answer.ts';
+import { type AnswerSettings, answerIdentity } from './answer-identity.ts';
 import { answerParquet } from './answer-parquet.ts';
 import { sliceOf } from './byte-range.ts';
 import { envelopeOf, metadataOf } from './envelope.ts';
@@ -21,7 +22,6 @@ import type { LruBytes } from './lru-bytes.ts';
 import type { ParquetExports } from './parquet-exports.ts';
 import type { Pieces } from './pieces.ts';
 import { type PlanLimits, pageRowsMax, planRead } from './plan.ts';
-import { formatQueryString } from './query-string.ts';
 import { openPage, type PageOfRows, type ReadDeps } from './read.ts';
 import type { ReadLeases } from './read-leases.ts';
 import { allowsPartialResults, asksForSample, parseSharedParameters, type ResultsRequest } from './request.ts';
@@ -40,7 +40,7 @@ import {
 import { respondNdjson } from './respond-ndjson.ts';
 import { type Encode, measured, type Passage, recorded, sliced } from './resumable.ts';
 
-export interface ResultsDeps extends ReadDeps, PlanLimits {
+export interface ResultsDeps extends ReadDeps, PlanLimits, AnswerSettings {
   readonly lookups: Lookups;
   /** The place of a pending run among its like. */
   readonly queuePosition: (execution: Execution) => Promise<number>;
@@ -53,7 +53,7 @@ export interface ResultsDeps extends ReadDeps, PlanLimits {
   readonly parquet: ParquetExports;
   readonly leases: ReadLeases;
   readonly clock: Clock;
-  /** Show COMPLETED_PARTIAL as COMPLETED, for clients that do not know the state. */
+  /** Give truncated results to everybody, as COMPLETED: for clients that know neither the parameter nor the state. */
   readonly partialAsCompleted: boolean;
 }
 
@@ -158,9 +158,10 @@ async function answerOnce(
   tally.queryId = execution.queryId;
   const state = stateAt(execution, now);
   if (!STATES[state].hasResult) return answerWithoutResult(request, execution, state, now);
-  if (state === 'COMPLETED_PARTIAL' && !allowsPartialResults(parameters)) throw partialRefusal(execution);
+  const isAllowed = deps.partialAsCompleted || allowsPartialResults(parameters);
+  if (state === 'COMPLETED_PARTIAL' && !isAllowed) throw partialRefusal(execution);
 
-  const identity = identityOf(request, execution);
+  const identity = answerIdentity(request, execution, shownState(state, deps), deps);
   const isSample = asksForSample(parameters);
   const known = isSample ? undefined : deps.pages.get(identity);
   const remember = () => {
@@ -269,13 +270,6 @@ export async function answerStatus(
     ...(state === 'PENDING' && { queue_position: await deps.queuePosition(execution) }),
   };
   return envelopeAnswer(request, execution, state, body, now);
-}
-
-/** What the answer's bytes depend on. The key is no part of it: whether it may see them has been checked. */
-function identityOf(request: ResultsRequest, execution: Execution): string {
-  const parameters = new Map(request.parameters);
-  parameters.delete('api_key');
-  return `${execution.id} ${request.format} ${request.base}?${formatQueryString(parameters)}`;
 }
 
 function headersOf(freshness: Freshness, execution: Execution, now: Instant): Readonly<Record<string, string>> {

@@ -105,7 +105,8 @@ export const SETTINGS = {
     about: 'How many days a result is kept after its execution ended. Fractions are allowed.',
   }),
   partialAsCompleted: setting('QRS_PARTIAL_AS_COMPLETED', 'false', boolean(), {
-    about: 'Show the state of a truncated result as COMPLETED, for clients that do not know COMPLETED_PARTIAL.',
+    about:
+      'Give truncated results to everybody, as COMPLETED and without `allow_partial_results`: for clients that know neither that parameter nor COMPLETED_PARTIAL. Nothing in such an answer says that rows are missing.',
   }),
   readTimeoutMillis: setting('QRS_READ_TIMEOUT', '60', duration(1, 86_400_000), {
     about: 'The longest that one read may take.',

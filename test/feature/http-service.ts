@@ -10,7 +10,7 @@ import { publisherOf } from '../../src/compose-publisher.ts';
 import { serve } from '../../src/compose-server.ts';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Execution } from '../../src/domain/execution.ts';
-import type { Observation } from '../../src/observation/observation.ts';
+import type { Observation, Observe } from '../../src/observation/observation.ts';
 import { currentHolder } from '../../src/publishing/holder.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
@@ -59,21 +59,20 @@ export interface PublishOptions {
   readonly preSampleRows?: number;
 }
 
-/** @param environment further settings */
-export async function startHttpService(
-  t: TestContext,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<HttpService> {
-  const commandLine = await makeCommandLine(t, environment);
+/** A server on the command line's data directory, with settings and a version of its own. */
+export async function openServer(
+  commandLine: CommandLine,
+  environment: Readonly<Record<string, string>>,
+  observe: Observe = () => undefined,
+  version = '1.2.3',
+) {
   const { settings } = loadSettings({
     environment: { QRS_DATA_DIR: commandLine.dataDir, QRS_PORT: '0', ...environment },
-    readFile: () => undefined,
+    readFile: () => (environment.QRS_CONFIG_FILE === undefined ? undefined : ''),
   });
   const service = await openService(settings, () => commandLine.now);
-  const faults: unknown[] = [];
-  const observed: Observation[] = [];
   const server = await serve(service, {
-    version: '1.2.3',
+    version,
     random: Math.random,
     monotonic: () => performance.now(),
     newId: () => ulid(),
@@ -81,15 +80,28 @@ export async function startHttpService(
     tracing: undefined,
     logLines: { dropped: 0 },
     sleep: async (millis, signal) => await wait(millis, undefined, { signal }),
-    observe: (observation) => {
-      observed.push(observation);
-      if (observation.kind === 'fault') faults.push(observation.error);
-    },
+    observe,
   });
   const close = async () => {
     await server[Symbol.asyncDispose]();
     await service[Symbol.asyncDispose]();
   };
+  return { service, server, close };
+}
+
+/** @param environment further settings */
+export async function startHttpService(
+  t: TestContext,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<HttpService> {
+  const commandLine = await makeCommandLine(t, environment);
+  const faults: unknown[] = [];
+  const observed: Observation[] = [];
+  const observe = (observation: Observation) => {
+    observed.push(observation);
+    if (observation.kind === 'fault') faults.push(observation.error);
+  };
+  const { service, server, close } = await openServer(commandLine, environment, observe);
   t.after(close);
   await commandLine.get('users', 'add', 'ann');
   const key = await commandLine.get('keys', 'create', '--user', 'ann');

@@ -1,7 +1,7 @@
 /** Contract §3: each state as JSON, as CSV and as status; retention and truncation. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { getText } from './http-client.ts';
+import { getEnvelope, getText } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 
 const SUBMITTED = '2024-03-05T20:50:59.123000Z';
@@ -282,11 +282,13 @@ test('COMPLETED_PARTIAL', async (t) => {
   });
 });
 
-test('COMPLETED_PARTIAL may be presented as COMPLETED', async (t) => {
+test('by a setting, COMPLETED_PARTIAL is given to everybody, as COMPLETED', async (t) => {
   const service = await startHttpService(t, { QRS_PARTIAL_AS_COMPLETED: 'true', QRS_MAX_RESULT_BYTES: '16' });
   const { id } = await service.publish(7, 'n\n1\n2\n3\n');
-  assert.equal((await getText(service, `/v1/execution/${id}/results`))[0], 400);
-  const allowed = await service.json(`/v1/execution/${id}/results?allow_partial_results=true`);
-  assert.equal(allowed.state, 'QUERY_STATE_COMPLETED');
+  for (const parameters of ['', '?allow_partial_results=true', '?allow_partial_results=false']) {
+    const { state, result } = await getEnvelope(service, `/v1/execution/${id}/results${parameters}`);
+    assert.deepEqual([state, result.rows], ['QUERY_STATE_COMPLETED', [{ n: 1 }, { n: 2 }]]);
+    assert.deepEqual(await getText(service, `/v1/query/7/results/csv${parameters}`), [200, 'n\n1\n2\n']);
+  }
   assert.equal((await service.json(`/v1/execution/${id}/status`)).state, 'QUERY_STATE_COMPLETED');
 });
