@@ -71,9 +71,8 @@ export async function seenResponse(method: string, response: Response): Promise<
 type ProblemsWith = (place: readonly string[], value: unknown, what: string) => readonly string[];
 
 function described(document: Fragment, operation: readonly string[], seen: SeenResponse, problemsWith: ProblemsWith) {
-  const place = [...operation, 'responses', String(seen.status)];
-  const response = at(document, place);
-  if (response === undefined) return [`status ${seen.status}: not described`];
+  const place = resolved(document, [...operation, 'responses', String(seen.status)]);
+  if (at(document, place) === undefined) return [`status ${seen.status}: not described`];
   return [
     ...headerProblems(
       document,
@@ -102,6 +101,8 @@ function headerProblems(document: Fragment, place: readonly string[], found: Hea
 }
 
 function bodyProblems(document: Fragment, place: readonly string[], seen: SeenResponse, problemsWith: ProblemsWith) {
+  // HEAD shares the responses of GET, without their bodies.
+  if (seen.method === 'HEAD') return seen.body === '' ? [] : ['body: HEAD has none'];
   const content = at(document, [...place, 'content']);
   if (content === undefined) return seen.body === '' ? [] : ['body: there is one, and none is described'];
   const contentType = new Headers([...seen.headers].map(([n, v]) => [n, v])).get('content-type') ?? '';

@@ -36,6 +36,11 @@ function resolve(place: string): unknown {
   return parts.reduce<unknown>((found, part) => (found as Node | undefined)?.[part], document);
 }
 
+/** What a reference leads to, or the object itself. */
+function followed(node: Node | undefined): Node | undefined {
+  return typeof node?.$ref === 'string' ? (resolve(node.$ref) as Node) : node;
+}
+
 const operations = [...nodes(document.paths)].filter(([, node]) => typeof node.operationId === 'string');
 
 test('it is a valid OpenAPI 3.1 document', () => {
@@ -81,6 +86,15 @@ test('schemas are valid JSON Schema 2020-12', () => {
   }
 });
 
+test('what several operations answer alike is written once', () => {
+  const responses = operations.flatMap(([, operation]) =>
+    Object.values(operation.responses as Readonly<Record<string, Node>>),
+  );
+  const written = responses.map((response) => JSON.stringify(response)).filter((text) => !text.startsWith('{"$ref"'));
+  assert.equal(new Set(written).size, written.length);
+  assert.ok(JSON.stringify(document).length < 120_000, `${JSON.stringify(document).length} characters`);
+});
+
 test('operation ids are unique, and every operation has a summary and a tag that is described', () => {
   const ids = operations.map(([, operation]) => operation.operationId);
   assert.equal(new Set(ids).size, ids.length);
@@ -105,7 +119,7 @@ test('examples are as their schemas say', () => {
     if (node.schema === undefined) continue;
     if (node.example !== undefined) check(`${place}/schema`, node.example, place);
     for (const [name, example] of Object.entries((node.examples ?? {}) as Readonly<Record<string, Node>>)) {
-      check(`${place}/schema`, example.value, `${place} ${name}`);
+      check(`${place}/schema`, followed(example)?.value, `${place} ${name}`);
     }
   }
   assert.ok(count > 100, `only ${count} examples were checked`);
@@ -116,7 +130,7 @@ test('every error of the table is described by some operation, under its status'
     // The one error that is of no operation: the document's introduction tells of it.
     if (code === 'route_not_found') continue;
     const found = operations.some(([, { responses }]) => {
-      const response = (responses as Readonly<Record<string, Node>>)[status];
+      const response = followed((responses as Readonly<Record<string, Node>>)[status]);
       const headers = response?.headers as {
         readonly 'X-Error-Code'?: { readonly schema: { readonly enum: readonly string[] } };
       };

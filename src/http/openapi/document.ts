@@ -10,6 +10,7 @@ import { headerComponents } from './response-headers.ts';
 import { resultsPaths } from './results-operations.ts';
 import type { DatasetDescription, Fragment } from './schema.ts';
 import { servicePaths } from './service-paths.ts';
+import { shareRepeated } from './share-repeated.ts';
 import { usagePaths } from './usage-operation.ts';
 
 export interface ApiDescription {
@@ -48,6 +49,11 @@ const TAGS: readonly Fragment[] = [
 export function openApiDocument(description: ApiDescription): Fragment {
   const { version, serverUrl, keyHeaders, headerPrefixes, datasets } = description;
   const exampleUrl = serverUrl ?? 'http://localhost:8080';
+  const { paths, responses, examples } = shareRepeated({
+    ...resultsPaths({ headerPrefixes, exampleUrl, datasets }),
+    ...usagePaths(),
+    ...servicePaths(serverUrl ?? '/'),
+  });
   return {
     openapi: '3.1.0',
     info: { title: 'Query Results Service', version, description: ABOUT, license: { name: 'MIT', identifier: 'MIT' } },
@@ -57,15 +63,13 @@ export function openApiDocument(description: ApiDescription): Fragment {
     ],
     security: [...keyHeaders, QUERY_KEY].map((name) => ({ [name]: [] })),
     tags: TAGS,
-    paths: {
-      ...resultsPaths({ headerPrefixes, exampleUrl, datasets }),
-      ...usagePaths(),
-      ...servicePaths(serverUrl ?? '/'),
-    },
+    paths,
     components: {
       securitySchemes: securitySchemes(keyHeaders),
       parameters: parameterComponents(),
       headers: headerComponents(headerPrefixes),
+      responses,
+      examples,
       schemas: {
         ...ENVELOPE_SCHEMAS,
         ...VALUE_SCHEMAS,

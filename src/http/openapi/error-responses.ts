@@ -72,5 +72,5 @@ function bodySchema(codes: readonly ErrorCode[]): Fragment {
 
 function exampleOf(code: ErrorCode): Fragment {
   const { parameters, body } = errorExample(code);
-  return { summary: parameters === undefined ? ERRORS[code].when : `?${parameters}`, value: body };
+  return { ...(parameters !== undefined && { summary: `?${parameters}` }), value: body };
 }

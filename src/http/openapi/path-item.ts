@@ -6,29 +6,32 @@ export interface Operation extends Fragment {
   readonly operationId: string;
   readonly summary: string;
   readonly responses: Readonly<Record<string, Fragment>>;
+  readonly parameters?: readonly Fragment[];
+}
+
+/** Fields of both methods. */
+export interface SharedFields extends Fragment {
+  readonly parameters?: readonly Fragment[];
 }
 
 /**
- * HEAD answers as GET does, without the body. The interactive reference leaves it out, as it would say everything twice.
- * @param shared fields of both
+ * HEAD answers as GET does, without the body, so it shares GET's responses. The interactive reference leaves it out, as it would
+ * say everything twice.
  */
-export function pathItem(operation: Operation, shared: Fragment = {}): Fragment {
+export function pathItem({ parameters = [], ...operation }: Operation, shared: SharedFields = {}): Fragment {
   const get = { ...operation, responses: withCommonHeaders(operation.responses) };
   const head = {
     ...get,
     operationId: get.operationId.replace(/^get/, 'head'),
     summary: `${get.summary}: headers only`,
-    responses: Object.fromEntries(
-      Object.entries(get.responses).map(([status, { content: _, ...response }]) => [status, response]),
-    ),
+    description: 'As GET, without the body.',
     'x-scalar-ignore': true,
   };
-  return { ...shared, get, head };
+  const ofBoth = [...(shared.parameters ?? []), ...parameters];
+  return { ...shared, ...(ofBoth.length > 0 && { parameters: ofBoth }), get, head };
 }
 
-function withCommonHeaders(
-  responses: Operation['responses'],
-): Readonly<Record<string, Fragment & { readonly content?: unknown }>> {
+function withCommonHeaders(responses: Operation['responses']): Operation['responses'] {
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => [
       status,
