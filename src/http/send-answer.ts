@@ -10,6 +10,7 @@ import { isClientGone } from '../results/client-gone.ts';
 import { encodedEtag } from '../results/freshness.ts';
 import { byteLengthOf } from '../results/pieces.ts';
 
+import { answerHeaders } from './answer-headers.ts';
 import type { CompressedCache } from './compressed-cache.ts';
 import { COMPRESSED_BYTES_MIN, compressor, type Encoding, encodingVersion, negotiateEncoding } from './compression.ts';
 import { isFault, type OnFault, toRequestError } from './errors.ts';
@@ -21,9 +22,6 @@ export interface SendOptions {
   /** Told of a read that failed after its first byte, when it is too late to answer with an error. */
   readonly onFault: OnFault;
 }
-
-/** Headers that are HTTP's; all others are ours and exist once under every compatible prefix. */
-const STANDARD_HEADERS: ReadonlySet<string> = new Set(['link', 'cache-control', 'last-modified']);
 
 export async function sendAnswer(
   answer: Answer,
@@ -40,10 +38,7 @@ export async function sendAnswer(
     body.kind === 'partial' ||
     (body.kind === 'whole' && byteLengthOf(body.pieces) < COMPRESSED_BYTES_MIN);
   const encoding = isPlain ? undefined : accepted;
-  for (const [name, value] of Object.entries(answer.headers)) {
-    if (STANDARD_HEADERS.has(name)) reply.header(name, value);
-    else for (const prefix of options.headerPrefixes) reply.header(`${prefix}-${name}`, value);
-  }
+  for (const [name, value] of answerHeaders(answer.headers, options.headerPrefixes)) reply.header(name, value);
   reply.header('vary', 'accept, accept-encoding');
   if (etag !== undefined) reply.header('etag', encodedEtag(etag, encoding && encodingVersion(encoding)));
   if (body.kind === 'unchanged') return reply.code(304).send();

@@ -11,7 +11,10 @@ export function headerComponents(prefixes: readonly string[]): Readonly<Record<s
     ],
     [
       `${prefix}-Next-Uri`,
-      { description: 'The address of the next page. Absent on the last.', schema: { type: 'string', format: 'uri' } },
+      {
+        description: 'The address of the next page. Absent on the last, and where it is too long for headers.',
+        schema: { type: 'string', format: 'uri' },
+      },
     ],
     [
       `${prefix}-Filtered-Row-Count`,
@@ -30,7 +33,8 @@ export function headerComponents(prefixes: readonly string[]): Readonly<Record<s
   ]);
   return {
     Link: {
-      description: 'The address of the next page, as `<…>; rel="next"`. Absent on the last.',
+      description:
+        'The address of the next page, as `<…>; rel="next"`. Absent on the last, and where it is too long for headers.',
       schema: { type: 'string', pattern: '^<.+>; rel="next"$' },
     },
     'Cache-Control': {

@@ -1,0 +1,35 @@
+/**
+ * The headers of an answer that are ours to name: each of our own exists once under every compatible prefix. The address of the next
+ * page is as long as the filters in it, and some clients read no more than 8 KB of head, or of one line (aiohttp; Node's fetch 16 KB
+ * in all): so it is repeated under all names as long as they fit, then it stands in `Link` alone, then nowhere. The offset always does.
+ */
+
+/** Headers that are HTTP's; all others are ours. */
+const STANDARD_HEADERS: ReadonlySet<string> = new Set(['link', 'cache-control', 'last-modified']);
+/** What the head may have in all. */
+const HEAD_BYTES_MAX = 8192;
+/** Left for all that is not set here: the status, the request's id, limits, protection, validators, other origins. */
+const OTHERS_BYTES = 2048;
+
+type Header = readonly [name: string, value: string];
+
+/** @param prefixes `X-Service`, and those of compatible services */
+export function answerHeaders(
+  headers: Readonly<Record<string, string>>,
+  prefixes: readonly string[],
+): readonly Header[] {
+  const { link, 'next-uri': nextUri, ...rest } = headers;
+  const named = (name: string, value: string): readonly Header[] =>
+    STANDARD_HEADERS.has(name) ? [[name, value]] : prefixes.map((prefix) => [`${prefix}-${name}`, value]);
+  const always = Object.entries(rest).flatMap(([name, value]) => named(name, value));
+  if (link === undefined) return always;
+  const room = HEAD_BYTES_MAX - OTHERS_BYTES - bytesOf(always);
+  const inLink = named('link', link);
+  const everywhere = nextUri === undefined ? inLink : [...inLink, ...named('next-uri', nextUri)];
+  return [...always, ...([everywhere, inLink].find((addresses) => bytesOf(addresses) <= room) ?? [])];
+}
+
+/** As they go over the wire, each with a colon, a blank and a line's end; addresses are ASCII. */
+function bytesOf(headers: readonly Header[]): number {
+  return headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
+}
