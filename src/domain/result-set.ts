@@ -51,6 +51,15 @@ export const PART_ROWS = ROW_GROUPS_PER_PART * ROW_GROUP_ROWS;
 /** DuckDB writes no smaller row groups; all but the last have a multiple of it. */
 export const ROW_GROUP_ROWS_MIN = 2048;
 
+/** DuckDB holds a row group in memory while it writes it: of wide rows there are fewer in one. */
+const ROW_GROUP_CELLS_MAX = 640 * ROW_GROUP_ROWS;
+
+/** Rows of the row groups of a table of so many columns: `rowsMax`, or fewer where it is wide. */
+export function rowGroupRowsOf(columnCount: number, rowsMax: number): number {
+  const fitting = ROW_GROUP_CELLS_MAX / Math.max(1, columnCount);
+  return Math.min(rowsMax, Math.max(ROW_GROUP_ROWS_MIN, fitting - (fitting % ROW_GROUP_ROWS_MIN)));
+}
+
 /** Rows of the row groups of a file made from the parts: fewer than `rowsMax` where they are wide, to take about `bytesAim` cell bytes. */
 export function rowGroupRowsFor(parts: readonly Part[], rowsMax: number, bytesAim: number): number {
   const rowBytes = parts.reduce((max, part) => Math.max(max, part.cellBytes / Math.max(1, part.rowCount)), 1);

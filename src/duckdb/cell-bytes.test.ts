@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parseColumnType } from '../domain/column-type.ts';
-import { cellBytesOf, rowBytesOf } from './cell-bytes.ts';
+import { cellBytesOf, rowBytesOf, totalBytesOf } from './cell-bytes.ts';
 
 let instance: DuckDBInstance;
 before(async () => {
@@ -67,6 +67,14 @@ for (const [type, value, expected] of CASES) {
     assert.equal(await evaluate(`SELECT ${cellBytesOf(parseColumnType(type), 'v')} FROM (${nothing})`), 0n);
   });
 }
+
+test('rows of 5,000 columns are counted, each on its own and all together', async () => {
+  const types = Array.from({ length: 5000 }, (_, i) => parseColumnType(i % 2 === 0 ? 'varchar' : 'bigint'));
+  const cells = types.map((_, i) => (i % 2 === 0 ? `'ab' AS c${i}` : `${i} AS c${i}`));
+  const rows = `SELECT ${cells.join(', ')} UNION ALL SELECT ${cells.join(', ')}`;
+  assert.equal(await evaluate(`SELECT max(b) FROM (SELECT ${rowBytesOf(types)} AS b FROM (${rows}))`), 25_000n);
+  assert.equal(await evaluate(`SELECT ${totalBytesOf(types)} FROM (${rows})`), 50_000n);
+});
 
 test('a row counts the sum of its cells', async () => {
   const types = ['bigint', 'varchar', 'array(integer)'].map(parseColumnType);

@@ -22,7 +22,7 @@ export function rowBytesOf(
   expressionOf: (index: number) => string = storedColumn,
 ): string {
   if (types.length === 0) return '0::BIGINT';
-  return types.map((type, index) => cellBytesOf(type, expressionOf(index))).join(' + ');
+  return sumOf(types.map((type, index) => cellBytesOf(type, expressionOf(index))));
 }
 
 /**
@@ -40,7 +40,17 @@ export function totalBytesOf(
     if (width !== undefined) return `count(${expression}) * ${width}`;
     return `coalesce(sum(${cellBytesOf(type, expression)}), 0)`;
   });
-  return terms.join(' + ');
+  return sumOf(terms);
+}
+
+/**
+ * The sum of the terms as a tree whose depth is the logarithm of their number. Written one after another they would be a tree as
+ * deep as there are columns: DuckDB takes time that grows with the square of its depth, and refuses one of 1000.
+ */
+function sumOf(terms: readonly string[]): string {
+  if (terms.length <= 8) return terms.join(' + ');
+  const middle = Math.ceil(terms.length / 2);
+  return `(${sumOf(terms.slice(0, middle))}) + (${sumOf(terms.slice(middle))})`;
 }
 
 function bytesOf(type: ColumnType, expression: string, depth: number): string {
@@ -57,7 +67,7 @@ function bytesOf(type: ColumnType, expression: string, depth: number): string {
     }
     case 'row': {
       const fields = type.fields.map((f, i) => bytesOf(f.type, `(${expression}).${storedField(i)}`, depth));
-      return fields.length === 0 ? '0::BIGINT' : `(${fields.join(' + ')})`;
+      return fields.length === 0 ? '0::BIGINT' : `(${sumOf(fields)})`;
     }
     default:
       return `coalesce(strlen(${expression}), 0::BIGINT)`;

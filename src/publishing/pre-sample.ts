@@ -40,7 +40,7 @@ export async function writePreSample(
   const text =
     `COPY (SELECT ${columns} FROM read_parquet(${paths}::VARCHAR[], file_row_number = true) ` +
     `WHERE (${firstRows}::BIGINT[])[file_index::BIGINT + 1] + file_row_number IN (${drawnPositions(draw, parameters)}) ` +
-    `ORDER BY file_index, file_row_number) TO ${quoteText(path)} (${parquetOptions(layout)})`;
+    `ORDER BY file_index, file_row_number) TO ${quoteText(path)} (${parquetOptions(layout, types.length)})`;
   await duckDb.query({ text, values: parameters.values }, signal);
   return await measurePart(duckDb, path, 0, types, signal);
 }

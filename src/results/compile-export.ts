@@ -7,6 +7,7 @@
 import { totalBytesOf } from '../duckdb/cell-bytes.ts';
 import type { Statement } from '../duckdb/duckdb.ts';
 import { Parameters } from '../duckdb/parameters.ts';
+import { dictionaryOptions } from '../duckdb/parquet-dictionary.ts';
 import { parquetValueOf } from '../duckdb/parquet-value.ts';
 import { quoteName, quoteText } from '../duckdb/quoting.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
@@ -33,7 +34,7 @@ export function compileExport(
   const values = columns.map(
     ({ name, type, index }) => `${parquetValueOf(type, storedColumn(index))} AS ${quoteName(name)}`,
   );
-  const options = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows}`;
+  const options = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows}, ${dictionaryOptions(columns.length)}`;
   const text = `COPY (SELECT ${values.join(', ')} ${sourceOf(columns, rows, parameters)}) TO ${quoteText(destination)} (${options})`;
   return { text, values: parameters.values };
 }

@@ -9,6 +9,7 @@ import type { Draw } from '../domain/sample.ts';
 import { drawnPositions } from '../duckdb/drawn-positions.ts';
 import type { Statement } from '../duckdb/duckdb.ts';
 import { Parameters } from '../duckdb/parameters.ts';
+import { dictionaryOptions } from '../duckdb/parquet-dictionary.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { storedColumn } from '../duckdb/storage-type.ts';
 import type { BoundSortKey } from './bind-sort.ts';
@@ -134,7 +135,7 @@ export function compileMaterialization(
   const parameters = new Parameters();
   const { from, order, sorted } = clausesOf(view, paths, parameters);
   const rows = `SELECT ${storedColumns(columns)} ${from}${sorted ? ` ORDER BY ${order}` : ''}`;
-  return { text: copyOf(rows, destination, rowGroupRows), values: parameters.values };
+  return { text: copyOf(rows, columns.length, destination, rowGroupRows), values: parameters.values };
 }
 
 /** Writes rows `from` (inclusive) to `to` (exclusive) of the file at `path`, all columns, to a file of their own. */
@@ -148,12 +149,12 @@ export function compileCut(
 ): Statement {
   const parameters = new Parameters();
   const rows = `SELECT ${storedColumns(columns)} ${rowsOfPart(path, from, to, parameters)}`;
-  return { text: copyOf(rows, destination, rowGroupRows), values: parameters.values };
+  return { text: copyOf(rows, columns.length, destination, rowGroupRows), values: parameters.values };
 }
 
 /** lz4 is quicker than zstd and 1.7 times larger: right for what is derived and thrown away. */
-function copyOf(rows: string, destination: string, rowGroupRows: number): string {
-  const options = `FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE ${rowGroupRows}`;
+function copyOf(rows: string, columnCount: number, destination: string, rowGroupRows: number): string {
+  const options = `FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE ${rowGroupRows}, ${dictionaryOptions(columnCount)}`;
   return `COPY (${rows}) TO ${quoteText(destination)} (${options})`;
 }
 
