@@ -2,9 +2,12 @@
 // Starts the command on the Node that the package brings (its dependency `node`), with what must be set before Node starts:
 // the size of the thread pool, on which every DuckDB query and every file read waits for a place. Where npm was told to run no
 // install scripts there is no such Node, and the running one serves if it is new enough. Plain JavaScript for Node 20.
+// The pool has a thread for each query that may run at a time (two pages for each core, searches, exports, heavy work, publishing,
+// a refresh) and as many more, so that files and checks of health never wait for a query.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,7 +26,8 @@ if (node === undefined) {
   process.exit(1);
 }
 const args = ['--disable-warning=ExperimentalWarning', main, ...process.argv.slice(2)];
-const env = { UV_THREADPOOL_SIZE: '16', ...process.env };
+const threads = 4 * availableParallelism() + 16;
+const env = { UV_THREADPOOL_SIZE: String(threads), ...process.env };
 
 if (typeof process.execve === 'function') {
   // The same process goes on as the command: signals and exit codes are its own.

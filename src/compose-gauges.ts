@@ -43,7 +43,7 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
     },
     {
       name: 'qrs_queue_running',
-      help: 'Pieces of work that run: exports (parts of large answers), heavy (materialising views).',
+      help: 'Pieces of work that run: pages, searches (first pages of views, samples), exports (parts of large answers), heavy (materialising views).',
       label: 'queue',
       read: () => each(queues, ({ running }) => running),
     },

@@ -48,6 +48,7 @@ const RECENT_BYTES_MAX = 16 * 1024 * 1024;
 const PASSAGES_BYTES_MAX = 16 * 1024 * 1024;
 /** Two ranges of an answer are read side by side: more would only make it wait for its first bytes. */
 const RANGES_AT_ONCE = 2;
+const SEARCHES_AT_ONCE = 2;
 /** An answer that was cut has ended as soon as its connection says so. */
 const CUT_MILLIS_MAX = 5000;
 
@@ -79,6 +80,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const views = new ViewCache({
     directory: folder.path,
     bytesMax: settings.viewBytesMax,
+    viewsMax: settings.viewsMax,
     store,
     duckDb: heavy,
     queue,
@@ -102,6 +104,8 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   });
   // Twice the cores: while one waits for the disk another computes; more would only slow each other down.
   const pageTurns = new WorkQueue({ runningMax: 2 * availableParallelism(), waitingMax: settings.pagesWaitingMax });
+  // Each takes all cores: so many at a time that one plans or reads while another computes.
+  const searches = new WorkQueue({ runningMax: SEARCHES_AT_ONCE, waitingMax: settings.pagesWaitingMax });
   // Whoever was let in waits for its turn; how many are let in is the bound.
   const exportsWaitingMax = settings.heavyReadsMax * RANGES_AT_ONCE;
   const exports = new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: exportsWaitingMax }, pageTurns);
@@ -111,6 +115,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     pages: new LruBytes(settings.pageCacheBytes, (page) => byteLengthOf(page.pieces)),
     pageDuckDb,
     pageTurns,
+    searches,
     exports,
     rangesAtOnce: RANGES_AT_ONCE,
     recent: new LruBytes(RECENT_BYTES_MAX, () => 0),
@@ -169,7 +174,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         catalog,
         datasets,
         duckDbs: { pages: pageDuckDb, reads: duckDb, heavy },
-        queues: { exports: results.exports, heavy: queue },
+        queues: { pages: pageTurns, searches, exports, heavy: queue },
         caches: { pages: results.pages, compressed, answers: hotAnswers, views },
         parquet,
         heavyReads: results.admission,

@@ -33,12 +33,12 @@ export async function openExport(
   held.use(deps.admission.enter(keyId));
   // Of no rows no view can be made, and none is needed.
   const isView = view !== undefined && drawn.parts.length > 0;
-  const made = isView ? held.use(await deps.views.get(executionId, drawn, view, signal)).resultSet : undefined;
+  const made = isView ? held.use(await deps.views.get(executionId, drawn, view, keyId, signal)).resultSet : undefined;
   const { parts } = made ?? drawn;
   const open: ExportedRows['open'] =
     made === undefined ? (part, during) => deps.store.open(part, during) : async ({ key }) => derivedObject(key);
   // How many rows fit has nothing to do with the format.
-  const reader = new PartReader(columns, 'json', { ...deps, open });
+  const reader = new PartReader(columns, 'json', { ...deps, keyId, open });
   const opened = await openSlice(plan, slice, columns, made ?? drawn, reader, signal);
   const from = Math.min(opened.offset, (made ?? drawn).rowCount);
   const kept = held.move();
@@ -49,7 +49,7 @@ export async function openExport(
       small: false,
       release: () => kept.dispose(),
     },
-    rows: { columns, parts, open, from, to: from + opened.rowCount },
+    rows: { keyId, columns, parts, open, from, to: from + opened.rowCount },
   };
 }
 

@@ -27,6 +27,7 @@ async function setUp(t: TestContext, bytesMax: number) {
   await duckDb.query({ text: copy, values: [] }, NEVER);
   const rows: ExportedRows = {
     columns: [{ name: 'n', type: { kind: 'bigint' }, index: 0 }],
+    keyId: 'ann',
     parts: [
       {
         key: part,

@@ -30,6 +30,8 @@ export interface ParquetExportsOptions {
 
 /** Rows `from` to `to` (exclusive) of consecutive parts, counted as the parts count. */
 export interface ExportedRows {
+  /** Whose export it is: keys take turns. */
+  readonly keyId: string;
   readonly columns: readonly ProjectedColumn[];
   readonly parts: readonly Part[];
   readonly open: (part: Part, signal: AbortSignal) => Promise<OpenObject>;
@@ -70,7 +72,7 @@ export class ParquetExports {
     const folder = await mkdtemp(join(this.#options.directory, 'export-'));
     try {
       const path = join(folder, 'rows.parquet');
-      onWritten(await this.#options.queue.run(() => this.#write(rows, path, signal), signal));
+      onWritten(await this.#options.queue.run(rows.keyId, () => this.#write(rows, path, signal), signal));
       yield* createReadStream(path, { highWaterMark: CHUNK_BYTES, signal });
     } finally {
       // A write that was interrupted leaves files of other names, so the folder goes; at the latest with the process.

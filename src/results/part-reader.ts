@@ -24,8 +24,12 @@ export interface PartReaderDeps {
   readonly pageDuckDb: DuckDb;
   /** How many ranges of one answer are read side by side. */
   readonly rangesAtOnce: number;
+  /** Whose read it is: keys take turns. */
+  readonly keyId: string;
   /** Where pages take turns: more at a time than there are cores would only make all of them slower. */
   readonly pageTurns: WorkQueue;
+  /** Where searches of many rows take turns: each takes all threads, and a thread of the pool that files are read on. */
+  readonly searches: WorkQueue;
   /** Where long reads take turns, one range at a time. */
   readonly exports: WorkQueue;
   /** The longest that one statement may take. */
@@ -111,7 +115,8 @@ export class PartReader {
       const first = Math.max(0, from - part.firstRow);
       const last = Math.min(part.rowCount, to - part.firstRow);
       const statement = ([path]: readonly string[]) => compileFit(this.#columns, path ?? '', first, last, left);
-      const [row] = await this.#read([part], statement, signal);
+      const { pageTurns, keyId } = this.#deps;
+      const [row] = await pageTurns.run(keyId, () => this.#read([part], statement, signal), signal);
       const fitting = Number(row?.[0] ?? 0);
       if (fitting < last - first) return Math.max(from + 1, part.firstRow + first + fitting);
       left -= Number(row?.[1] ?? 0);
@@ -130,9 +135,9 @@ export class PartReader {
     skipped: readonly ChunkSize[] = [],
   ): AsyncGenerator<Chunk> {
     for (const size of skipped.slice(0, ranges.length)) yield { ...size, pieces: [] };
-    const { exports, pageTurns, rangesAtOnce, monotonic, sleep } = this.#deps;
+    const { exports, pageTurns, keyId, rangesAtOnce, monotonic, sleep } = this.#deps;
     const read = async (range: Range, during: AbortSignal) => {
-      if (!takeTurns) return await pageTurns.run(() => this.#range(range, during), during);
+      if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
       // While pages are read, a range is read in pieces, and after each comes a pause as long as it took.
       const pieces = pageTurns.running > 0 ? piecesOf(range, PIECES_BESIDE_PAGES) : [range];
       const chunks: Chunk[] = [];
@@ -142,7 +147,7 @@ export class PartReader {
           chunks.push(await this.#range(piece, during));
           if (pageTurns.running > 0) await sleep(monotonic() - start, during);
         };
-        await exports.run(inTurn, during);
+        await exports.run(keyId, inTurn, during);
       }
       return joinedChunk(chunks, this.#format);
     };
@@ -181,9 +186,12 @@ export class PartReader {
     // As above: the running sum is only needed where the widest rows might not fit.
     const fits = slice.cellBytesMax === undefined || slice.rowCountMax * widestRowOf(parts) <= slice.cellBytesMax;
     const wanted = { ...slice, cellBytesMax: fits ? undefined : slice.cellBytesMax };
-    const [bytes, rowCount, cellBytes, found] = isFoundFirst(parts, view, slice)
-      ? await this.#foundFirst(parts, view, wanted, signal)
-      : await this.#scanned(parts, view, wanted, signal);
+    const search = () =>
+      isFoundFirst(parts, view, slice)
+        ? this.#foundFirst(parts, view, wanted, signal)
+        : this.#scanned(parts, view, wanted, signal);
+    const { searches, keyId } = this.#deps;
+    const [bytes, rowCount, cellBytes, found] = await searches.run(keyId, search, signal);
     const chunk =
       bytes instanceof Uint8Array
         ? { pieces: [bytes], rowCount: Number(rowCount), cellBytes: Number(cellBytes) }

@@ -26,6 +26,8 @@ export interface ReadDeps {
   /** Reads ranges of rows, each with one thread, several at a time. */
   readonly pageDuckDb: DuckDb;
   readonly pageTurns: WorkQueue;
+  /** Where first pages of views and samples take turns. */
+  readonly searches: WorkQueue;
   readonly rangesAtOnce: number;
   /** Searches many rows: first pages of views, samples; with all threads. */
   readonly duckDb: DuckDb;
@@ -83,14 +85,14 @@ export async function openPage(
 ): Promise<PageOfRows> {
   const columns = projectedColumns(plan, resultSet);
   const { store } = deps;
-  const stored = new PartReader(columns, format, { ...deps, open: (part, during) => store.open(part, during) });
+  const stored = new PartReader(columns, format, { ...deps, keyId, open: (part, during) => store.open(part, during) });
   const { slice, drawn, view } = askedFor(plan, resultSet, deps.random);
   if (view === undefined)
     return admitted(await openSlice(plan, slice, columns, resultSet, stored, signal), keyId, deps);
   if (isCheap(plan, slice.offset, drawn, deps.directRowsMax) && !deps.views.has(executionId, view)) {
     return await openViewSlice(plan, slice, view, columns, drawn, stored, signal);
   }
-  const derived = new PartReader(columns, format, { ...deps, open: async ({ key }) => derivedObject(key) });
+  const derived = new PartReader(columns, format, { ...deps, keyId, open: async ({ key }) => derivedObject(key) });
   let open: OpenView;
   try {
     open = await openView(executionId, drawn, view, keyId, deps, signal);
@@ -142,9 +144,9 @@ async function openView(
   deps: ReadDeps,
   signal: AbortSignal,
 ): Promise<OpenView> {
-  if (deps.views.has(executionId, view)) return await deps.views.get(executionId, resultSet, view, signal);
+  if (deps.views.has(executionId, view)) return await deps.views.get(executionId, resultSet, view, keyId, signal);
   using _ = deps.admission.enter(keyId);
-  return await deps.views.get(executionId, resultSet, view, signal);
+  return await deps.views.get(executionId, resultSet, view, keyId, signal);
 }
 
 /** A page of more than one range is an export: it is let in or refused here, before its first byte. */

@@ -1,6 +1,6 @@
 /**
  * Materialised views: what a walk under `filters` or `sort_by` reads its pages from. A view is written once, for all who ask
- * at the same time, in the queue of heavy work, and kept in a folder of bounded size, the least recently used going first
+ * at the same time, in the queue of heavy work, and kept in a folder of bounded size and number, the least recently used going first
  * and never one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is
  * ever trusted.
  */
@@ -19,6 +19,8 @@ export interface ViewCacheOptions {
   /** Absolute; there, empty, and this process's own. */
   readonly directory: string;
   readonly bytesMax: number;
+  /** The most views: each is a folder, which costs something however few its rows. */
+  readonly viewsMax: number;
   readonly store: ResultStore;
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
@@ -63,11 +65,20 @@ export class ViewCache {
     return (this.#entries.get(identityOf(executionId, view))?.bytes ?? 0) > 0;
   }
 
-  /** @throws RequestError overloaded; the signal's reason; what making the view throws */
-  async get(executionId: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<OpenView> {
+  /**
+   * @param keyId who waits for the view if it is to be made
+   * @throws RequestError overloaded; the signal's reason; what making the view throws
+   */
+  async get(
+    executionId: string,
+    resultSet: ResultSet,
+    view: View,
+    keyId: string,
+    signal: AbortSignal,
+  ): Promise<OpenView> {
     signal.throwIfAborted();
     const identity = identityOf(executionId, view);
-    const entry = this.#entries.get(identity) ?? this.#start(identity, resultSet, view);
+    const entry = this.#entries.get(identity) ?? this.#start(identity, resultSet, view, keyId);
     this.#entries.delete(identity);
     this.#entries.set(identity, entry);
     entry.users += 1;
@@ -92,11 +103,12 @@ export class ViewCache {
     }
   }
 
-  #start(identity: string, resultSet: ResultSet, view: View): Entry {
+  #start(identity: string, resultSet: ResultSet, view: View, keyId: string): Entry {
     this.#made += 1;
     const directory = join(this.#options.directory, `${identity}-${this.#made}`);
     const abandon = new AbortController();
     const making = this.#options.queue.run(
+      keyId,
       () => this.#make(directory, resultSet, view, abandon.signal),
       abandon.signal,
     );
@@ -141,7 +153,7 @@ export class ViewCache {
   #evict(): void {
     let bytes = this.bytes;
     for (const entry of [...this.#entries.values()]) {
-      if (bytes <= this.#options.bytesMax) return;
+      if (bytes <= this.#options.bytesMax && this.#entries.size <= this.#options.viewsMax) return;
       if (entry.users > 0 || entry.bytes === 0) continue;
       bytes -= entry.bytes;
       this.#forget(entry);

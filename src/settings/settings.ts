@@ -131,6 +131,9 @@ export const SETTINGS = {
     about:
       'The most disk for materialised views, which walks under `filters` or `sort_by` read from; the least recently used go first.',
   }),
+  viewsMax: setting('QRS_VIEWS_MAX', '1000', integer(1, 1_000_000), {
+    about: 'The most materialised views, however small; the least recently used go first.',
+  }),
   directRowsMax: setting('QRS_DIRECT_ROWS', '131072', integer(0, 10_000_000), {
     about:
       'A result of at most so many rows is filtered and sorted anew for each page; a walk over a longer one materialises its view first.',
@@ -146,7 +149,8 @@ export const SETTINGS = {
     about: 'How many heavy pieces of work (materialising a view) run at a time.',
   }),
   heavyWaitingMax: setting('QRS_HEAVY_WAITING', '32', integer(0, 10_000), {
-    about: 'How many heavy pieces of work may wait for their turn; beyond that the answer is 503 at once.',
+    about:
+      'How many heavy pieces of work may wait for their turn; keys take turns. Beyond that the answer is 503 at once, to the key that has the most waiting.',
   }),
   pageCacheBytes: setting('QRS_PAGE_CACHE', '256MB', size(0, '0'), {
     about:
@@ -157,7 +161,8 @@ export const SETTINGS = {
       'How many pieces of exports (answers of more than about 30,000 rows) are read at the same moment; they take turns.',
   }),
   pagesWaitingMax: setting('QRS_PAGES_WAITING', '1000', integer(0, 1_000_000), {
-    about: 'How many pages may wait for their turn to be read; beyond that the answer is 503 at once.',
+    about:
+      'How many pages may wait for their turn to be read, and how many searches (first pages under `filters` or `sort_by`, samples); keys take turns. Beyond that the answer is 503 at once, to the key that has the most waiting.',
   }),
   heavyReadsMax: setting('QRS_HEAVY_READS', '64', integer(1, 10_000), {
     about:

@@ -57,13 +57,15 @@ async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly Ran
     rangesAtOnce: 3,
     pageTurns,
     exports: new WorkQueue(limits, pageTurns),
+    searches: new WorkQueue(limits),
+    keyId: 'ann',
     statementMillisMax: 60_000,
     monotonic: () => 0,
     sleep: async () => undefined,
     open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
   });
   const page = Promise.withResolvers<void>();
-  const reading = beside ? pageTurns.run(() => page.promise, signal) : undefined;
+  const reading = beside ? pageTurns.run('ann', () => page.promise, signal) : undefined;
   const chunks = await Array.fromAsync(reader.ranges(ranges, beside, signal));
   page.resolve();
   await reading;

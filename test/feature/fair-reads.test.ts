@@ -1,0 +1,85 @@
+/** What one key asks for does not keep the others waiting, nor the checks of health; and what is kept for walks has bounds. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { DuckDb } from '../../src/duckdb/duckdb.ts';
+import { type HttpService, startHttpService } from './http-service.ts';
+
+const ROWS = `n\n${Array.from({ length: 100 }, (_, n) => `${n}\n`).join('')}`;
+
+/** The value of a metric, as it is told over HTTP. */
+async function metric(service: HttpService, name: string): Promise<number> {
+  const text = await (await service.get('/metrics')).text();
+  const line = text.split('\n').find((found) => found.startsWith(`${name} `));
+  return Number(line?.split(' ').at(-1));
+}
+
+/** Asks again until it is so; far more often than it takes. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await holds()); tries += 1) {
+    assert.ok(tries < 10_000, `never so: ${holds}`);
+    await wait(1);
+  }
+}
+
+/** Holds up each search (a first page of a view) until it is told to go on. */
+function holdSearches(t: TestContext) {
+  const searches: { readonly values: readonly unknown[]; readonly release: () => void }[] = [];
+  const query = DuckDb.prototype.query;
+  t.mock.method(DuckDb.prototype, 'query', async function (this: DuckDb, ...args: Parameters<DuckDb['query']>) {
+    const [{ text, values }] = args;
+    if (text.startsWith('WITH found')) {
+      await new Promise<void>((release) => searches.push({ values, release }));
+    }
+    return await query.apply(this, args);
+  });
+  return searches;
+}
+
+test('first pages of views take turns by key, and few of them take threads at a time', async (t) => {
+  const searches = holdSearches(t);
+  const service = await startHttpService(t);
+  await service.publish(7, ROWS);
+  await service.commandLine.get('users', 'add', 'bob');
+  const bob = await service.commandLine.get('keys', 'create', '--user', 'bob');
+  const first = (n: number) => `/v1/query/7/results?filters=n%3D${n}`;
+  const anns = Array.from({ length: 40 }, (_, n) => service.get(first(n)));
+  await until(async () => (await metric(service, 'qrs_queue_waiting{queue="searches"}')) === 38);
+  assert.equal(searches.length, 2, 'the pool of threads is left to what else needs one');
+  const bobs = service.get(first(99), { key: bob });
+  await until(async () => (await metric(service, 'qrs_queue_waiting{queue="searches"}')) === 39);
+  let next = 0;
+  const releaseOne = () => searches[next++]?.release();
+  // One of ann's may have been next already; then it is bob's turn.
+  for (let released = 0; released < 2; released += 1) {
+    const started = searches.length;
+    releaseOne();
+    await until(async () => searches.length > started);
+  }
+  assert.ok(
+    searches.some(({ values }) => values.includes(99n)),
+    'bob need not wait for all that ann wants',
+  );
+  while (next < 41) {
+    await until(async () => searches.length > next);
+    releaseOne();
+  }
+  for (const answer of [...(await Promise.all(anns)), await bobs]) assert.equal(answer.status, 200);
+});
+
+test('there are never more views than may be, however small they are', async (t) => {
+  const service = await startHttpService(t, { QRS_VIEWS_MAX: '3', QRS_DIRECT_ROWS: '0' });
+  await service.publish(7, ROWS);
+  for (let n = 0; n < 12; n += 1) {
+    assert.equal((await service.get(`/v1/query/7/results?filters=n>${n}&offset=5&limit=5`)).status, 200);
+  }
+  const folder = join(service.commandLine.dataDir, 'views');
+  const views = async () => {
+    const found = await readdir(folder, { recursive: true });
+    return found.filter((path) => path.endsWith('whole.parquet')).length;
+  };
+  await until(async () => (await views()) <= 3);
+  assert.equal(await views(), 3);
+});
