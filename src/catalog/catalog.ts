@@ -11,12 +11,12 @@ import type { Owner, Principal, Query } from '../domain/principal.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 
 export interface Catalog extends AsyncDisposable {
-  /** Rejects when the catalog cannot be reached or written. */
+  /** Rejects when the catalog cannot be reached or is not the one that was opened, its schema is not ours, or no commit goes through. */
   check(): Promise<void>;
   /**
-   * A number that changes whenever another process (or this one) has committed something: cheap enough to be asked
-   * before every cached answer, and known at once where the catalog is no other machine's. Never repeats while this catalog is
-   * open.
+   * A number that changes whenever this process or another has committed something that an answer may depend on: principals, keys,
+   * queries, executions, results; not usage, leases and ticks, which are committed all the time. Cheap enough to be asked before
+   * every cached answer, and known at once where the catalog is no other machine's. Never repeats while this catalog is open.
    */
   version(): number | Promise<number>;
 

@@ -1,7 +1,7 @@
 /**
  * The catalog as the read path asks it, remembered. When a request comes in, with its key, the catalog is asked only for its
- * version, which costs about a microsecond; while that stays the same nothing has been committed anywhere, so what was
- * looked up before still holds: a revoked key or a new run is seen by the next request.
+ * version, which costs about a microsecond; while that stays the same nothing has been committed anywhere that an answer may
+ * depend on, so what was looked up before still holds: a revoked key or a new run is seen by the next request.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Execution } from '../domain/execution.ts';

@@ -30,6 +30,7 @@ export interface CatalogTables {
   lease_tokens: { id: number; last: number };
   ticks: { schedule: string; tick: number };
   usage: UsageRow;
+  probes: { id: number; count: number };
 }
 
 export interface UsageRow {

@@ -5,6 +5,8 @@ import type { CatalogTables, KeyRow, UsageRow } from './tables.ts';
 
 /** The query id of requests that met no query. */
 const NO_QUERY = 0;
+/** Of one statement, whose parameters a database bounds. */
+const ROWS_AT_ONCE = 500;
 
 const COLUMNS = {
   day: 'usage.day',
@@ -25,16 +27,21 @@ export class KyselyUsage implements Usage {
 
   async add(uses: readonly Use[]): Promise<void> {
     if (uses.length === 0) return;
+    const rows = uses.map(({ keyId, queryId, ...counted }) => ({
+      ...counted,
+      key_id: keyId,
+      query_id: queryId ?? NO_QUERY,
+    }));
     await this.#db.transaction().execute(async (trx) => {
-      for (const { day, keyId, queryId, requests, datapoints, bytes } of uses) {
+      for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
         await trx
           .insertInto('usage')
-          .values({ day, key_id: keyId, query_id: queryId ?? NO_QUERY, requests, datapoints, bytes })
+          .values(rows.slice(start, start + ROWS_AT_ONCE))
           .onConflict((conflict) =>
             conflict.columns(['day', 'key_id', 'query_id']).doUpdateSet((set) => ({
-              requests: set('usage.requests', '+', requests),
-              datapoints: set('usage.datapoints', '+', datapoints),
-              bytes: set('usage.bytes', '+', bytes),
+              requests: set('usage.requests', '+', set.ref('excluded.requests')),
+              datapoints: set('usage.datapoints', '+', set.ref('excluded.datapoints')),
+              bytes: set('usage.bytes', '+', set.ref('excluded.bytes')),
             })),
           )
           .execute();

@@ -1,9 +1,7 @@
 /**
- * Kysely's SQLite dialect over Node's own `node:sqlite`: one connection, shared by turns (Kysely holds a mutex, since the
- * adapter says that there is only one). Two things differ from the dialect that Kysely brings:
- *
- * - a transaction begins IMMEDIATE, so that what it reads cannot change before it writes;
- * - another process's write lock is waited for outside of SQLite (see busy.ts), so that the event loop goes on meanwhile.
+ * Kysely's SQLite dialect over Node's own `node:sqlite`, with two connections to the file: what only reads is answered at once on
+ * this thread, and sees all that has been committed; what writes, and everything inside of a transaction, goes to the writer's
+ * thread (writer.ts), in turns. So no reader ever waits for a disk that somebody writes to.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
@@ -21,22 +19,26 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import { whileBusy } from './busy.ts';
+import type { SqliteWriter, WriterTurn } from './writer.ts';
 
 /** The texts of our queries are few (their values are parameters); past this many, lists of unusual lengths are about. */
 const STATEMENTS_MAX = 200;
 
-export class NodeSqliteDialect implements Dialect {
-  readonly #database: DatabaseSync;
-  readonly #onWrite: () => void;
+export interface SqliteConnections {
+  /** Nothing is written by it. */
+  readonly reader: DatabaseSync;
+  readonly writer: SqliteWriter;
+}
 
-  /** `onWrite` is called after every commit of something that may have changed the database. */
-  constructor(database: DatabaseSync, onWrite: () => void) {
-    this.#database = database;
-    this.#onWrite = onWrite;
+export class NodeSqliteDialect implements Dialect {
+  readonly #connections: SqliteConnections;
+
+  constructor(connections: SqliteConnections) {
+    this.#connections = connections;
   }
 
   createDriver(): Driver {
-    return new NodeSqliteDriver(this.#database, this.#onWrite);
+    return new NodeSqliteDriver(this.#connections);
   }
 
   createQueryCompiler(): QueryCompiler {
@@ -44,7 +46,7 @@ export class NodeSqliteDialect implements Dialect {
   }
 
   createAdapter(): DialectAdapter {
-    return new SqliteAdapter();
+    return new TwoConnectionsAdapter();
   }
 
   createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
@@ -52,88 +54,111 @@ export class NodeSqliteDialect implements Dialect {
   }
 }
 
-class NodeSqliteDriver implements Driver {
-  readonly #database: DatabaseSync;
-  readonly #connection: NodeSqliteConnection;
+class TwoConnectionsAdapter extends SqliteAdapter {
+  /** Else Kysely would let readers wait for those who write. */
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+}
 
-  constructor(database: DatabaseSync, onWrite: () => void) {
-    this.#database = database;
-    this.#connection = new NodeSqliteConnection(database, onWrite);
+class NodeSqliteDriver implements Driver {
+  readonly #reader: Reader;
+  readonly #writer: SqliteWriter;
+
+  constructor({ reader, writer }: SqliteConnections) {
+    this.#reader = new Reader(reader);
+    this.#writer = writer;
   }
 
   async init(): Promise<void> {}
 
-  async acquireConnection(): Promise<DatabaseConnection> {
-    return this.#connection;
+  async acquireConnection(): Promise<NodeSqliteConnection> {
+    return new NodeSqliteConnection(this.#reader, this.#writer);
   }
 
-  async beginTransaction(): Promise<void> {
-    await whileBusy(() => this.#database.exec('begin immediate'));
+  async beginTransaction(connection: NodeSqliteConnection): Promise<void> {
+    await connection.begin();
   }
 
-  async commitTransaction(): Promise<void> {
-    this.#database.exec('commit');
-    this.#connection.ended(true);
+  async commitTransaction(connection: NodeSqliteConnection): Promise<void> {
+    await connection.end('commit');
   }
 
-  async rollbackTransaction(): Promise<void> {
-    // A full disk makes SQLite roll back by itself; a second rollback would then hide the first error behind its own.
-    if (this.#database.isTransaction) this.#database.exec('rollback');
-    this.#connection.ended(false);
+  async rollbackTransaction(connection: NodeSqliteConnection): Promise<void> {
+    await connection.end('rollback');
   }
 
-  async releaseConnection(): Promise<void> {}
+  async releaseConnection(connection: NodeSqliteConnection): Promise<void> {
+    await connection.release();
+  }
 
   async destroy(): Promise<void> {
-    this.#database.close();
+    this.#reader.close();
+    await this.#writer.close();
   }
 }
 
+/** What one piece of work speaks to: a statement, or a transaction. */
 class NodeSqliteConnection implements DatabaseConnection {
-  readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
-  readonly #onWrite: () => void;
-  #wrote = false;
+  readonly #reader: Reader;
+  readonly #writer: SqliteWriter;
+  #turn: WriterTurn | undefined;
 
-  constructor(database: DatabaseSync, onWrite: () => void) {
-    this.#database = database;
-    this.#onWrite = onWrite;
+  constructor(reader: Reader, writer: SqliteWriter) {
+    this.#reader = reader;
+    this.#writer = writer;
   }
 
-  /** A transaction is over. */
-  ended(committed: boolean): void {
-    if (committed && this.#wrote) this.#onWrite();
-    this.#wrote = false;
+  async begin(): Promise<void> {
+    this.#turn = await this.#writer.takeTurn();
+    await this.#turn.run('begin');
+  }
+
+  async end(how: 'commit' | 'rollback'): Promise<void> {
+    await this.#turn?.run(how);
+  }
+
+  async release(): Promise<void> {
+    await this.#turn?.end();
+    this.#turn = undefined;
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const parameters = query.parameters as readonly SQLInputValue[];
-    const result = await whileBusy(() => this.#run<R>(query.sql, parameters));
-    if (query.query.kind !== 'SelectQueryNode') {
-      this.#wrote = true;
-      if (!this.#database.isTransaction) this.ended(true);
+    if (this.#turn === undefined && query.query.kind === 'SelectQueryNode') {
+      return { rows: await whileBusy(() => this.#reader.all<R>(query.sql, parameters)) };
     }
-    return result;
-  }
-
-  #run<R>(text: string, parameters: readonly SQLInputValue[]): QueryResult<R> {
-    const statement = this.#prepare(text);
-    if (statement.columns().length > 0) return { rows: statement.all(...parameters) as R[] };
-    const { changes } = statement.run(...parameters);
-    return { rows: [], numAffectedRows: BigInt(changes) };
-  }
-
-  #prepare(text: string): StatementSync {
-    const known = this.#statements.get(text);
-    if (known !== undefined) return known;
-    if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear();
-    const statement = this.#database.prepare(text);
-    this.#statements.set(text, statement);
-    return statement;
+    // A statement by itself has the turn until its connection is released.
+    this.#turn ??= await this.#writer.takeTurn();
+    const { rows, changes } = await this.#turn.run(query.sql, parameters);
+    return { rows: rows as R[], numAffectedRows: BigInt(changes) };
   }
 
   // biome-ignore lint/correctness/useYield: the interface asks for a generator; no query of ours streams.
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('the catalog answers whole: nothing in it is large enough to stream');
+  }
+}
+
+class Reader {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  all<R>(text: string, parameters: readonly SQLInputValue[]): R[] {
+    let statement = this.#statements.get(text);
+    if (statement === undefined) {
+      if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear();
+      statement = this.#database.prepare(text);
+      this.#statements.set(text, statement);
+    }
+    return statement.all(...parameters) as R[];
+  }
+
+  close(): void {
+    if (this.#database.isOpen) this.#database.close();
   }
 }

@@ -27,6 +27,11 @@ export async function migrate(database: DatabaseSync, migrations: readonly Migra
   }
 }
 
+/** @throws Error in one line when another process has brought the file to a newer version meanwhile, or it is no catalog */
+export function requireOurs(database: DatabaseSync): void {
+  pendingAfter(database, MIGRATIONS);
+}
+
 function pendingAfter(database: DatabaseSync, migrations: readonly Migration[]): readonly Migration[] {
   const version = readPragma(database, 'user_version');
   const latest = migrations.at(-1)?.number ?? 0;

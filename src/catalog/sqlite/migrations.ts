@@ -11,6 +11,20 @@ export interface Migration {
   readonly script: string;
 }
 
+/** What answers depend on: who may read what, which runs there are, what came of them. */
+const ANSWERED_FROM = ['users', 'teams', 'team_members', 'api_keys', 'queries', 'executions', 'result_sets'];
+
+/** A trigger for each kind of change, so that no writer, of whatever release, can forget to count. */
+function countChanges(tables: readonly string[]): string {
+  const triggers = tables.flatMap((table) =>
+    ['insert', 'update', 'delete'].map(
+      (event) =>
+        `create trigger ${table}_${event} after ${event} on ${table} begin update changes set count = count + 1; end;`,
+    ),
+  );
+  return triggers.join('\n');
+}
+
 export const MIGRATIONS: readonly Migration[] = [
   {
     number: 1,
@@ -136,6 +150,26 @@ export const MIGRATIONS: readonly Migration[] = [
         primary key (day, key_id, query_id)
       ) strict, without rowid;
       create index usage_of_key on usage (key_id, day);
+    `,
+  },
+  {
+    number: 3,
+    name: 'changes, probes',
+    script: `
+      -- One row: how often anything has changed that an answer may depend on. Usage, leases and ticks are none of it.
+      create table changes (
+        id integer primary key check (id = 1),
+        count integer not null
+      ) strict;
+      insert into changes (id, count) values (1, 0);
+      ${countChanges(ANSWERED_FROM)}
+
+      -- One row, written to see whether it can be.
+      create table probes (
+        id integer primary key check (id = 1),
+        count integer not null
+      ) strict;
+      insert into probes (id, count) values (1, 0);
     `,
   },
 ];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,6 +13,7 @@ import type { CatalogTables } from '../kysely/tables.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { migrate } from './migrate.ts';
 import { openSqliteCatalog } from './sqlite-catalog.ts';
+import { SqliteWriter } from './writer.ts';
 
 async function temporaryDirectory(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-sqlite-'));
@@ -37,7 +38,7 @@ test('a catalog made by a newer release is refused and left alone', async (t) =>
   database.exec('pragma user_version = 999');
   database.close();
   await assert.rejects(openSqliteCatalog(path), {
-    message: `cannot open the catalog ${path}: it has version 999, made by a newer release; this one knows version 2 and would damage it`,
+    message: `cannot open the catalog ${path}: it has version 999, made by a newer release; this one knows version 3 and would damage it`,
   });
 });
 
@@ -101,12 +102,69 @@ test("another process's lock is waited for without stopping the event loop", asy
   assert.equal((await catalog.principals.listUsers()).length, 1);
 });
 
+test('a disk that takes its time with a commit holds up nobody who reads', async (t) => {
+  const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+  await using catalog = await openSqliteCatalog(path, { commitMillis: 500 });
+  await catalog.principals.addUser('ann', 0);
+  let isDone = false;
+  const write = catalog.principals.addTeam('crew', ['ann'], 0).then(() => {
+    isDone = true;
+  });
+  const version = catalog.version();
+  for (let turn = 0; turn < 20; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(await catalog.principals.listTeams(), []);
+    assert.equal(catalog.version(), version);
+    assert.equal(isDone, false);
+  }
+  await write;
+  assert.equal((await catalog.principals.listTeams()).length, 1);
+});
+
+test('those who write take turns, and a transaction that fails leaves nothing and lets the next one write', async (t) => {
+  const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+  await using catalog = await openSqliteCatalog(path);
+  const outcomes = await Promise.allSettled([
+    catalog.principals.addTeam('crew', ['nobody'], 0),
+    catalog.principals.addUser('ann', 0),
+    catalog.principals.addTeam('crew', ['ann'], 0),
+    catalog.principals.addUser('ann', 0),
+  ]);
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'fulfilled', 'fulfilled', 'rejected'],
+  );
+  assert.deepEqual((await catalog.principals.listTeams())[0]?.members, ['ann']);
+});
+
+test('a check says when a newer release has migrated the file, when it was replaced, and when no commit goes through', async (t) => {
+  const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+  await using catalog = await openSqliteCatalog(path);
+  await catalog.check();
+  {
+    using other = new DatabaseSync(path);
+    other.exec('pragma user_version = 999');
+    await assert.rejects(catalog.check(), /made by a newer release/);
+    other.exec('pragma user_version = 3');
+    await catalog.check();
+    // As a disk that fails does: the statement goes through to the commit and no further.
+    other.exec(`create trigger refuse before update on probes begin select raise(abort, 'disk I/O error'); end`);
+    await assert.rejects(catalog.check(), /disk I\/O error/);
+  }
+  await rename(path, `${path}.away`);
+  await assert.rejects(catalog.check(), /is gone, or is another than was opened/);
+  await writeFile(path, '');
+  await assert.rejects(catalog.check(), /is gone, or is another than was opened/);
+});
+
 test('every way to look for runs walks an index, however many runs there are', async (t) => {
   const texts: { sql: string; parameters: readonly unknown[] }[] = [];
   const database = new DatabaseSync(':memory:');
   await migrate(database);
+  // Nothing is written, and so no such file is made.
+  const writer = new SqliteWriter({ path: '/none', busyMillis: 0, commitMillis: 0 });
   const db = new Kysely<CatalogTables>({
-    dialect: new NodeSqliteDialect(database, () => {}),
+    dialect: new NodeSqliteDialect({ reader: database, writer }),
     log: ({ query }) => {
       texts.push({ sql: query.sql, parameters: query.parameters });
     },

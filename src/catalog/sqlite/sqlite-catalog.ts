@@ -1,8 +1,9 @@
 /**
  * The catalog in one SQLite file, shared by any number of processes of one machine: write-ahead log (readers and the one
- * writer do not wait for each other), and a sync to disk at every commit, so that a result outlives a power cut.
+ * writer do not wait for each other), and a sync to disk at every commit, so that a result outlives a power cut. It is read on
+ * the thread that asks and written on another (dialect.ts).
  */
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
@@ -18,13 +19,25 @@ import { KyselyTicks } from '../kysely/ticks.ts';
 import { KyselyUsage } from '../kysely/usage.ts';
 import { isBusy, whileBusy } from './busy.ts';
 import { NodeSqliteDialect } from './dialect.ts';
-import { migrate } from './migrate.ts';
+import { migrate, requireOurs } from './migrate.ts';
+import { SqliteWriter } from './writer.ts';
+
+/** Commits take milliseconds (a sync to disk); whoever holds the lock this long is stuck. */
+const BUSY_MILLIS_MAX = 10_000;
+
+export interface SqliteCatalogOptions {
+  /** For tests: every commit takes so much longer. */
+  readonly commitMillis?: number;
+}
 
 /**
  * Opens the catalog file, made readable by its owner alone when there is none, and brings it to this version.
  * @throws Error in one line: not a catalog, made by a newer release, not writable.
  */
-export async function openSqliteCatalog(path: string): Promise<Catalog> {
+export async function openSqliteCatalog(
+  path: string,
+  { commitMillis = 0 }: SqliteCatalogOptions = {},
+): Promise<Catalog> {
   try {
     await makeFolder(dirname(path));
     // SQLite gives its log files the permissions of the catalog file, so making that one first settles all three.
@@ -34,7 +47,9 @@ export async function openSqliteCatalog(path: string): Promise<Catalog> {
       await whileBusy(() => database.exec('pragma journal_mode = wal'));
       database.exec('pragma synchronous = full');
       await migrate(database);
-      return new SqliteCatalog(database);
+      // From here on this connection only reads.
+      database.exec('pragma query_only = on');
+      return new SqliteCatalog(path, database, new SqliteWriter({ path, busyMillis: BUSY_MILLIS_MAX, commitMillis }));
     } catch (error) {
       database.close();
       throw error;
@@ -52,19 +67,24 @@ class SqliteCatalog implements Catalog {
   readonly leases: KyselyLeases;
   readonly ticks: KyselyTicks;
   readonly usage: KyselyUsage;
-  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #inode: bigint;
+  readonly #reader: DatabaseSync;
+  readonly #writer: SqliteWriter;
   readonly #db: Kysely<CatalogTables>;
   readonly #dataVersion: StatementSync;
-  #foreignVersion: unknown;
+  readonly #changes: StatementSync;
+  #seenDataVersion: unknown;
   #version = 0;
 
-  constructor(database: DatabaseSync) {
-    this.#database = database;
-    this.#dataVersion = database.prepare('pragma data_version');
-    const onWrite = () => {
-      this.#version += 1;
-    };
-    this.#db = new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect(database, onWrite) });
+  constructor(path: string, reader: DatabaseSync, writer: SqliteWriter) {
+    this.#path = path;
+    this.#inode = statSync(path, { bigint: true }).ino;
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#dataVersion = reader.prepare('pragma data_version');
+    this.#changes = reader.prepare('select count from changes');
+    this.#db = new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect({ reader, writer }) });
     this.principals = new KyselyPrincipals(this.#db);
     this.queries = new KyselyQueries(this.#db);
     this.executions = new KyselyExecutions(this.#db);
@@ -74,13 +94,22 @@ class SqliteCatalog implements Catalog {
   }
 
   async check(): Promise<void> {
-    // A transaction begins by taking the write lock, which proves that the file can be written, and leaves no trace.
-    await this.#db.transaction().execute(async () => {});
+    const inode = statSync(this.#path, { bigint: true, throwIfNoEntry: false })?.ino;
+    if (inode !== this.#inode) throw new Error(`the file ${this.#path} is gone, or is another than was opened`);
+    requireOurs(this.#reader);
+    // Only a commit shows that the disk takes one.
+    await this.#db
+      .updateTable('probes')
+      .set((eb) => ({ count: eb('count', '+', 1) }))
+      .execute();
   }
 
-  /** Costs a microsecond: `data_version` moves with the commits of others, our own are counted by the dialect. */
+  /**
+   * Costs a microsecond where nobody has committed anything: `data_version` moves with the commits of every other connection, the
+   * writer's too. Where somebody has, the count of changes says whether it was anything that an answer may depend on.
+   */
   version(): number | Promise<number> {
-    const ask = () => this.#versionOf(this.#dataVersion.get()?.data_version);
+    const ask = () => this.#countChanges();
     try {
       return ask();
     } catch (error) {
@@ -89,17 +118,19 @@ class SqliteCatalog implements Catalog {
     }
   }
 
-  #versionOf(foreignVersion: unknown): number {
-    if (foreignVersion !== this.#foreignVersion) {
-      this.#foreignVersion = foreignVersion;
-      this.#version += 1;
+  #countChanges(): number {
+    const dataVersion = this.#dataVersion.get()?.data_version;
+    if (dataVersion !== this.#seenDataVersion) {
+      this.#version = Number(this.#changes.get()?.count);
+      this.#seenDataVersion = dataVersion;
     }
     return this.#version;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#db.destroy();
-    // Kysely closes only what it has used.
-    if (this.#database.isOpen) this.#database.close();
+    // Kysely closes only what it has used. The writer last, so that no checkpoint is made on this thread.
+    if (this.#reader.isOpen) this.#reader.close();
+    await this.#writer.close();
   }
 }

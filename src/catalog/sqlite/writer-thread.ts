@@ -1,0 +1,92 @@
+/**
+ * The thread that writes a SQLite catalog: a commit waits for the disk, seconds where that is slow, and whoever waits with it
+ * answers nobody. One connection, one statement after the other, each sent by writer.ts, which sends the next when this one has
+ * been answered.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+
+/** What the thread is started with. */
+export interface WriterOptions {
+  readonly path: string;
+  /** How long another process's lock is waited for: here it may be slept through. */
+  readonly busyMillis: number;
+  /** For tests: as if syncing to the disk took so long, at every commit. */
+  readonly commitMillis: number;
+}
+
+export interface WriterRequest {
+  /** `begin`, `commit` and `rollback` are those of transactions; anything else is a statement. */
+  readonly text: string;
+  readonly parameters: readonly SQLInputValue[];
+}
+
+export type WriterAnswer =
+  | { readonly kind: 'done'; readonly rows: readonly unknown[]; readonly changes: number | bigint }
+  | { readonly kind: 'failed'; readonly message: string; readonly code: unknown; readonly errcode: unknown };
+
+/** The texts of our statements are few (their values are parameters); past this many, lists of unusual lengths are about. */
+const STATEMENTS_MAX = 200;
+
+const { path, busyMillis, commitMillis } = workerData as WriterOptions;
+const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: busyMillis });
+database.exec('pragma synchronous = full');
+const statements = new Map<string, StatementSync>();
+
+parentPort?.on('message', (request: WriterRequest | 'close') => {
+  if (request === 'close') {
+    database.close();
+    parentPort?.close();
+    return;
+  }
+  parentPort?.postMessage(answer(request));
+});
+
+function answer(request: WriterRequest): WriterAnswer {
+  try {
+    return run(request);
+  } catch (error) {
+    const { message, code, errcode } = error as Error & { readonly code?: unknown; readonly errcode?: unknown };
+    return { kind: 'failed', message, code, errcode };
+  }
+}
+
+function run({ text, parameters }: WriterRequest): WriterAnswer {
+  switch (text) {
+    case 'begin':
+      // At once, so that what is read in it cannot change before it writes.
+      database.exec('begin immediate');
+      break;
+    case 'commit':
+      delay();
+      database.exec('commit');
+      break;
+    case 'rollback':
+      // A full disk makes SQLite roll back by itself; a second rollback would hide the first error behind its own.
+      if (database.isTransaction) database.exec('rollback');
+      break;
+    default:
+      return execute(text, parameters);
+  }
+  return { kind: 'done', rows: [], changes: 0 };
+}
+
+function execute(text: string, parameters: readonly SQLInputValue[]): WriterAnswer {
+  const statement = prepare(text);
+  if (!database.isTransaction) delay();
+  if (statement.columns().length > 0) return { kind: 'done', rows: statement.all(...parameters), changes: 0 };
+  return { kind: 'done', rows: [], changes: statement.run(...parameters).changes };
+}
+
+function prepare(text: string): StatementSync {
+  const known = statements.get(text);
+  if (known !== undefined) return known;
+  if (statements.size >= STATEMENTS_MAX) statements.clear();
+  const statement = database.prepare(text);
+  statements.set(text, statement);
+  return statement;
+}
+
+function delay(): void {
+  if (commitMillis > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, commitMillis);
+}
