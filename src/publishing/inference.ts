@@ -8,6 +8,7 @@
  */
 import type { ColumnType } from '../domain/column-type.ts';
 import { isExactDouble } from '../duckdb/exact-double.ts';
+import { quoteText } from '../duckdb/quoting.ts';
 import {
   INT256_MAX,
   INT256_MIN_DIGITS,
@@ -52,7 +53,8 @@ export interface Evidence {
 const WHOLE = '0|-?[1-9][0-9]*';
 const PLAIN = '-?(0|[1-9][0-9]*)(\\.[0-9]*)?|-?\\.[0-9]+';
 const NUMBER = `(${PLAIN})([eE][-+]?[0-9]{1,4})?`;
-const SPECIAL = `('NaN', 'nan', 'Infinity', '-Infinity', 'inf', '-inf')`;
+const SPECIALS = ['NaN', 'nan', 'Infinity', '-Infinity', 'inf', '-inf'];
+const BOOLEANS = ['true', 'false', 'True', 'False', 'TRUE', 'FALSE'];
 
 const timestamp = (digits: 3 | 6 | 9, withZone: boolean) => ({ kind: 'timestamp', digits, withZone }) as const;
 const DATE: ColumnType = { kind: 'date' };
@@ -151,7 +153,7 @@ export function inferredValue(type: ColumnType, column: string, parsed: string, 
     case 'double':
       return {
         parsed: castTo('DOUBLE'),
-        stored: guarded(`CASE WHEN ${isExactDouble(column, parsed)} THEN true ELSE ${column} IN ${SPECIAL} END`),
+        stored: guarded(`CASE WHEN ${isExactDouble(column, parsed)} THEN true ELSE ${isOneOf(column, SPECIALS)} END`),
       };
     case 'date':
       return { parsed: castTo('DATE'), stored: guarded(isDate(column, parsed)) };
@@ -184,7 +186,7 @@ function kindOf(column: string): string {
       WHEN NOT contains(lower(${column}), 'e') THEN ${bit('decimal')}
       ELSE ${bit('text')} END
     WHEN ${isBoolean(column)} THEN ${bit('boolean')}
-    WHEN ${column} IN ${SPECIAL} THEN ${bit('special')}
+    WHEN ${isOneOf(column, SPECIALS)} THEN ${bit('special')}
     WHEN ${isDate(column)} THEN ${bit('date')}
     ${timestamps.join('\n    ')}
     WHEN starts_with(${column}, '{') OR starts_with(${column}, '[') THEN ${bit('nested')}
@@ -192,7 +194,12 @@ function kindOf(column: string): string {
 }
 
 function isBoolean(column: string): string {
-  return `${column} IN ('true', 'false', 'True', 'False', 'TRUE', 'FALSE')`;
+  return isOneOf(column, BOOLEANS);
+}
+
+/** Not IN, which DuckDB plans as a join from five values on: a join keeps no order, and rows of a file have no other. */
+function isOneOf(column: string, texts: readonly string[]): string {
+  return `list_contains([${texts.map(quoteText).join(', ')}], ${column})`;
 }
 
 function isDate(column: string, parsed = `TRY_CAST(${column} AS DATE)`): string {

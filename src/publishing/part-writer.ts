@@ -12,6 +12,7 @@ import type { DuckDb } from '../duckdb/duckdb.ts';
 import { literalPath } from '../duckdb/literal-path.ts';
 import { dictionaryOptions } from '../duckdb/parquet-dictionary.ts';
 import { quoteText } from '../duckdb/quoting.ts';
+import { inStoredOrder, type RowOrder, requireStoredOrder } from '../duckdb/row-order.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
 import { checksumOf } from '../files/checksum.ts';
 import { type Source, storedRows } from './source.ts';
@@ -56,8 +57,11 @@ export async function writeParts(
   onRows: (rows: number) => void,
 ): Promise<StagedParts> {
   const types = source.columns.map((column) => column.type);
+  const copy = copyStatement(source, folder, layout);
+  // Rows of CSV and JSON have no numbers to be ordered by.
+  await requireStoredOrder(duckDb, copy, signal);
   const enough = new AbortController();
-  const writing = duckDb.query(copyStatement(source, folder, layout), AbortSignal.any([signal, enough.signal]));
+  const writing = duckDb.query(copy, AbortSignal.any([signal, enough.signal]));
   let finished = false;
   const ended = writing.then(
     () => {
@@ -160,13 +164,11 @@ async function cut(
   const path = `${last.path}.cut`;
   const columns = types.map((type, i) => `${storedColumn(i)}::${storageType(type)} AS ${storedColumn(i)}`).join(', ');
   const kept = `SELECT ${columns} FROM read_parquet($1, file_row_number = true) WHERE file_row_number < $2::BIGINT`;
-  await duckDb.query(
-    {
-      text: `COPY (${kept}) TO ${quoteText(path)} (${parquetOptions(layout, types.length)})`,
-      values: [literalPath(last.path), rowCount],
-    },
-    signal,
-  );
+  const cutting = (order: RowOrder) => ({
+    text: `COPY (${kept}${order === 'asked' ? ' ORDER BY file_row_number' : ''}) TO ${quoteText(path)} (${parquetOptions(layout, types.length)})`,
+    values: [literalPath(last.path), rowCount],
+  });
+  await duckDb.query(await inStoredOrder(duckDb, cutting, signal), signal);
   await rm(last.path);
   return [...whole, await measurePart(duckDb, path, last.firstRow, types, signal)];
 }

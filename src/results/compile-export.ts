@@ -1,8 +1,9 @@
 /**
  * Compiles the writing of rows to one Parquet file, with the real names and types of the columns.
  *
- * All parts are read by one `read_parquet` over their list, which keeps the order of files and rows. A UNION ALL of the
- * parts does not: DuckDB 1.5 wrote the second before the first, with one thread and `preserve_insertion_order`.
+ * All parts are read by one `read_parquet` over their list, which keeps the order of files and rows (see `row-order` in
+ * duckdb/). A UNION ALL of the parts does not: DuckDB 1.5 wrote the second before the first, with one thread and
+ * `preserve_insertion_order`.
  */
 import { totalBytesOf } from '../duckdb/cell-bytes.ts';
 import type { Statement } from '../duckdb/duckdb.ts';
@@ -10,6 +11,7 @@ import { Parameters } from '../duckdb/parameters.ts';
 import { dictionaryOptions } from '../duckdb/parquet-dictionary.ts';
 import { parquetValueOf } from '../duckdb/parquet-value.ts';
 import { quoteName, quoteText } from '../duckdb/quoting.ts';
+import type { RowOrder } from '../duckdb/row-order.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
 import { type ProjectedColumn, partsAt } from './compile.ts';
 
@@ -29,13 +31,15 @@ export function compileExport(
   rows: PartRows,
   destination: string,
   rowGroupRows: number,
+  order: RowOrder,
 ): Statement {
   const parameters = new Parameters();
   const values = columns.map(
     ({ name, type, index }) => `${parquetValueOf(type, storedColumn(index))} AS ${quoteName(name)}`,
   );
   const options = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows}, ${dictionaryOptions(columns.length)}`;
-  const text = `COPY (SELECT ${values.join(', ')} ${sourceOf(columns, rows, parameters)}) TO ${quoteText(destination)} (${options})`;
+  const orderBy = order === 'asked' && rows.paths.length > 0 ? ' ORDER BY file_index, file_row_number' : '';
+  const text = `COPY (SELECT ${values.join(', ')} ${sourceOf(columns, rows, parameters)}${orderBy}) TO ${quoteText(destination)} (${options})`;
   return { text, values: parameters.values };
 }
 

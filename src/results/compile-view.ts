@@ -11,6 +11,7 @@ import type { Statement } from '../duckdb/duckdb.ts';
 import { Parameters } from '../duckdb/parameters.ts';
 import { dictionaryOptions } from '../duckdb/parquet-dictionary.ts';
 import { quoteText } from '../duckdb/quoting.ts';
+import type { RowOrder } from '../duckdb/row-order.ts';
 import { storedColumn } from '../duckdb/storage-type.ts';
 import type { BoundSortKey } from './bind-sort.ts';
 import { encodedRow, type ProjectedColumn, partAt, partsAt, ROW_SEPARATOR, rowBytes, rowsOfPart } from './compile.ts';
@@ -46,6 +47,7 @@ export interface ViewSlice {
 /**
  * Rows of a view, straight from the parts at `paths`. Answers with one row: the encoded rows, how many they are, their
  * cell bytes, and how many rows were found, which is more than were encoded when others follow.
+ * @param order how the rows of an unsorted view are taken in stored order: `compileSlice` shows whether it is kept
  */
 export function compileViewSlice(
   columns: readonly ProjectedColumn[],
@@ -53,16 +55,31 @@ export function compileViewSlice(
   paths: readonly string[],
   view: View,
   slice: ViewSlice,
+  order: RowOrder,
 ): Statement {
   const parameters = new Parameters();
-  const found = sliceOf([...neededColumns(columns, view), ...POSITION], paths, view, slice, parameters);
+  const found = sliceOf(neededColumns(columns, view), paths, view, slice, order, parameters);
   return compileFound(columns, format, found, view, slice, parameters);
 }
 
-/** Where the rows of a slice of a sorted view are stored, and one row more where others follow: a row for each, in order. */
+/** What `compileViewSlice` reads when order is kept. */
+export function compileSlice(
+  columns: readonly ProjectedColumn[],
+  paths: readonly string[],
+  view: View,
+  slice: ViewSlice,
+): Statement {
+  const parameters = new Parameters();
+  return {
+    text: sliceOf(neededColumns(columns, view), paths, view, slice, 'kept', parameters),
+    values: parameters.values,
+  };
+}
+
+/** Where the rows of a slice of a view are stored, and one row more where others follow: a row for each, in order. */
 export function compilePositions(paths: readonly string[], view: View, slice: ViewSlice): Statement {
   const parameters = new Parameters();
-  return { text: sliceOf(POSITION, paths, view, slice, parameters), values: parameters.values };
+  return { text: positionsOf(paths, view, slice, parameters), values: parameters.values };
 }
 
 /** What `compileViewSlice` answers, given where its rows are stored: reads no row groups but those. */
@@ -87,17 +104,33 @@ export function compileSliceAt(
   return compileFound(columns, format, found.join(' UNION ALL '), view, slice, parameters);
 }
 
-/** A query for what is `selected` of the slice's rows, and of one more where others follow. */
+/** A query for the `needed` columns of the slice's rows, in any order, and of one more where others follow. */
 function sliceOf(
-  selected: readonly string[],
+  needed: readonly string[],
   paths: readonly string[],
   view: View,
-  { rowCountMax, offset }: ViewSlice,
+  slice: ViewSlice,
+  order: RowOrder,
   parameters: Parameters,
 ): string {
-  const { from, order, sorted } = clausesOf(view, paths, parameters);
-  const [limit, start] = [parameters.add(BigInt(rowCountMax)), parameters.add(BigInt(offset))];
-  return `SELECT ${selected.join(', ')} ${from}${sorted ? ` ORDER BY ${order}` : ''} LIMIT ${limit} + 1 OFFSET ${start}`;
+  const selected = [...needed, ...POSITION].join(', ');
+  if (view.sortKeys.length === 0 && order === 'asked') {
+    // Only positions are sorted, not whole rows; and only the row groups are read that those lie in.
+    const positions = positionsOf(paths, view, slice, parameters);
+    return `SELECT ${selected} FROM ${partsAt(paths, parameters)} SEMI JOIN (${positions}) USING (${POSITION.join(', ')})`;
+  }
+  const { from, order: keys, sorted } = clausesOf(view, paths, parameters);
+  return `SELECT ${selected} ${from}${sorted ? ` ORDER BY ${keys}` : ''} ${limitOf(slice, parameters)}`;
+}
+
+function positionsOf(paths: readonly string[], view: View, slice: ViewSlice, parameters: Parameters): string {
+  const { from, order } = clausesOf(view, paths, parameters);
+  return `SELECT ${POSITION.join(', ')} ${from} ORDER BY ${order} ${limitOf(slice, parameters)}`;
+}
+
+/** One row more than the slice has, which says that others follow. */
+function limitOf({ rowCountMax, offset }: ViewSlice, parameters: Parameters): string {
+  return `LIMIT ${parameters.add(BigInt(rowCountMax))} + 1 OFFSET ${parameters.add(BigInt(offset))}`;
 }
 
 /** Encodes what the query `found` finds, in the order of the view, as far as it fits. */
@@ -124,38 +157,44 @@ function compileFound(
   return { text, values: parameters.values };
 }
 
-/** Writes the whole view, all columns, to one file. Answers with one row: how many rows were written. */
+/** A file that is written of all columns. */
+export interface Destination {
+  readonly columns: readonly Column[];
+  readonly path: string;
+  readonly rowGroupRows: number;
+}
+
+/** Writes the whole view to one file. Answers with one row: how many rows were written. */
 export function compileMaterialization(
-  columns: readonly Column[],
   paths: readonly string[],
   view: View,
-  destination: string,
-  rowGroupRows: number,
+  destination: Destination,
+  rowOrder: RowOrder,
 ): Statement {
   const parameters = new Parameters();
   const { from, order, sorted } = clausesOf(view, paths, parameters);
-  const rows = `SELECT ${storedColumns(columns)} ${from}${sorted ? ` ORDER BY ${order}` : ''}`;
-  return { text: copyOf(rows, columns.length, destination, rowGroupRows), values: parameters.values };
+  const orderBy = sorted || rowOrder === 'asked' ? ` ORDER BY ${order}` : '';
+  return { text: copyOf(`${from}${orderBy}`, destination), values: parameters.values };
 }
 
-/** Writes rows `from` (inclusive) to `to` (exclusive) of the file at `path`, all columns, to a file of their own. */
+/** Writes rows `from` (inclusive) to `to` (exclusive) of the file at `path` to a file of their own. */
 export function compileCut(
-  columns: readonly Column[],
   path: string,
   from: number,
   to: number,
-  destination: string,
-  rowGroupRows: number,
+  destination: Destination,
+  rowOrder: RowOrder,
 ): Statement {
   const parameters = new Parameters();
-  const rows = `SELECT ${storedColumns(columns)} ${rowsOfPart(path, from, to, parameters)}`;
-  return { text: copyOf(rows, columns.length, destination, rowGroupRows), values: parameters.values };
+  const rows = rowsOfPart(path, from, to, parameters);
+  const orderBy = rowOrder === 'asked' ? ' ORDER BY file_row_number' : '';
+  return { text: copyOf(`${rows}${orderBy}`, destination), values: parameters.values };
 }
 
 /** lz4 is quicker than zstd and 1.7 times larger: right for what is derived and thrown away. */
-function copyOf(rows: string, columnCount: number, destination: string, rowGroupRows: number): string {
-  const options = `FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE ${rowGroupRows}, ${dictionaryOptions(columnCount)}`;
-  return `COPY (${rows}) TO ${quoteText(destination)} (${options})`;
+function copyOf(rows: string, { columns, path, rowGroupRows }: Destination): string {
+  const options = `FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE ${rowGroupRows}, ${dictionaryOptions(columns.length)}`;
+  return `COPY (SELECT ${storedColumns(columns)} ${rows}) TO ${quoteText(path)} (${options})`;
 }
 
 function storedColumns(columns: readonly Column[]): string {
@@ -177,11 +216,9 @@ const POSITION = ['file_index', 'file_row_number'] as const;
 
 interface ViewClauses {
   readonly from: string;
+  /** The terms of an ORDER BY. */
   readonly order: string;
-  /**
-   * False where stored order is the view's order: DuckDB keeps the order of files and rows, and without an ORDER BY it
-   * stops at the LIMIT instead of reading everything.
-   */
+  /** False where stored order is the view's: then it costs less where the plan keeps it, as without an ORDER BY a LIMIT ends the reading. */
   readonly sorted: boolean;
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Column, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../domain/result-set.ts';
 import { rowBytesOf } from '../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
+import { inStoredOrder, type RowOrder } from '../duckdb/row-order.ts';
 import { compileCut, compileMaterialization, type View } from './compile-view.ts';
 
 /** Each thread holds a row group in memory while it is written. */
@@ -36,7 +37,9 @@ export async function materializeView(
   const whole = join(directory, 'whole.parquet');
   const { columns } = source;
   const rowGroupRows = rowGroupRowsFor(source.parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
-  const written = await duckDb.query(compileMaterialization(columns, paths, view, whole, rowGroupRows), signal);
+  const materialization = (order: RowOrder) =>
+    compileMaterialization(paths, view, { columns, path: whole, rowGroupRows }, order);
+  const written = await duckDb.query(await inStoredOrder(duckDb, materialization, signal), signal);
   const rowCount = Number(written[0]?.[0]);
   const parts: Part[] = [];
   if (rowCount <= partRows) {
@@ -44,8 +47,9 @@ export async function materializeView(
   } else {
     for (let firstRow = 0; firstRow < rowCount; firstRow += partRows) {
       const path = join(directory, `part-${parts.length}.parquet`);
-      const cut = compileCut(columns, whole, firstRow, firstRow + partRows, path, rowGroupRows);
-      await duckDb.query(cut, signal);
+      const cut = (order: RowOrder) =>
+        compileCut(whole, firstRow, firstRow + partRows, { columns, path, rowGroupRows }, order);
+      await duckDb.query(await inStoredOrder(duckDb, cut, signal), signal);
       parts.push(await partOf(duckDb, columns, path, firstRow, signal));
     }
     await rm(whole);

@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Part, rowGroupRowsFor } from '../domain/result-set.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
+import { inStoredOrder, type RowOrder } from '../duckdb/row-order.ts';
 import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
 import type { ProjectedColumn } from './compile.ts';
@@ -103,13 +104,9 @@ export class ParquetExports {
         for (const part of touched) paths.push(objects.use(await rows.open(part, within)).path);
         const read = partRows(rows, touched, paths);
         const [measured] = await duckDb.query(compileCellBytes(rows.columns, read), within);
-        const statement = compileExport(
-          rows.columns,
-          read,
-          path,
-          rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM),
-        );
-        const [written] = await duckDb.query(statement, within);
+        const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
+        const writing = (order: RowOrder) => compileExport(rows.columns, read, path, rowGroupRows, order);
+        const [written] = await duckDb.query(await inStoredOrder(duckDb, writing, within), within);
         const expected = rows.to - rows.from;
         if (Number(written?.[0]) !== expected) {
           throw new ObjectDamaged(touched[0]?.key ?? '', `${written?.[0]} rows where ${expected} are stored`);

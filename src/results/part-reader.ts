@@ -5,10 +5,18 @@
  */
 import { type Part, ROW_GROUP_ROWS } from '../domain/result-set.ts';
 import { type DuckDb, isOutOfMemory, type Row, type Statement } from '../duckdb/duckdb.ts';
+import { rowOrderOf } from '../duckdb/row-order.ts';
 import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../store/result-store.ts';
 import { compileFit, compileRange, type ProjectedColumn, type Reading, ROW_SEPARATOR } from './compile.ts';
-import { compilePositions, compileSliceAt, compileViewSlice, type View, type ViewSlice } from './compile-view.ts';
+import {
+  compilePositions,
+  compileSlice,
+  compileSliceAt,
+  compileViewSlice,
+  type View,
+  type ViewSlice,
+} from './compile-view.ts';
 import type { TextFormat } from './format.ts';
 import type { Pieces } from './pieces.ts';
 import { readAhead } from './read-ahead.ts';
@@ -200,7 +208,13 @@ export class PartReader {
   }
 
   async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
-    const statement = (paths: readonly string[]) => compileViewSlice(this.#columns, this.#format, paths, view, slice);
+    const statement = async (paths: readonly string[], within: AbortSignal) => {
+      // Of a draw all rows are taken, so none has to be the first.
+      const isCut = view.sortKeys.length === 0 && view.rows.kind === 'matching';
+      const slicing = compileSlice(this.#columns, paths, view, slice);
+      const order = isCut ? await rowOrderOf(this.#deps.duckDb, slicing, within) : 'kept';
+      return compileViewSlice(this.#columns, this.#format, paths, view, slice, order);
+    };
     const [row] = await this.#read(parts, statement, signal);
     return row ?? [];
   }
@@ -226,7 +240,7 @@ export class PartReader {
 
   async #read(
     parts: readonly Part[],
-    compile: (paths: readonly string[]) => Statement,
+    compile: (paths: readonly string[], signal: AbortSignal) => Statement | Promise<Statement>,
     signal: AbortSignal,
     duckDb = this.#deps.duckDb,
   ): Promise<readonly Row[]> {
@@ -236,7 +250,7 @@ export class PartReader {
       try {
         const paths: string[] = [];
         for (const part of parts) paths.push(objects.use(await open(part, within)).path);
-        return await duckDb.query(compile(paths), within);
+        return await duckDb.query(await compile(paths, within), within);
       } catch (error) {
         throw readFailure(error);
       }

@@ -146,7 +146,7 @@ test('a slice whose rows are found first and read then is the one that a scan gi
   const law = fc.asyncProperty(slices, async ({ keys, onlyKept, projection, format, ...slice }) => {
     const view = viewOf(onlyKept, keys);
     const asked = columns.flatMap((column, index) => (projection.includes(index) ? [{ ...column, index }] : []));
-    const [scanned] = await duckDb.query(compileViewSlice(asked, format, paths, view, slice), signal);
+    const [scanned] = await duckDb.query(compileViewSlice(asked, format, paths, view, slice, 'asked'), signal);
     const found = await duckDb.query(compilePositions(paths, view, slice), signal);
     assert.equal(found.length, Number(scanned?.[3]));
     const positions = found
