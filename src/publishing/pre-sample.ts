@@ -12,7 +12,7 @@ import { literalPath } from '../duckdb/literal-path.ts';
 import { Parameters } from '../duckdb/parameters.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
-import { measurePart, parquetOptions, type StagedPart } from './part-writer.ts';
+import { measurePart, partOptions, type StagedPart } from './part-writer.ts';
 
 /** 8.5 MB for ten columns. A result of no more rows has no pre-sample: its rows are drawn directly. */
 export const PRE_SAMPLE_ROWS = 100_000;
@@ -40,7 +40,7 @@ export async function writePreSample(
   const text =
     `COPY (SELECT ${columns} FROM read_parquet(${paths}::VARCHAR[], file_row_number = true) ` +
     `WHERE (${firstRows}::BIGINT[])[file_index::BIGINT + 1] + file_row_number IN (${drawnPositions(draw, parameters)}) ` +
-    `ORDER BY file_index, file_row_number) TO ${quoteText(path)} (${parquetOptions(layout, types.length)})`;
+    `ORDER BY file_index, file_row_number) TO ${quoteText(path)} (${partOptions(layout, types.length)})`;
   await duckDb.query({ text, values: parameters.values }, signal);
   return await measurePart(duckDb, path, 0, types, signal);
 }

@@ -8,7 +8,7 @@
 import { totalBytesOf } from '../duckdb/cell-bytes.ts';
 import type { Statement } from '../duckdb/duckdb.ts';
 import { Parameters } from '../duckdb/parameters.ts';
-import { dictionaryOptions } from '../duckdb/parquet-dictionary.ts';
+import { parquetOptions } from '../duckdb/parquet-options.ts';
 import { parquetValueOf } from '../duckdb/parquet-value.ts';
 import { quoteName, quoteText } from '../duckdb/quoting.ts';
 import type { RowOrder } from '../duckdb/row-order.ts';
@@ -37,7 +37,7 @@ export function compileExport(
   const values = columns.map(
     ({ name, type, index }) => `${parquetValueOf(type, storedColumn(index))} AS ${quoteName(name)}`,
   );
-  const options = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows}, ${dictionaryOptions(columns.length)}`;
+  const options = parquetOptions('zstd', rowGroupRows, columns.length);
   const orderBy = order === 'asked' && rows.paths.length > 0 ? ' ORDER BY file_index, file_row_number' : '';
   const text = `COPY (SELECT ${values.join(', ')} ${sourceOf(columns, rows, parameters)}${orderBy}) TO ${quoteText(destination)} (${options})`;
   return { text, values: parameters.values };

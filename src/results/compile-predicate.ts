@@ -6,6 +6,7 @@ import type { Parameters } from '../duckdb/parameters.ts';
 import { storedColumn } from '../duckdb/storage-type.ts';
 import type { ComparisonOperator } from '../expression/tree.ts';
 import { compareColumns } from './compile-columns.ts';
+import { compileEqual, compileIn, compileUnequal } from './compile-equality.ts';
 import { compileLike } from './compile-like.ts';
 import { comparable, compileValue } from './compile-value.ts';
 import { compareWide } from './compile-wide.ts';
@@ -36,7 +37,7 @@ export function compilePredicate(predicate: Predicate, parameters: Parameters): 
     case 'in': {
       const { index, type } = predicate.column;
       const values = predicate.values.map((value) => compileValue(value, type, parameters));
-      return `(${comparable(storedColumn(index), type)} IN (${values.join(', ')}))`;
+      return `(${compileIn(comparable(storedColumn(index), type), values, type)})`;
     }
     case 'like': {
       const stored = storedColumn(predicate.column.index);
@@ -69,5 +70,8 @@ function compileComparison(
   if ((kind === 'hugeint' || kind === 'uint256' || kind === 'int256') && typeof value === 'bigint') {
     return `(${compareWide(stored, kind, operator, value, compiled)})`;
   }
-  return `(${comparable(stored, column.type)} ${operator === '!=' ? '<>' : operator} ${compiled})`;
+  const left = comparable(stored, column.type);
+  if (operator === '=') return `(${compileEqual(left, compiled, column.type)})`;
+  if (operator === '!=') return `(${compileUnequal(left, compiled, column.type)})`;
+  return `(${left} ${operator} ${compiled})`;
 }

@@ -9,7 +9,7 @@ import type { Draw } from '../domain/sample.ts';
 import { drawnPositions } from '../duckdb/drawn-positions.ts';
 import type { Statement } from '../duckdb/duckdb.ts';
 import { Parameters } from '../duckdb/parameters.ts';
-import { dictionaryOptions } from '../duckdb/parquet-dictionary.ts';
+import { parquetOptions } from '../duckdb/parquet-options.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import type { RowOrder } from '../duckdb/row-order.ts';
 import { storedColumn } from '../duckdb/storage-type.ts';
@@ -193,7 +193,7 @@ export function compileCut(
 
 /** lz4 is quicker than zstd and 1.7 times larger: right for what is derived and thrown away. */
 function copyOf(rows: string, { columns, path, rowGroupRows }: Destination): string {
-  const options = `FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE ${rowGroupRows}, ${dictionaryOptions(columns.length)}`;
+  const options = parquetOptions('lz4_raw', rowGroupRows, columns.length);
   return `COPY (SELECT ${storedColumns(columns)} ${rows}) TO ${quoteText(path)} (${options})`;
 }
 

@@ -141,7 +141,7 @@ function kindOf(type: ColumnType): string {
   }
 }
 
-function randomLiteral(random: Random, type: ColumnType, result: RandomResult, column: number): Typed<Cell> {
+export function randomLiteral(random: Random, type: ColumnType, result: RandomResult, column: number): Typed<Cell> {
   if (random.chance(5)) return { text: random.pick(['null', 'NULL']), means: null };
   const present = result.rows
     .map((row) => row[column] ?? null)

@@ -4,6 +4,7 @@
  */
 import { type ColumnType, formatColumnType } from '../../src/domain/column-type.ts';
 import type { Column } from '../../src/domain/result-set.ts';
+import { quoteText } from '../../src/duckdb/quoting.ts';
 import { storageType, storedColumn } from '../../src/duckdb/storage-type.ts';
 import type { Cell, Row } from './naive-interpreter.ts';
 
@@ -260,11 +261,9 @@ function literalOf(cell: Cell, type: ColumnType): string {
     case 'exact':
       return `'${decimalText(cell.units, cell.scale)}'::${stored}`;
     case 'float':
-      return `'${cell.value}'::${stored}`;
+      return `'${Object.is(cell.value, -0) ? '-0.0' : cell.value}'::${stored}`;
     case 'text':
-      return cell.text === ''
-        ? `''::VARCHAR`
-        : `(${[...cell.text].map((c) => (c === '\0' ? 'chr(0)' : `'${c.replaceAll("'", "''")}'`)).join(' || ')})`;
+      return `${quoteText(cell.text)}::VARCHAR`;
     case 'bytes':
       return `unhex('${cell.hex}')`;
     case 'uuid':
