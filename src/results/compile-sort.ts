@@ -21,6 +21,10 @@ function orderOf(stored: string, type: ColumnType): readonly string[] {
     case 'hugeint':
     case 'int256':
       return [`${stored}::BIGNUM`];
+    case 'real':
+    case 'double':
+      // Of a column that is sorted by, DuckDB takes the values out of the sorted keys, where −0.0 has become 0.0; not of a sum.
+      return [`${stored} + 0`];
     default:
       return [comparable(stored, type)];
   }
