@@ -220,15 +220,12 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   };
 }
 
-/** Looks a key up, unless too many wrong ones came from the same address. */
+/** Looks a key up, and counts the wrong ones of each address. */
 function authenticator(lookups: Lookups, perMinute: number, monotonic: () => number): Authenticate {
   const failedKeys = new FailedKeys({ perMinute, monotonic });
   return async (key, address) => {
-    const hash = hashKey(key);
-    failedKeys.check(address, hash);
-    const principal = await lookups.principal(key, hash);
-    if (principal === undefined) failedKeys.failed(address, hash);
-    else failedKeys.succeeded(hash);
+    const principal = await lookups.principal(key, hashKey(key));
+    if (principal === undefined) failedKeys.count(address());
     return principal;
   };
 }

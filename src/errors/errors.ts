@@ -49,7 +49,7 @@ export const ERRORS = {
   rate_limited: {
     status: 429,
     retryAfterSeconds: 5,
-    when: 'The key has used up its rate, or its address has sent too many wrong ones; wait as Retry-After says.',
+    when: 'The key has used up its rate, or it is wrong and its address has sent too many such; wait as Retry-After says.',
   },
   overloaded: { status: 503, retryAfterSeconds: 5, when: 'Too much work is waiting; try again as Retry-After says.' },
   shutting_down: { status: 503, retryAfterSeconds: 5, when: 'The service is stopping; try again as Retry-After says.' },

@@ -15,7 +15,7 @@ declare module 'fastify' {
 /**
  * The principal of a key, or undefined when it is unknown or revoked.
  * @param address where the request came from
- * @throws RequestError rate_limited when too many wrong keys came from there
+ * @throws RequestError rate_limited when it is wrong and too many wrong keys came from there
  */
 export type Authenticate = (key: string, address: () => string) => Promise<Principal | undefined>;
 

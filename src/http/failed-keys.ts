@@ -1,6 +1,7 @@
 /**
- * Addresses that try keys that are not there. After too many of them an address is refused before its key is looked up, unless
- * that key was right a short while ago: one broken script behind a shared address must not lock out its neighbours.
+ * Addresses that send keys that are not there. Every key is looked up, since behind one address there may be many clients, and one
+ * broken script among them must not lock out the others: what is limited is how often an address is told 401. After too many wrong
+ * keys it is told to wait; what they cost the catalog is bounded by `Lookups`, which remembers them apart.
  */
 import { isIPv6 } from 'node:net';
 import { RequestError } from '../errors/errors.ts';
@@ -14,12 +15,9 @@ export interface FailedKeysOptions {
 }
 
 const ADDRESSES_MAX = 100_000;
-const GOOD_KEYS_MAX = 20_000;
 
 export class FailedKeys {
   readonly #failures: TokenBuckets | undefined;
-  /** Hashes of keys that were right. Whether they still are is looked up all the same. */
-  readonly #good = new Set<string>();
 
   constructor({ perMinute, monotonic }: FailedKeysOptions) {
     if (perMinute === 0) return;
@@ -27,25 +25,17 @@ export class FailedKeys {
     this.#failures = new TokenBuckets(options);
   }
 
-  /** @throws RequestError rate_limited when the address has to wait before it may try this key */
-  check(address: () => string, keyHash: string): void {
-    if (this.#failures === undefined || this.#failures.size === 0 || this.#good.has(keyHash)) return;
-    const { allowed, seconds } = this.#failures.look(network(address()));
-    if (allowed) return;
+  /**
+   * Counts a wrong key.
+   * @throws RequestError rate_limited when the address has sent too many
+   */
+  count(address: string): void {
+    const allowance = this.#failures?.take(network(address));
+    if (allowance === undefined || allowance.allowed) return;
+    const { seconds } = allowance;
     throw new RequestError('rate_limited', `too many wrong keys from this address; try again in ${seconds} s`, {
       retryAfterSeconds: seconds,
     });
-  }
-
-  failed(address: () => string, keyHash: string): void {
-    this.#good.delete(keyHash);
-    this.#failures?.take(network(address()));
-  }
-
-  succeeded(keyHash: string): void {
-    if (this.#failures === undefined || this.#good.has(keyHash)) return;
-    if (this.#good.size >= GOOD_KEYS_MAX) this.#good.clear();
-    this.#good.add(keyHash);
   }
 }
 

@@ -77,7 +77,7 @@ export function resultsRoutes(
   results('/query/:id/results', 'any', queryOf, revalidate);
   results('/query/:id/results/csv', 'csv', queryOf, revalidate);
   for (const { path, queryId, nextRefresh, lastRefresh } of options.datasets) {
-    const target = { kind: 'query', queryId: String(queryId) } as const;
+    const target = { kind: 'dataset', queryId: String(queryId) } as const;
     results(
       path,
       'any',

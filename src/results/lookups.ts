@@ -13,11 +13,15 @@ export type FindPrincipal = (key: string) => Promise<Principal | undefined>;
 
 /** More than are in use at a time; when it is reached, everything is forgotten. */
 const ENTRIES_MAX = 20_000;
+/** Keys that were not there, remembered apart: whoever sends many makes nobody forget what others look up. */
+const WRONG_KEYS_MAX = 1000;
 
 export class Lookups {
   readonly #catalog: Catalog;
   readonly #findPrincipal: FindPrincipal;
   readonly #known = new Map<string, unknown>();
+  /** Hashes. */
+  readonly #wrongKeys = new Set<string>();
   #version: number | undefined;
   #asking: Promise<void> | undefined;
   /** The catalog has been asked in this turn of the event loop. */
@@ -58,6 +62,7 @@ export class Lookups {
   #take(version: number): void {
     if (version === this.#version && this.#known.size < ENTRIES_MAX) return;
     this.#known.clear();
+    this.#wrongKeys.clear();
     this.#version = version;
   }
 
@@ -67,7 +72,18 @@ export class Lookups {
    */
   async principal(key: string, keyHash: string): Promise<Principal | undefined> {
     await this.refresh();
-    return await this.#remember(`key ${keyHash}`, () => this.#findPrincipal(key));
+    if (this.#wrongKeys.has(keyHash)) return undefined;
+    const name = `key ${keyHash}`;
+    if (this.#known.has(name)) return this.#known.get(name) as Principal;
+    const version = this.#version;
+    const found = await this.#findPrincipal(key);
+    if (version !== this.#version) return found;
+    if (found !== undefined) this.#known.set(name, found);
+    else {
+      if (this.#wrongKeys.size >= WRONG_KEYS_MAX) this.#wrongKeys.clear();
+      this.#wrongKeys.add(keyHash);
+    }
+    return found;
   }
 
   async execution(id: string): Promise<Execution | undefined> {

@@ -24,7 +24,13 @@ import type { Pieces } from './pieces.ts';
 import { type PlanLimits, pageRowsMax, planRead } from './plan.ts';
 import { openPage, type PageOfRows, type ReadDeps } from './read.ts';
 import type { ReadLeases } from './read-leases.ts';
-import { allowsPartialResults, asksForSample, parseSharedParameters, type ResultsRequest } from './request.ts';
+import {
+  allowsPartialResults,
+  asksForSample,
+  parseSharedParameters,
+  type ResultsRequest,
+  requireSameTarget,
+} from './request.ts';
 import { resolve } from './resolve.ts';
 import {
   collect,
@@ -262,6 +268,7 @@ export async function answerStatus(
   );
   tally.executionId = execution.id;
   tally.queryId = execution.queryId;
+  requireSameTarget(request.parameters, request.target);
   const state = stateAt(execution, now);
   const resultSet = STATES[state].hasResult ? await resultSetOf(execution, deps.lookups) : undefined;
   const body = {

@@ -17,7 +17,9 @@ import {
 
 export type Target =
   | { readonly kind: 'execution'; readonly executionId: string }
-  | { readonly kind: 'query'; readonly queryId: string };
+  | { readonly kind: 'query'; readonly queryId: string }
+  /** A query that the address does not name. */
+  | { readonly kind: 'dataset'; readonly queryId: string };
 
 export interface ResultsRequest {
   readonly target: Target;
@@ -48,12 +50,24 @@ export interface SharedParameters {
   readonly ignoreMaxDatapoints: boolean;
 }
 
-/** The named query parameters asked for: `params.NAME=value`. An empty value is a value here. */
+/**
+ * The named query parameters asked for: `params.NAME=value`. An empty value is a value here.
+ * @throws RequestError invalid_parameter for two different values of one name, and for a NUL, which no run can have
+ */
 export function queryParametersOf(parameters: QueryParameters): Readonly<Record<string, string>> {
   const named: [string, string][] = [];
-  for (const [name, values] of parameters) {
-    const value = values.at(-1);
-    if (name.startsWith('params.') && value !== undefined) named.push([name.slice('params.'.length), value]);
+  for (const [name, sent] of parameters) {
+    if (!name.startsWith('params.')) continue;
+    const values = [...new Set(sent)];
+    const [value = ''] = values;
+    if (values.length > 1) {
+      const problem = `${excerpt(name)}: sent ${values.length} times with different values, expected one`;
+      throw new RequestError('invalid_parameter', problem);
+    }
+    if (name.includes('\0') || value.includes('\0')) {
+      throw new RequestError('invalid_parameter', `${excerpt(name)}: found a NUL character, expected text without one`);
+    }
+    named.push([name.slice('params.'.length), value]);
   }
   return Object.fromEntries(named);
 }
@@ -73,8 +87,7 @@ export function allowsPartialResults(parameters: QueryParameters): boolean {
  */
 export function parseSharedParameters(parameters: QueryParameters, target: Target): SharedParameters {
   const table = SHARED_PARAMETERS;
-  if (target.kind === 'execution') requireSame(parameters, table.executionId, target.executionId);
-  else requireSame(parameters, table.queryId, target.queryId);
+  requireSameTarget(parameters, target);
   const columns = parameterOf(parameters, table.columns.name);
   const filters = parameterOf(parameters, table.filters.name);
   const sortBy = parameterOf(parameters, table.sortBy.name);
@@ -93,6 +106,27 @@ export function parseSharedParameters(parameters: QueryParameters, target: Targe
     ...(sampleCount !== undefined && { sampleCount }),
     ignoreMaxDatapoints: parseBoolean(parameters, table.ignoreMaxDatapoints),
   };
+}
+
+/**
+ * `execution_id` and `queryID` say what the address says. A dataset's address names no query, so there it may be any.
+ * @throws RequestError invalid_parameter
+ */
+export function requireSameTarget(parameters: QueryParameters, target: Target): void {
+  const { executionId, queryId } = SHARED_PARAMETERS;
+  switch (target.kind) {
+    case 'execution':
+      requireSame(parameters, executionId, target.executionId);
+      break;
+    case 'query':
+      requireSame(parameters, queryId, target.queryId);
+      break;
+    case 'dataset':
+      parseInteger(parameters, { ...queryId, min: 0 });
+      break;
+    default:
+      target satisfies never;
+  }
 }
 
 function requireSame(parameters: QueryParameters, { name }: SharedParameter, expected: string): void {
@@ -129,7 +163,10 @@ function parseBoolean(parameters: QueryParameters, { name }: BooleanParameter): 
   }
 }
 
-function parseInteger(parameters: QueryParameters, { name, min }: IntegerParameter): number | undefined {
+function parseInteger(
+  parameters: QueryParameters,
+  { name, min }: Pick<IntegerParameter, 'name' | 'min'>,
+): number | undefined {
   const text = parameterOf(parameters, name);
   if (text === undefined) return undefined;
   if (!/^[0-9]+$/.test(text) || Number(text) < min) {

@@ -19,6 +19,7 @@ export async function resolve(
     case 'execution':
       return await resolveExecution(target.executionId, principal, lookups);
     case 'query':
+    case 'dataset':
       return await resolveLatest(target.queryId, parameters, principal, lookups, now);
     default:
       return target satisfies never;

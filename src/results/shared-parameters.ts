@@ -113,6 +113,6 @@ export const SHARED_PARAMETERS = {
     kind: 'text',
     name: 'queryID',
     example: '1215383',
-    about: 'Never needed. Where the address names a query, it must be the same.',
+    about: 'Never needed. Where the address names a query, it must be the same; a dataset takes any number.',
   },
 } as const satisfies Readonly<Record<string, SharedParameter>>;

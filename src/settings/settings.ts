@@ -197,7 +197,7 @@ export const SETTINGS = {
   }),
   failedKeysPerMinute: setting('QRS_FAILED_KEYS_PER_MINUTE', '60', integer(0, 1_000_000), {
     about:
-      'How many wrong keys a minute one address may send; beyond that its unknown keys are answered 429 unseen. 0: as many as it likes.',
+      'How many wrong keys a minute one address may send; beyond that its wrong keys are answered 429 instead of 401. A right key is always let in. 0: as many as it likes.',
   }),
   usageIntervalMillis: setting('QRS_USAGE_INTERVAL', '5', duration(100, 3_600_000), {
     about: 'How often usage is written to the catalog: the most that a crash loses.',

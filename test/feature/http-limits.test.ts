@@ -34,13 +34,17 @@ test('without a limit there are no such fields', async (t) => {
   assert.deepEqual([headers.get('ratelimit'), headers.get('ratelimit-policy')], [null, null]);
 });
 
-test('an address that tries keys is refused; who has a good key there is not', async (t) => {
+test('an address that tries keys is told to wait; who has a good key there never is', async (t) => {
   const service = await startHttpService(t, { QRS_FAILED_KEYS_PER_MINUTE: '2', QRS_TRUST_PROXY: 'loopback' });
-  assert.equal((await service.get('/v1/query/7/results')).status, 404);
   const guess = async (key: string, address = '203.0.113.7') =>
     (await service.get('/v1/query/7/results', { key, headers: { 'x-forwarded-for': address } })).status;
   assert.deepEqual([await guess('a'), await guess('b'), await guess('c')], [401, 401, 429]);
+  assert.equal(await guess(service.key), 404, 'a key that was not seen before');
+  for (let number = 0; number < 100; number += 1)
+    assert.equal(await guess(`qrs_${'0'.repeat(38)}${number % 10}a`), 429);
   assert.equal(await guess(service.key), 404);
+  const another = await service.commandLine.get('keys', 'create', '--user', 'ann');
+  assert.equal(await guess(another), 404, 'nor a key made meanwhile');
   assert.equal(await guess('d', '203.0.113.8'), 401);
   assert.equal((await service.get('/v1/query/7/results', { key: '' })).status, 401, 'no key is no guess');
 });

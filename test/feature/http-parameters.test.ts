@@ -36,6 +36,29 @@ test('parameters', async (t) => {
     ]);
   });
 
+  await t.test('the status takes an execution_id that says the same, and refuses another', async () => {
+    const status = `/v1/execution/${id}/status`;
+    assert.equal((await getText(service, `${status}?execution_id=${id}`))[0], 200);
+    assert.deepEqual(await refusal('execution_id=01HR7PD8XYZ3M4N5P6Q7R8S9TA', status), [
+      'invalid_parameter',
+      `execution_id: found "01HR7PD8XYZ3M4N5P6Q7R8S9TA", but the address asks for ${id}`,
+    ]);
+  });
+
+  await t.test('a named parameter with two values, or with a NUL, is refused: no run can have it', async () => {
+    assert.equal((await getText(service, `${byQuery}?params.x=1&params.x=1`))[0], 404);
+    for (const [query, problem] of [
+      ['params.x=1&params.x=2', 'params.x: sent 2 times with different values, expected one'],
+      ['params.x=&params.x=2', 'params.x: sent 2 times with different values, expected one'],
+      ['params.x=a%00', 'params.x: found a NUL character, expected text without one'],
+    ] as const) {
+      assert.deepEqual(await refusal(query), ['invalid_parameter', problem]);
+      const [status] = await getText(service, `/v1/query/99/results?${query}`);
+      assert.equal(status, 404, 'that the query is not there comes first');
+      assert.equal((await getText(service, `${byExecution}?${query}`))[0], 200, 'ignored by execution');
+    }
+  });
+
   await t.test('the one that the address does not name is ignored, as an unknown parameter is', async () => {
     assert.equal((await getText(service, `${byExecution}?queryID=8`))[0], 200);
     assert.equal((await getText(service, `${byQuery}?execution_id=anything`))[0], 200);

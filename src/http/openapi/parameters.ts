@@ -102,12 +102,20 @@ export const IF_NONE_MATCH = refTo('parameters', 'ifNoneMatch');
 /** What continues a download, or proves it whole. */
 const DOWNLOAD_HEADERS = ['range', 'ifRange', 'wantReprDigest'].map((name) => refTo('parameters', name));
 
-/** What a results endpoint takes besides its path. @param target what its address names */
-export function resultsParameters(target: 'execution' | 'query' | 'dataset'): readonly Fragment[] {
-  const { executionId, queryId, ...shared } = SHARED_PARAMETERS;
+/**
+ * What a results endpoint takes besides its path.
+ * @param target what its address names
+ * @param choosesFormat whether the address leaves the format open
+ */
+export function resultsParameters(
+  target: 'execution' | 'query' | 'dataset',
+  choosesFormat: boolean,
+): readonly Fragment[] {
+  const { executionId, queryId, format, ...shared } = SHARED_PARAMETERS;
   const same = target === 'execution' ? executionId : queryId;
   return [
     ...Object.values<SharedParameter>(shared).map((p) => refTo('parameters', p.name)),
+    ...(choosesFormat ? [refTo('parameters', format.name)] : []),
     ...(target === 'query' ? [refTo('parameters', 'queryParameters')] : []),
     refTo('parameters', same.name),
     IF_NONE_MATCH,

@@ -1,5 +1,6 @@
 /** The endpoints of results and status, each answering GET and HEAD. */
 import type { Format } from '../../results/format.ts';
+import { SHARED_PARAMETERS } from '../../results/shared-parameters.ts';
 import { exampleRowOf, schemaNameOf } from './dataset-rows.ts';
 import { errorResponses, ROW_ERRORS, TARGET_ERRORS } from './error-responses.ts';
 import { exampleEnvelope, exampleResults, exampleStatus } from './examples.ts';
@@ -28,8 +29,12 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
         tags: ['Executions'],
         summary: 'Status of an execution',
         description: 'How far it is. Poll this until `is_execution_finished`, then ask for the results.',
-        parameters: [IF_NONE_MATCH],
-        responses: { 200: statusResponse(), 304: UNCHANGED, ...errorResponses(TARGET_ERRORS.execution) },
+        parameters: [refTo('parameters', SHARED_PARAMETERS.executionId.name), IF_NONE_MATCH],
+        responses: {
+          200: statusResponse(),
+          304: UNCHANGED,
+          ...errorResponses([...TARGET_ERRORS.execution, 'invalid_parameter']),
+        },
       },
       EXECUTION_PATH,
     ),
@@ -39,7 +44,7 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
         tags: ['Executions'],
         summary: 'Results of an execution',
         description: 'The envelope of the execution and, when it has a result, a page of its rows.',
-        parameters: resultsParameters('execution'),
+        parameters: resultsParameters('execution', true),
         responses: {
           200: resultsResponse(options),
           206: partialResponse(['json', 'ndjson', 'csv'], options),
@@ -55,7 +60,7 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
         tags: ['Executions'],
         summary: 'Results of an execution as CSV',
         description: CSV_ABOUT,
-        parameters: resultsParameters('execution'),
+        parameters: resultsParameters('execution', false),
         responses: {
           200: csvResponse(options),
           206: partialResponse(['csv'], options),
@@ -71,7 +76,7 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
         tags: ['Queries'],
         summary: 'Latest results of a query',
         description: `${LATEST_ABOUT} The addresses of further pages name that execution, so a walk stays on it.`,
-        parameters: resultsParameters('query'),
+        parameters: resultsParameters('query', true),
         responses: {
           200: resultsResponse(options),
           206: partialResponse(['json', 'ndjson', 'csv'], options),
@@ -87,7 +92,7 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
         tags: ['Queries'],
         summary: 'Latest results of a query as CSV',
         description: `${LATEST_ABOUT}\n\n${CSV_ABOUT}`,
-        parameters: resultsParameters('query'),
+        parameters: resultsParameters('query', false),
         responses: {
           200: csvResponse(options),
           206: partialResponse(['csv'], options),
@@ -120,7 +125,7 @@ function datasetPath(dataset: DatasetDescription, options: PathsOptions): Fragme
     tags: ['Datasets'],
     summary: dataset.name,
     description: `${dataset.title}. Refreshed ${refreshed(dataset.schedule)}.`,
-    parameters: resultsParameters('dataset'),
+    parameters: resultsParameters('dataset', true),
     responses: {
       200: resultsResponse(options, `${name}Results`, example),
       206: partialResponse(['json', 'ndjson', 'csv'], options),
