@@ -6,6 +6,7 @@
  * renamed into their places), `views/` (materialised views), `tmp/` (what DuckDB spills), `sources/` (tables of scheduled queries),
  * `refreshing/` (what the engine made of them, until it is published).
  */
+import { randomUUID } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -39,7 +40,10 @@ export interface Service extends AsyncDisposable {
   readonly clock: Clock;
   readonly directories: Directories;
   catalog(): Promise<Catalog>;
+  /** Known to be the store of this catalog, or joined to it when both are first used. */
   store(): Promise<ResultStore>;
+  /** The store, whosever it is. */
+  storeAlone(): Promise<ResultStore>;
   /** DuckDB that reads ranges of rows: one thread for each, which keeps their order and lets many be read side by side. */
   pages(): Promise<DuckDb>;
   /** DuckDB that searches results: as many threads as the settings say. */
@@ -71,7 +75,7 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
       }),
     );
   };
-  return {
+  const service: Service = {
     settings,
     clock,
     directories,
@@ -80,6 +84,12 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
       return opened.use(await openSqliteCatalog(catalogPath(settings, directories)));
     }),
     store: once(async () => {
+      const { requireJoined } = await import('./publishing/installation.ts');
+      const [catalog, store] = [await service.catalog(), await service.storeAlone()];
+      await requireJoined({ catalog, store }, randomUUID);
+      return store;
+    }),
+    storeAlone: once(async () => {
       await makePrivate(directories.results, SETTINGS.store.name);
       const { LocalResultStore } = await import('./store/local/local-result-store.ts');
       return await LocalResultStore.open(directories.results);
@@ -114,6 +124,7 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
     }),
     [Symbol.asyncDispose]: async () => await opened.disposeAsync(),
   };
+  return service;
 }
 
 function directoriesOf(settings: Settings): Directories {
@@ -172,11 +183,17 @@ async function makePrivate(directory: string, setting: string = SETTINGS.dataDir
   }
 }
 
-/** The same opening for everybody who asks. */
+/** The same opening for everybody who asks; one that failed is tried again for the next. */
 function once<T>(open: () => Promise<T>): () => Promise<T> {
   let opening: Promise<T> | undefined;
   return () => {
-    opening ??= open();
+    if (opening === undefined) {
+      const current = open();
+      opening = current;
+      current.catch(() => {
+        if (opening === current) opening = undefined;
+      });
+    }
     return opening;
   };
 }

@@ -5,6 +5,7 @@
  *
  * Every method is one atomic step. Several processes may share a catalog; each sees what others committed.
  */
+import type { ClockRecord } from '../domain/clock-record.ts';
 import type { Execution, ExecutionError, ExecutionState } from '../domain/execution.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Owner, Principal, Query } from '../domain/principal.ts';
@@ -26,6 +27,20 @@ export interface Catalog extends AsyncDisposable {
   readonly leases: Leases;
   readonly ticks: Ticks;
   readonly usage: Usage;
+  readonly installation: Installation;
+}
+
+/** What holds for the installation as a whole. */
+export interface Installation {
+  /** Whose catalog this is; undefined before its first use with a store. */
+  findId(): Promise<string | undefined>;
+  /** Keeps the id, unless one is kept already. @returns the one that is kept */
+  initializeId(id: string): Promise<string>;
+  /** Keeps the id in the place of any other. */
+  setId(id: string): Promise<void>;
+  findClock(): Promise<ClockRecord | undefined>;
+  /** @returns what is now kept */
+  updateClock(update: (before: ClockRecord | undefined) => ClockRecord): Promise<ClockRecord>;
 }
 
 /** An attempt to add what is there already, or to name what is not. The message says which. */

@@ -1,16 +1,20 @@
 /** `qrs doctor`: says whether everything that the service needs is there, what is wrong, and what to do about it. */
+import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Finding } from '../doctor/finding.ts';
 import type { CommandContext } from './command-context.ts';
-import { printJson, printLines } from './printing.ts';
+import { printJson, printLines, tell } from './printing.ts';
 import { ProgressLine } from './progress-line.ts';
+import { withService } from './with-service.ts';
 
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command('doctor')
     .description('check settings, disk, catalog, store and datasets; fails when anything is wrong')
+    .option('--adopt', 'first make the catalog and the store belong together, whatever installation each was of')
     .option('--json', 'print JSON: each check, its status (ok, warning, wrong), what was found, and what to do')
-    .action(async (options: { readonly json?: true }) => {
+    .action(async (options: { readonly json?: true; readonly adopt?: true }) => {
+      if (options.adopt) await adoptStore(context);
       const { examine } = await import('../doctor/examine.ts');
       const nonce = Buffer.from(context.randomBytes(8)).toString('hex');
       const findings: Finding[] = [];
@@ -27,6 +31,17 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
       const wrong = findings.filter(({ status }) => status === 'wrong').map(({ check }) => check);
       if (wrong.length > 0) throw new Error(`wrong: ${wrong.join(', ')}`);
     });
+}
+
+async function adoptStore(context: CommandContext): Promise<void> {
+  const { adopt } = await import('../publishing/installation.ts');
+  await withService(context, async (service) => {
+    const both = { catalog: await service.catalog(), store: await service.storeAlone() };
+    const { missing, unknown } = await adopt(both, randomUUID);
+    tell(context, 'the catalog and the store belong together now');
+    if (missing > 0) tell(context, `of ${missing} results in the catalog nothing is in the store`);
+    if (unknown > 0) tell(context, `${unknown} results in the store are not in the catalog: the sweep deletes them`);
+  });
 }
 
 /** For a person what to do stands below what was found; for a script each check is one line. */

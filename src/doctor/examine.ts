@@ -9,6 +9,7 @@ import type { Settings } from '../settings/settings.ts';
 import { examineDatasets } from './datasets.ts';
 import { type Finding, wrong } from './finding.ts';
 import { examineFolders } from './folders.ts';
+import { examineForeignFiles, examineInstallation } from './installation.ts';
 import { examineLeases } from './leases.ts';
 import { examineQueryIds } from './query-ids.ts';
 
@@ -34,7 +35,9 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   const catalog = await examineCatalog(service);
   yield catalog;
   yield await examineStore(service);
+  yield await examineForeignFiles(service.directories);
   if (catalog.status === 'wrong') return;
+  yield await examineInstallation(service);
   yield await examineLeases(await service.catalog(), clock());
   yield await examineQueryIds(await service.catalog(), await service.datasets());
   yield* examineDatasets(service, nonce, signal);
@@ -71,7 +74,7 @@ async function examineCatalog(service: Service): Promise<Finding> {
 async function examineStore(service: Service): Promise<Finding> {
   const check = 'store';
   try {
-    const store = await service.store();
+    const store = await service.storeAlone();
     await store.check();
     return { check, status: 'ok', found: 'can be written; `qrs verify` reads every object' };
   } catch (error) {

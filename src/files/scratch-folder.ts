@@ -14,6 +14,10 @@ export interface ScratchFolder extends AsyncDisposable {
 /** Exactly as they are named below: a folder of any other name is not ours, and stays. */
 const SCRATCH = /^scratch-([1-9][0-9]{0,9})-[0-9A-Za-z]{6}$/;
 
+export function isScratchName(name: string): boolean {
+  return SCRATCH.test(name);
+}
+
 /** In a container every process may have the same number: what of our number we did not make is a predecessor's. */
 const ours = new Set<string>();
 

@@ -20,10 +20,11 @@ import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.
 import type { Clock } from '../domain/instant.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { isHolderDead } from './holder.ts';
+import { requireStillJoined } from './installation.ts';
 import { isStagingName, isWriterFolder, stagingName, writerOfKey, writerPrefix } from './written-names.ts';
 
 export interface SweepDependencies {
-  readonly catalog: Pick<Catalog, 'executions' | 'leases'>;
+  readonly catalog: Pick<Catalog, 'executions' | 'installation' | 'leases'>;
   readonly store: ResultStore;
   readonly stagingDirectory: string;
   readonly clock: Clock;
@@ -43,9 +44,10 @@ const STEP = 100;
 
 /**
  * @param limit at most this many results and leftovers are deleted; the rest waits for the next sweep
- * @throws the signal's reason once it is aborted; what was deleted until then stays so.
+ * @throws StartFailure when the store is not that of the catalog; the signal's reason once it is aborted; what was deleted until then stays so.
  */
 export async function sweep(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Swept> {
+  await requireStillJoined(dependencies);
   await revokeDead(dependencies);
   const expired = await expire(dependencies, limit, signal);
   const stored = await deleteOrphans(dependencies, limit - expired, signal);

@@ -9,6 +9,10 @@ import type { Instant } from '../domain/instant.ts';
 export interface ResultStore {
   /** Rejects when the store cannot be reached or written. */
   check(): Promise<void>;
+  /** Whose store this is; undefined before its first use with a catalog. */
+  findInstallation(): Promise<string | undefined>;
+  /** Keeps the id durably, in the place of any other. It is no object: `list` does not show it. */
+  setInstallation(id: string): Promise<void>;
   /**
    * Takes the file at `path` as the object `key`, durably: after this resolves, a power cut does not lose it. The file
    * is moved away where it can be. An object of that key is replaced whole, never seen in between.

@@ -5,6 +5,7 @@
 import { suite } from 'node:test';
 import { executionsContract } from './catalog/executions.ts';
 import type { CatalogFactory } from './catalog/fixture.ts';
+import { installationContract } from './catalog/installation.ts';
 import { latestContract } from './catalog/latest.ts';
 import { leasesContract } from './catalog/leases.ts';
 import { principalsContract } from './catalog/principals.ts';
@@ -20,6 +21,7 @@ export function catalogContract(name: string, prepare: CatalogFactory): void {
     suite('the latest run', () => latestContract(prepare));
     suite('leases and ticks', () => leasesContract(prepare));
     suite('usage', () => usageContract(prepare));
+    suite('the installation', () => installationContract(prepare));
     suite('shared by two', () => sharingContract(prepare));
   });
 }

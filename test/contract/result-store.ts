@@ -136,6 +136,15 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       });
     }
 
+    test('whose store it is, is kept and replaced, and is no object', async () => {
+      assert.equal(await under.store.findInstallation(), undefined);
+      await under.store.setInstallation('a');
+      assert.equal(await under.store.findInstallation(), 'a');
+      await under.store.setInstallation('b');
+      assert.equal(await under.store.findInstallation(), 'b');
+      assert.deepEqual(await keys(''), []);
+    });
+
     test('a reachable store passes its check', () => under.store.check());
   });
 }

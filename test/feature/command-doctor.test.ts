@@ -22,13 +22,15 @@ test('an empty data directory is well: each check is a line, and nothing is left
   const { code, out, err } = await qrs.run(['doctor']);
   assert.deepEqual({ code, err }, { code: 0, err: '' });
   const checks = out.split('\n').map((line) => /^(?:ok|warning) +([^:]+):/.exec(line)?.[1]);
-  assert.deepEqual(checks.slice(0, 7), [
+  assert.deepEqual(checks.slice(0, 9), [
     'settings',
     'data directory',
     'results',
     'temporary files',
     'catalog',
     'store',
+    'foreign files',
+    'installation',
     'leases',
   ]);
   assert.match(out, /dataset points: not set up: none of its source tables is in \S+\/sources\n/);
@@ -139,4 +141,27 @@ test('a disk that is nearly full warns, and a full one is wrong', () => {
   assert.equal(of(4.9e9).status, 'warning');
   assert.equal(of(0.1e9).status, 'wrong');
   assert.match(of(0).advice ?? '', /qrs sweep.*QRS_STORE_URL/);
+});
+
+test('files that are not ours are named, and nothing is wrong because of them', async (t) => {
+  const service = await startHttpService(t);
+  const qrs = service.commandLine;
+  await service.publish(7, 'n\n1\n');
+  assert.equal(named((await findingsOf(qrs)).findings, 'foreign files')?.status, 'ok');
+  const paths = [
+    'results/mine.txt',
+    'results/01HR7V4N7VD2Q9D9Z5T2T6W3M1/7/notes',
+    'tmp/1999-backup/x',
+    'results/staging/y',
+  ];
+  for (const path of paths) {
+    await mkdir(join(qrs.dataDir, path, '..'), { recursive: true });
+    await writeFile(join(qrs.dataDir, path), 'mine');
+  }
+  const { code, findings } = await findingsOf(qrs);
+  assert.equal(code, 0);
+  const { status, found } = named(findings, 'foreign files') ?? {};
+  assert.equal(status, 'warning');
+  assert.match(found ?? '', /^4 in the folders of the service: /);
+  for (const name of ['mine.txt', 'notes', 'y']) assert.match(found ?? '', new RegExp(`/${name}[,]`), name);
 });

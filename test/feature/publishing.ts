@@ -11,6 +11,7 @@ import type { Execution } from '../../src/domain/execution.ts';
 import type { ResultSet } from '../../src/domain/result-set.ts';
 import { storedColumn } from '../../src/duckdb/storage-type.ts';
 import { currentHolder } from '../../src/publishing/holder.ts';
+import { requireJoined } from '../../src/publishing/installation.ts';
 import {
   PART_LAYOUT,
   type PublishDependencies,
@@ -18,6 +19,7 @@ import {
   type PublishRequest,
   publish,
 } from '../../src/publishing/publish.ts';
+import type { SweepDependencies } from '../../src/publishing/sweep.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 
 export const QUERY_ID = 1;
@@ -50,10 +52,11 @@ export class Workplace implements AsyncDisposable {
     const owner = { kind: 'user', name: 'ada' } as const;
     await catalog.queries.add({ id: QUERY_ID, owner, visibility: 'public' }, 0);
     const store = await LocalResultStore.open(join(folder, 'objects'));
+    await requireJoined({ catalog, store }, ulid);
     return new Workplace(folder, catalog, store, await DuckDBInstance.create(':memory:'));
   }
 
-  get dependencies(): PublishDependencies {
+  get dependencies(): PublishDependencies & Pick<SweepDependencies, 'catalog'> {
     return {
       catalog: this.catalog,
       store: this.store,

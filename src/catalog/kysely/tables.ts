@@ -31,6 +31,8 @@ export interface CatalogTables {
   ticks: { schedule: string; tick: number };
   usage: UsageRow;
   probes: { id: number; count: number };
+  /** One row. `clock` is JSON of a ClockRecord. */
+  installation: { id: number; identity: string | null; clock: string | null };
 }
 
 export interface UsageRow {

@@ -172,4 +172,16 @@ export const MIGRATIONS: readonly Migration[] = [
       insert into probes (id, count) values (1, 0);
     `,
   },
+  {
+    number: 4,
+    name: 'installation',
+    script: `
+      -- One row: whose catalog this is, and JSON of what was last seen of the clock.
+      create table installation (
+        id integer primary key check (id = 1),
+        identity text,
+        clock text
+      ) strict;
+    `,
+  },
 ];

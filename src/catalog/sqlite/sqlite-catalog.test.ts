@@ -12,6 +12,7 @@ import { KyselyExecutions } from '../kysely/executions.ts';
 import type { CatalogTables } from '../kysely/tables.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { migrate } from './migrate.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { openSqliteCatalog } from './sqlite-catalog.ts';
 import { SqliteWriter } from './writer.ts';
 
@@ -38,7 +39,7 @@ test('a catalog made by a newer release is refused and left alone', async (t) =>
   database.exec('pragma user_version = 999');
   database.close();
   await assert.rejects(openSqliteCatalog(path), {
-    message: `cannot open the catalog ${path}: it has version 999, made by a newer release; this one knows version 3 and would damage it`,
+    message: `cannot open the catalog ${path}: it has version 999, made by a newer release; this one knows version ${MIGRATIONS.length} and would damage it`,
   });
 });
 

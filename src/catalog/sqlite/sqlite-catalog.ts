@@ -11,6 +11,7 @@ import { catalogAdvice } from '../../errors/start-failure.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { Catalog } from '../catalog.ts';
 import { KyselyExecutions } from '../kysely/executions.ts';
+import { KyselyInstallation } from '../kysely/installation.ts';
 import { KyselyLeases } from '../kysely/leases.ts';
 import { KyselyPrincipals } from '../kysely/principals.ts';
 import { KyselyQueries } from '../kysely/queries.ts';
@@ -67,6 +68,7 @@ class SqliteCatalog implements Catalog {
   readonly leases: KyselyLeases;
   readonly ticks: KyselyTicks;
   readonly usage: KyselyUsage;
+  readonly installation: KyselyInstallation;
   readonly #path: string;
   readonly #inode: bigint;
   readonly #reader: DatabaseSync;
@@ -91,6 +93,7 @@ class SqliteCatalog implements Catalog {
     this.leases = new KyselyLeases(this.#db);
     this.ticks = new KyselyTicks(this.#db);
     this.usage = new KyselyUsage(this.#db);
+    this.installation = new KyselyInstallation(this.#db);
   }
 
   async check(): Promise<void> {

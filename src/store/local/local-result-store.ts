@@ -5,8 +5,21 @@
  * hashed again. So bytes that rotted or were edited are noticed before they are served, at the price of one hash per file
  * and process.
  */
+import { randomUUID } from 'node:crypto';
 import type { BigIntStats, Dirent } from 'node:fs';
-import { access, constants, mkdir, open, readdir, rm, rmdir, stat, statfs } from 'node:fs/promises';
+import {
+  access,
+  constants,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rm,
+  rmdir,
+  stat,
+  statfs,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { checksumOfOpen } from '../../files/checksum.ts';
 import {
@@ -17,11 +30,17 @@ import {
   type StoredObject,
 } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
-import { isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from './object-path.ts';
+import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from './object-path.ts';
 import { SharedWork } from './shared-work.ts';
 
 /** So many verified files are remembered; the one verified longest ago is forgotten first. */
 const VERIFIED_MAX = 50_000;
+
+const NO_OBJECTS: ReadonlySet<string> = new Set([STAGING, INSTALLATION]);
+
+const ABOUT_INSTALLATION = `The results in this folder belong to the catalog of the Query Results Service that has this id.
+A service that finds another id here stops, so that it deletes nothing that is not its own.
+`;
 
 export class LocalResultStore implements ResultStore {
   readonly #root: string;
@@ -43,6 +62,19 @@ export class LocalResultStore implements ResultStore {
     await access(this.#root, constants.R_OK | constants.W_OK | constants.X_OK);
     const { bavail } = await statfs(this.#root);
     if (bavail === 0) throw new Error(`the result store ${this.#root} has no space left`);
+  }
+
+  async findInstallation(): Promise<string | undefined> {
+    const text = await readFile(join(this.#root, INSTALLATION), 'utf8').catch(unlessMissing);
+    const id = text?.split('\n', 1)[0]?.trim();
+    return id === '' ? undefined : id;
+  }
+
+  async setInstallation(id: string): Promise<void> {
+    const path = join(this.#root, STAGING, `${INSTALLATION}.${randomUUID()}`);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(path, `${id}\n\n${ABOUT_INSTALLATION}`, { mode: 0o600 });
+    await moveDurably(path, join(this.#root, INSTALLATION), this.#root, new AbortController().signal);
   }
 
   async put(key: string, path: string, signal: AbortSignal): Promise<void> {
@@ -104,7 +136,7 @@ export class LocalResultStore implements ResultStore {
   async *#walk(folder: string, depth = 1): AsyncGenerator<StoredObject> {
     if (depth > SEGMENTS_MAX) return;
     for (const entry of await entriesOf(folder)) {
-      if (!isKeySegment(entry.name) || (depth === 1 && entry.name === STAGING)) continue;
+      if (!isKeySegment(entry.name) || (depth === 1 && NO_OBJECTS.has(entry.name))) continue;
       const path = join(folder, entry.name);
       if (entry.isDirectory()) yield* this.#walk(path, depth + 1);
       else if (entry.isFile()) {

@@ -11,6 +11,9 @@ export const SEGMENTS_MAX = 8;
 /** In the root, yet no object: where what becomes objects is prepared, so that it is renamed into its place. */
 export const STAGING = 'staging';
 
+/** Whose store this is, in a file that says so. */
+export const INSTALLATION = 'installation.txt';
+
 export class KeyInvalid extends Error {}
 
 /**
