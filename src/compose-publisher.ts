@@ -1,6 +1,6 @@
 /** From the service's parts to what publishing needs. */
 import { mkdir } from 'node:fs/promises';
-import type { Service } from './compose.ts';
+import { type Service, tempBytesOfEach } from './compose.ts';
 import { PART_LAYOUT, type PublishDependencies, type PublishOptions } from './publishing/publish.ts';
 
 export interface PublisherEffects {
@@ -26,8 +26,8 @@ export async function publisherOf(service: Service, effects: PublisherEffects): 
       catalog: await service.catalog(),
       store: await service.store(),
       stagingDirectory: directories.staging,
-      memoryLimit: `${settings.heavyMemoryBytes}B`,
-      tempSizeMax: `${settings.tempBytesMax}B`,
+      memoryLimit: `${settings.publishMemoryBytes}B`,
+      tempSizeMax: `${tempBytesOfEach(settings)}B`,
       clock,
       ...effects,
     },

@@ -42,10 +42,9 @@ export interface ServerEffects extends WatchEffects {
   readonly logLines: { readonly dropped: number };
 }
 
-/** What recent addresses meant: a kilobyte each. */
-const RECENT_BYTES_MAX = 16 * 1024 * 1024;
-/** What is known of streamed answers: 40 bytes for each 32,768 rows. */
-const PASSAGES_BYTES_MAX = 16 * 1024 * 1024;
+/** How the memory for finished answers is divided: the answers, their compressed forms, those that are sent again as they are, what
+ * recent addresses meant (a kilobyte each), what is known of streamed answers (40 bytes for each 32,768 rows). */
+const CACHE_SHARES = { pages: 0.57, compressed: 0.29, answers: 0.07, recent: 0.035, passages: 0.035 } as const;
 /** Two ranges of an answer are read side by side: more would only make it wait for its first bytes. */
 const RANGES_AT_ONCE = 2;
 const SEARCHES_AT_ONCE = 2;
@@ -112,14 +111,17 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const results: ResultsDeps = {
     lookups: new Lookups(catalog, (key) => findPrincipal(catalog.principals, key)),
     queuePosition: (execution) => catalog.executions.queuePosition(execution),
-    pages: new LruBytes(settings.pageCacheBytes, (page) => byteLengthOf(page.pieces)),
+    pages: new LruBytes(settings.pageCacheBytes * CACHE_SHARES.pages, (page) => byteLengthOf(page.pieces)),
     pageDuckDb,
     pageTurns,
     searches,
     exports,
     rangesAtOnce: RANGES_AT_ONCE,
-    recent: new LruBytes(RECENT_BYTES_MAX, () => 0),
-    passages: new LruBytes(PASSAGES_BYTES_MAX, (passage) => passage.segmentBytes.length * 40),
+    recent: new LruBytes(settings.pageCacheBytes * CACHE_SHARES.recent, () => 0),
+    passages: new LruBytes(
+      settings.pageCacheBytes * CACHE_SHARES.passages,
+      (passage) => passage.segmentBytes.length * 40,
+    ),
     admission: new Admission(settings),
     monotonic,
     sleep: effects.sleep,
@@ -143,8 +145,8 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       sortKeysMax: settings.sortKeysMax,
     },
   };
-  const compressed = new CompressedCache(settings.pageCacheBytes / 2);
-  const hotAnswers = hotAnswerCache(settings.pageCacheBytes / 8);
+  const compressed = new CompressedCache(settings.pageCacheBytes * CACHE_SHARES.compressed);
+  const hotAnswers = hotAnswerCache(settings.pageCacheBytes * CACHE_SHARES.answers);
   const options: HttpOptions = {
     host: settings.host,
     port: settings.port,

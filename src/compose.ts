@@ -56,6 +56,11 @@ export interface Service extends AsyncDisposable {
   datasets(): Promise<Datasets>;
 }
 
+/** Of the memory for reading: a range is a row group or two, and footers of files are kept beside them. */
+const RANGES_SHARE = 1 / 4;
+/** Those that may need it: ranges of rows, searches, views, publishing, scheduled queries. */
+const DUCKDB_INSTANCES = 5;
+
 export async function openService(settings: Settings, clock: Clock): Promise<Service> {
   const directories = directoriesOf(settings);
   await requireApart(directories, catalogPath(settings, directories));
@@ -68,9 +73,9 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
     return opened.use(
       await DuckDb.open({
         threads,
-        memoryLimit: `${memoryBytes}B`,
+        memoryLimit: `${Math.floor(memoryBytes)}B`,
         tempDirectory: temp.path,
-        tempSizeMax: `${settings.tempBytesMax}B`,
+        tempSizeMax: `${tempBytesOfEach(settings)}B`,
         allowedDirectories: [...allowedDirectories, temp.path],
       }),
     );
@@ -94,10 +99,14 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
       const { LocalResultStore } = await import('./store/local/local-result-store.ts');
       return await LocalResultStore.open(directories.results);
     }),
-    pages: once(async () => await duckDb(1, settings.readMemoryBytes, [directories.results, directories.views])),
+    pages: once(async () => {
+      const memoryBytes = settings.readMemoryBytes * RANGES_SHARE;
+      return await duckDb(1, memoryBytes, [directories.results, directories.views]);
+    }),
     reads: once(async () => {
       const threads = settings.readThreads === 'cores' ? availableParallelism() : settings.readThreads;
-      return await duckDb(threads, settings.readMemoryBytes, [directories.results, directories.views]);
+      const memoryBytes = settings.readMemoryBytes * (1 - RANGES_SHARE);
+      return await duckDb(threads, memoryBytes, [directories.results, directories.views]);
     }),
     heavy: once(async () => {
       return await duckDb(settings.heavyThreads, settings.heavyMemoryBytes, [directories.results, directories.views]);
@@ -113,7 +122,7 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
           tempDirectory: temp.path,
           threads: settings.engineThreads,
           memoryLimit: `${settings.engineMemoryBytes}B`,
-          tempSizeMax: `${settings.tempBytesMax}B`,
+          tempSizeMax: `${tempBytesOfEach(settings)}B`,
           timeLimitMillis: settings.engineTimeoutMillis,
         }),
       );
@@ -125,6 +134,11 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
     [Symbol.asyncDispose]: async () => await opened.disposeAsync(),
   };
   return service;
+}
+
+/** How much disk each DuckDB may take for what does not fit in its memory. */
+export function tempBytesOfEach(settings: Settings): number {
+  return Math.floor(settings.tempBytesMax / DUCKDB_INSTANCES);
 }
 
 function directoriesOf(settings: Settings): Directories {

@@ -14,6 +14,7 @@ tuneV8();
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
 const { currentHolder } = await import('./publishing/holder.ts');
 const { runCommand } = await import('./cli/run-command.ts');
+const { machineMemory } = await import('./settings/machine-memory.ts');
 
 /** A terminal interrupts a whole group of processes, and npm and bin/qrs.js hand on what they got: one wish comes twice. */
 const SAME_WISH_MILLIS = 500;
@@ -50,6 +51,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   stdin: () => process.stdin,
   environment: process.env,
   readFile: readFileIfThere,
+  machineBytes: machineMemory(),
   clock: Date.now,
   randomBytes,
   monotonic: () => performance.now(),

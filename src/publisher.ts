@@ -11,6 +11,7 @@ import type { Execution } from './domain/execution.ts';
 import { currentHolder } from './publishing/holder.ts';
 import { type Progress, publish } from './publishing/publish.ts';
 import { loadSettings } from './settings/load-settings.ts';
+import { machineMemory } from './settings/machine-memory.ts';
 
 export type { Execution, ExecutionState } from './domain/execution.ts';
 export { PublishError } from './publishing/publish-error.ts';
@@ -48,7 +49,7 @@ export interface Publisher extends AsyncDisposable {
  */
 export async function openPublisher(environment: Readonly<Record<string, string | undefined>>): Promise<Publisher> {
   const clock = Date.now;
-  const { settings } = loadSettings({ environment, readFile: () => undefined });
+  const { settings } = loadSettings({ environment, readFile: () => undefined, machineBytes: machineMemory() });
   const service = await openService(settings, clock);
   const newId = monotonicFactory();
   return {

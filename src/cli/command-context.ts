@@ -14,6 +14,8 @@ export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The text of a file, or undefined when there is none; relative to the working directory. */
   readonly readFile: (path: string) => string | undefined;
+  /** Memory of the machine or its cgroup. */
+  readonly machineBytes?: number;
   readonly clock: Clock;
   /** Waits; only what runs for long does. */
   readonly sleep: Sleep;

@@ -11,6 +11,7 @@ import { type Finding, wrong } from './finding.ts';
 import { examineFolders } from './folders.ts';
 import { examineForeignFiles, examineInstallation } from './installation.ts';
 import { examineLeases } from './leases.ts';
+import { examineMemory } from './memory.ts';
 import { examineQueryIds } from './query-ids.ts';
 
 export interface DoctorEffects extends SettingsInput {
@@ -25,6 +26,7 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   const { finding, settings } = examineSettings(effects);
   yield finding;
   if (settings === undefined) return;
+  yield examineMemory(settings, effects.machineBytes);
   const service = await openService(settings, clock).catch((error: unknown) => wrong('data directory', error));
   if ('check' in service) {
     yield service;

@@ -81,6 +81,10 @@ export class DuckDb implements AsyncDisposable {
       `SET parquet_metadata_cache = true`,
       // The default, and what stored order rests on where a statement does not ask for it (row-order.ts).
       `SET preserve_insertion_order = true`,
+      // It keeps pieces of each file ever read, also of deleted ones; the system's own cache does as well.
+      `SET GLOBAL enable_external_file_cache = false`,
+      // Memory that is not needed any more is given back also while nothing runs.
+      `SET GLOBAL allocator_background_threads = true`,
       `SET GLOBAL autoinstall_known_extensions = false`,
       `SET GLOBAL autoload_known_extensions = false`,
       `SET allowed_directories = [${directories}]`,

@@ -150,7 +150,7 @@ async function stage(
     return await convert(context, kind, join(staging, 'parts'), layout, dependencies.random, signal, onRows);
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
-    throw new PublishError('the rows are too wide for the memory that publishing may use: raise QRS_HEAVY_MEMORY');
+    throw new PublishError('the rows are too wide for the memory that publishing may use: raise QRS_PUBLISH_MEMORY');
   }
 }
 

@@ -5,6 +5,7 @@
 import { nearest } from '../domain/nearest.ts';
 import { ConfigFileError, parseConfigFile } from './config-file.ts';
 import { maskPassword } from './location.ts';
+import { bytesOf, isShare, type Share } from './memory.ts';
 import { BadValue } from './setting-value.ts';
 import { SETTINGS, type Setting, type Settings } from './settings.ts';
 
@@ -14,6 +15,8 @@ export interface SettingsInput {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The text of a file, or undefined when there is none. Relative paths are those of the working directory. */
   readonly readFile: (path: string) => string | undefined;
+  /** Memory of the machine or its cgroup. Absent, it is taken to be plenty. */
+  readonly machineBytes?: number;
 }
 
 /** One setting as it is in effect. */
@@ -55,7 +58,19 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     values[key] = readValue(setting, value, source);
     effective.push({ name: setting.name, value: shown(setting, value), source });
   }
-  return { settings: values as unknown as Settings, effective };
+  return { settings: withBytes(values, input.machineBytes) as unknown as Settings, effective };
+}
+
+/** Shares of memory as bytes: of the machine first, since the others are shares of that one. */
+function withBytes(
+  values: Readonly<Record<string, unknown>>,
+  machineBytes = Number.MAX_SAFE_INTEGER,
+): Readonly<Record<string, unknown>> {
+  const resolve = (value: unknown, of: Share['of'], wholeBytes: number) =>
+    isShare(value) && value.of === of ? bytesOf(value, wholeBytes) : value;
+  const memoryBytes = Number(resolve(values.memoryBytes, 'machine', machineBytes));
+  const entries = Object.entries({ ...values, memoryBytes });
+  return Object.fromEntries(entries.map(([key, value]) => [key, resolve(value, 'memory', memoryBytes)]));
 }
 
 /** An empty value is no value, as containers pass variables that nobody has set; unless it can mean something (no names). */

@@ -3,6 +3,7 @@
  * lists the same (a test compares them); `Settings` is the table's values, typed.
  */
 import { catalogLocation, engineLocation, storeLocation } from './location.ts';
+import { machineShare, memoryShare, type Share } from './memory.ts';
 import { trustedProxies, webOrigins } from './network-value.ts';
 import {
   boolean,
@@ -66,7 +67,7 @@ export const SETTINGS = {
   sourcesDir: setting('QRS_SOURCES_DIR', '', optional(text(PATH_LENGTH_MAX)), {
     about: 'The folder of the tables that scheduled queries read. Empty: `sources` in the data directory.',
   }),
-  engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '1GB', size(SIZE_MIN, '64MB'), {
+  engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '12%', memoryShare(SIZE_MIN, '64MB'), {
     about: 'The most memory that a scheduled query takes in DuckDB; what does not fit goes to disk.',
   }),
   engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
@@ -108,24 +109,32 @@ export const SETTINGS = {
     about:
       'Give truncated results to everybody, as COMPLETED and without `allow_partial_results`: for clients that know neither that parameter nor COMPLETED_PARTIAL. Nothing in such an answer says that rows are missing.',
   }),
+  memoryBytes: setting('QRS_MEMORY', 'auto', machineShare(), {
+    about:
+      'The most memory that the process aims to take; the other settings of memory are shares of it, or sizes. `auto`: 60 % of the machine, or of its cgroup where that has less, and at most 4 GB.',
+  }),
   readTimeoutMillis: setting('QRS_READ_TIMEOUT', '60', duration(1, 86_400_000), {
     about: 'The longest that one read may take.',
   }),
-  readMemoryBytes: setting('QRS_READ_MEMORY', '2GB', size(SIZE_MIN, '64MB'), {
-    about: 'The most memory that DuckDB takes to answer requests.',
+  readMemoryBytes: setting('QRS_READ_MEMORY', '30%', memoryShare(SIZE_MIN, '64MB'), {
+    about: 'The most memory that DuckDB takes to answer requests: a quarter for ranges of rows, the rest for searches.',
   }),
   readThreads: setting('QRS_READ_THREADS', 'cores', either(oneOf('cores'), integer(1, 256)), {
     about:
       'How many threads DuckDB takes to filter, sort and draw samples: a number, or `cores` for as many as there are.',
   }),
-  heavyMemoryBytes: setting('QRS_HEAVY_MEMORY', '512MB', size(SIZE_MIN, '64MB'), {
-    about: 'The most memory that DuckDB takes to publish, to materialise views and to write Parquet answers.',
+  heavyMemoryBytes: setting('QRS_HEAVY_MEMORY', '12%', memoryShare(SIZE_MIN, '64MB'), {
+    about: 'The most memory that DuckDB takes to materialise views and to write Parquet answers.',
+  }),
+  publishMemoryBytes: setting('QRS_PUBLISH_MEMORY', '20%', memoryShare(SIZE_MIN, '64MB'), {
+    about: 'The most memory that DuckDB takes to publish one result; what does not fit goes to disk.',
   }),
   heavyThreads: setting('QRS_HEAVY_THREADS', '2', integer(1, 256), {
     about: 'How many threads DuckDB takes to materialise a view or write a Parquet answer.',
   }),
   tempBytesMax: setting('QRS_TEMP_MAX', '50GB', size(0, '0'), {
-    about: 'The most disk that DuckDB takes for what does not fit in memory.',
+    about:
+      'The most disk that DuckDB takes for what does not fit in memory: a fifth each for ranges of rows, searches, views, publishing and scheduled queries.',
   }),
   viewBytesMax: setting('QRS_VIEW_CACHE', '20GB', size(0, '0'), {
     about:
@@ -152,9 +161,9 @@ export const SETTINGS = {
     about:
       'How many heavy pieces of work may wait for their turn; keys take turns. Beyond that the answer is 503 at once, to the key that has the most waiting.',
   }),
-  pageCacheBytes: setting('QRS_PAGE_CACHE', '256MB', size(0, '0'), {
+  pageCacheBytes: setting('QRS_PAGE_CACHE', '10%', memoryShare(0, '0'), {
     about:
-      'The most memory for finished answers, kept to be given again; half as much again for their compressed forms.',
+      'The most memory for finished answers, kept to be given again, plain and compressed, and for what is known of them.',
   }),
   exportsRunningMax: setting('QRS_EXPORTS_RUNNING', '2', integer(1, 64), {
     about:
@@ -234,8 +243,11 @@ export const SETTINGS = {
 
 /** The value of every setting. Units stand last in the names: bytes, millis, days. */
 export type Settings = {
-  readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key] extends Setting<infer T> ? T : never;
+  readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key] extends Setting<infer T> ? Resolved<T> : never;
 };
+
+/** A share of memory becomes bytes. */
+type Resolved<T> = T extends Share ? number : T;
 
 function setting<T>(
   name: string,

@@ -22,8 +22,9 @@ test('an empty data directory is well: each check is a line, and nothing is left
   const { code, out, err } = await qrs.run(['doctor']);
   assert.deepEqual({ code, err }, { code: 0, err: '' });
   const checks = out.split('\n').map((line) => /^(?:ok|warning) +([^:]+):/.exec(line)?.[1]);
-  assert.deepEqual(checks.slice(0, 9), [
+  assert.deepEqual(checks.slice(0, 10), [
     'settings',
+    'memory',
     'data directory',
     'results',
     'temporary files',

@@ -38,8 +38,10 @@ test('a key from an empty directory to its revocation, by way of qrs.env', async
 test('the effective settings: from the environment, the file, the defaults', async (t) => {
   const cwd = await workingDirectory(t);
   await writeFile(join(cwd, 'other.env'), 'QRS_PORT=9000\nQRS_HOST=::1\n');
-  const { code, out } = qrs(cwd, ['config'], { QRS_CONFIG_FILE: 'other.env', QRS_PORT: '0' });
+  const given = { QRS_CONFIG_FILE: 'other.env', QRS_PORT: '0', QRS_MEMORY: '2GB' };
+  const { code, out, err } = qrs(cwd, ['config'], given);
   assert.equal(code, 0);
+  assert.match(err, /^memory: reading 600 MB \+ .* \+ the process itself 320 MB = 2000 MB\n$/);
   const lines = out.split('\n');
   assert(lines.includes('QRS_PORT=0'));
   assert(lines.includes('QRS_HOST=::1'));
@@ -73,7 +75,7 @@ test('a catalog that cannot be opened is one line and exit 1', async (t) => {
 
 test('a reader that has seen enough ends the command quietly', async (t) => {
   const cwd = await workingDirectory(t);
-  const child = spawn(process.execPath, [QRS, 'config'], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [QRS, 'config', '--json'], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let err = '';
   child.stderr.setEncoding('utf8').on('data', (text) => {
     err += text;

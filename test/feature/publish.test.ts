@@ -368,7 +368,7 @@ test('rows too wide for the memory that publishing may use are refused with what
     const request = { queryId: QUERY_ID, source: { kind: 'file', path }, types: new Map() } as const;
     await assert.rejects(publish(dependencies, request, OPTIONS, NEVER), {
       name: 'PublishError',
-      message: 'the rows are too wide for the memory that publishing may use: raise QRS_HEAVY_MEMORY',
+      message: 'the rows are too wide for the memory that publishing may use: raise QRS_PUBLISH_MEMORY',
     });
     assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
   }

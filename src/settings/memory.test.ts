@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadSettings, SettingsError } from './load-settings.ts';
+import { formatMemorySum, memorySum } from './memory.ts';
+
+const GB = 1_000_000_000;
+
+function load(environment: Readonly<Record<string, string>>, machineBytes?: number) {
+  return loadSettings({
+    environment,
+    readFile: () => undefined,
+    ...(machineBytes !== undefined && { machineBytes }),
+  }).settings;
+}
+
+test('the most memory is 60 % of the machine, at most 4 GB, at least 512 MB', () => {
+  assert.equal(load({}, 3 * GB).memoryBytes, 1.8 * GB);
+  assert.equal(load({}, 64 * GB).memoryBytes, 4 * GB);
+  assert.equal(load({}, 0.5 * GB).memoryBytes, 0.512 * GB);
+  assert.equal(load({ QRS_MEMORY: 'AUTO' }, 3 * GB).memoryBytes, 1.8 * GB);
+});
+
+test('given, it is what it says, whatever the machine has', () => {
+  assert.equal(load({ QRS_MEMORY: '16GB' }, 3 * GB).memoryBytes, 16 * GB);
+});
+
+test('the other settings of memory are shares of it, at least 64 MB each', () => {
+  const { readMemoryBytes, heavyMemoryBytes, publishMemoryBytes, engineMemoryBytes, pageCacheBytes } = load({
+    QRS_MEMORY: '2GB',
+  });
+  assert.deepEqual(
+    [readMemoryBytes, heavyMemoryBytes, publishMemoryBytes, engineMemoryBytes, pageCacheBytes],
+    [600_000_000, 240_000_000, 400_000_000, 240_000_000, 200_000_000],
+  );
+  assert.equal(load({ QRS_MEMORY: '512MB' }).heavyMemoryBytes, 64_000_000);
+});
+
+test('each may be given as another share, or as a size', () => {
+  const settings = load({
+    QRS_MEMORY: '2GB',
+    QRS_READ_MEMORY: '12.5 %',
+    QRS_ENGINE_MEMORY: '1GB',
+    QRS_PAGE_CACHE: '0',
+  });
+  assert.deepEqual(
+    [settings.readMemoryBytes, settings.engineMemoryBytes, settings.pageCacheBytes],
+    [250_000_000, 1_000_000_000, 0],
+  );
+});
+
+test('the sum says what each takes, and what is left to the process itself', () => {
+  assert.equal(
+    formatMemorySum(memorySum(load({}, 64 * GB))),
+    'reading 1200 MB + views and Parquet answers 480 MB + publishing 800 MB + scheduled queries 480 MB + finished answers 400 MB + the process itself 640 MB = 4000 MB',
+  );
+  const beyond = memorySum(load({ QRS_MEMORY: '1GB', QRS_READ_MEMORY: '1GB' }));
+  assert.equal(beyond.restBytes, -540_000_000);
+});
+
+test('what is no share and no size is refused', () => {
+  for (const [name, value] of [
+    ['QRS_MEMORY', '50%'],
+    ['QRS_MEMORY', '511MB'],
+    ['QRS_READ_MEMORY', '101%'],
+    ['QRS_READ_MEMORY', '-5%'],
+    ['QRS_READ_MEMORY', '%'],
+    ['QRS_READ_MEMORY', 'auto'],
+  ] as const) {
+    assert.throws(() => load({ [name]: value }), SettingsError, `${name}=${value}`);
+  }
+});
