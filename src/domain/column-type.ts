@@ -11,6 +11,7 @@ export type ColumnType =
   /** Whole numbers wider than 64 bits: 128 bits signed, 256 bits without and with a sign. */
   | { readonly kind: 'hugeint' | 'uint256' | 'int256' }
   | { readonly kind: 'real' | 'double' }
+  /** `precision`: 1 to 76 digits, `scale` of them behind the point. */
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
   | { readonly kind: 'varchar' | 'varbinary' | 'json' | 'uuid' }
   | { readonly kind: 'date' | 'interval' }
@@ -44,6 +45,9 @@ const SIMPLE = [
   'date',
   'interval',
 ] as const;
+
+/** As many digits as 256 bits hold. */
+const DECIMAL_PRECISION_MAX = 76;
 
 /** Deeper types than this are refused: no engine produces them and every walk over a type is recursive. */
 const DEPTH_MAX = 16;
@@ -169,9 +173,9 @@ class TypeReader {
       if (this.#accept(',')) scale = this.#integer();
       this.#expect(')');
     }
-    if (precision < 1 || precision > 38 || scale > precision) {
+    if (precision < 1 || precision > DECIMAL_PRECISION_MAX || scale > precision) {
       throw new ColumnTypeError(
-        `decimal(${precision}, ${scale}) is out of range: the precision is 1 to 38, the scale at most the precision`,
+        `decimal(${precision}, ${scale}) is out of range: the precision is 1 to ${DECIMAL_PRECISION_MAX}, the scale at most the precision`,
       );
     }
     return { kind: 'decimal', precision, scale };

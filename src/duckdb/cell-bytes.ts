@@ -6,7 +6,7 @@
  * texts is joined rather than walked.
  */
 import type { ColumnType } from '../domain/column-type.ts';
-import { storedColumn, storedField } from './storage-type.ts';
+import { isWideDecimal, storedColumn, storedField } from './storage-type.ts';
 
 /** A SQL expression for the cell bytes of `expression`, a stored value of this type: a BIGINT, never null. */
 export function cellBytesOf(type: ColumnType, expression: string): string {
@@ -102,8 +102,9 @@ function fixedWidth(type: ColumnType): number | undefined {
     case 'time':
     case 'timestamp':
       return 8;
-    case 'hugeint':
     case 'decimal':
+      return isWideDecimal(type) ? 32 : 16;
+    case 'hugeint':
     case 'uuid':
     case 'interval':
       return 16;

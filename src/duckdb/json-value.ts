@@ -7,13 +7,16 @@
  */
 import type { ColumnType } from '../domain/column-type.ts';
 import type { Parameters } from './parameters.ts';
-import { storedField } from './storage-type.ts';
+import { isWideDecimal, storedField } from './storage-type.ts';
+
+/** What takes the names of row fields, and says how the statement has them. */
+type Names = Pick<Parameters, 'add'>;
 
 /**
  * @param expression SQL of a stored value of this type
  * @param parameters receives the names of row fields
  */
-export function jsonValueOf(type: ColumnType, expression: string, parameters: Parameters): string {
+export function jsonValueOf(type: ColumnType, expression: string, parameters: Names): string {
   return encode(type, expression, parameters, 0);
 }
 
@@ -23,12 +26,12 @@ export function mayBeNonFinite(type: ColumnType): boolean {
 }
 
 /** The same as `jsonValueOf` for a value that is not NaN or infinite itself, at two thirds of its cost. */
-export function finiteJsonValueOf(type: ColumnType, expression: string, parameters: Parameters): string {
+export function finiteJsonValueOf(type: ColumnType, expression: string, parameters: Names): string {
   return mayBeNonFinite(type) ? finiteNumber(type, expression) : jsonValueOf(type, expression, parameters);
 }
 
 /** `depth` gives the variable of each nested lambda a name of its own. */
-function encode(type: ColumnType, e: string, parameters: Parameters, depth: number): string {
+function encode(type: ColumnType, e: string, parameters: Names, depth: number): string {
   if (isEmbeddedAsIs(type)) return e;
   switch (type.kind) {
     case 'real':
@@ -72,6 +75,8 @@ function isEmbeddedAsIs(type: ColumnType): boolean {
     case 'json':
     case 'interval':
       return true;
+    case 'decimal':
+      return isWideDecimal(type);
     case 'time':
       return type.withZone;
     case 'array':
@@ -99,6 +104,7 @@ export function plainText(type: ColumnType, e: string): string {
     case 'varbinary':
       return `('0x' || lower(hex(${e})))`;
     case 'decimal':
+      if (isWideDecimal(type)) return e;
       // DuckDB leaves out the zero before the point where the type has no digit for it.
       return type.scale === type.precision ? `replace('0' || ${e}::VARCHAR, '0-', '-0')` : `${e}::VARCHAR`;
     case 'timestamp': {

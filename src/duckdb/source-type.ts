@@ -1,9 +1,12 @@
 /**
- * What a DuckDB type becomes when it is published: the column type (contract §6), and the SQL that turns a value of it into
- * the stored representation (storage-type.ts). Nothing is lost on the way: a type with no counterpart becomes text.
+ * What a column of a Parquet file becomes when it is published: the column type (contract §6), and the SQL that turns a value
+ * as DuckDB reads it into the stored representation (storage-type.ts). Nothing is lost on the way: a type with no counterpart
+ * becomes text, and a value that DuckDB reads as another, or could not print, ends the statement.
  */
 import { type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
 import type { ColumnType } from '../domain/column-type.ts';
+import { bareLeafType } from './bare-leaf.ts';
+import { type ParquetNode, unwrap } from './parquet-schema.ts';
 import { quoteText } from './quoting.ts';
 import { storageType, storedField } from './storage-type.ts';
 
@@ -11,13 +14,34 @@ export interface SourceType {
   readonly type: ColumnType;
   /** SQL for the stored value of `expression`, a value of the DuckDB type. */
   readonly stored: (expression: string) => string;
+  /** SQL for the text that `Reading.fail` is given for a value. */
+  readonly shown?: (expression: string) => string;
 }
 
-export function sourceTypeOf(source: DuckDBType): SourceType {
-  return convert(source, 0);
+export interface Reading {
+  /** Instants of nanoseconds become timestamp(9), in UTC; else those are kept that are whole microseconds, with their zone. */
+  readonly asNanos: boolean;
+  /** SQL that ends the statement, given SQL for the text of a value that cannot be stored. */
+  readonly fail: (text: string) => string;
 }
 
-function convert(source: DuckDBType, depth: number): SourceType {
+/** What is wrong with the schema of a column, to stand behind its name. */
+export class SchemaProblem extends Error {}
+
+/**
+ * @param source as DuckDB reads the column
+ * @param node the column in the file's own schema
+ * @throws SchemaProblem when the two do not fit each other, or a row (struct) has two fields of one name
+ */
+export function sourceTypeOf(source: DuckDBType, node: ParquetNode, reading: Reading): SourceType {
+  return convert(source, unwrap(node), reading, 0);
+}
+
+/** @param node unwrapped */
+function convert(source: DuckDBType, node: ParquetNode, reading: Reading, depth: number): SourceType {
+  const bare = node.leaf?.bare;
+  if (bare !== undefined && !isNested(source)) return bareLeafType(bare, reading.asNanos, reading.fail);
+  const digits = node.leaf?.millis === true ? 3 : 6;
   switch (source.typeId) {
     case DuckDBTypeId.BOOLEAN:
       return same({ kind: 'boolean' });
@@ -54,9 +78,9 @@ function convert(source: DuckDBType, depth: number): SourceType {
     case DuckDBTypeId.UUID:
       return same({ kind: 'uuid' });
     case DuckDBTypeId.DATE:
-      return same({ kind: 'date' });
+      return inYears({ kind: 'date' }, DATES, reading);
     case DuckDBTypeId.TIME:
-      return same({ kind: 'time', withZone: false });
+      return timeOfDay(reading);
     case DuckDBTypeId.TIME_TZ:
       return cast({ kind: 'time', withZone: true });
     case DuckDBTypeId.INTERVAL:
@@ -65,21 +89,29 @@ function convert(source: DuckDBType, depth: number): SourceType {
     case DuckDBTypeId.TIMESTAMP_MS:
       return cast({ kind: 'timestamp', digits: 3, withZone: false });
     case DuckDBTypeId.TIMESTAMP:
-      return same({ kind: 'timestamp', digits: 6, withZone: false });
+      return inYears({ kind: 'timestamp', digits, withZone: false }, MICROS, reading);
     case DuckDBTypeId.TIMESTAMP_NS:
-      return same({ kind: 'timestamp', digits: 9, withZone: false });
+      return inYears({ kind: 'timestamp', digits: 9, withZone: false }, NANOS, reading);
     case DuckDBTypeId.TIMESTAMP_TZ:
-      return same({ kind: 'timestamp', digits: 6, withZone: true });
+      return inYears({ kind: 'timestamp', digits, withZone: true }, ZONED_MICROS, reading);
+    case DuckDBTypeId.VARIANT:
+      return { type: { kind: 'json' }, stored: (expression) => `CAST(CAST(${expression} AS JSON) AS VARCHAR)` };
     case DuckDBTypeId.LIST:
-    case DuckDBTypeId.ARRAY:
-      return listOf(convert(source.valueType, depth + 1), source.typeId === DuckDBTypeId.ARRAY, depth);
-    case DuckDBTypeId.MAP:
-      return mapOf(convert(source.keyType, depth + 1), convert(source.valueType, depth + 1), depth);
-    case DuckDBTypeId.STRUCT:
-      return rowOf(
-        source.entryNames,
-        source.entryTypes.map((type) => convert(type, depth)),
+    case DuckDBTypeId.ARRAY: {
+      const element = convert(source.valueType, node, reading, depth + 1);
+      return listOf(element, source.typeId === DuckDBTypeId.ARRAY, depth);
+    }
+    case DuckDBTypeId.MAP: {
+      const [key, value] = childrenOf(node, 2).map(unwrap);
+      return mapOf(
+        convert(source.keyType, key ?? node, reading, depth + 1),
+        convert(source.valueType, value ?? node, reading, depth + 1),
+        reading,
+        depth,
       );
+    }
+    case DuckDBTypeId.STRUCT:
+      return rowOf(source.entryNames, source.entryTypes, node, reading, depth);
     default:
       // ENUM, BIT, TIME_NS, GEOMETRY and what may come: their text says everything they hold.
       return cast({ kind: 'varchar' });
@@ -95,6 +127,74 @@ function cast(type: ColumnType): SourceType {
   return { type, stored: (expression) => `CAST(${expression} AS ${storageType(type)})` };
 }
 
+interface Years {
+  readonly unit: string;
+  /** SQL for the number of units since 1970. */
+  readonly count: (expression: string) => string;
+  readonly min: string;
+  readonly max: string;
+}
+
+const DATES: Years = {
+  unit: 'days',
+  count: (e) => `(${e} - DATE '1970-01-01')`,
+  min: `DATE '0001-01-01'`,
+  max: `DATE '9999-12-31'`,
+};
+const MICROS: Years = {
+  unit: 'microseconds',
+  count: (e) => `epoch_us(${e})`,
+  min: `TIMESTAMP '0001-01-01'`,
+  max: `TIMESTAMP '9999-12-31 23:59:59.999999'`,
+};
+const ZONED_MICROS: Years = {
+  ...MICROS,
+  min: `make_timestamptz(epoch_us(${MICROS.min}))`,
+  max: `make_timestamptz(epoch_us(${MICROS.max}))`,
+};
+/** All that DuckDB can print of 64 bits. */
+const NANOS: Years = {
+  unit: 'nanoseconds',
+  count: (e) => `epoch_ns(${e})`,
+  min: `TIMESTAMP_NS '1677-09-22'`,
+  max: `TIMESTAMP_NS '2262-04-11 23:47:16.854775806'`,
+};
+
+/**
+ * A date or an instant in the years 1 to 9999, which is what four digits can write. Of those beyond, DuckDB takes some for
+ * infinity, prints others wrongly, and cannot print the rest.
+ */
+function inYears(type: ColumnType, { unit, count, min, max }: Years, { fail }: Reading): SourceType {
+  // Null for infinity, where DuckDB has the value from the file's statistics.
+  const shown = (e: string) => `coalesce(${count(e)}::VARCHAR || ' ${unit} since 1970', 'infinity')`;
+  return {
+    type,
+    shown,
+    stored: (e) =>
+      `CASE WHEN ${e} IS NULL THEN NULL WHEN ${e} BETWEEN ${min} AND ${max} THEN ${e} ELSE ${fail(shown(e))} END`,
+  };
+}
+
+/** DuckDB crashes when it prints a time outside of the day. */
+function timeOfDay({ fail }: Reading): SourceType {
+  const shown = (e: string) => `epoch_us(${e})::VARCHAR || ' microseconds since midnight'`;
+  return {
+    type: { kind: 'time', withZone: false },
+    shown,
+    stored: (e) =>
+      `CASE WHEN ${e} IS NULL THEN NULL WHEN ${e} BETWEEN TIME '00:00:00' AND TIME '23:59:59.999999' THEN ${e} ELSE ${fail(shown(e))} END`,
+  };
+}
+
+function isNested({ typeId }: DuckDBType): boolean {
+  return [DuckDBTypeId.LIST, DuckDBTypeId.ARRAY, DuckDBTypeId.MAP, DuckDBTypeId.STRUCT].includes(typeId);
+}
+
+function childrenOf(node: ParquetNode, count: number): readonly ParquetNode[] {
+  if (node.children.length === count) return node.children;
+  throw new SchemaProblem(`has a schema that cannot be followed at ${JSON.stringify(node.name)}`);
+}
+
 function isSame(source: SourceType): boolean {
   return source.stored('x') === 'x';
 }
@@ -105,20 +205,35 @@ function listOf(element: SourceType, fixedLength: boolean, depth: number): Sourc
   return { type, stored: (expression) => eachOf(element, expression, depth) };
 }
 
-function mapOf(key: SourceType, value: SourceType, depth: number): SourceType {
+/** Parquet has maps in which a key repeats; JSON has no such objects, and DuckDB fails on them later. */
+function mapOf(key: SourceType, value: SourceType, { fail }: Reading, depth: number): SourceType {
   const type: ColumnType = { kind: 'map', key: key.type, value: value.type };
-  if (isSame(key) && isSame(value)) return same(type);
   return {
     type,
     stored: (expression) => {
-      const keys = eachOf(key, `map_keys(${expression})`, depth);
+      const keys = `map_keys(${expression})`;
+      const repeated = `len(list_distinct(${keys})) < len(${keys})`;
       const values = eachOf(value, `map_values(${expression})`, depth);
-      return `CASE WHEN ${expression} IS NOT NULL THEN map(${keys}, ${values}) END`;
+      const map = isSame(key) && isSame(value) ? expression : `map(${eachOf(key, keys, depth)}, ${values})`;
+      return `CASE WHEN ${expression} IS NULL THEN NULL WHEN ${repeated} THEN ${fail(`'a map with a key twice'`)} ELSE ${map} END`;
     },
   };
 }
 
-function rowOf(names: readonly string[], fields: readonly SourceType[]): SourceType {
+function rowOf(
+  shown: readonly string[],
+  types: readonly DuckDBType[],
+  node: ParquetNode,
+  reading: Reading,
+  depth: number,
+): SourceType {
+  // A struct of one field was unwrapped with what is in it, and its one name is as it is in the file.
+  const fieldNodes = types.length === 1 ? [node] : childrenOf(node, types.length);
+  const names = types.length === 1 ? shown : fieldNodes.map(({ name }) => name);
+  const nodes = fieldNodes.map(unwrap);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new SchemaProblem(`has the field name ${JSON.stringify(twice)} twice in one struct`);
+  const fields = types.map((type, i) => convert(type, nodes[i] ?? node, reading, depth));
   return {
     type: { kind: 'row', fields: fields.map((field, i) => ({ name: names[i] ?? '', type: field.type })) },
     stored: (expression) => {
@@ -140,5 +255,6 @@ function eachOf(element: SourceType, expression: string, depth: number): string 
 
 /** SQL that ends the statement with an error that carries `mark` and the value that did not fit. */
 export function misfit(mark: string, expression: string): string {
-  return `error(${quoteText(mark)} || CAST(${expression} AS VARCHAR))`;
+  // An error without a text is none, and would leave the value out.
+  return `error(${quoteText(mark)} || coalesce(CAST(${expression} AS VARCHAR), ''))`;
 }

@@ -2,8 +2,8 @@
  * How each column type is kept in Parquet. Parts call their columns c0, c1, … and the fields of rows (structs) f0, f1, …,
  * because DuckDB cannot hold two names that differ only in case; the real names are in the manifest.
  *
- * Three kinds are kept as text, since Parquet as DuckDB writes it would lose digits: whole numbers over 64 bits (written
- * as DOUBLE), intervals (cut to milliseconds) and times with a zone.
+ * Four kinds are kept as text, since Parquet as DuckDB writes it would lose digits: whole numbers over 64 bits and decimals of
+ * more than 38 digits (written as DOUBLE), intervals (cut to milliseconds) and times with a zone.
  */
 import type { ColumnType } from '../domain/column-type.ts';
 
@@ -15,6 +15,11 @@ export function storedColumn(index: number): string {
 /** The name of field `index` inside a stored row (struct). */
 export function storedField(index: number): string {
   return `f${index}`;
+}
+
+/** Whether DuckDB has no decimals of so many digits: then they are kept as text, always with as many digits as the scale says. */
+export function isWideDecimal(type: ColumnType): boolean {
+  return type.kind === 'decimal' && type.precision > 38;
 }
 
 /** The DuckDB type a column of this type has inside a part. */
@@ -41,7 +46,7 @@ export function storageType(type: ColumnType): string {
     case 'json':
       return 'VARCHAR';
     case 'decimal':
-      return `DECIMAL(${type.precision}, ${type.scale})`;
+      return isWideDecimal(type) ? 'VARCHAR' : `DECIMAL(${type.precision}, ${type.scale})`;
     case 'time':
       return type.withZone ? 'VARCHAR' : 'TIME';
     case 'timestamp':

@@ -7,7 +7,7 @@ import type { ColumnType } from '../domain/column-type.ts';
 import { isExactDouble } from './exact-double.ts';
 import { hasNumberMark, losesDigits, losesWriting, NUMBER_MARK, unwrapNumbers, wrapNumbers } from './exact-json.ts';
 import { quoteText } from './quoting.ts';
-import { storageType, storedField } from './storage-type.ts';
+import { isWideDecimal, storageType, storedField } from './storage-type.ts';
 
 export const UINT256_MAX = (2n ** 256n - 1n).toString();
 export const INT256_MAX = (2n ** 255n - 1n).toString();
@@ -57,6 +57,7 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
       return when(`${tryCast} IS NOT NULL AND (isfinite(${tryCast}) OR ${named})`, tryCast);
     }
     case 'decimal': {
+      if (isWideDecimal(type)) return wideDecimal(type, text, trimmed, fail);
       const plain = matches(trimmed, `[-+]?[0-9]*(\\.[0-9]{0,${type.scale}}0*)?`);
       const exponent = `(contains(lower(${trimmed}), 'e') AND ${tryCast}::DOUBLE = TRY_CAST(${trimmed} AS DOUBLE))`;
       return when(`${tryCast} IS NOT NULL AND (${plain} OR ${exponent})`, tryCast);
@@ -226,6 +227,23 @@ function whole256(text: string, trimmed: string, fail: string, max: string, minD
   const digits = `CASE WHEN ${hex} THEN ${digitsOfHex(trimmed)} ELSE ${wholeDigits(trimmed)} END`;
   // Worked out once: the digits of a hex text take hundreds of additions.
   return `list_transform([${digits}], lambda w: CASE WHEN ${text} IS NULL THEN NULL WHEN ${inRange('w', max, minDigits)} THEN w ELSE ${fail} END)[1]`;
+}
+
+/** Only its digits: sign, no zeros in front, as many behind the point as the scale says. */
+function wideDecimal(
+  { precision, scale }: ColumnType & { readonly kind: 'decimal' },
+  text: string,
+  trimmed: string,
+  fail: string,
+): string {
+  const before = `ltrim(regexp_extract(${trimmed}, '^[-+]?([0-9]*)', 1), '0')`;
+  const after = `rtrim(regexp_extract(${trimmed}, '\\.([0-9]*)$', 1), '0')`;
+  const isNumber = matches(trimmed, '[-+]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)');
+  const fits = `${isNumber} AND strlen(${before}) <= ${precision - scale} AND strlen(${after}) <= ${scale}`;
+  const sign = `CASE WHEN starts_with(${trimmed}, '-') AND ${before} || ${after} <> '' THEN '-' ELSE '' END`;
+  const fraction = scale === 0 ? '' : ` || '.' || rpad(${after}, ${scale}, '0')`;
+  const value = `${sign} || coalesce(nullif(${before}, ''), '0')${fraction}`;
+  return `CASE WHEN ${text} IS NULL THEN NULL WHEN ${fits} THEN ${value} ELSE ${fail} END`;
 }
 
 /** By doubling: sixteen times a big number is its sum with itself, four times over, and DuckDB can only add these exactly. */

@@ -1,5 +1,6 @@
 /** The header line of a CSV file: the delimiter and the column names (RFC 4180; a byte order mark is skipped). */
 import { open } from 'node:fs/promises';
+import { checkNames } from './column-names.ts';
 import { PublishError } from './publish-error.ts';
 
 /** A header longer than this is no header: the file is something else. */
@@ -36,13 +37,7 @@ export function parseCsvHeader(text: string, whole: boolean): CsvHeader {
     // A row index written without a name, as data frames do.
     name === '' ? `column_${i + 1}` : name,
   );
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) {
-    const places = names.flatMap((name, i) => (name === twice ? [i + 1] : []));
-    throw new PublishError(
-      `line 1: the column name ${JSON.stringify(twice)} is given ${places.length} times (columns ${places.join(', ')}), expected each once`,
-    );
-  }
+  checkNames(names, 'line 1: ');
   return { delimiter, names };
 }
 

@@ -1,86 +1,133 @@
-/** A Parquet file as a source: its own types (duckdb/source-type.ts) unless declared, its own names even where DuckDB renames. */
+/**
+ * A Parquet file as a source: its own types (duckdb/source-type.ts) unless declared, its own names even where DuckDB renames.
+ * Where DuckDB would round values, a copy of the file is read whose footer says less (parquet-footer.ts).
+ */
+import { join } from 'node:path';
 import type { ColumnType } from '../domain/column-type.ts';
 import { formatColumnType } from '../domain/column-type.ts';
-import { type SourceType, sourceTypeOf } from '../duckdb/source-type.ts';
+import type { DescribedColumn } from '../duckdb/duckdb.ts';
+import { jsonValueOf, plainText } from '../duckdb/json-value.ts';
+import { literalPath } from '../duckdb/literal-path.ts';
+import { bareLeaves, type ParquetNode, readSchema, schemaStatement } from '../duckdb/parquet-schema.ts';
+import { quoteText } from '../duckdb/quoting.ts';
+import { SchemaProblem, type SourceType, sourceTypeOf } from '../duckdb/source-type.ts';
 import { jsonToStored, textToStored } from '../duckdb/text-value.ts';
+import { checkNames } from './column-names.ts';
+import { copyWithBareLeaves } from './parquet-footer.ts';
 import { PublishError } from './publish-error.ts';
-import { failIn, opened, type Source, type SourceColumn, type SourceContext } from './source.ts';
+import { failIn, opened, type Source, type SourceColumn, type SourceContext, statementOver } from './source.ts';
 
-/** @throws PublishError when the file is not Parquet. */
+/** @throws PublishError when the file is not Parquet, or a column of it cannot be stored. */
 export async function openParquet(context: SourceContext, signal: AbortSignal): Promise<Source> {
-  const explain = async (error: Error) => explainParquet(error);
-  const open = async () => {
-    const read = 'read_parquet($1, hive_partitioning = false)';
-    const described = await context.duckDb.describe(
-      { text: `SELECT * FROM ${read} LIMIT 0`, values: [context.path] },
-      signal,
-    );
-    const fields = await topFields(context, signal);
-    if (fields.length !== described.length) {
-      throw new PublishError(`the file says it has ${fields.length} columns and holds ${described.length}`);
-    }
-    // By position: DuckDB finds names without regard to case, and reserves some.
-    const relation = `${read} AS s(${described.map((_, i) => `s${i}`).join(', ')})`;
-    const columns = described.map(({ name: shown, type }, i): SourceColumn => {
-      const { name, millis } = fields[i] ?? { name: shown, millis: false };
-      return column(name, i, natural(sourceTypeOf(type), millis), context.types.get(name));
-    });
-    const source: Source = {
-      relation,
-      path: context.path,
-      columns,
-      widen: async () => source,
-      explain,
-    };
-    return source;
+  return await opened(
+    () => openColumns(context, signal),
+    async (error) => explainParquet(error),
+    signal,
+  );
+}
+
+async function openColumns(context: SourceContext, signal: AbortSignal): Promise<Source> {
+  const { duckDb, types } = context;
+  const nodes = readSchema(await duckDb.query(schemaStatement(context.path), signal));
+  checkNames(nodes.map(({ name }) => name));
+  const path = await exactFile(context, nodes);
+  const read = 'read_parquet($1, hive_partitioning = false)';
+  const described = await duckDb.describe({ text: `SELECT * FROM ${read} LIMIT 0`, values: [path] }, signal);
+  if (nodes.length !== described.length) {
+    throw new PublishError(`the file says it has ${nodes.length} columns and holds ${described.length}`);
+  }
+  // By position: DuckDB finds names without regard to case, and reserves some.
+  const relation = `${read} AS s(${nodes.map((_, i) => `s${i}`).join(', ')})`;
+  const source: Source = {
+    relation,
+    path,
+    columns: nodes.map((node, i) => column(node, i, described[i], types.get(node.name))),
+    widen: async () => source,
+    explain: (error, during) => explainColumn(error, context, source, during),
   };
-  return await opened(open, explain, signal);
+  return source;
 }
 
-interface Field {
-  readonly name: string;
-  /** A timestamp that the file keeps in milliseconds; DuckDB reads it as one of microseconds. */
-  readonly millis: boolean;
+/** The path of the file, or of a copy in which all that DuckDB would round is bare. */
+async function exactFile(context: SourceContext, nodes: readonly ParquetNode[]): Promise<string> {
+  const bare = bareLeaves(nodes);
+  if (bare.length === 0) return context.path;
+  const copy = join(context.scratch, 'bare.parquet');
+  await copyWithBareLeaves(context.file, copy, new Set(bare));
+  return literalPath(copy);
 }
 
-/** The columns as the file's own schema names them: a tree in depth-first order, of which only the first level counts. */
-async function topFields(context: SourceContext, signal: AbortSignal): Promise<readonly Field[]> {
-  const text = 'SELECT name, num_children, logical_type, converted_type FROM parquet_schema($1)';
-  const [, ...nodes] = await context.duckDb.query({ text, values: [context.path] }, signal);
-  const fields: Field[] = [];
-  let within = 0;
-  for (const [name, children, logical, converted] of nodes) {
-    if (within === 0) {
-      const millis =
-        String(converted) === 'TIMESTAMP_MILLIS' || /^Timestamp.*MILLIS=MilliSeconds/.test(String(logical));
-      fields.push({ name: String(name), millis });
-      within = 1;
+function column(
+  node: ParquetNode,
+  index: number,
+  described: DescribedColumn | undefined,
+  declared: ColumnType | undefined,
+): SourceColumn {
+  const { name } = node;
+  const expression = `s${index}`;
+  const fail = (text: string) => failIn(index, text);
+  const natural = typeOf(node, described, false, fail);
+  if (declared === undefined || formatColumnType(declared) === formatColumnType(natural.type)) {
+    const raw = natural.shown?.(expression) ?? 'NULL';
+    return { name, type: natural.type, raw, stored: natural.stored(expression), inferred: false };
+  }
+  const exact = typeOf(node, described, true, fail);
+  const text = textOf(exact, expression);
+  const stored = isNested(exact.type)
+    ? jsonToStored(declared, text, fail(text), false)
+    : textToStored(declared, text, fail(text));
+  return { name, type: declared, raw: text, stored, inferred: false };
+}
+
+function typeOf(
+  node: ParquetNode,
+  described: DescribedColumn | undefined,
+  asNanos: boolean,
+  fail: (text: string) => string,
+): SourceType {
+  if (described === undefined) throw new TypeError('every column was described');
+  try {
+    return sourceTypeOf(described.type, node, { asNanos, fail });
+  } catch (error) {
+    if (!(error instanceof SchemaProblem)) throw error;
+    throw new PublishError(`column ${JSON.stringify(node.name)} ${error.message}`);
+  }
+}
+
+function isNested(type: ColumnType): boolean {
+  return type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
+}
+
+/** SQL for a value as the service would answer with it. */
+function textOf({ type, stored }: SourceType, expression: string): string {
+  const value = stored(expression);
+  if (!isNested(type)) return plainText(type, value);
+  const json = `to_json(${jsonValueOf(type, value, { add: quoteText })})::VARCHAR`;
+  return `CASE WHEN ${expression} IS NOT NULL THEN ${json} END`;
+}
+
+/** DuckDB does not say which column it could not read, so each is read alone. */
+async function explainColumn(
+  error: Error,
+  { duckDb }: SourceContext,
+  source: Source,
+  signal: AbortSignal,
+): Promise<Error> {
+  const explained = explainParquet(error);
+  for (const [index, { name }] of source.columns.entries()) {
+    try {
+      await duckDb.query(statementOver(source, `count(hash(s${index}))`), signal);
+    } catch (found) {
+      signal.throwIfAborted();
+      const reason = found instanceof Error ? explainParquet(found).message : '';
+      return new PublishError(`column ${JSON.stringify(name)}: ${reason}`);
     }
-    within += Number(children ?? 0) - 1;
   }
-  return fields;
-}
-
-function natural(source: SourceType, millis: boolean): SourceType {
-  if (!millis || source.type.kind !== 'timestamp') return source;
-  return { ...source, type: { ...source.type, digits: 3 } };
-}
-
-function column(name: string, index: number, source: SourceType, declared: ColumnType | undefined): SourceColumn {
-  const raw = `s${index}`;
-  if (declared === undefined || formatColumnType(declared) === formatColumnType(source.type)) {
-    return { name, type: source.type, raw, stored: source.stored(raw), inferred: false };
-  }
-  const nested = source.type.kind === 'array' || source.type.kind === 'map' || source.type.kind === 'row';
-  const fail = failIn(index, raw);
-  const stored = nested
-    ? jsonToStored(declared, `CAST(to_json(${raw}) AS VARCHAR)`, fail, false)
-    : textToStored(declared, `CAST(${raw} AS VARCHAR)`, fail);
-  return { name, type: declared, raw, stored, inferred: false };
+  return explained;
 }
 
 function explainParquet(error: Error): Error {
-  if (!/Invalid Input|IO Error|Parquet|Serialization/i.test(error.message)) return error;
+  if (!/Invalid Input|IO Error|Parquet|Serialization|Conversion Error/i.test(error.message)) return error;
   if (/[Mm]agic bytes|too small to be a Parquet/.test(error.message)) {
     return new PublishError('the file is not Parquet, or its end is missing');
   }

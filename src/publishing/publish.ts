@@ -144,7 +144,7 @@ async function stage(
     tempSizeMax: dependencies.tempSizeMax,
     allowedDirectories: [staging, dirname(file)],
   });
-  const context = { duckDb, path: literalPath(file), file, types: request.types ?? new Map() };
+  const context = { duckDb, path: literalPath(file), file, types: request.types ?? new Map(), scratch: staging };
   const onRows = (rows: number) => onProgress({ phase: 'converting', rows });
   try {
     return await convert(context, kind, join(staging, 'parts'), layout, dependencies.random, signal, onRows);

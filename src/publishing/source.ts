@@ -43,6 +43,8 @@ export interface SourceContext {
   /** The same path for the filesystem. */
   readonly file: string;
   readonly types: ReadonlyMap<string, ColumnType>;
+  /** Absolute; a folder for files of this source's own, thrown away in the end. */
+  readonly scratch: string;
 }
 
 /** Opens a source; what DuckDB complains of meanwhile is told as the kind of file explains it. */

@@ -8,8 +8,8 @@ import type { ComparisonOperator } from '../expression/tree.ts';
 import { compareColumns } from './compile-columns.ts';
 import { compileEqual, compileIn, compileUnequal } from './compile-equality.ts';
 import { compileLike } from './compile-like.ts';
-import { comparable, compileValue } from './compile-value.ts';
-import { compareWide } from './compile-wide.ts';
+import { comparable, compileValue, decimalText } from './compile-value.ts';
+import { compareWide, isWide } from './compile-wide.ts';
 import type { ColumnRef, Predicate, Value } from './predicate.ts';
 
 /** SQL of type BOOLEAN, safe to be joined with others by AND and OR. */
@@ -66,9 +66,9 @@ function compileComparison(
 ): string {
   const stored = storedColumn(column.index);
   const compiled = compileValue(value, column.type, parameters);
-  const { kind } = column.type;
-  if ((kind === 'hugeint' || kind === 'uint256' || kind === 'int256') && typeof value === 'bigint') {
-    return `(${compareWide(stored, kind, operator, value, compiled)})`;
+  if (isWide(column.type) && typeof value === 'bigint') {
+    const digits = column.type.kind === 'decimal' ? decimalText(value, column.type) : value.toString();
+    return `(${compareWide(stored, column.type.kind !== 'uint256', operator, digits, compiled)})`;
   }
   const left = comparable(stored, column.type);
   if (operator === '=') return `(${compileEqual(left, compiled, column.type)})`;

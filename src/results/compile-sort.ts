@@ -1,6 +1,6 @@
 /** Sort keys → the terms of an ORDER BY over stored columns. */
 import type { ColumnType } from '../domain/column-type.ts';
-import { storedColumn } from '../duckdb/storage-type.ts';
+import { isWideDecimal, storedColumn } from '../duckdb/storage-type.ts';
 import type { BoundSortKey } from './bind-sort.ts';
 import { comparable } from './compile-value.ts';
 
@@ -25,6 +25,8 @@ function orderOf(stored: string, type: ColumnType): readonly string[] {
     case 'double':
       // Of a column that is sorted by, DuckDB takes the values out of the sorted keys, where −0.0 has become 0.0; not of a sum.
       return [`${stored} + 0`];
+    case 'decimal':
+      return [isWideDecimal(type) ? `replace(${stored}, '.', '')::BIGNUM` : stored];
     default:
       return [comparable(stored, type)];
   }

@@ -26,7 +26,7 @@ export function compileValue(value: Value, type: ColumnType, parameters: Paramet
     case 'bigint':
       return `${parameters.add(whole(value))}::${storageType(type)}`;
     case 'decimal':
-      return `${parameters.add(decimalText(whole(value), type.scale))}::${storageType(type)}`;
+      return `${parameters.add(decimalText(whole(value), type))}::${storageType(type)}`;
     case 'real':
     case 'double':
     case 'uuid':
@@ -72,7 +72,7 @@ function instantMaker(type: ColumnType & { readonly kind: 'timestamp' }): string
 }
 
 /** −5 with scale 2 is `-0.05`. */
-function decimalText(units: bigint, scale: number): string {
+export function decimalText(units: bigint, { scale }: ColumnType & { readonly kind: 'decimal' }): string {
   const digits = (units < 0n ? -units : units).toString().padStart(scale + 1, '0');
   const point = digits.length - scale;
   return `${units < 0n ? '-' : ''}${digits.slice(0, point)}${scale === 0 ? '' : `.${digits.slice(point)}`}`;
