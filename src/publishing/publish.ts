@@ -24,7 +24,7 @@ import { PublishError } from './publish-error.ts';
 import type { Format, Input } from './source-file.ts';
 import { fileKind, localFile } from './source-file.ts';
 import { WriteLease } from './write-lease.ts';
-import { partKey, preSampleKey, stagingName, writerPrefix } from './written-names.ts';
+import { partKey, preSampleKey, stagingName, writerOfKey, writerPrefix } from './written-names.ts';
 
 export interface PublishDependencies {
   readonly catalog: Pick<Catalog, 'executions' | 'leases' | 'queries'>;
@@ -89,16 +89,19 @@ export async function publish(
   if (lease === undefined) throw new PublishError(`execution ${execution.id} is being published by another process`);
   const staging = join(dependencies.stagingDirectory, stagingName(lease.current));
   const working = AbortSignal.any([signal, lease.signal]);
+  let resultSet: ResultSet | undefined;
   try {
     const staged = await stage(dependencies, request, options, staging, working, onProgress);
-    const resultSet = await store(dependencies.store, staged, writerPrefix(lease.current), working, onProgress);
+    resultSet = await store(dependencies.store, staged, writerPrefix(lease.current), working, onProgress);
     working.throwIfAborted();
     return await commit(dependencies, request, options, execution, resultSet, lease.current);
   } catch (error) {
-    await discard(dependencies, execution.id, writerPrefix(lease.current));
+    const committed = await settle(dependencies, execution.id, resultSet, lease);
+    if (committed !== undefined) return committed;
     throw error;
   } finally {
-    await rm(staging, { recursive: true, force: true });
+    // What stays is swept, and is no reason to call a publish failed that was committed.
+    await rm(staging, { recursive: true, force: true }).catch(() => undefined);
     await lease[Symbol.asyncDispose]();
   }
 }
@@ -201,14 +204,27 @@ async function storeSample(
   return { key, ...part };
 }
 
-/** Deletes what was put, unless the commit went through after all. What cannot be deleted now, the sweep will find. */
-async function discard({ catalog, store: objects }: PublishDependencies, id: string, prefix: string): Promise<void> {
+/**
+ * After a failure: the run, if its commit went through after all; else what was put is deleted. A commit that failed may still stand
+ * whole in the catalog's log and come back with a crash, until another commit has taken its place: so the lease is ended first, and
+ * as long as that cannot be committed nothing is deleted. What stays, the sweep finds.
+ */
+async function settle(
+  { catalog, store: objects }: PublishDependencies,
+  id: string,
+  resultSet: ResultSet | undefined,
+  lease: WriteLease,
+): Promise<Execution | undefined> {
   try {
-    const resultSet = await catalog.executions.findResultSet(id);
-    if (resultSet?.parts.some((part) => part.key.startsWith(prefix))) return;
+    const isSpent = !(await lease.end());
+    const found = await catalog.executions.findResultSet(id);
+    const isOurs = isSpent && found !== undefined && found.parts[0]?.key === resultSet?.parts[0]?.key;
+    if (isOurs) return await catalog.executions.find(id);
+    const prefix = writerPrefix(lease.current);
     const keys = await Array.fromAsync(objects.list(prefix), ({ key }) => key);
-    await objects.delete(keys);
+    await objects.delete(keys.filter((key) => writerOfKey(key)?.prefix === prefix));
   } catch {
     // The failure that brought us here is the one to report.
   }
+  return undefined;
 }

@@ -41,9 +41,15 @@ export class WriteLease implements AsyncDisposable {
     return this.#lost.signal;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Gives it back, durably. @returns false when it was not held any more: spent by the commit that it guarded, or lost */
+  async end(): Promise<boolean> {
     clearInterval(this.#timer);
-    await this.#options.catalog.leases.release(this.#lease);
+    return await this.#options.catalog.leases.revoke(this.#lease);
+  }
+
+  /** One that cannot be given back now runs out by itself. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end().catch(() => undefined);
   }
 
   async #renew(): Promise<void> {

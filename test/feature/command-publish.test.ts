@@ -101,7 +101,8 @@ test('what cannot be published: exit 1, one line, nothing changed', async (t) =>
     assert.match(err, message);
   }
   assert.equal(await qrs.get('executions', 'list'), '');
-  assert.deepEqual(await readdir(join(qrs.dataDir, 'results')), []);
+  assert.deepEqual((await readdir(join(qrs.dataDir, 'results'))).sort(), ['installation.txt', 'staging']);
+  assert.deepEqual(await readdir(join(qrs.dataDir, 'results', 'staging')), []);
 });
 
 test('mistakes in usage: exit 2', async (t) => {

@@ -1,0 +1,98 @@
+/** The commit of a publish that fails, seems to fail, or cannot be told: what is deleted then, and what is said. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Catalog, Executions, Leases } from '../../src/catalog/catalog.ts';
+import type { Execution } from '../../src/domain/execution.ts';
+import { publish } from '../../src/publishing/publish.ts';
+import { sweep } from '../../src/publishing/sweep.ts';
+import type { ResultStore } from '../../src/store/result-store.ts';
+import { NEVER, OPTIONS, QUERY_ID, Workplace } from './publishing.ts';
+
+const FSYNC_FAILED = new Error('disk I/O error');
+
+/** The same object with some of its methods replaced. */
+function withMethods<T extends object>(target: T, methods: Partial<T>): T {
+  return new Proxy(target, {
+    get: (_, name) => {
+      if (Object.hasOwn(methods, name)) return Reflect.get(methods, name);
+      const value = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+interface Faults {
+  readonly executions?: Partial<Executions>;
+  readonly leases?: Partial<Leases>;
+  readonly store?: Partial<ResultStore>;
+}
+
+async function publishWith(place: Workplace, faults: Faults, content = 'a\n1\n'): Promise<Execution> {
+  const { executions, leases } = place.catalog;
+  const catalog: Pick<Catalog, 'executions' | 'leases' | 'queries'> = {
+    queries: place.catalog.queries,
+    executions: withMethods(executions, faults.executions ?? {}),
+    leases: withMethods(leases, faults.leases ?? {}),
+  };
+  const store = withMethods<ResultStore>(place.store, faults.store ?? {});
+  const source = { kind: 'file', path: await place.write('a.csv', content) } as const;
+  return await publish({ ...place.dependencies, catalog, store }, { queryId: QUERY_ID, source }, OPTIONS, NEVER);
+}
+
+const keys = async (place: Workplace) => await Array.fromAsync(place.store.list(''), ({ key }) => key);
+const failing = async () => {
+  throw FSYNC_FAILED;
+};
+
+test('after a failed commit nothing is deleted until the catalog has durably taken the lease back', async () => {
+  await using place = await Workplace.open();
+  const happened: string[] = [];
+  const leases: Partial<Leases> = {
+    revoke: async (lease) => {
+      happened.push('lease ended');
+      return await place.catalog.leases.revoke(lease);
+    },
+  };
+  const store: Partial<ResultStore> = {
+    delete: async (gone) => {
+      happened.push('deleted');
+      await place.store.delete(gone);
+    },
+  };
+  await assert.rejects(publishWith(place, { executions: { addCompleted: failing }, leases, store }), FSYNC_FAILED);
+  assert.deepEqual(happened.slice(0, 2), ['lease ended', 'deleted']);
+  assert.deepEqual(await keys(place), []);
+});
+
+test('while the catalog takes no commit at all, nothing is deleted: the one that failed may come back', async () => {
+  await using place = await Workplace.open();
+  const faults = { executions: { addCompleted: failing }, leases: { revoke: failing, release: failing } };
+  await assert.rejects(publishWith(place, faults), FSYNC_FAILED);
+  assert.equal((await keys(place)).length, 1);
+  // The catalog is well again, and the lease's time is over: now the sweep ends it, and then deletes.
+  await sweep({ ...place.dependencies, clock: () => Date.now() + OPTIONS.leaseMillis }, 100, NEVER);
+  assert.deepEqual(await keys(place), []);
+});
+
+for (const [what, content] of [
+  ['with rows', 'a\n1\n'],
+  ['without any', 'a\n'],
+] as const) {
+  test(`a commit that went through and was answered by an error is no failure: a result ${what}`, async () => {
+    await using place = await Workplace.open();
+    const addCompleted: Executions['addCompleted'] = async (...given) => {
+      await place.catalog.executions.addCompleted(...given);
+      throw new Error('connection lost');
+    };
+    const execution = await publishWith(place, { executions: { addCompleted } }, content);
+    assert.equal(execution.state, 'COMPLETED');
+    assert.equal((await keys(place)).length, content === 'a\n' ? 0 : 1);
+    assert.deepEqual(await place.catalog.executions.find(execution.id), execution);
+  });
+}
+
+test('a commit that went through stays a success when what follows it fails', async () => {
+  await using place = await Workplace.open();
+  const execution = await publishWith(place, { leases: { release: failing, revoke: failing } });
+  assert.equal(execution.state, 'COMPLETED');
+});
