@@ -3,17 +3,26 @@
  * a missing key is null. Text stays text. Numbers become the narrowest type that keeps their digits, objects rows and lists
  * arrays; what is mixed becomes text, and nested values of changing shape json.
  */
-import type { ColumnType } from '../domain/column-type.ts';
+import { type ColumnType, formatColumnType } from '../domain/column-type.ts';
 import { jsonToStored, keepsWriting, textToStored } from '../duckdb/text-value.ts';
-import { type Evidence, inferredValue, resolve } from './inference.ts';
+import { type Evidence, resolve } from './inference.ts';
 import { explainJson } from './json-problem.ts';
 import { relationOf } from './json-relation.ts';
 import { typeOfStructures } from './json-structure.ts';
 import { PublishError } from './publish-error.ts';
-import { failIn, opened, type Source, type SourceColumn, type SourceContext, statementOver } from './source.ts';
-import { findEvidence, SAMPLE_ROWS } from './text-columns.ts';
+import {
+  type Alike,
+  columnReadAs,
+  failIn,
+  opened,
+  type Source,
+  type SourceColumn,
+  type SourceContext,
+  statementOver,
+} from './source.ts';
+import { findEvidence, inferredReading, sampleRows } from './text-columns.ts';
 
-const KEYS_MAX = 2000;
+const KEYS_MAX = 10_000;
 /** A column whose values have more shapes than this is json: as a row it would be mostly nulls. */
 const SHAPES_MAX = 1000;
 /** Of a column whose type is not declared, before its values are looked at. */
@@ -39,13 +48,14 @@ async function build(
     const declaredToKeep = keys.flatMap((key, i) => (keepsWriting(context.types.get(key) ?? NOTHING_KNOWN) ? [i] : []));
     const base = { relation: relationOf(objects, keys, declaredToKeep), path: context.path };
     const evidence = await findEvidence(context, base, keys, everyRow, signal);
+    const sample = everyRow ? base : { ...base, relation: `(FROM ${base.relation} LIMIT ${sampleRows(keys.length)})` };
     const columns: SourceColumn[] = [];
     for (const [i, name] of keys.entries()) {
       const declared = context.types.get(name);
       const seen = evidence[i];
       if (declared !== undefined || seen === undefined) {
         columns.push(declaredColumn(name, i, declared ?? { kind: 'json' }));
-      } else columns.push(await inferredColumn(context, base, name, i, seen, everyRow, signal));
+      } else columns.push(await inferredColumn(context, base, sample, name, i, seen, signal));
     }
     const asWritten = columns.flatMap(({ type }, i) => (keepsWriting(type) ? [i] : []));
     return {
@@ -65,7 +75,7 @@ async function findKeys(
   everyRow: boolean,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const rows = `SELECT json_keys(json) AS keys, row_number() OVER () AS n FROM ${objects} ${everyRow ? '' : `LIMIT ${SAMPLE_ROWS}`}`;
+  const rows = `SELECT json_keys(json) AS keys, row_number() OVER () AS n FROM ${objects} ${everyRow ? '' : `LIMIT ${sampleRows(await widestOf(context, objects, signal))}`}`;
   const each = `SELECT unnest(keys) AS k, generate_subscripts(keys, 1) AS p, n FROM (${rows})`;
   const text = `SELECT k FROM (${each}) GROUP BY k ORDER BY min(n * ${2 * KEYS_MAX} + p), k LIMIT ${KEYS_MAX + 1}`;
   const found = await context.duckDb.query({ text, values: [context.path] }, signal);
@@ -79,37 +89,47 @@ async function findKeys(
   return missing && !everyRow ? await findKeys(context, objects, true, signal) : keys;
 }
 
+/** The most keys that one of the first objects has: of wide ones, few are a sample. */
+async function widestOf(context: SourceContext, objects: string, signal: AbortSignal): Promise<number> {
+  const text = `SELECT max(len(json_keys(json))) FROM (FROM ${objects} LIMIT 100)`;
+  const [row] = await context.duckDb.query({ text, values: [context.path] }, signal);
+  return Number(row?.[0] ?? 0);
+}
+
 function declaredColumn(name: string, index: number, type: ColumnType): SourceColumn {
-  const raw = `s${index}`;
   const nested = type.kind === 'json' || type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
   // Nested values may also come as text that holds JSON.
-  const fail = failIn(index, raw);
-  const stored = nested
-    ? `CASE WHEN starts_with(${raw}, '"') AND ${type.kind !== 'json'} THEN ${textToStored(type, unquoted(raw), fail)} ELSE ${jsonToStored(type, raw, fail, false)} END`
-    : textToStored(type, unquoted(raw), fail);
-  return { name, type, raw, stored, inferred: false };
+  const stored = (raw: string, fail: string) =>
+    nested
+      ? `CASE WHEN starts_with(${raw}, '"') AND ${type.kind !== 'json'} THEN ${textToStored(type, unquoted(raw), fail)} ELSE ${jsonToStored(type, raw, fail, false)} END`
+      : textToStored(type, unquoted(raw), fail);
+  const alike: Alike = {
+    key: `declared ${formatColumnType(type)}`,
+    read: (raw, _, fail) => ({ stored: stored(raw, fail) }),
+  };
+  return columnReadAs({ name, type, inferred: false }, index, alike);
 }
 
 async function inferredColumn(
   context: SourceContext,
   base: Pick<Source, 'relation' | 'path'>,
+  sample: Pick<Source, 'relation' | 'path'>,
   name: string,
   index: number,
   evidence: Evidence,
-  everyRow: boolean,
   signal: AbortSignal,
 ): Promise<SourceColumn> {
   const raw = `s${index}`;
   const fail = failIn(index, raw);
   const resolved = resolve(evidence);
   if (resolved !== 'nested') {
-    if (resolved.kind === 'varchar') return { name, type: resolved, raw, stored: unquoted(raw), inferred: true };
-    return { name, type: resolved, raw, ...inferredValue(resolved, raw, `p${index}`, fail), inferred: true };
+    const text: Alike = { key: 'inferred varchar', read: (cell) => ({ stored: unquoted(cell) }) };
+    const alike = resolved.kind === 'varchar' ? text : inferredReading(resolved);
+    return columnReadAs({ name, type: resolved, inferred: true }, index, alike);
   }
-  const sampled = everyRow ? base.relation : `(FROM ${base.relation} LIMIT ${SAMPLE_ROWS})`;
   const shapes = await context.duckDb.query(
     statementOver(
-      { ...base, relation: sampled },
+      sample,
       `DISTINCT json_structure(CAST(${raw} AS JSON))::VARCHAR`,
       `WHERE ${raw} IS NOT NULL LIMIT ${SHAPES_MAX + 1}`,
     ),
@@ -117,7 +137,7 @@ async function inferredColumn(
   );
   const guessed = shapes.length > SHAPES_MAX ? undefined : typeOfStructures(shapes.map(([shape]) => String(shape)));
   const converted = guessed && jsonToStored(guessed, raw, fail, true);
-  const fits = converted !== undefined && (!everyRow || (await allFit(context, base, converted, signal)));
+  const fits = converted !== undefined && (sample !== base || (await allFit(context, base, converted, signal)));
   if (guessed === undefined || converted === undefined || !fits) return declaredColumn(name, index, { kind: 'json' });
   return { name, type: guessed, raw, stored: converted, inferred: true };
 }

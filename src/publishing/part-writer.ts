@@ -15,7 +15,8 @@ import { quoteText } from '../duckdb/quoting.ts';
 import { inStoredOrder, type RowOrder, requireStoredOrder } from '../duckdb/row-order.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
 import { checksumOf } from '../files/checksum.ts';
-import { type Source, storedRows } from './source.ts';
+import type { Source } from './source.ts';
+import { storedRows } from './stored-rows.ts';
 
 /** How often to look for parts that are finished. */
 const LOOK_MILLIS = 100;

@@ -8,7 +8,7 @@ import { misfit } from '../duckdb/source-type.ts';
 import { PublishError } from './publish-error.ts';
 
 /** Lets a failed statement say which column it failed in, and with what value. */
-const MISFIT = 'misfit in column ';
+export const MISFIT = 'misfit in column ';
 
 export interface SourceColumn {
   readonly name: string;
@@ -21,6 +21,26 @@ export interface SourceColumn {
   readonly stored: string;
   /** The type was guessed from the values, so a value that does not fit is no error of the file's. */
   readonly inferred: boolean;
+  /** How `parsed` and `stored` came about, where other columns may be read in the same way. */
+  readonly alike?: Alike;
+}
+
+/** How a value is read, whatever column it stands in. */
+export interface Alike {
+  /** The same for columns whose values are read alike. */
+  readonly key: string;
+  /** SQL over the value as it stands in the file and the name of what it was parsed to; `fail` for one that does not fit. */
+  readonly read: (raw: string, parsed: string, fail: string) => { readonly parsed?: string; readonly stored: string };
+}
+
+/** Column `index`, which stands in the relation as s0, s1, … and is read as others may be. */
+export function columnReadAs(
+  { name, type, inferred }: Pick<SourceColumn, 'name' | 'type' | 'inferred'>,
+  index: number,
+  alike: Alike,
+): SourceColumn {
+  const raw = `s${index}`;
+  return { name, type, raw, ...alike.read(raw, `p${index}`, failIn(index, raw)), inferred, alike };
 }
 
 export interface Source {
@@ -68,13 +88,6 @@ export function saysEnough(error: Error): boolean {
 
 export function statementOver(source: Pick<Source, 'relation' | 'path'>, select: string, tail = ''): Statement {
   return { text: `SELECT ${select} FROM ${source.relation} ${tail}`, values: [source.path] };
-}
-
-/** SQL for the whole source in its stored representation, its columns named by `nameOf`. */
-export function storedRows(source: Pick<Source, 'relation' | 'columns'>, nameOf: (index: number) => string): string {
-  const parsed = source.columns.flatMap((c, i) => (c.parsed === undefined ? [] : [`, ${c.parsed} AS p${i}`]));
-  const stored = source.columns.map((c, i) => `${c.stored} AS ${nameOf(i)}`);
-  return `SELECT ${stored.join(', ')} FROM (SELECT *${parsed.join('')} FROM ${source.relation})`;
 }
 
 /** SQL that ends the statement because the value of column `index` does not fit. */

@@ -1,11 +1,21 @@
 /** The columns of a source of text (CSV fields, JSON tokens): declared types as declared, the others from the evidence. */
-import type { ColumnType } from '../domain/column-type.ts';
+import { type ColumnType, formatColumnType } from '../domain/column-type.ts';
 import { textToStored } from '../duckdb/text-value.ts';
 import { type Evidence, evidenceColumns, evidenceOf, inferredValue, resolve } from './inference.ts';
-import { failIn, type Source, type SourceColumn, type SourceContext, statementOver } from './source.ts';
+import { type Alike, columnReadAs, type Source, type SourceColumn, type SourceContext } from './source.ts';
 
-/** Rows that types are first inferred from. All others are checked as they are converted. */
-export const SAMPLE_ROWS = 20_000;
+/** Rows that types are first inferred from, fewer of a wide table. All others are checked as they are converted. */
+const SAMPLE_ROWS_MAX = 20_000;
+const SAMPLE_ROWS_MIN = 200;
+const SAMPLE_CELLS = 1_000_000;
+
+export function sampleRows(columnCount: number): number {
+  const fitting = Math.floor(SAMPLE_CELLS / Math.max(1, columnCount));
+  return Math.min(SAMPLE_ROWS_MAX, Math.max(SAMPLE_ROWS_MIN, fitting));
+}
+
+/** What is known of a column without a row. */
+const NOTHING = evidenceOf([0, false, 0, 0, false]);
 
 /**
  * What kinds of values each column holds whose type is not declared; for the others there is none.
@@ -18,19 +28,16 @@ export async function findEvidence(
   everyRow: boolean,
   signal: AbortSignal,
 ): Promise<readonly (Evidence | undefined)[]> {
-  const expressions = names.map((name, i) => (context.types.has(name) ? [] : evidenceColumns(`s${i}`)));
-  const inner = names.flatMap((name, i) => (context.types.has(name) ? [] : [`s${i}`])).join(', ');
-  if (inner === '') return [];
-  const relation = `(SELECT ${inner} FROM ${source.relation}${everyRow ? '' : ` LIMIT ${SAMPLE_ROWS}`})`;
-  const statement = statementOver({ ...source, relation }, expressions.flat().join(', '));
-  const [row = []] = await context.duckDb.query(statement, signal);
-  let at = 0;
-  return expressions.map((expression) => {
-    if (expression.length === 0) return undefined;
-    const values = row.slice(at, at + expression.length);
-    at += expression.length;
-    return evidenceOf(values);
-  });
+  const asked = names.flatMap((name, i) => (context.types.has(name) ? [] : [i]));
+  if (asked.length === 0) return [];
+  const rows = everyRow ? source.relation : `(FROM ${source.relation} LIMIT ${sampleRows(names.length)})`;
+  // One expression for all columns: with one for each, planning it grows faster than their number.
+  const cells = `SELECT unnest([${asked.map((i) => `s${i}`).join(', ')}]) AS cell, unnest(range(${asked.length})) AS place FROM ${rows}`;
+  const text = `SELECT place, ${evidenceColumns('cell').join(', ')} FROM (${cells}) GROUP BY place`;
+  const found = await context.duckDb.query({ text, values: [source.path] }, signal);
+  const evidence = new Map(found.map(([place, ...values]) => [asked[Number(place)], evidenceOf(values)]));
+  // Of a table without rows there is nothing to group.
+  return names.map((name, i) => (context.types.has(name) ? undefined : (evidence.get(i) ?? NOTHING)));
 }
 
 /** A column of plain text. Without evidence its type was declared. */
@@ -40,12 +47,22 @@ export function textColumn(
   declared: ColumnType | undefined,
   evidence?: Evidence,
 ): SourceColumn {
-  const raw = `s${index}`;
-  const fail = failIn(index, raw);
   if (declared !== undefined) {
-    return { name, type: declared, raw, stored: textToStored(declared, raw, fail), inferred: false };
+    const alike: Alike = {
+      key: `declared ${formatColumnType(declared)}`,
+      read: (raw, _, fail) => ({ stored: textToStored(declared, raw, fail) }),
+    };
+    return columnReadAs({ name, type: declared, inferred: false }, index, alike);
   }
   const resolved = evidence === undefined ? 'nested' : resolve(evidence);
   const type: ColumnType = resolved === 'nested' ? { kind: 'varchar' } : resolved;
-  return { name, type, raw, ...inferredValue(type, raw, `p${index}`, fail), inferred: true };
+  return columnReadAs({ name, type, inferred: true }, index, inferredReading(type));
+}
+
+/** How the values of a column are read whose type is inferred to be this. */
+export function inferredReading(type: ColumnType): Alike {
+  return {
+    key: `inferred ${formatColumnType(type)}`,
+    read: (raw, parsed, fail) => inferredValue(type, raw, parsed, fail),
+  };
 }
