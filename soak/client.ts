@@ -1,0 +1,72 @@
+/** Asks the service and sorts its answers: as they should be, honestly refused, or wrong. */
+import { Agent, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** An answer that should have been another. */
+export class Wrong extends Error {}
+
+/** A refusal that says when to come again: 503 of an overloaded service, 429 of a key that asks for much. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`refused with ${status}`);
+    this.status = status;
+  }
+}
+
+export class Client {
+  readonly #url: string;
+  readonly #agent: Agent;
+
+  constructor(url: string, connections: number) {
+    this.#url = url;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+  }
+
+  /** @throws Refused */
+  async get(path: string, key: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const url = path.startsWith('http') ? path : this.#url + path;
+    const sent = request(url, { agent: this.#agent, headers: { 'x-service-api-key': key, ...headers } }, (response) => {
+      buffer(response).then(
+        (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+        reject,
+      );
+    });
+    sent.on('error', reject);
+    sent.end();
+    const answer = await promise;
+    const isRefusal = answer.status === 503 || answer.status === 429;
+    if (isRefusal && Number(answer.headers['retry-after']) > 0) throw new Refused(answer.status);
+    return answer;
+  }
+
+  /** The JSON of an answer that must be 200. @throws Wrong, Refused */
+  async json(path: string, key: string): Promise<Envelope> {
+    const answer = await this.get(path, key);
+    if (answer.status !== 200) throw new Wrong(`${path}: ${answer.status} ${answer.body.toString().slice(0, 300)}`);
+    return JSON.parse(answer.body.toString());
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** Of an answer in JSON, as far as it is looked at. */
+export interface Envelope {
+  readonly state: string;
+  readonly execution_id: string;
+  readonly next_uri?: string;
+  readonly result?: {
+    readonly rows: readonly Readonly<Record<string, unknown>>[];
+    readonly metadata: { readonly total_row_count: number; readonly row_count: number };
+  };
+}

@@ -1,0 +1,44 @@
+/** Watches the service while it is read from: its memory once a second, and the delay of its event loop. */
+import { readFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Client } from './client.ts';
+
+export interface Gauges {
+  /** Resident memory in bytes, in the order of time. */
+  readonly memory: number[];
+  /** Of the event loop, in milliseconds, each since the one before. */
+  readonly delayP99: number[];
+  readonly delayMax: number[];
+}
+
+const SAMPLE_MILLIS = 1000;
+/** The metrics forget the delays that they have told. */
+const METRICS_EVERY = 10;
+
+export async function watchOn(pid: number, client: Client, end: AbortSignal): Promise<Gauges> {
+  const gauges: Gauges = { memory: [], delayP99: [], delayMax: [] };
+  for (let second = 1; !end.aborted; second += 1) {
+    await wait(SAMPLE_MILLIS, undefined, { signal: end }).catch(() => undefined);
+    gauges.memory.push(await residentBytes(pid));
+    if (second % METRICS_EVERY !== 0) continue;
+    const text = (await client.get('/metrics', '')).body.toString();
+    const value = (name: string) => 1000 * Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    gauges.delayP99.push(value('nodejs_eventloop_lag_p99_seconds'));
+    gauges.delayMax.push(value('nodejs_eventloop_lag_max_seconds'));
+  }
+  return gauges;
+}
+
+async function residentBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return 1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+}
+
+/** The mean of each quarter of the samples. */
+export function quarterMeans(samples: readonly number[]): readonly number[] {
+  const size = Math.floor(samples.length / 4);
+  return [0, 1, 2, 3].map((quarter) => {
+    const part = samples.slice(quarter * size, (quarter + 1) * size);
+    return part.reduce((sum, sample) => sum + sample, 0) / Math.max(1, part.length);
+  });
+}

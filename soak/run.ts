@@ -1,0 +1,127 @@
+/**
+ * The soak: mixed use of the service for so many minutes, 64 requests at a time, while runs and keys change, datasets are refreshed
+ * and the sweep deletes. Every answer's content is checked. It fails on any wrong answer, on any 5xx but an honest 503, on memory
+ * beyond QRS_MEMORY, and, where it lasts long enough to tell, on memory that grows.
+ *
+ *   npm run soak -- [--minutes 30] [--seed N] [--memory 2GB]
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { changeKeysOn, fillService, publishOn, refreshOn } from './changes.ts';
+import { Client, Refused } from './client.ts';
+import { quarterMeans, watchOn } from './gauges.ts';
+import { type Below, READS } from './reads.ts';
+import { Soaked } from './service.ts';
+import { World } from './world.ts';
+
+const CONNECTIONS = 64;
+/** In a shorter run the second quarter has not yet seen everything once, so that memory still grows in the last. */
+const FLAT_FROM_MINUTES = 10;
+const GROWTH_MAX = 1.05;
+const PROBLEMS_SHOWN = 20;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '30' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    memory: { type: 'string', default: '2GB' },
+  },
+});
+const minutes = Number(values.minutes);
+const below = random(Number(values.seed));
+print(`soak of ${minutes} minutes, --seed ${values.seed} --memory ${values.memory}`);
+
+const world = new World();
+const service = await Soaked.start(join(world.folder, 'data'), values.memory);
+const client = new Client(service.url, CONNECTIONS + 4);
+const problems: string[] = [];
+const counts = new Map<string, { answered: number; refused: number }>();
+try {
+  await fillService(service, world);
+  const end = AbortSignal.timeout(minutes * 60_000);
+  const [gauges] = await Promise.all([
+    watchOn(service.pid, client, end),
+    ...Array.from({ length: CONNECTIONS }, () => readOn(end)),
+    ...[publishOn(service, world, end), refreshOn(service, end), changeKeysOn(service, world, client, below, end)].map(
+      (change) => change.catch(note),
+    ),
+  ]);
+  report(gauges);
+} finally {
+  client.close();
+  const code = await service.stop();
+  if (code !== 0) problems.push(`the service exited with ${code}`);
+  await rm(world.folder, { recursive: true, force: true });
+}
+for (const problem of problems.slice(0, PROBLEMS_SHOWN)) print(`WRONG ${problem}`);
+print(problems.length === 0 ? 'all well' : `${problems.length} problems`);
+process.exitCode = problems.length === 0 ? 0 : 1;
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** One connection: asks for one thing after another. */
+async function readOn(end: AbortSignal): Promise<void> {
+  while (!end.aborted && service.isRunning) {
+    const { name, read } = someRead();
+    const count = counts.get(name) ?? { answered: 0, refused: 0 };
+    counts.set(name, count);
+    try {
+      await read(client, world, world.keys[below(world.keys.length)]?.key ?? '', below);
+      count.answered += 1;
+    } catch (error) {
+      if (error instanceof Refused) count.refused += 1;
+      else note(error);
+    }
+  }
+}
+
+function note(error: unknown): void {
+  problems.push(error instanceof Error ? error.message : String(error));
+}
+
+function someRead(): (typeof READS)[number] {
+  let at = below(READS.reduce((sum, { weight }) => sum + weight, 0));
+  for (const read of READS) {
+    if (at < read.weight) return read;
+    at -= read.weight;
+  }
+  throw new Error('the weights do not add up');
+}
+
+function report({ memory, delayP99, delayMax }: Awaited<ReturnType<typeof watchOn>>): void {
+  for (const [name, { answered, refused }] of counts) print(`${name}: ${answered} answered, ${refused} refused`);
+  const megabytes = (bytes: number) => Math.round(bytes / 1e6);
+  const means = quarterMeans(memory);
+  const most = Math.max(...memory);
+  const growth = (means[3] ?? 0) / (means[1] ?? 1);
+  print(`memory: means of the quarters ${means.map(megabytes).join(', ')} MB, at most ${megabytes(most)} MB`);
+  print(`memory: last quarter / second ${growth.toFixed(3)} (≤ ${GROWTH_MAX})`);
+  const worst = (delays: readonly number[]) => Math.max(...delays).toFixed(0);
+  const median = [...delayP99].sort((a, b) => a - b)[Math.floor(delayP99.length / 2)] ?? 0;
+  print(
+    `event loop delay: p99 ${median.toFixed(0)} ms (median), ${worst(delayP99)} ms (worst), at most ${worst(delayMax)} ms`,
+  );
+  const memoryMax = megabytesOf(values.memory) * 1e6;
+  if (most > memoryMax) problems.push(`memory: ${megabytes(most)} MB, more than QRS_MEMORY=${values.memory}`);
+  if (minutes >= FLAT_FROM_MINUTES && growth > GROWTH_MAX) problems.push(`memory grows: ${growth.toFixed(3)}`);
+}
+
+function megabytesOf(size: string): number {
+  const [, digits, unit] = /^([\d.]+)(MB|GB)$/.exec(size) ?? [];
+  if (digits === undefined) throw new Error(`--memory ${size}: expected MB or GB`);
+  return Number(digits) * (unit === 'GB' ? 1000 : 1);
+}
+
+/** Whole numbers from 0 to n − 1 (mulberry32). */
+function random(seed: number): Below {
+  let state = seed >>> 0;
+  return (n) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) % n;
+  };
+}
