@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import type { Output } from './cli/command-context.ts';
+import { readFileIfThere } from './files/read-if-there.ts';
 import { tuneV8 } from './v8-tuning.ts';
 
 tuneV8();
@@ -95,15 +96,6 @@ function followParent(): void {
 
 function output(stream: NodeJS.WriteStream): Output {
   return { write: (text, done) => stream.write(text, done), isTerminal: stream.isTTY === true };
-}
-
-function readFileIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 function packageVersion(): string {

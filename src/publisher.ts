@@ -8,6 +8,7 @@ import { openService } from './compose.ts';
 import { publisherOf } from './compose-publisher.ts';
 import { parseColumnType } from './domain/column-type.ts';
 import type { Execution } from './domain/execution.ts';
+import { readFileIfThere } from './files/read-if-there.ts';
 import { currentHolder } from './publishing/holder.ts';
 import { type Progress, publish } from './publishing/publish.ts';
 import { loadSettings } from './settings/load-settings.ts';
@@ -44,12 +45,14 @@ export interface Publisher extends AsyncDisposable {
 }
 
 /**
+ * Settings come from `environment` and, as for the command, from the file that its `QRS_CONFIG_FILE` names, or `qrs.env` in the
+ * working directory; the environment wins.
  * @param environment settings by name, such as `{ QRS_DATA_DIR: './data' }`; hand in `process.env` for the process's own
  * @throws SettingsError for a setting that is unknown or wrong
  */
 export async function openPublisher(environment: Readonly<Record<string, string | undefined>>): Promise<Publisher> {
   const clock = Date.now;
-  const { settings } = loadSettings({ environment, readFile: () => undefined, machineBytes: machineMemory() });
+  const { settings } = loadSettings({ environment, readFile: readFileIfThere, machineBytes: machineMemory() });
   const service = await openService(settings, clock);
   const newId = monotonicFactory();
   return {

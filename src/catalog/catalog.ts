@@ -94,7 +94,7 @@ export interface Completion {
 
 export interface ExecutionFilter {
   readonly queryId?: number;
-  readonly state?: ExecutionState;
+  readonly state?: ExecutionState | readonly ExecutionState[];
   /** Newest first; at most this many. */
   readonly limit: number;
 }
@@ -118,10 +118,13 @@ export interface Executions {
    */
   add(execution: Execution): Promise<void>;
   find(id: string): Promise<Execution | undefined>;
-  /** Newest first by submission, ties by id. */
+  /**
+   * Newest first: by submission, ties by id. A run added when another of its query seems to have been submitted later than now
+   * comes after that one, since then a clock was wrong, and the order of the commits is what is known.
+   */
   list(filter: ExecutionFilter): Promise<readonly Execution[]>;
   /**
-   * The newest run with a stored result not expired at `now`; when there is none, the newest run (contract §2).
+   * The newest run, in the order of `list`, with a stored result not expired at `now`; when there is none, the newest run (contract §2).
    * With parameters: only runs that have each of these values.
    */
   findLatest(
@@ -187,8 +190,11 @@ export interface Leases {
 }
 
 export interface Ticks {
-  /** Claims one tick of a schedule: true for exactly one caller, false for all others, and for ticks before the last one claimed. */
-  claim(schedule: string, tick: Instant): Promise<boolean>;
+  /**
+   * Claims one tick of a schedule: true for exactly one caller, false for all others, and for ticks before the last one claimed.
+   * A last one that lies further ahead of `now` than clocks are apart is not believed: it is as if it had not been claimed.
+   */
+  claim(schedule: string, tick: Instant, now: Instant): Promise<boolean>;
   /** The last tick claimed. */
   findLast(schedule: string): Promise<Instant | undefined>;
 }

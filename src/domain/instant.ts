@@ -6,6 +6,12 @@ export type Instant = number;
 
 export type Clock = () => Instant;
 
+/**
+ * The clocks of one installation are at most so far apart. A time that is further ahead of now was written by a clock that was
+ * wrong, and is not believed.
+ */
+export const CLOCKS_APART_MILLIS = 5 * 60_000;
+
 /** Of every day in UTC, since an instant knows no leap seconds. */
 export const DAY_MILLIS = 86_400_000;
 

@@ -43,6 +43,11 @@ test('the age is that of the last good run, though a newer one failed', async ()
   assert.deepEqual(freshness, { latest: failed, served: good, ageMillis: 20 * 60_000, nextTick: at('10:30:00') });
 });
 
+test('the age is never negative, though a wrong clock says that the run has not begun yet', async () => {
+  const ahead = run('1', 'COMPLETED', '23:00:00');
+  assert.equal((await freshnessOf(dataset, catalogWith(ahead, ahead), at('10:20:00'))).ageMillis, 0);
+});
+
 test('a dataset that never had a good run has no age', async () => {
   const failed = run('1', 'FAILED', '10:15:00');
   const freshness = await freshnessOf(dataset, catalogWith(failed, failed), at('10:20:00'));

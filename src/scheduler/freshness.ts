@@ -10,7 +10,7 @@ export interface Freshness {
   readonly latest: Execution | undefined;
   /** The run that the address answers with, when it has a result. */
   readonly served: Execution | undefined;
-  /** Time since the served run started, which is what it describes. */
+  /** Time since the served run started, which is what it describes; 0 where a wrong clock says that it has not started yet. */
   readonly ageMillis: number | undefined;
   readonly nextTick: Instant;
 }
@@ -23,7 +23,7 @@ export async function freshnessOf(
   const [latest] = await executions.list({ queryId: dataset.queryId, limit: 1 });
   const found = await executions.findLatest(dataset.queryId, {}, now);
   const served = found !== undefined && STATES[found.state].hasResult ? found : undefined;
-  const ageMillis = served?.startedAt === undefined ? undefined : now - served.startedAt;
+  const ageMillis = served?.startedAt === undefined ? undefined : Math.max(0, now - served.startedAt);
   return { latest, served, ageMillis, nextTick: nextTick(parseCron(dataset.schedule), now) };
 }
 

@@ -16,11 +16,8 @@ export async function pruneSuperseded(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const limit = keep + STEP;
-  const whole = await catalog.executions.list({ queryId, state: 'COMPLETED', limit });
-  const partial = await catalog.executions.list({ queryId, state: 'COMPLETED_PARTIAL', limit });
-  const newestFirst = [...whole, ...partial].toSorted(
-    (a, b) => b.submittedAt - a.submittedAt || (a.id < b.id ? 1 : -1),
-  );
+  const state = ['COMPLETED', 'COMPLETED_PARTIAL'] as const;
+  const newestFirst = await catalog.executions.list({ queryId, state, limit });
   const pruned: string[] = [];
   for (const { id } of newestFirst.slice(keep, limit)) {
     signal.throwIfAborted();

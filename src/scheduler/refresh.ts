@@ -9,13 +9,15 @@ import { type Catalog, IllegalTransition, LeaseLost } from '../catalog/catalog.t
 import { columnMismatch } from '../datasets/check-columns.ts';
 import { type Dataset, sqlAsOf } from '../datasets/dataset.ts';
 import type { Execution, ExecutionError } from '../domain/execution.ts';
-import type { Clock, Instant } from '../domain/instant.ts';
+import { type Clock, DAY_MILLIS, type Instant } from '../domain/instant.ts';
 import type { Column } from '../domain/result-set.ts';
 import { type Engine, EngineError } from '../engine/engine.ts';
 import type { RefreshLease } from './refresh-lease.ts';
 
 export interface RefreshDeps {
-  readonly catalog: Pick<Catalog, 'executions'>;
+  readonly catalog: Pick<Catalog, 'executions' | 'leases'>;
+  /** Names this process among all that share the catalog. */
+  readonly holder: string;
   readonly engine: Engine;
   readonly publish: PublishRefresh;
   readonly clock: Clock;
@@ -54,8 +56,12 @@ export type RefreshEvent =
   | (RefreshFacts & { readonly kind: 'orphan_failed' })
   | RefreshOutcome;
 
-/** Unfinished runs found at once; a dataset leaves at most one behind. */
-const ORPHANS_MAX = 100;
+/**
+ * A lease `refreshing:<dataset>:<execution>` marks a run as a refresh's own, from before it is added until it has ended. It is
+ * no right: that is the refresh lease, whose holder finds by these marks what an earlier one left unfinished.
+ */
+const MARK = 'refreshing:';
+const MARK_MILLIS = DAY_MILLIS;
 
 /** Refreshes the dataset, whose lease the caller holds. Fails only when the catalog does: other failures are an outcome. */
 export async function refreshDataset(
@@ -69,6 +75,12 @@ export async function refreshDataset(
   const submittedAt = clock();
   const executionId = deps.newExecutionId(submittedAt);
   const facts = { dataset: dataset.name, executionId };
+  const mark = await catalog.leases.acquire(
+    `${MARK}${dataset.name}:${executionId}`,
+    deps.holder,
+    submittedAt,
+    MARK_MILLIS,
+  );
   await catalog.executions.add({
     id: executionId,
     queryId: dataset.queryId,
@@ -93,6 +105,7 @@ export async function refreshDataset(
       ? { ...facts, kind: 'interrupted' }
       : { ...facts, kind: 'failed', error: errorOf(cause), cause };
   }
+  if (mark !== undefined) await catalog.leases.release(mark);
   observe(outcome);
   return outcome;
 }
@@ -130,18 +143,22 @@ async function stage(dataset: Dataset, { token }: Pick<RefreshLease, 'token'>, d
 }
 
 /**
- * Whoever holds the lease is the only one refreshing, so unfinished runs are leftovers. Failing them is the fence, too: a
- * holder that was only asleep cannot complete its run any more.
+ * Whoever holds the lease is the only one refreshing, so runs that are marked are leftovers. Failing them is the fence, too: a
+ * holder that was only asleep cannot complete its run any more. Runs of the dataset's query that others submitted are theirs.
  */
 async function failOrphans(dataset: Dataset, { catalog, clock, observe }: RefreshDeps): Promise<void> {
-  for (const state of ['PENDING', 'EXECUTING'] as const) {
-    for (const orphan of await catalog.executions.list({ queryId: dataset.queryId, state, limit: ORPHANS_MAX })) {
-      const error = { type: 'interrupted', message: 'the process that ran this refresh ended or was cut off' };
-      await catalog.executions.fail(orphan.id, error, clock()).catch((failure: unknown) => {
-        if (!(failure instanceof IllegalTransition)) throw failure;
-      });
-      observe({ dataset: dataset.name, executionId: orphan.id, kind: 'orphan_failed' });
+  const prefix = `${MARK}${dataset.name}:`;
+  for (const mark of await catalog.leases.list(prefix)) {
+    const executionId = mark.resource.slice(prefix.length);
+    const error = { type: 'interrupted', message: 'the process that ran this refresh ended or was cut off' };
+    try {
+      await catalog.executions.fail(executionId, error, clock());
+      observe({ dataset: dataset.name, executionId, kind: 'orphan_failed' });
+    } catch (failure) {
+      // It had ended, or was never added: only its mark was left.
+      if (!(failure instanceof IllegalTransition)) throw failure;
     }
+    await catalog.leases.revoke(mark);
   }
 }
 

@@ -224,6 +224,56 @@ describe('a refresh that lasts', () => {
   });
 });
 
+describe('a clock that was days ahead for a while', () => {
+  const DAYS = 3 * 24 * 60 * MINUTE;
+
+  test('stops nothing: the next tick is run once, and its run is the latest', async () => {
+    time.advance(DAYS);
+    const wrong = new Process('wrong');
+    await wrong.schedule.runDue(running);
+    const [ahead] = await catalog.executions.list({ queryId: QUARTERLY.queryId, limit: 1 });
+    time.moveTo(at('10:16'));
+    const right = [new Process('a'), new Process('b'), wrong];
+    for (const { schedule } of [...right, ...right]) await schedule.runDue(running);
+    assert.deepEqual(await states(), ['COMPLETED', 'COMPLETED']);
+    const latest = await catalog.executions.findLatest(QUARTERLY.queryId, {}, time.clock());
+    assert.notEqual(latest?.id, ahead?.id);
+    assert.equal(latest?.submittedAt, at('10:16'));
+  });
+
+  test('and stays so beside one that is right: each of them runs a tick once', async () => {
+    const wrong = new Process('wrong', { clock: () => time.clock() + DAYS });
+    const right = new Process('right');
+    for (const now of ['10:16', '10:17', '10:18', '10:31', '10:32']) {
+      time.moveTo(at(now));
+      for (const { schedule } of [wrong, right]) await schedule.runDue(running);
+    }
+    assert.equal((await states()).length, 4);
+  });
+
+  test('its chores come round, too', async () => {
+    let sweeps = 0;
+    const run = async () => {
+      sweeps += 1;
+    };
+    const chore = { name: 'sweep', schedule: '5,35 * * * *', run };
+    const process = new Process('a', { chores: [chore] });
+    time.advance(DAYS);
+    await process.schedule.runDue(running);
+    time.moveTo(at('10:36'));
+    for (let look = 0; look < 3; look += 1) await process.schedule.runDue(running);
+    assert.equal(sweeps, 2);
+  });
+});
+
+test("a refresh leaves alone what others submitted for the dataset's query", async () => {
+  const theirs = { id: nextId(time.clock()), queryId: QUARTERLY.queryId, parameters: {}, submittedAt: time.clock() };
+  await catalog.executions.add({ ...theirs, state: 'PENDING' });
+  await new Process('a').schedule.runDue(running);
+  assert.deepEqual(await states(), ['PENDING', 'COMPLETED']);
+  assert.deepEqual(await catalog.leases.list(''), []);
+});
+
 describe('a process that ends in the middle of a refresh', () => {
   /** A process whose lease is not renewed, and what would end its refresh after all. */
   async function beginAndStall() {

@@ -4,12 +4,13 @@
  * what else is due to the others.
  *
  * A tick is run by the one process that holds the dataset's lease and claims the tick. Of several ticks missed only the last
- * is claimed. A refresh whose process died is owed by the one process that reclaims its lease. A dataset that nobody has set
+ * is claimed, and one that a wrong clock has claimed far ahead of time is as if nobody had. A refresh whose process died is owed by the one process that reclaims its lease. A dataset that nobody has set
  * up is never due.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import type { Datasets } from '../datasets/registry.ts';
+import { CLOCKS_APART_MILLIS, type Instant } from '../domain/instant.ts';
 import { type Cron, lastTick, nextTick, parseCron } from './cron.ts';
 import { type RefreshDeps, type RefreshOutcome, refreshDataset } from './refresh.ts';
 import { RefreshLease, type RefreshLeaseOptions, reclaimAbandoned } from './refresh-lease.ts';
@@ -85,6 +86,8 @@ export class Schedule {
   readonly #chores: readonly { readonly chore: Chore; readonly cron: Cron }[];
   /** Datasets that this process has to refresh whatever the ticks say: it claimed the tick, or reclaimed an abandoned lease. */
   readonly #owed = new Set<string>();
+  /** The last tick of each schedule that this process claimed: where clocks disagree another may take a claim for a wrong one. */
+  readonly #claimed = new Map<string, Instant>();
 
   constructor(deps: ScheduleDeps) {
     this.#deps = deps;
@@ -108,8 +111,7 @@ export class Schedule {
     }
     for (const { chore, cron } of this.#chores) {
       await this.#guard(chore.name, signal, async () => {
-        if (await this.#deps.catalog.ticks.claim(chore.name, lastTick(cron, this.#deps.clock())))
-          await chore.run(signal);
+        if (await this.#claim(chore.name, lastTick(cron, this.#deps.clock()))) await chore.run(signal);
       });
     }
   }
@@ -118,17 +120,26 @@ export class Schedule {
     const { catalog, clock } = this.#deps;
     const tick = lastTick(cron, clock());
     const last = await catalog.ticks.findLast(tickName(dataset));
-    if (last !== undefined && last >= tick && !this.#owed.has(dataset.name)) return;
+    const isBelieved = last !== undefined && last <= clock() + CLOCKS_APART_MILLIS;
+    if (isBelieved && last >= tick && !this.#owed.has(dataset.name)) return;
     if (!(await this.#deps.isSetUp(dataset))) return;
     // The lease first: a process that dies from here on leaves it behind, and with it the duty to refresh.
     await using lease = await RefreshLease.acquire(dataset.name, this.#deps);
     if (lease === undefined) return;
-    const claimed = await catalog.ticks.claim(tickName(dataset), tick);
+    const claimed = await this.#claim(tickName(dataset), tick);
     if (!claimed && !this.#owed.has(dataset.name)) return;
     // Owed until there is an outcome: when the catalog fails in between, the next look tries again.
     this.#owed.add(dataset.name);
     await refreshHolding(dataset, lease, this.#deps, signal);
     this.#owed.delete(dataset.name);
+  }
+
+  async #claim(schedule: string, tick: Instant): Promise<boolean> {
+    const { catalog, clock } = this.#deps;
+    if (this.#claimed.get(schedule) === tick) return false;
+    if (!(await catalog.ticks.claim(schedule, tick, clock()))) return false;
+    this.#claimed.set(schedule, tick);
+    return true;
   }
 
   async #guard(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {

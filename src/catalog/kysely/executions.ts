@@ -36,7 +36,7 @@ export class KyselyExecutions implements Executions {
   }
 
   async add(execution: Execution): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => await insert(trx, execution));
+    await this.#db.transaction().execute(async (trx) => await insert(trx, execution, execution.submittedAt));
   }
 
   async find(id: string): Promise<Execution | undefined> {
@@ -47,8 +47,10 @@ export class KyselyExecutions implements Executions {
   async list(filter: ExecutionFilter): Promise<readonly Execution[]> {
     let runs = this.#db.selectFrom('executions').selectAll();
     if (filter.queryId !== undefined) runs = runs.where('query_id', '=', filter.queryId);
-    if (filter.state !== undefined) runs = runs.where('state', '=', filter.state);
-    const rows = await runs.orderBy('submitted_at', 'desc').orderBy('id', 'desc').limit(filter.limit).execute();
+    if (filter.state !== undefined) {
+      runs = runs.where('state', 'in', typeof filter.state === 'string' ? [filter.state] : filter.state);
+    }
+    const rows = await runs.orderBy('ordered_at', 'desc').orderBy('id', 'desc').limit(filter.limit).execute();
     return rows.map(executionOf);
   }
 
@@ -61,11 +63,17 @@ export class KyselyExecutions implements Executions {
   }
 
   async queuePosition(execution: Execution): Promise<number> {
+    const own = await this.#db
+      .selectFrom('executions')
+      .select('ordered_at')
+      .where('id', '=', execution.id)
+      .executeTakeFirst();
+    const orderedAt = own?.ordered_at ?? execution.submittedAt;
     const { position } = await this.#db
       .selectFrom('executions')
       .select((eb) => eb.fn.countAll<number>().as('position'))
       .where('state', '=', 'PENDING')
-      .where((eb) => eb(eb.refTuple('submitted_at', 'id'), '<=', eb.tuple(execution.submittedAt, execution.id)))
+      .where((eb) => eb(eb.refTuple('ordered_at', 'id'), '<=', eb.tuple(orderedAt, execution.id)))
       .executeTakeFirstOrThrow();
     return Number(position);
   }
@@ -88,7 +96,7 @@ export class KyselyExecutions implements Executions {
 
   async addCompleted(execution: Execution, completion: Completion, lease: Lease): Promise<Execution> {
     return await this.#db.transaction().execute(async (trx) => {
-      await insert(trx, execution);
+      await insert(trx, execution, completion.endedAt);
       return await finish(trx, execution.id, completion, lease);
     });
   }
@@ -120,11 +128,12 @@ export class KyselyExecutions implements Executions {
   }
 }
 
-/** Adds the execution as PENDING, whatever else is known of it. */
-async function insert(trx: Transaction<CatalogTables>, execution: Execution): Promise<void> {
+/** Adds the execution as PENDING, whatever else is known of it. @param now by the clock of whoever adds it */
+async function insert(trx: Transaction<CatalogTables>, execution: Execution, now: Instant): Promise<void> {
   const { id, queryId, parameters, submittedAt } = execution;
   const query = await trx.selectFrom('queries').select('id').where('id', '=', queryId).executeTakeFirst();
   if (query === undefined) throw new CatalogConflict(`there is no query ${queryId}`);
+  const orderedAt = await placeInOrder(trx, execution, now);
   const added = await trx
     .insertInto('executions')
     .values({
@@ -133,6 +142,7 @@ async function insert(trx: Transaction<CatalogTables>, execution: Execution): Pr
       parameters: JSON.stringify(parameters),
       state: 'PENDING',
       submitted_at: submittedAt,
+      ordered_at: orderedAt,
       started_at: null,
       ended_at: null,
       cancelled_at: null,
@@ -146,9 +156,28 @@ async function insert(trx: Transaction<CatalogTables>, execution: Execution): Pr
   for (const [name, value] of Object.entries(parameters)) {
     await trx
       .insertInto('execution_parameters')
-      .values({ execution_id: id, name, value, query_id: queryId, submitted_at: submittedAt })
+      .values({ execution_id: id, name, value, query_id: queryId, ordered_at: orderedAt })
       .execute();
   }
+}
+
+/**
+ * What runs are ordered by: when they were submitted. But where a run that has been added before seems to have been submitted later
+ * than now, one of the clocks is wrong, nobody can say which, and the order of the commits counts.
+ */
+async function placeInOrder(
+  trx: Transaction<CatalogTables>,
+  { queryId, submittedAt }: Execution,
+  now: Instant,
+): Promise<Instant> {
+  const newest = await trx
+    .selectFrom('executions')
+    .select('ordered_at')
+    .where('query_id', '=', queryId)
+    .orderBy('ordered_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return newest !== undefined && newest.ordered_at > now ? newest.ordered_at + 1 : submittedAt;
 }
 
 /** The commit that makes a result exist: all of it or nothing. */

@@ -30,7 +30,7 @@ async function newestStored(db: Kysely<CatalogTables>, queryId: number, now: Ins
     .selectAll('executions')
     .where('result_sets.query_id', '=', queryId)
     .where('result_sets.expires_at', '>', now)
-    .orderBy('result_sets.submitted_at', 'desc')
+    .orderBy('result_sets.ordered_at', 'desc')
     .orderBy('result_sets.execution_id', 'desc')
     .limit(1)
     .executeTakeFirst();
@@ -41,7 +41,7 @@ async function newest(db: Kysely<CatalogTables>, queryId: number) {
     .selectFrom('executions')
     .selectAll()
     .where('query_id', '=', queryId)
-    .orderBy('submitted_at', 'desc')
+    .orderBy('ordered_at', 'desc')
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
@@ -62,7 +62,7 @@ async function newestWith(
     .where('chosen.query_id', '=', queryId)
     .where('chosen.name', '=', name)
     .where('chosen.value', '=', value)
-    .orderBy('chosen.submitted_at', 'desc')
+    .orderBy('chosen.ordered_at', 'desc')
     .orderBy('chosen.execution_id', 'desc')
     .limit(1);
   for (const [otherName, otherValue] of others) {

@@ -16,13 +16,13 @@ export async function insertResultSet(
 ): Promise<void> {
   await trx
     .insertInto('result_sets')
-    .values({
+    .values((eb) => ({
       execution_id: execution.id,
       query_id: execution.queryId,
-      submitted_at: execution.submittedAt,
+      ordered_at: eb.selectFrom('executions').select('ordered_at').where('id', '=', execution.id),
       expires_at: expiresAt,
       manifest: JSON.stringify(resultSet),
-    })
+    }))
     .execute();
 }
 

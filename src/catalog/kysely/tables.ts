@@ -17,12 +17,12 @@ export interface CatalogTables {
     name: string;
     value: string;
     query_id: number;
-    submitted_at: number;
+    ordered_at: number;
   };
   result_sets: {
     execution_id: string;
     query_id: number;
-    submitted_at: number;
+    ordered_at: number;
     expires_at: number;
     manifest: string;
   };
@@ -72,6 +72,8 @@ export interface ExecutionRow {
   parameters: string;
   state: ExecutionState;
   submitted_at: number;
+  /** submitted_at, unless clocks disagreed. */
+  ordered_at: number;
   started_at: number | null;
   ended_at: number | null;
   cancelled_at: number | null;

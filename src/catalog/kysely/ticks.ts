@@ -1,6 +1,6 @@
 /** The last claimed tick of every schedule: one upsert decides who runs it, with no leader among the processes. */
 import type { Kysely } from 'kysely';
-import type { Instant } from '../../domain/instant.ts';
+import { CLOCKS_APART_MILLIS, type Instant } from '../../domain/instant.ts';
 import type { Ticks } from '../catalog.ts';
 import type { CatalogTables } from './tables.ts';
 
@@ -11,11 +11,16 @@ export class KyselyTicks implements Ticks {
     this.#db = db;
   }
 
-  async claim(schedule: string, tick: Instant): Promise<boolean> {
+  async claim(schedule: string, tick: Instant, now: Instant): Promise<boolean> {
     const claimed = await this.#db
       .insertInto('ticks')
       .values({ schedule, tick })
-      .onConflict((conflict) => conflict.column('schedule').doUpdateSet({ tick }).where('ticks.tick', '<', tick))
+      .onConflict((conflict) =>
+        conflict
+          .column('schedule')
+          .doUpdateSet({ tick })
+          .where((eb) => eb.or([eb('ticks.tick', '<', tick), eb('ticks.tick', '>', now + CLOCKS_APART_MILLIS)])),
+      )
       .returning('tick')
       .executeTakeFirst();
     return claimed !== undefined;

@@ -184,4 +184,23 @@ export const MIGRATIONS: readonly Migration[] = [
       ) strict;
     `,
   },
+  {
+    number: 5,
+    name: 'the order of runs',
+    script: `
+      -- What runs are ordered by: submitted_at, unless another run of the query seemed to have been submitted later than it was when
+      -- this one was added. Then clocks disagreed, and this one comes after.
+      alter table executions add column ordered_at integer not null default 0;
+      update executions set ordered_at = submitted_at;
+      drop index executions_newest;
+      drop index executions_of_query;
+      drop index executions_in_state;
+      create index executions_newest on executions (ordered_at, id);
+      create index executions_of_query on executions (query_id, ordered_at, id);
+      create index executions_in_state on executions (state, ordered_at, id);
+      -- The copies that their indexes are made of.
+      alter table execution_parameters rename column submitted_at to ordered_at;
+      alter table result_sets rename column submitted_at to ordered_at;
+    `,
+  },
 ];

@@ -33,10 +33,10 @@ export function executionsContract(prepare: CatalogFactory): void {
   test('lists are newest first, ties by id, of a query or a state, and end at their limit', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await catalog.queries.add({ id: 8, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, NOON);
-    await catalog.executions.add(pendingRun(1, { submittedAt: NOON + 9 }));
     await catalog.executions.add(pendingRun(2, { submittedAt: NOON }));
     await catalog.executions.add(pendingRun(3, { submittedAt: NOON }));
     await catalog.executions.add(pendingRun(4, { submittedAt: NOON + 5, queryId: 8 }));
+    await catalog.executions.add(pendingRun(1, { submittedAt: NOON + 9 }));
     await catalog.executions.start(executionId(2), NOON + 20);
     const list = async (filter: { queryId?: number; state?: 'PENDING' | 'EXECUTING'; limit?: number }) =>
       (await catalog.executions.list({ limit: 10, ...filter })).map((run) => Number(run.id.slice(4)));
@@ -49,12 +49,13 @@ export function executionsContract(prepare: CatalogFactory): void {
 
   test('a pending run has its place in the queue, first come first', async (t) => {
     const { executions } = await openWithQuery(prepare, t);
-    const runs = [3, 1, 2].map((number) => pendingRun(number, { submittedAt: NOON + 10 - number }));
+    const runs = [3, 1, 2].map((number) => pendingRun(number, { submittedAt: NOON }));
+    runs.push(pendingRun(0, { submittedAt: NOON + 1 }));
     for (const run of runs) await executions.add(run);
     const places = async () => await Promise.all(runs.map(async (run) => await executions.queuePosition(run)));
-    assert.deepEqual(await places(), [1, 3, 2]);
+    assert.deepEqual(await places(), [3, 1, 2, 4]);
     await executions.start(executionId(3), NOON + 20);
-    assert.deepEqual((await places()).slice(1), [2, 1]);
+    assert.deepEqual((await places()).slice(1), [1, 2, 3]);
   });
 
   test('a finished run has its result set', async (t) => {

@@ -14,6 +14,30 @@ export function latestContract(prepare: CatalogFactory): void {
     assert.equal(await latest(catalog), 3);
   });
 
+  test('where clocks disagree, the one that was committed last', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    const day = 86_400_000;
+    const parameters = { chain: 'base' };
+    const finish = async (number: number, at: number) => {
+      const times = { startedAt: at, endedAt: at + 10, expiresAt: NOON + 90 * day };
+      await addFinished(catalog, pendingRun(number, { submittedAt: at, parameters }), times);
+      assert.equal(await latest(catalog), number);
+      assert.equal(await latest(catalog, parameters), number);
+    };
+    await finish(1, NOON);
+    await finish(2, NOON + 3 * day);
+    await finish(3, NOON + 1000);
+    await finish(4, NOON - 5 * day);
+    await catalog.executions.add(pendingRun(5, { submittedAt: NOON + 2000 }));
+    await finish(6, NOON + 4 * day);
+    const newestFirst = await catalog.executions.list({ queryId: 7, limit: 10 });
+    assert.deepEqual(
+      newestFirst.map(({ id }) => id),
+      [6, 5, 4, 3, 2, 1].map(executionId),
+    );
+    assert.equal((await catalog.executions.find(executionId(3)))?.submittedAt, NOON + 1000);
+  });
+
   test('a run without a result never hides one that has a result', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await addFinished(catalog, pendingRun(1));

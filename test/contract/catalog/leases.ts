@@ -87,11 +87,23 @@ export function leasesContract(prepare: CatalogFactory): void {
     const open = await prepare(t);
     const { ticks } = await open();
     assert.equal(await ticks.findLast('daily'), undefined);
-    assert.equal(await ticks.claim('daily', NOON), true);
-    assert.equal(await ticks.claim('daily', NOON), false);
-    assert.equal(await ticks.claim('daily', NOON - 1), false);
-    assert.equal(await ticks.claim('hourly', NOON - 1), true);
-    assert.equal(await ticks.claim('daily', NOON + 1), true);
+    assert.equal(await ticks.claim('daily', NOON, NOON), true);
+    assert.equal(await ticks.claim('daily', NOON, NOON), false);
+    assert.equal(await ticks.claim('daily', NOON - 1, NOON), false);
+    assert.equal(await ticks.claim('hourly', NOON - 1, NOON), true);
+    assert.equal(await ticks.claim('daily', NOON + 1, NOON), true);
     assert.equal(await ticks.findLast('daily'), NOON + 1);
+  });
+
+  test('a tick that a wrong clock claimed far ahead of time is not believed; one a little ahead is', async (t) => {
+    const open = await prepare(t);
+    const { ticks } = await open();
+    const ahead = NOON + 3 * 86_400_000;
+    assert.equal(await ticks.claim('daily', ahead, ahead), true);
+    assert.equal(await ticks.claim('daily', NOON, NOON), true);
+    assert.equal(await ticks.claim('daily', NOON, NOON), false);
+    assert.equal(await ticks.findLast('daily'), NOON);
+    assert.equal(await ticks.claim('daily', NOON + 60_000, NOON + 60_000), true);
+    assert.equal(await ticks.claim('daily', NOON, NOON + 1), false, 'clocks are never quite the same');
   });
 }

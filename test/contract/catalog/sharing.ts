@@ -67,7 +67,7 @@ export function sharingContract(prepare: CatalogFactory): void {
       assert(held !== undefined);
       await catalog.leases.renew(held, NOON, 2000);
       await catalog.leases.release(held);
-      await catalog.ticks.claim('sweep', NOON);
+      await catalog.ticks.claim('sweep', NOON, NOON);
       await catalog.usage.add([{ day: '2024-03-05', keyId: 'k', requests: 1, datapoints: 1, bytes: 1 }]);
       await catalog.check();
       await assert.rejects(catalog.principals.addTeam('crew', [], NOON));
@@ -106,7 +106,7 @@ export function sharingContract(prepare: CatalogFactory): void {
     for (let number = 0; number < ROUNDS; number += 1) {
       const leases = await Promise.all(catalogs.map((c, i) => c.leases.acquire(`r${number}`, `p${i}`, NOON, 1000)));
       assert.equal(leases.filter((lease) => lease !== undefined).length, 1);
-      const ticks = await Promise.all(catalogs.map((c) => c.ticks.claim('daily', NOON + number)));
+      const ticks = await Promise.all(catalogs.map((c) => c.ticks.claim('daily', NOON + number, NOON + number)));
       assert.equal(ticks.filter(Boolean).length, 1);
     }
   });
