@@ -52,7 +52,9 @@ function randomTerm(random: Random, result: RandomResult): Typed<Condition> {
   if ((type.kind === 'varchar' || type.kind === 'json') && random.chance(40)) return randomLike(random, column, name);
   const operand = { text: name, means: { column } };
   if (random.chance(20)) {
-    const members = Array.from({ length: 1 + random.below(4) }, () => randomOperand(random, result, column));
+    // DuckDB plans a list of five values or more as a join.
+    const count = 1 + random.below(random.chance(50) ? 12 : 4);
+    const members = Array.from({ length: count }, () => randomOperand(random, result, column));
     const positive: Condition = { kind: 'in', operand: operand.means, members: members.map((m) => m.means) };
     return negated(random, positive, (not) => `${name}${not} in (${members.map((m) => m.text).join(', ')})`);
   }
@@ -68,6 +70,16 @@ function randomTerm(random: Random, result: RandomResult): Typed<Condition> {
     text: `${left.text} ${operator} ${right.text}`,
     means: { kind: 'compare', operator, left: left.means, right: right.means },
   };
+}
+
+/** A list of so many values that DuckDB plans it as a join. */
+export function randomLongList(random: Random, result: RandomResult): Typed<Condition> {
+  const scalars = result.columns.flatMap(({ type }, index) => (type.kind === 'array' ? [] : [index]));
+  const column = random.pick(scalars);
+  const members = Array.from({ length: 6 + random.below(20) }, () => randomOperand(random, result, column));
+  const positive: Condition = { kind: 'in', operand: { column }, members: members.map((m) => m.means) };
+  const name = nameAt(random, result, column);
+  return negated(random, positive, (not) => `${name}${not} in (${members.map((m) => m.text).join(', ')})`);
 }
 
 function negated(random: Random, positive: Condition, text: (not: string) => string): Typed<Condition> {

@@ -3,7 +3,7 @@
  * generator of its own: a run is known by its seed, and twenty thousand cases take a minute.
  */
 import { type ColumnType, formatColumnType } from '../../src/domain/column-type.ts';
-import type { Column } from '../../src/domain/result-set.ts';
+import { type Column, ROW_GROUP_ROWS_MIN } from '../../src/domain/result-set.ts';
 import { quoteText } from '../../src/duckdb/quoting.ts';
 import { storageType, storedColumn } from '../../src/duckdb/storage-type.ts';
 import type { Cell, Row } from './naive-interpreter.ts';
@@ -105,7 +105,7 @@ export function randomResult(random: Random, columnCount: number, rowCount: numb
   return { columns, rows };
 }
 
-function randomType(random: Random): ColumnType {
+export function randomType(random: Random): ColumnType {
   const type = random.pick(SCALAR_TYPES);
   return random.chance(12) ? { kind: 'array', element: type } : type;
 }
@@ -242,14 +242,20 @@ function randomMicros(random: Random): bigint {
   return BigInt(random.below(4)) * 3_600_000_000n + BigInt(random.below(2));
 }
 
-/** SQL that writes the rows as one part at `path`, in their order. The tests trust their own values, so these are literals. */
+/**
+ * SQL that writes the rows as one part at `path`, in their order. The tests trust their own values, so these are literals: each
+ * once, and for each row which of them it has.
+ */
 export function storeAs(result: RandomResult, path: string): string {
-  const names = result.columns.map((_, index) => storedColumn(index));
-  const rows = result.rows.map(
-    (row, position) =>
-      `(${[position, ...result.columns.map(({ type }, i) => literalOf(row[i] ?? null, type))].join(', ')})`,
-  );
-  return `COPY (SELECT ${names.join(', ')} FROM (VALUES ${rows.join(', ')}) t(position, ${names.join(', ')}) ORDER BY position) TO '${path}' (FORMAT parquet)`;
+  const columns = result.columns.map(({ type }, index) => {
+    const literals = result.rows.map((row) => literalOf(row[index] ?? null, type));
+    const distinct = new Map([...new Set(literals)].map((literal, at) => [literal, at + 1]));
+    const values = `[${[...distinct.keys()].join(', ')}]::${storageType(type)}[]`;
+    const which = `[${literals.map((literal) => distinct.get(literal)).join(', ')}]`;
+    return `(${values})[(${which})[i + 1]] AS ${storedColumn(index)}`;
+  });
+  const rows = `SELECT ${columns.join(', ')} FROM range(${result.rows.length}) r(i) ORDER BY i`;
+  return `COPY (${rows}) TO '${path}' (FORMAT parquet, ROW_GROUP_SIZE ${ROW_GROUP_ROWS_MIN})`;
 }
 
 function literalOf(cell: Cell, type: ColumnType): string {
