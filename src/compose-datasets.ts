@@ -7,6 +7,7 @@ import type { Instant } from './domain/instant.ts';
 import { isHolderDead } from './publishing/holder.ts';
 import { publish } from './publishing/publish.ts';
 import { type Swept, sweep } from './publishing/sweep.ts';
+import { SweepStopped } from './publishing/sweep-trust.ts';
 import { freshnessOf } from './scheduler/freshness.ts';
 import { pruneSuperseded } from './scheduler/prune.ts';
 import type { PublishRefresh, RefreshEvent } from './scheduler/refresh.ts';
@@ -25,6 +26,8 @@ export interface DatasetEffects {
   readonly onFault: (what: string, error: unknown) => void;
   /** What a sweep of the schedule deleted. */
   readonly onSwept?: (swept: Swept) => void;
+  /** Why a sweep of the schedule left alone what it would have deleted. */
+  readonly onSweepStopped?: (reason: string) => void;
 }
 
 /** A dead holder on another host is noticed when its lease has run out: to look six times as often adds little to that. */
@@ -61,7 +64,7 @@ export async function scheduleOf(service: Service, effects: DatasetEffects): Pro
   return {
     ...refresher,
     isSetUp: (dataset) => isSetUp(service, dataset),
-    chores: [await sweepChore(service, effects.onSwept)],
+    chores: [await sweepChore(service, effects)],
     pollMillis: service.settings.leaseMillis / LOOKS_PER_LEASE,
   };
 }
@@ -86,24 +89,33 @@ async function publishRefresh(service: Service, effects: PublisherEffects): Prom
   };
 }
 
-async function sweepChore(service: Service, onSwept: (swept: Swept) => void = () => undefined): Promise<Chore> {
+async function sweepChore(
+  service: Service,
+  { onSwept = () => undefined, onSweepStopped }: Pick<DatasetEffects, 'onSwept' | 'onSweepStopped'>,
+): Promise<Chore> {
   const dependencies = {
     catalog: await service.catalog(),
     store: await service.store(),
     stagingDirectory: service.directories.staging,
     clock: service.clock,
+    trust: { shareMax: service.settings.sweepShare, confirmed: false },
   };
   return {
     name: 'sweep',
     schedule: service.settings.sweepSchedule,
     run: async (signal) => {
       const total = { expired: 0, orphans: 0, bytes: 0 };
-      for (;;) {
-        const { expired, orphans, bytes } = await sweep(dependencies, SWEEP_STEP, signal);
-        if (expired + orphans + bytes === 0) break;
-        total.expired += expired;
-        total.orphans += orphans;
-        total.bytes += bytes;
+      try {
+        for (;;) {
+          const { expired, orphans, bytes } = await sweep(dependencies, SWEEP_STEP, signal);
+          if (expired + orphans + bytes === 0) break;
+          total.expired += expired;
+          total.orphans += orphans;
+          total.bytes += bytes;
+        }
+      } catch (error) {
+        if (!(error instanceof SweepStopped)) throw error;
+        onSweepStopped?.(error.message);
       }
       onSwept(total);
     },

@@ -5,6 +5,8 @@ import { type Metrics, makeMetrics } from './observation/metrics.ts';
 import { type Observe, tellAll } from './observation/observation.ts';
 import type { TraceSettings } from './observation/traces/trace-settings.ts';
 import { UsageMeter } from './observation/usage-meter.ts';
+import { watchClock } from './publishing/clock-watch.ts';
+import { aboutDoubt } from './publishing/sweep-trust.ts';
 import type { Sleep } from './scheduler/time.ts';
 
 export interface WatchEffects {
@@ -33,6 +35,18 @@ export async function watch(
   const meter = new UsageMeter({ usage: parts.catalog.usage, observe });
   const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter }));
   const running = [meter.run(settings.usageIntervalMillis, effects.sleep, stop.signal)];
+  running.push(
+    watchClock(
+      {
+        catalog: parts.catalog,
+        clock: parts.clock,
+        sleep: effects.sleep,
+        onJump: (doubt) => observe({ kind: 'clock_jumped', about: aboutDoubt(doubt) }),
+        onError: (error) => observe({ kind: 'fault', what: 'looking at the clock', error }),
+      },
+      stop.signal,
+    ),
+  );
   observers.push(metrics.observe, (observation) => meter.observe(observation));
   const { tracing } = effects;
   if (tracing !== undefined) {

@@ -14,6 +14,8 @@ import type { ResultSet } from '../domain/result-set.ts';
 export interface Catalog extends AsyncDisposable {
   /** Rejects when the catalog cannot be reached or is not the one that was opened, its schema is not ours, or no commit goes through. */
   check(): Promise<void>;
+  /** Looks through all that is stored. Rejects, saying what was found, when it is damaged. */
+  verify(): Promise<void>;
   /**
    * A number that changes whenever this process or another has committed something that an answer may depend on: principals, keys,
    * queries, executions, results; not usage, leases and ticks, which are committed all the time. Cheap enough to be asked before

@@ -65,6 +65,7 @@ function refreshEffects(context: CommandContext, observe: Observe): DatasetEffec
     observe: (event) => observe({ kind: 'refresh', event }),
     onFault: (what, error) => observe({ kind: 'fault', what, error }),
     onSwept: (swept) => observe({ kind: 'swept', ...swept }),
+    onSweepStopped: (reason) => observe({ kind: 'sweep_stopped', reason }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** `qrs sweep`: deletes what has expired, and what publishers that failed or were killed left behind. */
 import type { Command } from 'commander';
 import type { Swept } from '../publishing/sweep.ts';
+import type { SweepStopped } from '../publishing/sweep-trust.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson, printLines } from './printing.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -15,8 +16,9 @@ export function addSweepCommand(program: Command, context: CommandContext): void
   program
     .command('sweep')
     .description('delete expired results and leftovers, never what is being read or written; prints name=value lines')
+    .option('--yes', 'also what a sweep stops at: after a jump of the clock, or more than usual')
     .option('--json', 'print JSON')
-    .action(async (options: { readonly json?: true }) => {
+    .action(async (options: { readonly json?: true; readonly yes?: true }) => {
       const { sweep } = await import('../publishing/sweep.ts');
       await withService(context, async (service) => {
         const dependencies = {
@@ -24,28 +26,35 @@ export function addSweepCommand(program: Command, context: CommandContext): void
           store: await service.store(),
           stagingDirectory: service.directories.staging,
           clock: context.clock,
+          trust: { shareMax: service.settings.sweepShare, confirmed: options.yes ?? false },
         };
-        const swept = await sweepAll((limit) => sweep(dependencies, limit, context.signal), context);
+        const { swept, stopped } = await sweepAll((limit) => sweep(dependencies, limit, context.signal), context);
         const { expired, orphans, bytes } = swept;
         if (options.json) printJson(context, { expired, orphans, bytes });
         else printLines(context, [`expired=${expired}`, `orphans=${orphans}`, `bytes=${bytes}`]);
+        if (stopped !== undefined) throw stopped;
       });
     });
 }
 
-async function sweepAll(sweepStep: (limit: number) => Promise<Swept>, context: CommandContext): Promise<Swept> {
+async function sweepAll(
+  sweepStep: (limit: number) => Promise<Swept>,
+  context: CommandContext,
+): Promise<{ readonly swept: Swept; readonly stopped: SweepStopped | undefined }> {
+  const { SweepStopped } = await import('../publishing/sweep-trust.ts');
   using progress = new ProgressLine(context.stderr);
-  let total: Swept = { expired: 0, orphans: 0, bytes: 0 };
-  for (let steps = 0; steps < STEPS_MAX; steps += 1) {
-    const { expired, orphans, bytes } = total;
-    progress.show(`swept ${expired + orphans} results and leftovers, ${(bytes / 1e6).toFixed(1)} MB`);
-    const swept = await sweepStep(STEP);
-    if (swept.expired + swept.orphans + swept.bytes === 0) break;
-    total = {
-      expired: expired + swept.expired,
-      orphans: orphans + swept.orphans,
-      bytes: bytes + swept.bytes,
-    };
+  let swept: Swept = { expired: 0, orphans: 0, bytes: 0 };
+  try {
+    for (let steps = 0; steps < STEPS_MAX; steps += 1) {
+      const { expired, orphans, bytes } = swept;
+      progress.show(`swept ${expired + orphans} results and leftovers, ${(bytes / 1e6).toFixed(1)} MB`);
+      const more = await sweepStep(STEP);
+      if (more.expired + more.orphans + more.bytes === 0) break;
+      swept = { expired: expired + more.expired, orphans: orphans + more.orphans, bytes: bytes + more.bytes };
+    }
+  } catch (error) {
+    if (error instanceof SweepStopped) return { swept, stopped: error };
+    throw error;
   }
-  return total;
+  return { swept, stopped: undefined };
 }

@@ -9,7 +9,7 @@ import type { Settings } from '../settings/settings.ts';
 import { examineDatasets } from './datasets.ts';
 import { type Finding, wrong } from './finding.ts';
 import { examineFolders } from './folders.ts';
-import { examineForeignFiles, examineInstallation } from './installation.ts';
+import { examineClock, examineForeignFiles, examineInstallation } from './installation.ts';
 import { examineLeases } from './leases.ts';
 import { examineMemory } from './memory.ts';
 import { examineQueryIds } from './query-ids.ts';
@@ -40,6 +40,7 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   yield await examineForeignFiles(service.directories);
   if (catalog.status === 'wrong') return;
   yield await examineInstallation(service);
+  yield await examineClock(service);
   yield await examineLeases(await service.catalog(), clock());
   yield await examineQueryIds(await service.catalog(), await service.datasets());
   yield* examineDatasets(service, nonce, signal);

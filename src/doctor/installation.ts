@@ -2,7 +2,9 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Directories, Service } from '../compose.ts';
+import { lookAtClock } from '../domain/clock-record.ts';
 import { isScratchName } from '../files/scratch-folder.ts';
+import { aboutDoubt } from '../publishing/sweep-trust.ts';
 import { isStagingName, isWriterFolder, writerOfKey } from '../publishing/written-names.ts';
 import { type Finding, wrong } from './finding.ts';
 
@@ -21,6 +23,15 @@ export async function examineInstallation(service: Service): Promise<Finding> {
   } catch (error) {
     return wrong(check, error);
   }
+}
+
+/** Whether results may be deleted by their age. The clock is only looked at: what the doctor sees is not kept. */
+export async function examineClock(service: Service): Promise<Finding> {
+  const check = 'clock';
+  const { installation } = await service.catalog();
+  const { doubt } = lookAtClock(await installation.findClock(), service.clock(), undefined);
+  if (doubt === undefined) return { check, status: 'ok', found: 'where it was last seen, give or take a day' };
+  return { check, status: 'warning', found: aboutDoubt(doubt) };
 }
 
 /** Names what is foreign; it is never deleted, and stops nothing. */

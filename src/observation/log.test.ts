@@ -112,6 +112,8 @@ test('the life of the service', () => {
     { kind: 'stopped', cut: 1 },
     { kind: 'swept', expired: 1, orphans: 0, bytes: 10 },
     { kind: 'swept', expired: 0, orphans: 0, bytes: 0 },
+    { kind: 'clock_jumped', about: 'the clock went from a to b' },
+    { kind: 'sweep_stopped', reason: 'too much' },
     {
       kind: 'refresh',
       event: { kind: 'refreshed', dataset: 'points', executionId: '01H', rowCount: 5, millis: 9 },
@@ -124,6 +126,8 @@ test('the life of the service', () => {
       { level: 'info', under_way: 2, message: 'stopping' },
       { level: 'warn', cut: 1, message: 'stopped' },
       { level: 'info', expired: 1, orphans: 0, bytes: 10, message: 'swept' },
+      { level: 'warn', message: 'the clock went from a to b' },
+      { level: 'warn', message: 'sweep stopped: too much' },
       { level: 'info', dataset: 'points', execution_id: '01H', rows: 5, millis: 9, message: 'refreshed' },
     ],
   );

@@ -71,6 +71,10 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
       };
     case 'dataset_refused':
       return { level: 'error', message: `dataset not served: ${observation.refusal}`, facts: {} };
+    case 'clock_jumped':
+      return { level: 'warn', message: observation.about, facts: {} };
+    case 'sweep_stopped':
+      return { level: 'warn', message: `sweep stopped: ${observation.reason}`, facts: {} };
     case 'swept': {
       const { expired, orphans, bytes } = observation;
       // Most sweeps find nothing.

@@ -73,6 +73,9 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
       case 'datasets_without_sources':
       case 'dataset_refused':
         break;
+      case 'clock_jumped':
+      case 'sweep_stopped':
+        return;
       default:
         observation satisfies never;
     }

@@ -22,6 +22,10 @@ export type Observation =
   | { readonly kind: 'datasets_without_sources'; readonly datasets: readonly string[]; readonly directory: string }
   /** A dataset is not served, since its query id is somebody else's. */
   | { readonly kind: 'dataset_refused'; readonly refusal: string }
+  /** The clock is more than a day away from where it was last seen. */
+  | { readonly kind: 'clock_jumped'; readonly about: string }
+  /** A sweep of the schedule left alone what it would have deleted. */
+  | { readonly kind: 'sweep_stopped'; readonly reason: string }
   | { readonly kind: 'swept'; readonly expired: number; readonly orphans: number; readonly bytes: number };
 
 /** An answer is out, whole or cut, or its client has gone. */

@@ -21,13 +21,15 @@ import type { Clock } from '../domain/instant.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { isHolderDead } from './holder.ts';
 import { requireStillJoined } from './installation.ts';
+import { isTooMuch, requireClock, requireSound, type SweepStopped, type SweepTrust, tooMuch } from './sweep-trust.ts';
 import { isStagingName, isWriterFolder, stagingName, writerOfKey, writerPrefix } from './written-names.ts';
 
 export interface SweepDependencies {
-  readonly catalog: Pick<Catalog, 'executions' | 'installation' | 'leases'>;
+  readonly catalog: Pick<Catalog, 'executions' | 'installation' | 'leases' | 'verify'>;
   readonly store: ResultStore;
   readonly stagingDirectory: string;
   readonly clock: Clock;
+  readonly trust: SweepTrust;
 }
 
 export interface Swept {
@@ -44,15 +46,22 @@ const STEP = 100;
 
 /**
  * @param limit at most this many results and leftovers are deleted; the rest waits for the next sweep
- * @throws StartFailure when the store is not that of the catalog; the signal's reason once it is aborted; what was deleted until then stays so.
+ * @throws SweepStopped when it is not to be trusted, StartFailure when the store is not that of the catalog; the signal's reason once
+ *   it is aborted. What was deleted until then stays so.
  */
 export async function sweep(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Swept> {
+  const { catalog, clock, trust } = dependencies;
   await requireStillJoined(dependencies);
+  await requireClock(catalog, clock(), trust);
+  await requireSound(catalog, false);
   await revokeDead(dependencies);
   const expired = await expire(dependencies, limit, signal);
   const stored = await deleteOrphans(dependencies, limit - expired, signal);
   const staged = await deleteStaged(dependencies, limit - expired - stored.folders, signal);
-  return { expired, orphans: stored.orphans + staged.folders, bytes: stored.bytes + staged.bytes };
+  const swept = { expired, orphans: stored.orphans + staged.folders, bytes: stored.bytes + staged.bytes };
+  // What may be deleted is: only when nothing of that is left is said what was not.
+  if (stored.stopped !== undefined && swept.expired + swept.orphans + swept.bytes === 0) throw stored.stopped;
+  return swept;
 }
 
 /** Ends the write leases of the dead, so that no late commit can meet a deletion. */
@@ -91,33 +100,71 @@ interface Written {
   bytes: number;
 }
 
-async function deleteOrphans(
-  { catalog, store }: SweepDependencies,
-  limit: number,
-  signal: AbortSignal,
-): Promise<{ readonly folders: number; readonly orphans: number; readonly bytes: number }> {
+/** What one writer left, and no result has. */
+interface Orphan extends Written {
+  /** The run has expired: nobody is surprised that its objects go. */
+  readonly expired: boolean;
+}
+
+interface Deleted {
+  readonly folders: number;
+  readonly orphans: number;
+  readonly bytes: number;
+  /** Why what did not expire was left alone. */
+  readonly stopped: SweepStopped | undefined;
+}
+
+async function deleteOrphans(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Deleted> {
+  const { catalog, store, trust } = dependencies;
   const written = await listWritten(store, signal);
   const leases = await catalog.leases.list('');
+  const found = await findOrphans(dependencies, written, leases, signal);
+  const stored = countObjects(written.values());
+  const unexpected = countObjects(found.filter(({ expired }) => !expired));
+  const stopped = isTooMuch(unexpected, stored, trust) ? tooMuch(unexpected, stored) : undefined;
+  // A catalog that lost what it knew shows itself by how little it would keep.
+  if (unexpected > stored / 2) await requireSound(catalog, true);
   let folders = 0;
   let orphans = 0;
   let bytes = 0;
+  for (const orphan of found) {
+    signal.throwIfAborted();
+    if (folders >= limit) break;
+    if (stopped !== undefined && !orphan.expired) continue;
+    await store.delete(orphan.keys);
+    folders += 1;
+    if (!orphan.expired) orphans += 1;
+    bytes += orphan.bytes;
+  }
+  await store.removeEmptyFolders((prefix) => isWriterFolder(prefix) && !isBeingWritten(leases, prefix));
+  return { folders, orphans, bytes, stopped };
+}
+
+async function findOrphans(
+  { catalog }: SweepDependencies,
+  written: ReadonlyMap<string, Written>,
+  leases: readonly Lease[],
+  signal: AbortSignal,
+): Promise<readonly Orphan[]> {
+  const found: Orphan[] = [];
   for (const [prefix, objects] of written) {
     // An embedded catalog answers without ever giving up its turn, and there may be thousands of results to look at.
     await letOthersRun();
     signal.throwIfAborted();
-    if (folders >= limit) break;
-    const { executionId, keys } = objects;
+    const { executionId } = objects;
     if (isBeingWritten(leases, prefix) || isBeingRead(leases, executionId)) continue;
     const resultSet = await catalog.executions.findResultSet(executionId);
     if (resultSet?.parts.some((part) => part.key.startsWith(prefix))) continue;
-    await store.delete(keys);
     const execution = await catalog.executions.find(executionId);
-    folders += 1;
-    if (execution?.state !== 'EXPIRED') orphans += 1;
-    bytes += objects.bytes;
+    found.push({ ...objects, expired: execution?.state === 'EXPIRED' });
   }
-  await store.removeEmptyFolders((prefix) => isWriterFolder(prefix) && !isBeingWritten(leases, prefix));
-  return { folders, orphans, bytes };
+  return found;
+}
+
+function countObjects(written: Iterable<Written>): number {
+  let count = 0;
+  for (const { keys } of written) count += keys.length;
+  return count;
 }
 
 /** What publishing wrote, by its prefix. Objects of other names are not ours: they stay, whatever they are. */

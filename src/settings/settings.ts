@@ -83,6 +83,10 @@ export const SETTINGS = {
   sweepSchedule: setting('QRS_SWEEP_SCHEDULE', '5,35 * * * *', cronExpression(), {
     about: 'When the schedule sweeps (deletes what has expired): a cron expression in UTC.',
   }),
+  sweepShare: setting('QRS_SWEEP_SHARE', '0.1', decimal(1), {
+    about:
+      'How large a part of all stored objects one sweep may delete (or 100 of them) beside those of expired results: when more look like leftovers it stops and says so, and `qrs sweep --yes` goes on.',
+  }),
   datasetsKeep: setting('QRS_DATASETS_KEEP', '96', integer(1, 100_000), {
     about: 'How many of its latest results a curated dataset keeps, unless its declaration says otherwise.',
   }),

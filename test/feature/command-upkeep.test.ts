@@ -28,7 +28,7 @@ test('a sweep deletes what has expired, and nothing else', async (t) => {
   const { qrs, ids } = await withResults(t, 2);
   assert.equal(await qrs.get('sweep'), 'expired=0\norphans=0\nbytes=0');
   qrs.now += 90 * 24 * 60 * 60 * 1000 - 2000;
-  const swept = JSON.parse(await qrs.get('sweep', '--json'));
+  const swept = JSON.parse(await qrs.get('sweep', '--yes', '--json'));
   assert.equal(swept.expired, 1);
   assert.equal(swept.orphans, 0);
   assert(swept.bytes > 0);

@@ -84,7 +84,7 @@ test('what the service did not write is there, byte for byte, after whatever it 
         if (step === 'doctor') await qrs.run(['doctor']);
         if (step === 'crash') await crash(qrs, store, nth);
         if (step === 'sweep later') qrs.now += 91 * DAY_MILLIS;
-        if (step.startsWith('sweep')) await qrs.get('sweep');
+        if (step.startsWith('sweep')) await qrs.get('sweep', '--yes');
         if (step === 'refresh') {
           await writeDemoSources(join(qrs.dataDir, 'sources'), { size: 'small', until: qrs.now, signal: t.signal });
           await qrs.get('datasets', 'refresh', DATASET);

@@ -70,7 +70,8 @@ test('it is verified and swept with the rest', async () => {
     damaged.filter(({ problem }) => problem !== undefined).map(({ key }) => key),
     [preSample.key],
   );
-  await sweep({ ...place.dependencies, clock: () => Date.now() + 2 * DAY_MILLIS }, 100, NEVER);
+  const trust = { shareMax: 0.1, confirmed: true };
+  await sweep({ ...place.dependencies, clock: () => Date.now() + 2 * DAY_MILLIS, trust }, 100, NEVER);
   assert.deepEqual(await Array.fromAsync(place.store.list('')), []);
 });
 

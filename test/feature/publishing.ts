@@ -56,7 +56,7 @@ export class Workplace implements AsyncDisposable {
     return new Workplace(folder, catalog, store, await DuckDBInstance.create(':memory:'));
   }
 
-  get dependencies(): PublishDependencies & Pick<SweepDependencies, 'catalog'> {
+  get dependencies(): PublishDependencies & Pick<SweepDependencies, 'catalog' | 'trust'> {
     return {
       catalog: this.catalog,
       store: this.store,
@@ -67,6 +67,7 @@ export class Workplace implements AsyncDisposable {
       clock: Date.now,
       newId: ulid,
       holder: currentHolder(),
+      trust: { shareMax: 0.1, confirmed: false },
     };
   }
 

@@ -6,7 +6,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { Kysely } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import { catalogAdvice } from '../../errors/start-failure.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { Catalog } from '../catalog.ts';
@@ -105,6 +105,14 @@ class SqliteCatalog implements Catalog {
       .updateTable('probes')
       .set((eb) => ({ count: eb('count', '+', 1) }))
       .execute();
+  }
+
+  async verify(): Promise<void> {
+    const said = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(this.#db).catch((error: unknown) => {
+      throw new Error(`the catalog ${this.#path} is damaged: ${(error as Error).message}`, { cause: error });
+    });
+    const found = said.rows[0]?.quick_check;
+    if (found !== 'ok') throw new Error(`the catalog ${this.#path} is damaged: ${found?.split('\n').join(' ')}`);
   }
 
   /**
