@@ -26,6 +26,10 @@ export interface Publication {
     | { readonly kind: 'stream'; readonly stream: Readable };
   /** By the file's name or first bytes when left out. */
   readonly format?: 'parquet' | 'csv' | 'ndjson';
+  /** What separates the fields of a CSV file; a comma, a semicolon or a tab, as the header has it, when left out. */
+  readonly delimiter?: string;
+  /** Of text; UTF-8 when left out. Compressed files (gzip, zstd) are known by their first bytes. */
+  readonly encoding?: 'utf-8' | 'utf-16' | 'utf-16le' | 'utf-16be' | 'latin-1' | 'windows-1252';
   /** Column to type name, for what the file cannot say: `{ amount: 'uint256' }`. */
   readonly types?: Readonly<Record<string, string>>;
   /** Named query parameters of the run. */

@@ -1,8 +1,10 @@
 /** `qrs publish`: a file, or standard input, becomes the result of a run. Prints the execution id. */
 import type { Command } from 'commander';
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Service } from '../compose.ts';
 import type { ColumnType } from '../domain/column-type.ts';
+import { delimiterProblem } from '../publishing/csv-header.ts';
+import { ENCODINGS, type Encoding } from '../publishing/encoding.ts';
 import { executionId, queryId, queryParameters, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { executionRecord } from './execution-record.ts';
@@ -16,6 +18,8 @@ interface PublishCommandOptions {
   readonly query?: number;
   readonly execution?: string;
   readonly format?: 'parquet' | 'csv' | 'ndjson';
+  readonly delimiter?: string;
+  readonly encoding?: Encoding;
   readonly types?: ReadonlyMap<string, ColumnType>;
   readonly param?: ReadonlyMap<string, string>;
   readonly json?: true;
@@ -27,7 +31,7 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
   program
     .command('publish')
     .description('store a file as the result of a finished run of a query')
-    .argument('<file>', 'a Parquet, CSV or NDJSON file, or - for standard input')
+    .argument('<file>', 'a Parquet, CSV or NDJSON file, plain or compressed (gzip, zstd), or - for standard input')
     .option('--query <number>', 'the id of the query; with --execution it may be left out', queryId)
     .option('--execution <id>', 'complete this run, begun before, in place of making a new one', executionId)
     .addOption(
@@ -37,6 +41,8 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
         'ndjson',
       ]),
     )
+    .option('--delimiter <character>', 'what separates the fields of a CSV file: one character, or tab', delimiterOf)
+    .addOption(new Option('--encoding <name>', 'of a text file; UTF-8 when left out').choices(ENCODINGS))
     .option('--types <column=type,…>', 'types that the file cannot say, such as price=decimal(10, 3)', typeDeclarations)
     .option('--param <name=value>', 'a query parameter of the new run; may be given again', queryParameters)
     .option('--json', 'print JSON')
@@ -70,6 +76,8 @@ async function publishFile(service: Service, file: string, options: PublishComma
       queryId: options.query ?? (await queryOf(service, options.execution ?? '')),
       source: file === STANDARD_INPUT ? { kind: 'stream', stream: context.stdin() } : { kind: 'file', path: file },
       ...(options.format !== undefined && { format: options.format }),
+      ...(options.delimiter !== undefined && { delimiter: options.delimiter }),
+      ...(options.encoding !== undefined && { encoding: options.encoding }),
       ...(options.types !== undefined && { types: options.types }),
       ...(options.param !== undefined && { parameters: Object.fromEntries(options.param) }),
       ...(options.execution !== undefined && { executionId: options.execution }),
@@ -78,6 +86,13 @@ async function publishFile(service: Service, file: string, options: PublishComma
     context.signal,
     (step) => progress.show(publishProgress(step)),
   );
+}
+
+function delimiterOf(text: string): string {
+  const delimiter = text === 'tab' || text === '\\t' ? '\t' : text;
+  const problem = delimiterProblem(delimiter);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
+  return delimiter;
 }
 
 async function queryOf(service: Service, id: string): Promise<number> {

@@ -6,33 +6,43 @@ import { PublishError } from './publish-error.ts';
 /** A header longer than this is no header: the file is something else. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 
+export const NOT_UTF_8 =
+  'the text is not UTF-8: say what it is (--encoding latin-1, windows-1252, utf-16), or save it as UTF-8';
+
 export interface CsvHeader {
   readonly delimiter: string;
   readonly names: readonly string[];
 }
 
 /** @throws PublishError when there is no header line, or two columns have one name. */
-export async function readCsvHeader(path: string): Promise<CsvHeader> {
+export async function readCsvHeader(path: string, delimiter?: string): Promise<CsvHeader> {
   await using file = await open(path, 'r');
   const buffer = Buffer.alloc(HEADER_BYTES_MAX);
   const { bytesRead } = await file.read(buffer, 0, HEADER_BYTES_MAX, 0);
   const bytes = buffer.subarray(0, bytesRead);
-  if (
-    bytes.subarray(0, 2).equals(Buffer.from([0xff, 0xfe])) ||
-    bytes.subarray(0, 2).equals(Buffer.from([0xfe, 0xff]))
-  ) {
-    throw new PublishError('the file is UTF-16 text, expected UTF-8');
-  }
-  return parseCsvHeader(bytes.toString('utf8').replace(/^\ufeff/, ''), bytesRead < HEADER_BYTES_MAX);
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+  const whole = bytesRead < HEADER_BYTES_MAX;
+  const header = parseCsvHeader(text, whole, delimiter);
+  // Bytes that are no UTF-8 became U+FFFD: such a name does not stand in the file. A quote inside may be doubled there.
+  const isForeign = (name: string) => name.includes('\ufffd') && name.split('"').some((text) => !bytes.includes(text));
+  if (header.names.some(isForeign)) throw new PublishError(`line 1: ${NOT_UTF_8}`);
+  return header;
 }
 
-/** @param whole whether the text ends where the file ends */
-export function parseCsvHeader(text: string, whole: boolean): CsvHeader {
+/**
+ * @param whole whether the text ends where the file ends
+ * @param said the delimiter, where it was said
+ */
+export function parseCsvHeader(text: string, whole: boolean, said?: string): CsvHeader {
+  const problem = said === undefined ? undefined : delimiterProblem(said);
+  if (problem !== undefined) throw new PublishError(problem);
   if (text === '') throw new PublishError('line 1: the file is empty, expected a header line of column names');
-  const comma = splitRecord(text, ',', whole);
+  const comma = splitRecord(text, said ?? ',', whole);
   // Another delimiter only when no comma could be meant.
-  const other = [';', '\t'].find((d) => comma.length === 1 && splitRecord(text, d, whole).length > 1);
-  const delimiter = other ?? ',';
+  const other = (said === undefined ? [';', '\t'] : []).find(
+    (d) => comma.length === 1 && splitRecord(text, d, whole).length > 1,
+  );
+  const delimiter = other ?? said ?? ',';
   const names = (other === undefined ? comma : splitRecord(text, other, whole)).map((name, i) =>
     // A row index written without a name, as data frames do.
     name === '' ? `column_${i + 1}` : name,
@@ -67,4 +77,10 @@ function splitRecord(text: string, delimiter: string, whole: boolean): readonly 
   if (quoted) throw new PublishError('line 1: a quoted column name does not end');
   if (!whole) throw new PublishError(`line 1: longer than ${HEADER_BYTES_MAX} bytes, expected a header line`);
   return [...fields, field];
+}
+
+/** What keeps a text from being the delimiter, as a sentence; undefined: nothing. */
+export function delimiterProblem(delimiter: string): string | undefined {
+  if (/^[\t\x20-\x7e]$/.test(delimiter) && !/["0-9A-Za-z]/.test(delimiter)) return undefined;
+  return `A delimiter is one character that is no letter, digit or double quote, or tab; ${JSON.stringify(delimiter)} is none.`;
 }

@@ -4,7 +4,7 @@
  */
 import { quoteText } from '../duckdb/quoting.ts';
 import { checkCsv } from './csv-check.ts';
-import { readCsvHeader } from './csv-header.ts';
+import { NOT_UTF_8, readCsvHeader } from './csv-header.ts';
 import { PublishError } from './publish-error.ts';
 import { opened, type Source, type SourceContext } from './source.ts';
 import { findEvidence, textColumn } from './text-columns.ts';
@@ -14,7 +14,7 @@ const LINE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** @throws PublishError when the header cannot be used. */
 export async function openCsv(context: SourceContext, signal: AbortSignal): Promise<Source> {
-  const { delimiter, names } = await readCsvHeader(context.file);
+  const { delimiter, names } = await readCsvHeader(context.file, context.delimiter);
   const columns = names.map((_, i) => `s${i}: 'VARCHAR'`).join(', ');
   const options = [
     'auto_detect = false',
@@ -71,7 +71,7 @@ async function explainCsv(
   }
   const line = /CSV Error on Line: ([0-9]+)/.exec(error.message)?.[1];
   const where = line === undefined ? '' : `line ${line}: `;
-  if (/Invalid unicode|not utf-8/i.test(error.message)) return new PublishError(`${where}the text is not UTF-8`);
+  if (/Invalid unicode|not utf-8/i.test(error.message)) return new PublishError(`${where}${NOT_UTF_8}`);
   if (/maximum_line_size|Maximum line size/i.test(error.message)) {
     return new PublishError(`${where}a row is longer than ${LINE_BYTES_MAX} bytes`);
   }

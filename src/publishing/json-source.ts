@@ -22,6 +22,7 @@ import {
 } from './source.ts';
 import { findEvidence, inferredReading, sampleRows } from './text-columns.ts';
 
+const EXCERPT_LENGTH = 200;
 const KEYS_MAX = 10_000;
 /** A column whose values have more shapes than this is json: as a row it would be mostly nulls. */
 const SHAPES_MAX = 1000;
@@ -45,6 +46,7 @@ async function build(
   const explain: Source['explain'] = (error, s) => explainJson(error, context, objects, layout, s);
   const open = async (): Promise<Source> => {
     const keys = await findKeys(context, objects, everyRow, signal);
+    await refuseErrorAnswer(context, objects, keys, signal);
     const declaredToKeep = keys.flatMap((key, i) => (keepsWriting(context.types.get(key) ?? NOTHING_KNOWN) ? [i] : []));
     const base = { relation: relationOf(objects, keys, declaredToKeep), path: context.path };
     const evidence = await findEvidence(context, base, keys, everyRow, signal);
@@ -81,12 +83,35 @@ async function findKeys(
   const found = await context.duckDb.query({ text, values: [context.path] }, signal);
   const keys = found.map(([key]) => String(key));
   if (keys.length > KEYS_MAX) throw new PublishError(`the objects have more than ${KEYS_MAX} different keys`);
+  // Of no rows at all the columns are those that were declared.
+  if (everyRow && keys.length === 0 && context.types.size > 0) return [...context.types.keys()];
   if (everyRow && keys.length === 0) {
     throw new PublishError('the file has no object with a key, so there are no columns');
   }
   const missing = keys.length === 0 || [...context.types.keys()].some((declared) => !keys.includes(declared));
   // What was declared may appear later than in the sample.
   return missing && !everyRow ? await findKeys(context, objects, true, signal) : keys;
+}
+
+/** What an API answers in place of rows: one object of these keys, the first two of which say that it is an error. */
+const ERROR_KEYS = ['error', 'errors', 'message', 'detail', 'details', 'code', 'status', 'statusCode', 'type', 'title'];
+
+/** @throws PublishError for a file that is the error of an API. Whoever means it declares its types. */
+async function refuseErrorAnswer(
+  context: SourceContext,
+  objects: string,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const isError =
+    keys.some((key) => key === 'error' || key === 'errors') && keys.every((key) => ERROR_KEYS.includes(key));
+  if (!isError || context.types.size > 0) return;
+  const text = `SELECT substr(json::VARCHAR, 1, ${EXCERPT_LENGTH}) FROM ${objects} LIMIT 2`;
+  const rows = await context.duckDb.query({ text, values: [context.path] }, signal);
+  if (rows.length !== 1) return;
+  throw new PublishError(
+    `the file is one object that reads like the error of an API, not like rows: ${String(rows[0]?.[0])}; if it is meant, declare its types (--types ${keys[0]}=varchar)`,
+  );
 }
 
 /** The most keys that one of the first objects has: of wide ones, few are a sample. */

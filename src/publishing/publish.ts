@@ -18,11 +18,12 @@ import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { literalPath } from '../duckdb/literal-path.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { type Converted, convert } from './convert.ts';
+import type { Encoding } from './encoding.ts';
 import type { PartLayout, StagedPart } from './part-writer.ts';
 import { PRE_SAMPLE_ROWS } from './pre-sample.ts';
 import { PublishError } from './publish-error.ts';
 import type { Format, Input } from './source-file.ts';
-import { fileKind, localFile } from './source-file.ts';
+import { localFile, readableFile } from './source-file.ts';
 import { WriteLease } from './write-lease.ts';
 import { partKey, preSampleKey, stagingName, writerOfKey, writerPrefix } from './written-names.ts';
 
@@ -48,6 +49,10 @@ export interface PublishRequest {
   readonly source: Input;
   /** By the file's name or first bytes when left out. */
   readonly format?: Format;
+  /** What separates the fields of a CSV file; a comma, a semicolon or a tab, as the header has it, when left out. */
+  readonly delimiter?: string;
+  /** Of text; UTF-8 when left out. */
+  readonly encoding?: Encoding;
   /** Types of columns that the file cannot tell. */
   readonly types?: ReadonlyMap<string, ColumnType>;
   readonly parameters?: Readonly<Record<string, string>>;
@@ -139,15 +144,22 @@ async function stage(
   onProgress({ phase: 'reading' });
   const file = await localFile(request.source, join(staging, 'input'), signal);
   const name = request.source.kind === 'file' ? request.source.path : '';
-  const kind = await fileKind(file, name, request.format);
+  const { path, kind } = await readableFile(file, name, request, staging, signal);
   await using duckDb = await DuckDb.open({
     threads: 1,
     memoryLimit: dependencies.memoryLimit,
     tempDirectory: join(staging, 'spill'),
     tempSizeMax: dependencies.tempSizeMax,
-    allowedDirectories: [staging, dirname(file)],
+    allowedDirectories: [staging, dirname(path)],
   });
-  const context = { duckDb, path: literalPath(file), file, types: request.types ?? new Map(), scratch: staging };
+  const context = {
+    duckDb,
+    path: literalPath(path),
+    file: path,
+    types: request.types ?? new Map(),
+    scratch: staging,
+    delimiter: request.delimiter,
+  };
   const onRows = (rows: number) => onProgress({ phase: 'converting', rows });
   try {
     return await convert(context, kind, join(staging, 'parts'), layout, dependencies.random, signal, onRows);

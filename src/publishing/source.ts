@@ -63,6 +63,8 @@ export interface SourceContext {
   /** The same path for the filesystem. */
   readonly file: string;
   readonly types: ReadonlyMap<string, ColumnType>;
+  /** Of a CSV file, where it was said. */
+  readonly delimiter?: string | undefined;
   /** Absolute; a folder for files of this source's own, thrown away in the end. */
   readonly scratch: string;
 }
