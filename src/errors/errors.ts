@@ -45,6 +45,7 @@ export const ERRORS = {
   sort_type: { status: 400, when: 'The sort expression orders by a column that has no order.' },
   sort_limit: { status: 400, when: 'The sort expression is too long or has too many keys.' },
   bad_request: { status: 400, when: 'The request is not well-formed HTTP, or its address cannot be decoded.' },
+  expectation_failed: { status: 417, when: 'The Expect header asks for what this service does not do.' },
   range_not_satisfiable: { status: 416, when: 'The Range header asks for bytes after the end of the answer.' },
   rate_limited: {
     status: 429,

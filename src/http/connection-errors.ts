@@ -23,9 +23,10 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 };
 const MALFORMED: Refusal = { status: '400 Bad Request', message: 'the request is not well-formed HTTP' };
 
-export function refuseConnection(error: ConnectionError, socket: Socket): void {
+/** @param isAnswering an answer is on its way on the connection: a refusal in the middle of it would look like a part of it */
+export function refuseConnection(error: ConnectionError, socket: Socket, isAnswering: boolean): void {
   // Whoever has reset the connection reads no answer.
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || isAnswering) {
     socket.destroy();
     return;
   }

@@ -14,6 +14,7 @@ import { cacheControlOf, type Freshness } from '../results/freshness.ts';
 import type { Lookups } from '../results/lookups.ts';
 import { LruBytes } from '../results/lru-bytes.ts';
 import type { RecentAnswer } from '../results/pipeline.ts';
+import { cutWhenStalled } from './cut-when-stalled.ts';
 import { newRequestId } from './request-ids.ts';
 import type { RequestLife } from './request-life.ts';
 
@@ -165,7 +166,7 @@ export class HotAnswers {
       return true;
     }
     traffic.begin();
-    response.setTimeout(stalledMillis);
+    cutWhenStalled(response, stalledMillis, monotonic);
     response.once('close', () => {
       traffic.end();
       over(response.writableFinished);

@@ -2,8 +2,16 @@
  * The HTTP service: Fastify with our routes and our errors. What a request goes through: its key is checked before its route
  * (contract §1), the route hands it to the pipeline, and whatever fails comes out of the one error handler.
  */
-import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
-import Fastify, { type FastifyInstance } from 'fastify';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  METHODS,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
 import { listenFailure } from '../errors/start-failure.ts';
 import type { Metrics } from '../observation/metrics.ts';
@@ -11,12 +19,15 @@ import type { LruBytes } from '../results/lru-bytes.ts';
 import type { ResultsDeps } from '../results/pipeline.ts';
 import { type Authenticate, admitRequest } from './authenticate.ts';
 import { refuseConnection } from './connection-errors.ts';
+import { cutWhenStalled } from './cut-when-stalled.ts';
 import { documentationRoutes } from './docs.ts';
 import { sendError } from './errors.ts';
 import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
 import { type HotAnswer, HotAnswers } from './hot-answers.ts';
 import { metricsRoute } from './metrics-route.ts';
+import { OpenAnswers } from './open-answers.ts';
 import type { ApiDescription } from './openapi/document.ts';
+import { refuseUnusual } from './refuse-unusual.ts';
 import { followRequests, type RequestLife, requestIdOf } from './request-life.ts';
 import { type ResultsRoutesOptions, resultsRoutes } from './results-routes.ts';
 import { type UsageRoutesDeps, usageRoutes } from './usage-routes.ts';
@@ -72,8 +83,6 @@ export type TrustProxy = boolean | number | readonly string[];
 
 /** What a page of another origin may send beside the key. */
 const PAGE_HEADERS = ['content-type', 'if-none-match', 'traceparent', 'x-request-id'];
-/** Longer than any id; a longer one is answered as malformed, not as an unknown route. */
-const PARAMETER_LENGTH_MAX = 10_000;
 /** How often connections are looked at for what they take too long over. */
 const CONNECTIONS_CHECK_MILLIS = 5000;
 
@@ -96,31 +105,26 @@ export async function startServer(deps: HttpDeps, options: HttpOptions): Promise
 }
 
 export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInstance {
-  const { connectionsMax, headerBytesMax, headersMillis, idleMillis, stalledMillis } = options.connections;
+  const { connectionsMax, headerBytesMax, stalledMillis } = options.connections;
   const { keyHeaders } = options;
   const cors = { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] };
   const life = { ...deps.life, cors, stalledMillis };
   const hot = new HotAnswers(deps.results.lookups, life, options.hotAnswers);
+  const answers = new OpenAnswers();
   const server = Fastify({
     exposeHeadRoutes: false,
-    serverFactory: (handler) =>
-      createHttpServer(
-        {
-          maxHeaderSize: headerBytesMax,
-          headersTimeout: headersMillis,
-          connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MILLIS, headersMillis),
-          keepAliveTimeout: idleMillis,
-          // No route reads a body, so a request has arrived with its head, and one without a body needs no stream for it.
-          requestTimeout: headersMillis,
-          optimizeEmptyRequests: true,
-        },
-        hot.before((request, response) => {
-          // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.
-          response.setTimeout(stalledMillis);
-          handler(request, response);
-        }),
-      ),
-    clientErrorHandler: refuseConnection,
+    serverFactory: (handler) => {
+      const answer = hot.before((request, response) => {
+        // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.
+        cutWhenStalled(response, stalledMillis, life.monotonic);
+        handler(request, response);
+      });
+      return listenerOf(options.connections, answers, (request, response) => {
+        answers.begin(response);
+        answer(request, response);
+      });
+    },
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, answers.of(socket) !== undefined),
     trustProxy: trusted(options.trustProxy),
     // Requests that come while the service stops are refused by ourselves, in the shape of all errors.
     return503OnClosing: false,
@@ -128,7 +132,8 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
     rewriteUrl: decodableUrl,
     routerOptions: {
       ignoreTrailingSlash: true,
-      maxParamLength: PARAMETER_LENGTH_MAX,
+      // None is too long here, so that each is answered in its turn: as malformed, after the key.
+      maxParamLength: headerBytesMax,
       // The pipeline reads the query string itself, because a stray percent sign is no error in ours.
       querystringParser: () => ({}),
     },
@@ -139,18 +144,20 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
     payload.resume();
     done(null);
   });
+  for (const method of METHODS) if (!server.supportedMethods.includes(method)) server.addHttpMethod(method);
   server.decorateRequest('principal');
   server.server.maxConnections = connectionsMax;
   server.decorateRequest('repeated');
   followRequests(server, life, (request, reply, payload) => hot.offer(request, reply, payload));
   server.addHook('onRequest', async (request) => {
-    if (isOpenPath(request.url)) return;
-    await admitRequest(request, keyHeaders, deps.authenticate, life);
+    if (!isOpenPath(request.url)) await admitRequest(request, keyHeaders, deps.authenticate, life);
+    refuseUnusual(request.raw);
+    // Before the body is looked at: what is not there is 404 whatever is sent to it.
+    if (request.is404) throw routeNotFound(request);
   });
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, deps.onFault));
   server.setNotFoundHandler((request) => {
-    const path = request.url.split('?', 1)[0];
-    throw new RequestError('route_not_found', `not found: ${request.method} ${path}`);
+    throw routeNotFound(request);
   });
   healthRoutes(server, deps.health, deps.life.traffic);
   metricsRoute(server, deps.metrics);
@@ -160,6 +167,45 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
     resultsRoutes(server, prefix, deps.results, sending);
     usageRoutes(server, prefix, deps.usage);
   }
+  return server;
+}
+
+function routeNotFound({ method, url }: FastifyRequest): RequestError {
+  return new RequestError('route_not_found', `not found: ${method} ${url.split('?', 1)[0]}`);
+}
+
+function listenerOf(
+  { headerBytesMax, headersMillis, idleMillis }: ConnectionLimits,
+  answers: OpenAnswers,
+  answer: RequestListener,
+): Server {
+  const server = createHttpServer(
+    {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersMillis,
+      connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MILLIS, headersMillis),
+      keepAliveTimeout: idleMillis,
+      // No route reads a body, so a request has arrived with its head, and one without a body needs no stream for it.
+      requestTimeout: headersMillis,
+      optimizeEmptyRequests: true,
+      // Refused by ourselves, in the shape of all errors.
+      requireHostHeader: false,
+    },
+    answer,
+  );
+  server.on('checkExpectation', answer);
+  server.on('connect', (request, socket) => {
+    // A tunnel is refused like any other method that is none of ours, on a connection that then ends.
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    response.once('finish', () => socket.end(() => socket.destroy()));
+    request.url = '/';
+    answer(request, response);
+  });
+  // Who closes its side of a connection may still wait for the answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on('connection', (socket) => answers.watch(socket));
   return server;
 }
 

@@ -12,7 +12,7 @@ async function askAndLeave({ url, key }: HttpService, path: string): Promise<voi
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Service-Api-Key: ${key}\r\n\r\n`, () => socket.destroy());
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Service-Api-Key: ${key}\r\n\r\n`, () => socket.resetAndDestroy());
   await once(socket, 'close');
 }
 

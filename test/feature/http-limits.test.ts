@@ -104,6 +104,19 @@ test('a client that takes in nothing of its answers is cut off, hot answers incl
   assert.match(await (await service.get('/metrics')).text(), /^qrs_http_requests_under_way 1$/m);
 });
 
+test('who takes nothing in is cut after the time that is set, not after twice as long', async (t) => {
+  const service = await startHttpService(t, { QRS_STALLED_TIMEOUT: '3s' });
+  await service.publish(7, `w\n${`${'x'.repeat(1000)}\n`.repeat(20_000)}`);
+  const socket = await open(t, service.url);
+  socket.pause();
+  socket.write(`GET /v1/query/7/results/csv HTTP/1.1\r\nHost: x\r\nX-Service-Api-Key: ${service.key}\r\n\r\n`);
+  const seen = () => service.observed.find((one) => one.kind === 'answered');
+  while (seen() === undefined) await new Promise((resolve) => setImmediate(resolve));
+  const { aborted, millis } = seen() ?? { aborted: false, millis: 0 };
+  assert(aborted);
+  assert(millis > 2800 && millis < 5500, `${millis} ms`);
+});
+
 test('a head that is too long is answered 431, what is no HTTP 400, each in the shape of all errors', async (t) => {
   const service = await startHttpService(t, { QRS_HEADER_BYTES_MAX: '8KiB' });
   const long = await open(t, service.url);

@@ -53,6 +53,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   sort_type: asked('sort_by=tags'),
   sort_limit: asked('sort_by=chain,amount,wallet'),
   bad_request: text('the Host header is missing or is not a host name'),
+  expectation_failed: text('Expect: found "200-ok", expected 100-continue or none'),
   range_not_satisfiable: text('Range: found a range that begins after the end, expected one within 1275083 bytes'),
   rate_limited: text('too many requests; try again in 2 seconds'),
   overloaded: text('too many heavy reads are waiting; try again in some seconds'),

@@ -7,6 +7,7 @@ import { type Fragment, refTo } from './schema.ts';
 /** Whatever is asked for, on an endpoint that needs a key. */
 const ANYWHERE: readonly ErrorCode[] = [
   'bad_request',
+  'expectation_failed',
   'invalid_api_key',
   'rate_limited',
   'internal',

@@ -1,0 +1,43 @@
+/**
+ * Which answer is under way on each connection, for what happens to a connection beside its requests. And what is done when a client
+ * closes its side of one: it may wait for its answer all the same (`shutdown`), or be gone altogether (`close`), and TCP tells the
+ * two apart only by writing. So an interim response is written, which every client of HTTP/1.1 skips, and a client that is gone
+ * refuses: the second write then fails, and the answer's read ends.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** The first write asks, the second learns the answer, the third is for slow networks. Some clients skip five at most. */
+const PROBE_MILLIS = [0, 100, 3000] as const;
+
+export class OpenAnswers {
+  readonly #last = new WeakMap<Socket, ServerResponse>();
+
+  begin(response: ServerResponse): void {
+    this.#last.set(response.req.socket, response);
+  }
+
+  /** The answer on the connection that is not out yet. */
+  of(socket: Socket): ServerResponse | undefined {
+    const last = this.#last.get(socket);
+    return last === undefined || last.writableFinished || last.destroyed ? undefined : last;
+  }
+
+  /** Finds out, once the client has closed its side, whether it is still there. */
+  watch(socket: Socket): void {
+    socket.once('end', () => {
+      const answer = this.of(socket);
+      // HTTP/1.0 knows no interim responses: who speaks it is noticed when the answer is written.
+      if (answer === undefined || answer.req.httpVersionMinor < 1) return;
+      const timers = PROBE_MILLIS.map((millis) => setTimeout(() => probe(answer), millis));
+      answer.once('close', () => {
+        for (const timer of timers) clearTimeout(timer);
+      });
+    });
+  }
+}
+
+/** An answer whose head is out finds out by itself. */
+function probe(answer: ServerResponse): void {
+  if (!answer.headersSent && !answer.destroyed) answer.writeContinue();
+}

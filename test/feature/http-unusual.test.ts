@@ -1,0 +1,141 @@
+/** Requests as no ordinary client sends them: each is answered in the shape of all errors, its key checked first (contract §4). */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { METHODS } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { type HttpService, startHttpService } from './http-service.ts';
+import { publishLongResult } from './long-result.ts';
+
+async function open({ url }: HttpService): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** All that comes back for these lines, on a connection of their own. */
+async function exchange(service: HttpService, ...lines: readonly string[]): Promise<string> {
+  const socket = await open(service);
+  socket.write(`${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`);
+  return await text(socket);
+}
+
+function seen(answer: string) {
+  const [head = '', body = ''] = answer.split('\r\n\r\n', 2);
+  const [status = '', ...fields] = head.split('\r\n');
+  const headers = new Map(
+    fields.map((field) => [field.split(':', 1)[0]?.toLowerCase(), field.replace(/^[^:]*: /, '')]),
+  );
+  return { status: Number(status.split(' ')[1]), headers, body };
+}
+
+function assertError(answer: string, status: number, code: string, message?: string): void {
+  const { status: found, headers, body } = seen(answer);
+  assert.deepEqual([found, headers.get('x-error-code')], [status, code], answer.slice(0, 900));
+  assert.equal(headers.get('content-type'), 'application/json');
+  assert.equal(headers.get('cache-control'), 'no-store');
+  const { error, ...more } = JSON.parse(body);
+  assert.deepEqual(more, {});
+  if (message !== undefined) assert.equal(error, message);
+}
+
+test('an id of any length is answered like any malformed id, after the key', async (t) => {
+  const service = await startHttpService(t);
+  const id = 'x'.repeat(20_000);
+  const line = `GET /v1/execution/${id}/results HTTP/1.1`;
+  assertError(await exchange(service, line, 'Host: x'), 401, 'invalid_api_key', 'invalid API Key');
+  const key = `X-Service-Api-Key: ${service.key}`;
+  const message = `The requested execution ID (ID: ${id}) is invalid.`;
+  assertError(await exchange(service, line, 'Host: x', key), 400, 'invalid_execution_id', message);
+});
+
+test('no Host, a wrong Expect: 400 and 417, after the key', async (t) => {
+  const service = await startHttpService(t);
+  const key = `X-Service-Api-Key: ${service.key}`;
+  const line = 'GET /v1/query/7/results HTTP/1.1';
+  for (const [code, status, fields] of [
+    ['bad_request', 400, ['X-A: b']],
+    ['expectation_failed', 417, ['Host: x', 'Expect: 200-ok']],
+  ] as const) {
+    assertError(await exchange(service, line, ...fields), 401, 'invalid_api_key');
+    assertError(await exchange(service, line, key, ...fields), status, code);
+    assertError(await exchange(service, 'GET /healthz HTTP/1.1', ...fields), status, code);
+  }
+  assert.equal(seen(await exchange(service, 'GET /healthz HTTP/1.0', 'X-A: b')).status, 200);
+  assert.match(await exchange(service, 'GET /healthz HTTP/1.1', 'Host: x', 'Expect: 100-continue'), / 200 OK\r\n/);
+});
+
+test('every method that HTTP knows, and one that it does not', async (t) => {
+  const service = await startHttpService(t);
+  for (const method of METHODS.filter((name) => !['GET', 'HEAD', 'CONNECT'].includes(name))) {
+    const ask = (...more: readonly string[]) =>
+      exchange(service, `${method} /v1/query/7/results HTTP/1.1`, 'Host: x', ...more);
+    assertError(await ask(), 401, 'invalid_api_key');
+    const message = `not found: ${method} /v1/query/7/results`;
+    const key = `X-Service-Api-Key: ${service.key}`;
+    for (const more of [[], ['Content-Type: ;;', 'Content-Length: 0'], ['Content-Type: text/x', 'Content-Length: 0']]) {
+      assertError(await ask(key, ...more), 404, 'route_not_found', message);
+    }
+  }
+  assertError(await exchange(service, 'CONNECT example.com:80 HTTP/1.1', 'Host: x'), 401, 'invalid_api_key');
+  assertError(await exchange(service, 'FETCH /v1/query/7/results HTTP/1.1', 'Host: x'), 400, 'bad_request');
+});
+
+test('what comes after a request and is no HTTP cuts the answer under way, and is never written into it', async (t) => {
+  const service = await startHttpService(t);
+  await publishLongResult(service, 7);
+  const path = '/v1/query/7/results/csv?ignore_max_datapoints_per_request=true';
+  const socket = await open(service);
+  socket.on('error', () => undefined);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Service-Api-Key: ${service.key}\r\n\r\n`);
+  await once(socket, 'readable');
+  socket.write('NONSENSE\r\n\r\n');
+  let answer = '';
+  try {
+    for await (const piece of socket) answer += piece;
+  } catch {
+    // Cut.
+  }
+  assert(answer.startsWith('HTTP/1.1 200 '));
+  assert(!answer.includes('bad_request') && !answer.includes('HTTP/1.1 400'), 'a refusal within the answer');
+  assert(!answer.endsWith('\r\n0\r\n\r\n'), 'it must not look whole');
+});
+
+test('a client that has said all it has to say still gets its answer: whole, large, slow, by any version of HTTP', async (t) => {
+  const service = await startHttpService(t, { QRS_DIRECT_ROWS: '0' });
+  await publishLongResult(service, 7);
+  const ask = async (path: string, version: string) => {
+    const socket = await open(service);
+    socket.end(`GET ${path} HTTP/${version}\r\nHost: x\r\nX-Service-Api-Key: ${service.key}\r\n\r\n`);
+    return (await text(socket)).replaceAll('HTTP/1.1 100 Continue\r\n\r\n', '');
+  };
+  for (const version of ['1.1', '1.0']) {
+    assert.equal(seen(await ask('/v1/query/7/results?limit=5', version)).status, 200);
+    const sorted = await ask('/v1/query/7/results?sort_by=n+desc&limit=3&offset=9', version);
+    assert.match(sorted.slice(0, 3000), /"rows":\[\{"n":196598,/);
+    const whole = await ask('/v1/query/7/results/csv?ignore_max_datapoints_per_request=true', version);
+    assert(whole.endsWith(version === '1.0' ? `\n196607,${'x'.repeat(100)}\n` : '\r\n0\r\n\r\n'), 'the end is missing');
+    assert(whole.length > 20_000_000);
+  }
+  assert.deepEqual(service.faults, []);
+});
+
+test('a client that is gone altogether ends its read, even where that looks like having said all', async (t) => {
+  const service = await startHttpService(t, { QRS_DIRECT_ROWS: '0' });
+  await publishLongResult(service, 7);
+  // The read waits until it has been told to stop: an answer would come only after the client has gone.
+  const { promise: never, resolve } = Promise.withResolvers<void>();
+  const catalog = await service.catalog();
+  t.mock.method(catalog.executions, 'findLatest', async () => {
+    await never;
+  });
+  const socket = await open(service);
+  socket.write(`GET /v1/query/7/results HTTP/1.1\r\nHost: x\r\nX-Service-Api-Key: ${service.key}\r\n\r\n`, () =>
+    socket.destroy(),
+  );
+  const gone = () => service.observed.find((one) => one.kind === 'answered' && one.status === 499);
+  while (gone() === undefined) await new Promise((next) => setImmediate(next));
+  resolve();
+});
