@@ -13,3 +13,9 @@ test('a tick is kept, and no more than one', async () => {
     [true],
   );
 });
+
+test('garbage can be collected on request', () => {
+  tuneV8();
+  assert.equal(typeof globalThis.gc, 'function');
+  globalThis.gc?.({ type: 'minor' });
+});

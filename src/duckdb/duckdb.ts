@@ -12,6 +12,7 @@ import {
   version,
 } from '@duckdb/node-api';
 import { literalPath } from './literal-path.ts';
+import { nativeResults } from './native-results.ts';
 import { quoteText } from './quoting.ts';
 
 export interface DuckDbOptions {
@@ -205,5 +206,7 @@ const INLINE_BYTES_MAX = 12;
 
 function bytesAt(vector: DuckDBBlobVector, index: number): Uint8Array | null {
   const bytes = vector.getItemBytes(index);
-  return bytes === null || bytes.byteLength > INLINE_BYTES_MAX ? bytes : bytes.slice();
+  if (bytes === null) return null;
+  nativeResults.count(bytes.byteLength);
+  return bytes.byteLength > INLINE_BYTES_MAX ? bytes : bytes.slice();
 }
