@@ -1,6 +1,7 @@
 /**
  * A result set: the whole stored answer of one execution, as its manifest describes it. Immutable once committed.
  */
+import type { Blocks, RowRange } from './blocks.ts';
 import type { ColumnType } from './column-type.ts';
 
 export interface Column {
@@ -27,6 +28,11 @@ export function objectsOf(resultSet: ResultSet): readonly Part[] {
   return resultSet.preSample === undefined ? resultSet.parts : [...resultSet.parts, resultSet.preSample];
 }
 
+/** All rows of a part. */
+export function allRowsOf({ rowCount }: Part): RowRange {
+  return { from: 0, to: rowCount };
+}
+
 /** One immutable Parquet object. Its columns are called c0, c1, … in the order of `ResultSet.columns`. */
 export interface Part {
   readonly key: string;
@@ -37,8 +43,10 @@ export interface Part {
   /** Cell bytes of the widest row: lets a page be known to fit without measuring each row. */
   readonly rowBytesMax: number;
   readonly objectBytes: number;
-  /** Lower-case hex. */
+  /** Of the whole object; lower-case hex. */
   readonly sha256: string;
+  /** Those published before there were any have none. */
+  readonly blocks?: Blocks;
 }
 
 /**

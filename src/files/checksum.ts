@@ -1,8 +1,8 @@
-/** The checksum of a file's bytes, read in chunks so that neither memory nor the event loop feels a large one. */
-import { createHash } from 'node:crypto';
+/** Checksums of a file's bytes, read in chunks so that neither memory nor the event loop feels a large one. */
+import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** While a chunk is hashed nothing else runs, so it is small. */
+/** While a chunk is hashed nothing else runs, for about a millisecond. */
 const CHUNK_BYTES = 1024 * 1024;
 
 export interface Checksum {
@@ -11,25 +11,49 @@ export interface Checksum {
   readonly bytes: number;
 }
 
+/** Bytes of a file, and where they are. */
+export interface Stretch {
+  readonly offset: number;
+  readonly bytes: number;
+}
+
 /** @throws the signal's reason, or the filesystem's error. */
 export async function checksumOf(path: string, signal: AbortSignal): Promise<Checksum> {
-  const handle = await open(path, 'r');
-  try {
-    return await checksumOfOpen(handle, signal);
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(path, 'r');
+  return await checksumOfOpen(handle, signal);
 }
 
 export async function checksumOfOpen(handle: FileHandle, signal: AbortSignal): Promise<Checksum> {
   const hash = createHash('sha256');
-  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-  let bytes = 0;
-  for (;;) {
+  const everything = { offset: 0, bytes: Number.POSITIVE_INFINITY };
+  const bytes = await hashStretch(handle, everything, [hash], newChunk(), signal);
+  return { sha256: hash.digest('hex'), bytes };
+}
+
+export function newChunk(): Uint8Array {
+  return Buffer.allocUnsafe(CHUNK_BYTES);
+}
+
+/**
+ * Adds the bytes of a stretch to each of the hashes.
+ * @param chunk room for the bytes, from `newChunk`; a new one for each stretch would take as long as the hashing
+ * @returns how many bytes were there, fewer where the file ends before
+ * @throws the signal's reason, or the filesystem's error
+ */
+export async function hashStretch(
+  handle: FileHandle,
+  { offset, bytes }: Stretch,
+  hashes: readonly Hash[],
+  chunk: Uint8Array,
+  signal: AbortSignal,
+): Promise<number> {
+  let done = 0;
+  while (done < bytes) {
     signal.throwIfAborted();
-    const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, bytes);
-    if (bytesRead === 0) return { sha256: hash.digest('hex'), bytes };
-    hash.update(chunk.subarray(0, bytesRead));
-    bytes += bytesRead;
+    const { bytesRead } = await handle.read(chunk, 0, Math.min(chunk.length, bytes - done), offset + done);
+    if (bytesRead === 0) break;
+    for (const hash of hashes) hash.update(chunk.subarray(0, bytesRead));
+    done += bytesRead;
   }
+  return done;
 }

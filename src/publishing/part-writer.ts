@@ -2,7 +2,7 @@
  * Writes a source's rows as Parquet parts, in order, and measures each. A part is measured and hashed while the next one is
  * written; as soon as the limit is passed, writing stops, so an input of any size takes no more room than the limit.
  */
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ColumnType } from '../domain/column-type.ts';
@@ -14,7 +14,8 @@ import { parquetOptions } from '../duckdb/parquet-options.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { inStoredOrder, type RowOrder, requireStoredOrder } from '../duckdb/row-order.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
-import { checksumOf } from '../files/checksum.ts';
+import { checksumWithBlocks } from '../files/block-checksums.ts';
+import { measureBlocks } from './part-blocks.ts';
 import type { Source } from './source.ts';
 import { storedRows } from './stored-rows.ts';
 
@@ -130,7 +131,8 @@ export async function measurePart(
 ): Promise<StagedPart> {
   const text = `SELECT count(*), coalesce(sum(b), 0), coalesce(max(b), 0) FROM (SELECT ${rowBytesOf(types)} AS b FROM read_parquet($1))`;
   const [[rowCount, cellBytes, rowBytesMax] = []] = await duckDb.query({ text, values: [literalPath(path)] }, signal);
-  const { sha256, bytes: objectBytes } = await checksumOf(path, signal);
+  const layout = await measureBlocks(duckDb, path, (await stat(path)).size, signal);
+  const { sha256, bytes: objectBytes, blocks } = await checksumWithBlocks(path, layout, signal);
   return {
     path,
     firstRow,
@@ -139,6 +141,7 @@ export async function measurePart(
     rowBytesMax: Number(rowBytesMax),
     objectBytes,
     sha256,
+    blocks,
   };
 }
 

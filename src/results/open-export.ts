@@ -36,7 +36,7 @@ export async function openExport(
   const made = isView ? held.use(await deps.views.get(executionId, drawn, view, keyId, signal)).resultSet : undefined;
   const { parts } = made ?? drawn;
   const open: ExportedRows['open'] =
-    made === undefined ? (part, during) => deps.store.open(part, during) : async ({ key }) => derivedObject(key);
+    made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => derivedObject(key);
   // How many rows fit has nothing to do with the format.
   const reader = new PartReader(columns, 'json', { ...deps, keyId, open });
   const opened = await openSlice(plan, slice, columns, made ?? drawn, reader, signal);

@@ -78,9 +78,9 @@ test('nor does one that has gone before the file was written', async (t) => {
   const { exports, rows, directory } = await setUp(t, 1_000_000);
   const gone = new AbortController();
   // The part is being opened when the client goes.
-  const open: ExportedRows['open'] = async (part) => {
+  const open: ExportedRows['open'] = async (part, range) => {
     gone.abort(new Error('the client has gone'));
-    return await rows.open(part, NEVER);
+    return await rows.open(part, range, NEVER);
   };
   const chunks = exports.chunks({ ...rows, open }, gone.signal, () => undefined);
   await assert.rejects(chunks.next(), { message: 'the client has gone' });

@@ -6,7 +6,8 @@
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Part, rowGroupRowsFor } from '../domain/result-set.ts';
+import type { RowRange } from '../domain/blocks.ts';
+import { allRowsOf, type Part, rowGroupRowsFor } from '../domain/result-set.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import { inStoredOrder, type RowOrder } from '../duckdb/row-order.ts';
 import { RequestError } from '../errors/errors.ts';
@@ -35,7 +36,7 @@ export interface ExportedRows {
   readonly keyId: string;
   readonly columns: readonly ProjectedColumn[];
   readonly parts: readonly Part[];
-  readonly open: (part: Part, signal: AbortSignal) => Promise<OpenObject>;
+  readonly open: (part: Part, rows: RowRange, signal: AbortSignal) => Promise<OpenObject>;
   readonly from: number;
   readonly to: number;
 }
@@ -101,7 +102,7 @@ export class ParquetExports {
       const touched = touchedParts(rows);
       try {
         const paths: string[] = [];
-        for (const part of touched) paths.push(objects.use(await rows.open(part, within)).path);
+        for (const part of touched) paths.push(objects.use(await rows.open(part, rowsRead(part, rows), within)).path);
         const read = partRows(rows, touched, paths);
         const [measured] = await duckDb.query(compileCellBytes(rows.columns, read), within);
         const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
@@ -117,6 +118,12 @@ export class ParquetExports {
       }
     });
   }
+}
+
+/** What is read of a part: of one alone only the row groups that the rows are in, of several all (compile-export.ts). */
+function rowsRead(part: Part, { from, to }: ExportedRows): RowRange {
+  const isAlone = from >= part.firstRow && to <= part.firstRow + part.rowCount;
+  return isAlone ? { from: from - part.firstRow, to: to - part.firstRow } : allRowsOf(part);
 }
 
 function touchedParts({ parts, from, to }: ExportedRows): readonly Part[] {

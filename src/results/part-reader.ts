@@ -3,7 +3,8 @@
  * side by side, none of them far ahead of what has been taken, so memory is bounded however large the answer and however
  * slow the client.
  */
-import { type Part, ROW_GROUP_ROWS } from '../domain/result-set.ts';
+import type { RowRange } from '../domain/blocks.ts';
+import { allRowsOf, type Part, ROW_GROUP_ROWS } from '../domain/result-set.ts';
 import { type DuckDb, isOutOfMemory, type Row, type Statement } from '../duckdb/duckdb.ts';
 import { rowOrderOf } from '../duckdb/row-order.ts';
 import { RequestError } from '../errors/errors.ts';
@@ -26,8 +27,8 @@ import type { WorkQueue } from './work-queue.ts';
 export interface PartReaderDeps {
   /** Reads out of many parts at once: with all threads. */
   readonly duckDb: DuckDb;
-  /** Makes a part's file available for reading. */
-  readonly open: (part: Part, signal: AbortSignal) => Promise<OpenObject>;
+  /** Makes a part's file available for reading these rows, counted within it. */
+  readonly open: (part: Part, rows: RowRange, signal: AbortSignal) => Promise<OpenObject>;
   /** Reads ranges: one thread, so that rows keep their order and many reads at a time do not get in each other's way. */
   readonly pageDuckDb: DuckDb;
   /** How many ranges of one answer are read side by side. */
@@ -58,11 +59,8 @@ export interface Chunk extends ChunkSize {
   readonly pieces: Pieces;
 }
 
-export interface Range {
+export interface Range extends RowRange {
   readonly part: Part;
-  /** Counted within the part; `to` is exclusive. */
-  readonly from: number;
-  readonly to: number;
 }
 
 /** A row group: several of them, side by side, make a page. */
@@ -124,7 +122,11 @@ export class PartReader {
       const last = Math.min(part.rowCount, to - part.firstRow);
       const statement = ([path]: readonly string[]) => compileFit(this.#columns, path ?? '', first, last, left);
       const { pageTurns, keyId } = this.#deps;
-      const [row] = await pageTurns.run(keyId, () => this.#read([part], statement, signal), signal);
+      const [row] = await pageTurns.run(
+        keyId,
+        () => this.#read([{ part, from: first, to: last }], statement, signal),
+        signal,
+      );
       const fitting = Number(row?.[0] ?? 0);
       if (fitting < last - first) return Math.max(from + 1, part.firstRow + first + fitting);
       left -= Number(row?.[1] ?? 0);
@@ -166,7 +168,7 @@ export class PartReader {
     const readAs = async (reading: Reading) => {
       const statement = ([path]: readonly string[]) =>
         compileRange(this.#columns, this.#format, path ?? '', from, to, reading);
-      const [row] = await this.#read([part], statement, signal, this.#deps.pageDuckDb);
+      const [row] = await this.#read([{ part, from, to }], statement, signal, this.#deps.pageDuckDb);
       return row ?? [];
     };
     let row = await readAs(to - from <= PLAIN_ROWS_MAX ? 'plain' : this.#reading);
@@ -215,14 +217,14 @@ export class PartReader {
       const order = isCut ? await rowOrderOf(this.#deps.duckDb, slicing, within) : 'kept';
       return compileViewSlice(this.#columns, this.#format, paths, view, slice, order);
     };
-    const [row] = await this.#read(parts, statement, signal);
+    const [row] = await this.#read(parts.map(wholePart), statement, signal);
     return row ?? [];
   }
 
   /** As `#scanned`: only what the order depends on is read of all rows, and the rest where the rows turn out to be. */
   async #foundFirst(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
     const search = (paths: readonly string[]) => compilePositions(paths, view, slice);
-    const found = await this.#read(parts, search, signal);
+    const found = await this.#read(parts.map(wholePart), search, signal);
     // The one row more only says that others follow.
     const positions = found
       .slice(0, slice.rowCountMax)
@@ -230,7 +232,7 @@ export class PartReader {
     if (positions.length === 0) return [null, 0, 0, found.length];
     const statement = (paths: readonly string[]) =>
       compileSliceAt(this.#columns, this.#format, paths, view, slice, positions);
-    const [row] = await this.#read(parts, statement, signal);
+    const [row] = await this.#read(parts.map(wholePart), statement, signal);
     const [bytes, rowCount, cellBytes, read] = row ?? [];
     if (Number(read) !== positions.length) {
       throw new Error(`${Number(read)} rows were read where ${positions.length} had been found`);
@@ -239,7 +241,7 @@ export class PartReader {
   }
 
   async #read(
-    parts: readonly Part[],
+    ranges: readonly Range[],
     compile: (paths: readonly string[], signal: AbortSignal) => Statement | Promise<Statement>,
     signal: AbortSignal,
     duckDb = this.#deps.duckDb,
@@ -249,7 +251,7 @@ export class PartReader {
       await using objects = new AsyncDisposableStack();
       try {
         const paths: string[] = [];
-        for (const part of parts) paths.push(objects.use(await open(part, within)).path);
+        for (const { part, ...rows } of ranges) paths.push(objects.use(await open(part, rows, within)).path);
         return await duckDb.query(await compile(paths, within), within);
       } catch (error) {
         throw readFailure(error);
@@ -278,6 +280,10 @@ function joinedChunk(chunks: readonly Chunk[], format: TextFormat): Chunk {
     rowCount: chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0),
     cellBytes: chunks.reduce((sum, chunk) => sum + chunk.cellBytes, 0),
   };
+}
+
+function wholePart(part: Part): Range {
+  return { part, ...allRowsOf(part) };
 }
 
 function widestRowOf(parts: readonly Part[]): number {

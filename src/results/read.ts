@@ -85,7 +85,7 @@ export async function openPage(
 ): Promise<PageOfRows> {
   const columns = projectedColumns(plan, resultSet);
   const { store } = deps;
-  const stored = new PartReader(columns, format, { ...deps, keyId, open: (part, during) => store.open(part, during) });
+  const stored = new PartReader(columns, format, { ...deps, keyId, open: (...asked) => store.open(...asked) });
   const { slice, drawn, view } = askedFor(plan, resultSet, deps.random);
   if (view === undefined)
     return admitted(await openSlice(plan, slice, columns, resultSet, stored, signal), keyId, deps);

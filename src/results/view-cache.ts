@@ -6,7 +6,7 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PART_ROWS, type ResultSet } from '../domain/result-set.ts';
+import { allRowsOf, PART_ROWS, type ResultSet } from '../domain/result-set.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { identityOf, type View } from './compile-view.ts';
@@ -172,7 +172,8 @@ export class ViewCache {
       await using objects = new AsyncDisposableStack();
       const paths: string[] = [];
       try {
-        for (const part of resultSet.parts) paths.push(objects.use(await store.open(part, within)).path);
+        for (const part of resultSet.parts)
+          paths.push(objects.use(await store.open(part, allRowsOf(part), within)).path);
         await mkdir(directory);
         const made = await materializeView(duckDb, view, resultSet, paths, directory, PART_ROWS, within);
         // A view is there once it takes bytes, also one without rows.

@@ -4,6 +4,7 @@
  *
  * Keys are made by us: `<execution id>/part-00000.parquet`, so a key is `[0-9A-Za-z._-]+` segments joined by slashes.
  */
+import type { Blocks, RowRange } from '../domain/blocks.ts';
 import type { Instant } from '../domain/instant.ts';
 
 export interface ResultStore {
@@ -19,12 +20,13 @@ export interface ResultStore {
    */
   put(key: string, path: string, signal: AbortSignal): Promise<void>;
   /**
-   * A local file with the object's bytes, checked against `sha256` when it is first opened (and again when the file has
-   * changed since), readable until released.
-   * @throws ObjectDamaged when the object is missing or its bytes are not what was stored.
+   * A local file from which these rows of the object can be read until it is released, and no others: what they need of it, its
+   * footer and their row groups, has been checked against the hashes of its blocks since this process started, and since the file last
+   * changed. Of an object without blocks the whole has been, against `sha256`.
+   * @throws ObjectDamaged when the object is missing or these bytes are not what was stored.
    */
-  open(object: ObjectRef, signal: AbortSignal): Promise<OpenObject>;
-  /** Reads the whole object and compares. @throws ObjectDamaged */
+  open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject>;
+  /** Reads the whole object and compares it with `sha256` and the hashes of its blocks. @throws ObjectDamaged */
   verify(object: ObjectRef, signal: AbortSignal): Promise<void>;
   /** Objects below a prefix, in no particular order; what cannot be an object, by its name or its kind, is left out. */
   list(prefix: string): AsyncIterable<StoredObject>;
@@ -41,6 +43,7 @@ export interface ObjectRef {
   readonly key: string;
   readonly objectBytes: number;
   readonly sha256: string;
+  readonly blocks?: Blocks;
 }
 
 export interface OpenObject extends AsyncDisposable {

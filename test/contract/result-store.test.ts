@@ -10,13 +10,13 @@ resultStoreContract('local', async () => {
   const root = await mkdtemp(join(tmpdir(), 'qrs-local-'));
   return {
     store: await LocalResultStore.open(root),
-    damage: async (key) => {
+    damage: async (key, at) => {
       await using file = await open(join(root, key), 'r+');
-      const { size } = await file.stat();
+      const place = at ?? (await file.stat()).size - 1;
       const byte = Buffer.alloc(1);
-      await file.read(byte, 0, 1, size - 1);
+      await file.read(byte, 0, 1, place);
       byte[0] = (byte[0] ?? 0) ^ 1;
-      await file.write(byte, 0, 1, size - 1);
+      await file.write(byte, 0, 1, place);
     },
     lose: (key) => rm(join(root, key)),
     close: () => rm(root, { recursive: true, force: true }),

@@ -5,12 +5,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import type { RowRange } from '../../src/domain/blocks.ts';
+import { checksumWithBlocks } from '../../src/files/block-checksums.ts';
 import { ObjectDamaged, type ObjectRef, type ResultStore } from '../../src/store/result-store.ts';
+
+const ALL = { from: 0, to: Number.POSITIVE_INFINITY };
 
 export interface StoreUnderTest {
   readonly store: ResultStore;
-  /** Changes one byte of a stored object behind the store's back. */
-  damage(key: string): Promise<void>;
+  /** Changes one byte of a stored object behind the store's back: the one at this place, or the last. */
+  damage(key: string, at?: number): Promise<void>;
   /** Removes a stored object behind the store's back. */
   lose(key: string): Promise<void>;
   close(): Promise<void>;
@@ -39,7 +43,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
     }
 
     async function read(object: ObjectRef): Promise<Buffer> {
-      await using opened = await under.store.open(object, signal);
+      await using opened = await under.store.open(object, ALL, signal);
       return await readFile(opened.path);
     }
 
@@ -97,6 +101,47 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       }
     });
 
+    test('of an object with blocks those are checked that a read needs: the footer, and the row groups of the rows', async () => {
+      const bytes = randomBytes(3_000_000);
+      const layout = { rows: [10, 20], bytes: [1_000_000, 1_900_000, 100_000] };
+      const path = join(folder, 'with-blocks');
+      await writeFile(path, bytes);
+      const { blocks } = await checksumWithBlocks(path, layout, signal);
+      const first = { from: 0, to: 10 };
+      const second = { from: 9, to: 11 };
+      const opens = async (object: ObjectRef, rows: RowRange) => {
+        await using opened = await under.store.open(object, rows, signal);
+        assert.equal((await readFile(opened.path)).length, bytes.length);
+      };
+      for (const readBefore of [false, true]) {
+        const object = { ...(await put('01A/1/part-0', bytes)), blocks };
+        if (readBefore) await opens(object, second);
+        await under.damage(object.key, 1_000_000);
+        await assert.rejects(opens(object, second), {
+          constructor: ObjectDamaged,
+          message: /bytes 1000000 to 2899999 /,
+        });
+        await opens(object, first);
+        await under.damage(object.key, 2_900_000);
+        await assert.rejects(opens(object, first), {
+          constructor: ObjectDamaged,
+          message: /bytes 2900000 to 2999999 /,
+        });
+        await assert.rejects(under.store.verify(object, signal), ObjectDamaged);
+      }
+    });
+
+    test('hashes of blocks that are not those of the bytes fail a verification, too', async () => {
+      const bytes = randomBytes(1000);
+      const path = join(folder, 'with-blocks');
+      await writeFile(path, bytes);
+      const { blocks } = await checksumWithBlocks(path, { rows: [1], bytes: [900, 100] }, signal);
+      const object = await put('01A/1/part-0', bytes);
+      await under.store.verify({ ...object, blocks }, signal);
+      const others = { ...blocks, hashes: Buffer.alloc(32).toString('base64') };
+      await assert.rejects(under.store.verify({ ...object, blocks: others }, signal), ObjectDamaged);
+    });
+
     test('a missing object is damaged too, and the error names its key', async () => {
       const object = await put('01A/1/part-0', Buffer.from('abc'));
       await under.lose(object.key);
@@ -112,7 +157,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
     test('many open one object at once; one who leaves does not disturb the others', async () => {
       const object = await put('01A/1/part-0', randomBytes(3_000_000));
       const leaver = new AbortController();
-      const left = under.store.open(object, leaver.signal);
+      const left = under.store.open(object, ALL, leaver.signal);
       const others = Array.from({ length: 20 }, () => read(object));
       leaver.abort(new Error('client gone'));
       await assert.rejects(left, /client gone/);
@@ -123,7 +168,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
     test('an aborted signal stops a put, an open and a verify', async () => {
       const object = await put('01A/1/part-0', Buffer.from('abc'));
       const aborted = AbortSignal.abort(new Error('stop'));
-      await assert.rejects(under.store.open(object, aborted), /stop/);
+      await assert.rejects(under.store.open(object, ALL, aborted), /stop/);
       await assert.rejects(under.store.verify(object, aborted), /stop/);
       await assert.rejects(under.store.put('01A/1/part-1', join(folder, 'none'), aborted), /stop/);
     });
@@ -132,7 +177,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       test(`the key ${JSON.stringify(key)} is refused`, async () => {
         const object = { key, objectBytes: 0, sha256: '' };
         await assert.rejects(under.store.put(key, join(folder, 'none'), signal), /is not valid/);
-        await assert.rejects(under.store.open(object, signal), /is not valid/);
+        await assert.rejects(under.store.open(object, ALL, signal), /is not valid/);
       });
     }
 

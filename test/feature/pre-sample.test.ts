@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { allRowsOf } from '../../src/domain/result-set.ts';
 import { sweep } from '../../src/publishing/sweep.ts';
 import { verify } from '../../src/publishing/verify.ts';
 import { getEnvelope } from './http-client.ts';
@@ -26,7 +27,7 @@ async function preSampled(
   const execution = await place.publish(file, {}, { ...SMALL_PARTS, preSampleRows });
   const { preSample } = await place.resultSet(execution);
   if (preSample === undefined) return undefined;
-  await using object = await place.store.open(preSample, NEVER);
+  await using object = await place.store.open(preSample, allRowsOf(preSample), NEVER);
   const drawn = await place.query(
     `SELECT c0 FROM read_parquet('${object.path}', file_row_number = true) ORDER BY file_row_number`,
   );

@@ -8,7 +8,7 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { type ColumnType, formatColumnType, parseColumnType } from '../../src/domain/column-type.ts';
 import type { Execution } from '../../src/domain/execution.ts';
-import type { ResultSet } from '../../src/domain/result-set.ts';
+import { allRowsOf, type ResultSet } from '../../src/domain/result-set.ts';
 import { storedColumn } from '../../src/duckdb/storage-type.ts';
 import { currentHolder } from '../../src/publishing/holder.ts';
 import { requireJoined } from '../../src/publishing/installation.ts';
@@ -111,7 +111,7 @@ export class Workplace implements AsyncDisposable {
     const { columns, parts } = await this.resultSet(execution);
     const rows: DuckDBValue[][] = [];
     for (const part of parts) {
-      await using object = await this.store.open(part, NEVER);
+      await using object = await this.store.open(part, allRowsOf(part), NEVER);
       const texts = columns.map((_, i) => `CAST(${storedColumn(i)} AS VARCHAR)`).join(', ');
       rows.push(...(await this.query(`SELECT ${texts} FROM read_parquet('${object.path}')`)));
     }

@@ -1,40 +1,16 @@
 /**
  * The result store on a local disk: an object is a file below the root folder, at the path its key says.
- *
- * A file is hashed when it is first opened, and remembered by size, time of change and inode; a file that differs in any is
- * hashed again. So bytes that rotted or were edited are noticed before they are served, at the price of one hash per file
- * and process.
+ * What of it has been checked is kept in `verified-files.ts`.
  */
 import { randomUUID } from 'node:crypto';
-import type { BigIntStats, Dirent } from 'node:fs';
-import {
-  access,
-  constants,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rm,
-  rmdir,
-  stat,
-  statfs,
-  writeFile,
-} from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { access, constants, mkdir, readdir, readFile, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { checksumOfOpen } from '../../files/checksum.ts';
-import {
-  ObjectDamaged,
-  type ObjectRef,
-  type OpenObject,
-  type ResultStore,
-  type StoredObject,
-} from '../result-store.ts';
+import type { RowRange } from '../../domain/blocks.ts';
+import type { ObjectRef, OpenObject, ResultStore, StoredObject } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from './object-path.ts';
-import { SharedWork } from './shared-work.ts';
-
-/** So many verified files are remembered; the one verified longest ago is forgotten first. */
-const VERIFIED_MAX = 50_000;
+import { VerifiedFiles } from './verified-files.ts';
 
 const NO_OBJECTS: ReadonlySet<string> = new Set([STAGING, INSTALLATION]);
 
@@ -44,8 +20,7 @@ A service that finds another id here stops, so that it deletes nothing that is n
 
 export class LocalResultStore implements ResultStore {
   readonly #root: string;
-  readonly #verified = new Map<string, string>();
-  readonly #hashing = new SharedWork();
+  readonly #verified = new VerifiedFiles();
 
   private constructor(root: string) {
     this.#root = root;
@@ -81,19 +56,15 @@ export class LocalResultStore implements ResultStore {
     await moveDurably(path, objectPath(this.#root, key), this.#root, signal);
   }
 
-  async open(object: ObjectRef, signal: AbortSignal): Promise<OpenObject> {
-    signal.throwIfAborted();
+  async open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject> {
     const path = objectPath(this.#root, object.key);
-    const fingerprint = await this.#fingerprint(object, path);
-    if (this.#verified.get(object.key) !== fingerprint) {
-      await this.#hashing.join(`${object.key} ${fingerprint}`, (s) => this.#hash(object, path, s), signal);
-    }
+    await this.#verified.require(object, path, rows, signal);
     return { path, [Symbol.asyncDispose]: async () => undefined };
   }
 
   async verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await this.#hash(object, objectPath(this.#root, object.key), signal);
+    await this.#verified.verifyWhole(object, objectPath(this.#root, object.key), signal);
   }
 
   async *list(prefix: string): AsyncIterable<StoredObject> {
@@ -108,7 +79,7 @@ export class LocalResultStore implements ResultStore {
     for (const key of keys) {
       const path = objectPath(this.#root, key);
       await rm(path, { force: true });
-      this.#verified.delete(key);
+      this.#verified.forget(key);
       folders.add(dirname(path));
     }
     for (const folder of folders) await this.#removeUpwards(folder);
@@ -151,47 +122,6 @@ export class LocalResultStore implements ResultStore {
   #keyOf(path: string): string {
     return relative(this.#root, path).split(sep).join('/');
   }
-
-  async #fingerprint(object: ObjectRef, path: string): Promise<string> {
-    try {
-      return fingerprintOf(await stat(path, { bigint: true }), object);
-    } catch (error) {
-      if (isMissing(error)) throw new ObjectDamaged(object.key, 'it is missing');
-      throw error;
-    }
-  }
-
-  async #hash(object: ObjectRef, path: string, signal: AbortSignal): Promise<void> {
-    let fingerprint: string;
-    try {
-      await using handle = await open(path, 'r');
-      fingerprint = fingerprintOf(await handle.stat({ bigint: true }), object);
-      const found = await checksumOfOpen(handle, signal);
-      if (found.bytes !== object.objectBytes) {
-        throw new ObjectDamaged(object.key, `it has ${found.bytes} bytes, expected ${object.objectBytes}`);
-      }
-      if (found.sha256 !== object.sha256) {
-        throw new ObjectDamaged(object.key, `its SHA-256 is ${found.sha256}, expected ${object.sha256}`);
-      }
-    } catch (error) {
-      this.#verified.delete(object.key);
-      if (isMissing(error)) throw new ObjectDamaged(object.key, 'it is missing');
-      throw error;
-    }
-    this.#remember(object.key, fingerprint);
-  }
-
-  #remember(key: string, fingerprint: string): void {
-    this.#verified.delete(key);
-    this.#verified.set(key, fingerprint);
-    const oldest = this.#verified.keys().next();
-    if (this.#verified.size > VERIFIED_MAX && !oldest.done) this.#verified.delete(oldest.value);
-  }
-}
-
-/** The checksum is part of it: a file verified against one checksum says nothing about another. */
-function fingerprintOf(stats: BigIntStats, object: ObjectRef): string {
-  return `${stats.size} ${stats.mtimeNs} ${stats.ino} ${object.sha256} ${object.objectBytes}`;
 }
 
 function isMissing(error: unknown): boolean {

@@ -1,0 +1,142 @@
+/**
+ * Damage of stored parts, one bit at a time, in place and with the file's times set back: what is answered is what was stored, or an error. Over
+ * several parts of several row groups, before anything was read and after everything was.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { listBlocks } from '../../src/domain/blocks.ts';
+import type { Part, ResultSet } from '../../src/domain/result-set.ts';
+import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import { ObjectDamaged } from '../../src/store/result-store.ts';
+import { type HttpService, startHttpService } from './http-service.ts';
+import { Random } from './random-results.ts';
+
+const SEED = Number(process.env.TEST_SEED ?? 1);
+const CASES = Number(process.env.TEST_CASES ?? 24);
+const ROW_GROUP_ROWS = 2048;
+const ROWS = 9000;
+/** Parts of three row groups and of two. */
+const LAYOUT = { rowGroupRows: ROW_GROUP_ROWS, rowGroupsPerPart: 3, preSampleRows: 3000 };
+
+interface Stored {
+  readonly service: HttpService;
+  readonly id: string;
+  readonly resultSet: ResultSet;
+}
+
+async function publish(t: TestContext): Promise<Stored> {
+  const service = await startHttpService(t);
+  const lines = Array.from({ length: ROWS }, (_, n) => `${n},text ${(n * 7919) % 1000}`);
+  const { id } = await service.publish(7, `n,t\n${lines.join('\n')}\n`, LAYOUT);
+  const resultSet = await (await service.catalog()).executions.findResultSet(id);
+  assert(resultSet !== undefined);
+  assert.deepEqual(
+    resultSet.parts.map(({ blocks }) => blocks?.rows),
+    [
+      [ROW_GROUP_ROWS, ROW_GROUP_ROWS, ROW_GROUP_ROWS],
+      [ROW_GROUP_ROWS, ROWS - 4 * ROW_GROUP_ROWS],
+    ],
+  );
+  return { service, id, resultSet };
+}
+
+/** Exactly: Node sets times to the microsecond. */
+async function setTimes(from: string, to: string): Promise<void> {
+  await promisify(execFile)('touch', ['-r', from, to]);
+}
+
+/** Turns one bit of the file over. A second time it is as it was. */
+async function flip({ service }: Stored, { key }: Part, bit: number): Promise<void> {
+  const path = join(service.commandLine.dataDir, 'results', key);
+  const { mtimeNs } = await stat(path, { bigint: true });
+  const timeKeeper = join(service.commandLine.directory, 'time');
+  await setTimes(path, timeKeeper);
+  await using file = await open(path, 'r+');
+  const byte = Buffer.alloc(1);
+  await file.read(byte, 0, 1, Math.floor(bit / 8));
+  byte[0] = (byte[0] ?? 0) ^ (1 << (bit % 8));
+  await file.write(byte, 0, 1, Math.floor(bit / 8));
+  await setTimes(timeKeeper, path);
+  assert.equal((await stat(path, { bigint: true })).mtimeNs, mtimeNs);
+}
+
+/** The numbers of the rows that are answered, or the code of the error. Each asks differently: no answer is one that was kept. */
+let asked = 0;
+async function read({ service, id }: Stored, parameters: Readonly<Record<string, string>>) {
+  asked += 1;
+  const query = new URLSearchParams({ ...parameters, ignore_max_datapoints_per_request: 'true', asked: String(asked) });
+  const response = await service.get(`/v1/execution/${id}/results?${query}`);
+  const body = (await response.json()) as { readonly result: { readonly rows: readonly { readonly n: number }[] } };
+  return response.status === 200 ? body.result.rows.map(({ n }) => n) : response.headers.get('x-error-code');
+}
+
+const rowsFrom = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
+
+/** The first rows of the row group, and all rows of those beside it. */
+async function assertNoticed(stored: Stored, part: Part, block: number, about: string): Promise<void> {
+  const groups = part.blocks?.rows ?? [];
+  for (const group of groups.keys()) {
+    const offset = part.firstRow + group * ROW_GROUP_ROWS;
+    const found = await read(stored, { offset: String(offset), limit: '3' });
+    const isHit = group === block || block === groups.length;
+    assert.deepEqual(found, isHit ? 'result_damaged' : rowsFrom(offset, 3), `${about}, read from ${offset}`);
+  }
+  // A search reads everything.
+  assert.equal(await read(stored, { filters: 'n >= 0' }), 'result_damaged', about);
+}
+
+for (const readBefore of [false, true]) {
+  test(`a bit turned over ${readBefore ? 'after all has been read' : 'before anything is read'}`, async (t) => {
+    const stored = await publish(t);
+    const { parts } = stored.resultSet;
+    const random = new Random(SEED);
+    // The first and the last bit of every block, and some in between.
+    const places = parts.flatMap((part) =>
+      listBlocks(part.blocks ?? { rows: [], bytes: [], hashes: '' }).flatMap(({ index, offset, bytes }) =>
+        [0, 8 * bytes - 1, random.below(8 * bytes)].map((bit) => ({ part, index, bit: 8 * offset + bit })),
+      ),
+    );
+    for (let i = 0; i < CASES; i += 1) {
+      const place = places[i] ?? random.pick(places);
+      if (readBefore) assert.deepEqual(await read(stored, {}), rowsFrom(0, ROWS));
+      await flip(stored, place.part, place.bit);
+      await assertNoticed(stored, place.part, place.index, `seed ${SEED}: bit ${place.bit} of ${place.part.key}`);
+      await flip(stored, place.part, place.bit);
+    }
+    assert.deepEqual(await read(stored, {}), rowsFrom(0, ROWS));
+  });
+}
+
+test('a bit of the pre-sample turned over is noticed by samples, and by nobody else', async (t) => {
+  const stored = await publish(t);
+  const { preSample } = stored.resultSet;
+  assert(preSample?.blocks !== undefined);
+  await flip(stored, preSample, 4000);
+  assert.equal(await read(stored, { sample_count: '10' }), 'result_damaged');
+  assert.deepEqual(await read(stored, { limit: '3' }), [0, 1, 2]);
+});
+
+test('blocks that say something else than the file are noticed, wherever they are wrong', async (t) => {
+  const stored = await publish(t);
+  const { parts } = stored.resultSet;
+  const [part] = parts;
+  assert(part?.blocks !== undefined);
+  const { rows, bytes, hashes } = part.blocks;
+  const [first = 0, second = 0, ...more] = bytes;
+  for (const blocks of [
+    { rows: [ROW_GROUP_ROWS - 1, ROW_GROUP_ROWS + 1, ROW_GROUP_ROWS], bytes, hashes },
+    { rows: [ROW_GROUP_ROWS + 2048, ROW_GROUP_ROWS, ROW_GROUP_ROWS], bytes, hashes },
+    { rows, bytes: [first - 1, second + 1, ...more], hashes },
+    { rows, bytes: [first, second, ...more.slice(0, -1)], hashes },
+    { rows, bytes, hashes: (hashes.startsWith('A') ? 'B' : 'A') + hashes.slice(1) },
+    { rows, bytes, hashes: '' },
+  ]) {
+    const store = await LocalResultStore.open(join(stored.service.commandLine.dataDir, 'results'));
+    const open = store.open({ ...part, blocks }, { from: 0, to: 1 }, t.signal);
+    await assert.rejects(open, { constructor: ObjectDamaged, key: part.key }, JSON.stringify(blocks));
+  }
+});
