@@ -91,6 +91,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     bytesMax: settings.parquetBytesMax,
     duckDb: heavy,
     queue,
+    views,
     millisMax: settings.viewTimeoutMillis,
   });
   const leases = new ReadLeases({

@@ -54,6 +54,11 @@ export const ERRORS = {
   },
   overloaded: { status: 503, retryAfterSeconds: 5, when: 'Too much work is waiting; try again as Retry-After says.' },
   shutting_down: { status: 503, retryAfterSeconds: 5, when: 'The service is stopping; try again as Retry-After says.' },
+  storage_full: {
+    status: 503,
+    retryAfterSeconds: 60,
+    when: 'A disk of the service is full, and this answer needs room on it; others may not.',
+  },
   read_timeout: { status: 504, when: 'The read exceeded its time limit.' },
   result_damaged: { status: 500, when: 'The stored bytes of this result do not match their checksum.' },
   internal: { status: 500, when: 'A fault of the service; the log has the rest under the request id.' },

@@ -37,6 +37,8 @@ test('a catalog that cannot be written, also by the extended codes of SQLite', (
   assert.match(catalogAdvice(sqlite(8)), /writable for this user/);
   assert.match(catalogAdvice(sqlite(8 | (1 << 8))), /writable for this user/);
   assert.match(catalogAdvice(sqlite(13)), /free some space/);
+  assert.match(catalogAdvice(sqlite(10)), /on a local disk/);
+  assert.equal(catalogAdvice(sqlite(10), 4096), '; its disk is full: free some space');
   assert.equal(catalogAdvice(sqlite(26)), '');
   assert.equal(catalogAdvice(new Error('no code')), '');
 });

@@ -48,8 +48,15 @@ const SQLITE_IOERR = 10;
 const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
 
-/** What to do about a catalog that cannot be opened; empty when that is not known. */
-export function catalogAdvice(error: unknown): string {
+/** With less than this SQLite can make neither its log nor the index of it, and says only that it failed. */
+const CATALOG_BYTES_MIN = 200_000;
+
+/**
+ * What to do about a catalog that cannot be opened; empty when that is not known.
+ * @param freeBytes on its disk, where known
+ */
+export function catalogAdvice(error: unknown, freeBytes = Number.POSITIVE_INFINITY): string {
+  if (freeBytes < CATALOG_BYTES_MIN) return '; its disk is full: free some space';
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : codeOf(error);
   switch (code) {
     case 'EACCES':

@@ -4,6 +4,7 @@
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
+import { isStorageFull } from '../errors/storage-full.ts';
 import { isClientGone } from '../results/client-gone.ts';
 
 export type OnFault = (fault: { readonly requestId: string; readonly error: unknown }) => void;
@@ -30,11 +31,17 @@ export function sendError(
 
 /** What nobody can mend but us. A time limit or too much work is told to the client, and counted as the answer that it is. */
 export function isFault(answer: RequestError): boolean {
-  return answer.status === 500;
+  return answer.status === 500 || answer.code === 'storage_full';
 }
 
 export function toRequestError(error: unknown, requestId: string): RequestError {
   if (error instanceof RequestError) return error;
+  if (isStorageFull(error)) {
+    return new RequestError(
+      'storage_full',
+      'a disk of the service is full; ask for less, or try again when there is room',
+    );
+  }
   const status = error instanceof Error ? ((error as Partial<FastifyError>).statusCode ?? 500) : 500;
   // Fastify's own refusals, such as an address too long, say what is wrong with the request.
   if (status >= 400 && status < 500) return new RequestError('bad_request', (error as Error).message);

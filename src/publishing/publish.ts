@@ -16,6 +16,7 @@ import { type Part, type ResultSet, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '
 import { expiryOf } from '../domain/retention.ts';
 import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { literalPath } from '../duckdb/literal-path.ts';
+import { isStorageFull } from '../errors/storage-full.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { type Converted, convert } from './convert.ts';
 import type { Encoding } from './encoding.ts';
@@ -103,7 +104,11 @@ export async function publish(
   } catch (error) {
     const committed = await settle(dependencies, execution.id, resultSet, lease);
     if (committed !== undefined) return committed;
-    throw error;
+    if (!isStorageFull(error)) throw error;
+    throw new PublishError(
+      'nothing was published, since a disk of the service is full: free some space (`qrs sweep` deletes what has expired)',
+      { cause: error },
+    );
   } finally {
     // What stays is swept, and is no reason to call a publish failed that was committed.
     await rm(staging, { recursive: true, force: true }).catch(() => undefined);

@@ -5,6 +5,7 @@
 import type { ColumnType } from '../domain/column-type.ts';
 import { type DuckDb, isOutOfMemory, type Statement } from '../duckdb/duckdb.ts';
 import { misfit } from '../duckdb/source-type.ts';
+import { isStorageFull } from '../errors/storage-full.ts';
 import { PublishError } from './publish-error.ts';
 
 /** Lets a failed statement say which column it failed in, and with what value. */
@@ -83,9 +84,9 @@ export async function opened(
   }
 }
 
-/** What we found ourselves, and a lack of memory, which is no fault of the file. */
+/** What we found ourselves, and a lack of memory or of disk, which is no fault of the file. */
 export function saysEnough(error: Error): boolean {
-  return error instanceof PublishError || isOutOfMemory(error);
+  return error instanceof PublishError || isOutOfMemory(error) || isStorageFull(error);
 }
 
 export function statementOver(source: Pick<Source, 'relation' | 'path'>, select: string, tail = ''): Statement {

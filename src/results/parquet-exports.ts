@@ -16,6 +16,7 @@ import type { ProjectedColumn } from './compile.ts';
 import { compileCellBytes, compileExport, type PartRows } from './compile-export.ts';
 import { readFailure } from './part-reader.ts';
 import { withinMillis } from './time-limit.ts';
+import { type ViewCache, withRoom } from './view-cache.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface ParquetExportsOptions {
@@ -26,6 +27,8 @@ export interface ParquetExportsOptions {
   /** May have several threads: they keep the order of rows in a single file. */
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
+  /** Give up what nobody reads when the disk is full. */
+  readonly views: Pick<ViewCache, 'giveUpIdle'>;
   /** The longest that writing a file may take. */
   readonly millisMax: number;
 }
@@ -96,7 +99,7 @@ export class ParquetExports {
 
   /** @returns the cell bytes of the rows */
   async #write(rows: ExportedRows, path: string, signal: AbortSignal): Promise<number> {
-    const { duckDb, millisMax } = this.#options;
+    const { duckDb, millisMax, views } = this.#options;
     return await withinMillis(millisMax, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const touched = touchedParts(rows);
@@ -107,7 +110,8 @@ export class ParquetExports {
         const [measured] = await duckDb.query(compileCellBytes(rows.columns, read), within);
         const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
         const writing = (order: RowOrder) => compileExport(rows.columns, read, path, rowGroupRows, order);
-        const [written] = await duckDb.query(await inStoredOrder(duckDb, writing, within), within);
+        const statement = await inStoredOrder(duckDb, writing, within);
+        const [written] = await withRoom(views, () => duckDb.query(statement, within));
         const expected = rows.to - rows.from;
         if (Number(written?.[0]) !== expected) {
           throw new ObjectDamaged(touched[0]?.key ?? '', `${written?.[0]} rows where ${expected} are stored`);

@@ -8,6 +8,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { allRowsOf, PART_ROWS, type ResultSet } from '../domain/result-set.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
+import { isStorageFull } from '../errors/storage-full.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { identityOf, type View } from './compile-view.ts';
 import { type MaterializedView, materializeView } from './materialize-view.ts';
@@ -63,6 +64,14 @@ export class ViewCache {
   /** Whether a view is made already, so that any page of it is cheap. */
   has(executionId: string, view: View): boolean {
     return (this.#entries.get(identityOf(executionId, view))?.bytes ?? 0) > 0;
+  }
+
+  /** Removes every view that nobody reads: a full disk is better used for one that somebody waits for. @returns whether there was one */
+  async giveUpIdle(): Promise<boolean> {
+    const idle = [...this.#entries.values()].filter(({ users, bytes }) => users === 0 && bytes > 0);
+    for (const entry of idle) this.#forget(entry);
+    for (const entry of idle) await this.#remove(entry);
+    return idle.length > 0;
   }
 
   /**
@@ -172,15 +181,29 @@ export class ViewCache {
       await using objects = new AsyncDisposableStack();
       const paths: string[] = [];
       try {
-        for (const part of resultSet.parts)
+        for (const part of resultSet.parts) {
           paths.push(objects.use(await store.open(part, allRowsOf(part), within)).path);
-        await mkdir(directory);
-        const made = await materializeView(duckDb, view, resultSet, paths, directory, PART_ROWS, within);
+        }
+        const made = await withRoom(this, async () => {
+          await rm(directory, { recursive: true, force: true });
+          await mkdir(directory);
+          return await materializeView(duckDb, view, resultSet, paths, directory, PART_ROWS, within);
+        });
         // A view is there once it takes bytes, also one without rows.
         return { ...made, bytes: Math.max(1, made.bytes) };
       } catch (error) {
         throw readFailure(error);
       }
     });
+  }
+}
+
+/** The outcome of `write`; where the disk is full it is tried once more without the views that nobody reads. */
+export async function withRoom<T>(views: Pick<ViewCache, 'giveUpIdle'>, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isStorageFull(error) || !(await views.giveUpIdle())) throw error;
+    return await write();
   }
 }

@@ -96,3 +96,15 @@ test('a commit that went through stays a success when what follows it fails', as
   const execution = await publishWith(place, { leases: { release: failing, revoke: failing } });
   assert.equal(execution.state, 'COMPLETED');
 });
+
+test('a disk that is full is told as that, and not as something wrong with the file', async () => {
+  await using place = await Workplace.open();
+  const put = async () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, rename'), { code: 'ENOSPC' });
+  };
+  await assert.rejects(publishWith(place, { store: { put } }), {
+    name: 'PublishError',
+    message:
+      'nothing was published, since a disk of the service is full: free some space (`qrs sweep` deletes what has expired)',
+  });
+});

@@ -3,7 +3,7 @@
  * writer do not wait for each other), and a sync to disk at every commit, so that a result outlives a power cut. It is read on
  * the thread that asks and written on another (dialect.ts).
  */
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
@@ -57,7 +57,9 @@ export async function openSqliteCatalog(
     }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new Error(`cannot open the catalog ${path}: ${message}${catalogAdvice(error)}`, { cause: error });
+    throw new Error(`cannot open the catalog ${path}: ${message}${catalogAdvice(error, freeBytesAt(dirname(path)))}`, {
+      cause: error,
+    });
   }
 }
 
@@ -143,5 +145,15 @@ class SqliteCatalog implements Catalog {
     // Kysely closes only what it has used. The writer last, so that no checkpoint is made on this thread.
     if (this.#reader.isOpen) this.#reader.close();
     await this.#writer.close();
+  }
+}
+
+/** Room on the disk of a folder; undefined where that cannot be told. */
+function freeBytesAt(folder: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return undefined;
   }
 }

@@ -58,6 +58,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   rate_limited: text('too many requests; try again in 2 seconds'),
   overloaded: text('too many heavy reads are waiting; try again in some seconds'),
   shutting_down: text('the service is stopping; try again in some seconds'),
+  storage_full: text('a disk of the service is full; ask for less, or try again when there is room'),
   read_timeout: text('the read exceeded its limit of 60 s; ask for fewer rows or columns, or a simpler filter'),
   result_damaged: text('the stored result is damaged and cannot be read; run the query again'),
   internal: text(`internal error, request id ${REQUEST_ID}`),

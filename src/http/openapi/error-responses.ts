@@ -41,6 +41,7 @@ export const ROW_ERRORS: readonly ErrorCode[] = [
   'sort_type',
   'sort_limit',
   'range_not_satisfiable',
+  'storage_full',
   'read_timeout',
   'result_damaged',
 ];
