@@ -1,23 +1,27 @@
 /** From the service's parts to the running HTTP server. */
 import { availableParallelism } from 'node:os';
+import type { Catalog } from './catalog/catalog.ts';
 import type { Service } from './compose.ts';
 import { type WatchEffects, watch } from './compose-observation.ts';
 import type { Dataset } from './datasets/dataset.ts';
 import { registerDatasets } from './datasets/register.ts';
 import type { Clock } from './domain/instant.ts';
 import { duckDbVersion } from './duckdb/duckdb.ts';
+import { NotReady } from './errors/not-ready.ts';
 import { makeScratchFolder } from './files/scratch-folder.ts';
 import type { Authenticate } from './http/authenticate.ts';
 import { CompressedCache } from './http/compressed-cache.ts';
 import { FailedKeys } from './http/failed-keys.ts';
 import { hotAnswerCache } from './http/hot-answers.ts';
 import { RateLimit } from './http/rate-limit.ts';
+import { Readiness } from './http/readiness.ts';
 import type { DatasetRoute } from './http/results-routes.ts';
 import { type HttpOptions, type RunningServer, startServer } from './http/server.ts';
 import { Traffic } from './http/traffic.ts';
 import { findPrincipal } from './keys/find-principal.ts';
 import { hashKey } from './keys/key-hash.ts';
 import { type Observe, tellAll } from './observation/observation.ts';
+import { requireStillJoined } from './publishing/installation.ts';
 import { Admission } from './results/admission.ts';
 import { Lookups } from './results/lookups.ts';
 import { LruBytes } from './results/lru-bytes.ts';
@@ -28,6 +32,7 @@ import { ReadLeases } from './results/read-leases.ts';
 import { ViewCache } from './results/view-cache.ts';
 import { WorkQueue } from './results/work-queue.ts';
 import { ticksOf } from './scheduler/freshness.ts';
+import type { ResultStore } from './store/result-store.ts';
 
 export interface ServerEffects extends WatchEffects {
   /** Uniform in [0, 1). */
@@ -192,7 +197,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const server: RunningServer = await startServer(
     {
       results,
-      health: { checks: { catalog: () => catalog.check(), store: () => store.check() } },
+      health: { readiness: readinessOf(catalog, store, observe, effects) },
       authenticate: authenticator(results.lookups, settings.failedKeysPerMinute, monotonic),
       onFault: (fault) => observe({ kind: 'fault', ...fault }),
       life: { traffic, observe, clock, monotonic, rateLimit: rateLimitOf(service, monotonic) },
@@ -221,6 +226,23 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       await closing.disposeAsync();
     },
   };
+}
+
+function readinessOf(catalog: Catalog, store: ResultStore, observe: Observe, effects: ServerEffects): Readiness {
+  return new Readiness({
+    checks: {
+      catalog: () => catalog.check(),
+      store: async () => {
+        await store.check();
+        await requireStillJoined({ catalog, store }).catch((error: unknown) => {
+          throw new NotReady('it is not the one that belongs to the catalog', { cause: error });
+        });
+      },
+    },
+    monotonic: effects.monotonic,
+    sleep: effects.sleep,
+    onFailed: (name, error) => observe({ kind: 'fault', what: `not ready: the ${name}`, error }),
+  });
 }
 
 /** Looks a key up, and counts the wrong ones of each address. */

@@ -2,6 +2,7 @@
  * Looks at everything that an installation needs, in the order in which things depend on each other. Each check goes on where
  * the one before failed, so that one run tells all that is wrong, as long as there is something left to look at.
  */
+import type { Catalog } from '../catalog/catalog.ts';
 import { openService, type Service } from '../compose.ts';
 import type { Clock } from '../domain/instant.ts';
 import { loadSettings, type SettingsInput } from '../settings/load-settings.ts';
@@ -13,6 +14,8 @@ import { examineClock, examineForeignFiles, examineInstallation } from './instal
 import { examineLeases } from './leases.ts';
 import { examineMemory } from './memory.ts';
 import { examineQueryIds } from './query-ids.ts';
+
+const RESULTS_AT_ONCE = 500;
 
 export interface DoctorEffects extends SettingsInput {
   readonly clock: Clock;
@@ -66,11 +69,27 @@ async function examineCatalog(service: Service): Promise<Finding> {
   try {
     const catalog = await service.catalog();
     await catalog.check();
+    await catalog.verify();
+    await readResults(catalog);
     const [queries, users] = [await catalog.queries.list(), await catalog.principals.listUsers()];
-    const found = `can be written, ${queries.length} queries and ${users.length} users`;
+    const found = `whole, can be written, ${queries.length} queries and ${users.length} users`;
     return { check, status: 'ok', found };
   } catch (error) {
     return wrong(check, error);
+  }
+}
+
+/** A page of the file may be sound while what stands on it is not. @throws where the manifest of a result cannot be read */
+async function readResults({ executions }: Catalog): Promise<void> {
+  for (let afterId = ''; ; ) {
+    const stored = await executions.listStored(afterId, RESULTS_AT_ONCE).catch((error: unknown) => {
+      throw new Error(
+        `the catalog is damaged: of the results with ids above "${afterId}" one cannot be read: ${error}`,
+      );
+    });
+    const last = stored.at(-1);
+    if (last === undefined) return;
+    afterId = last.id;
   }
 }
 

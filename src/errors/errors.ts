@@ -53,6 +53,11 @@ export const ERRORS = {
     when: 'The key has used up its rate, or it is wrong and its address has sent too many such; wait as Retry-After says.',
   },
   overloaded: { status: 503, retryAfterSeconds: 5, when: 'Too much work is waiting; try again as Retry-After says.' },
+  not_ready: {
+    status: 503,
+    retryAfterSeconds: 5,
+    when: 'Only of /readyz: something that the service needs is not as it should be; the text names it.',
+  },
   shutting_down: { status: 503, retryAfterSeconds: 5, when: 'The service is stopping; try again as Retry-After says.' },
   storage_full: {
     status: 503,

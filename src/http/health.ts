@@ -1,14 +1,14 @@
 /**
- * `/healthz`: the process is alive. `/readyz`: it can answer, because catalog and store are reachable and it is not about to stop.
- * Neither needs a key.
+ * `/healthz`: the process is alive. `/readyz`: it can do its work, because a write to the catalog commits, its schema is ours, the store
+ * is ours and writable, and the service is not about to stop. Neither needs a key.
  */
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
+import type { Readiness } from './readiness.ts';
 import type { Traffic } from './traffic.ts';
 
 export interface HealthDeps {
-  /** Each rejects when what it names is not reachable. */
-  readonly checks: Readonly<Record<string, () => Promise<void>>>;
+  readonly readiness: Readiness;
 }
 
 const OPEN_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']);
@@ -24,13 +24,9 @@ export function healthRoutes(server: FastifyInstance, deps: HealthDeps, traffic:
   server.route({ method, url: '/healthz', handler: (_request, reply) => now(reply, 'ok') });
   const ready: RouteHandlerMethod = async (_request, reply) => {
     if (traffic.stopping) throw new RequestError('shutting_down', 'not ready: stopping');
-    const failed: string[] = [];
-    for (const [name, check] of Object.entries(deps.checks)) {
-      await check().catch(() => failed.push(name));
-    }
-    if (failed.length === 0) return now(reply, 'ready');
-    const message = `not ready: ${failed.join(' and ')} not reachable`;
-    throw new RequestError('overloaded', message);
+    const missing = [...(await deps.readiness.missing())];
+    if (missing.length === 0) return now(reply, 'ready');
+    throw new RequestError('not_ready', `not ready: ${missing.map(([name, why]) => `the ${name}: ${why}`).join('; ')}`);
   };
   server.route({ method, url: '/readyz', handler: ready });
 }

@@ -10,6 +10,7 @@ import * as declared from '../../src/datasets/declared.ts';
 import { CompressedCache } from '../../src/http/compressed-cache.ts';
 import { hotAnswerCache } from '../../src/http/hot-answers.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
+import { Readiness } from '../../src/http/readiness.ts';
 import { createServer, type HttpDeps, type HttpOptions } from '../../src/http/server.ts';
 import { Traffic } from '../../src/http/traffic.ts';
 import type { ResultsDeps } from '../../src/results/pipeline.ts';
@@ -46,7 +47,7 @@ function emptyServer(): { readonly server: FastifyInstance; readonly routes: rea
   const nothing = { execution: async () => undefined, query: async () => undefined };
   const deps: HttpDeps = {
     results: { lookups: nothing, clock: () => 0, monotonic: () => 0 } as unknown as ResultsDeps,
-    health: { checks: {} },
+    health: { readiness: new Readiness({ checks: {}, monotonic: () => 0, sleep: async () => {}, onFailed: () => {} }) },
     authenticate: async () => ({ keyId: 'k', owner: { kind: 'user', name: 'ann' }, teams: [] }),
     onFault: ({ error }) => {
       throw error;

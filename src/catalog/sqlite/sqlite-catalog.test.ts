@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -156,6 +156,28 @@ test('a check says when a newer release has migrated the file, when it was repla
   await assert.rejects(catalog.check(), /is gone, or is another than was opened/);
   await writeFile(path, '');
   await assert.rejects(catalog.check(), /is gone, or is another than was opened/);
+});
+
+test('a page of the file that is overwritten is found, whichever it is', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const path = join(directory, 'catalog.sqlite');
+  {
+    await using catalog = await openSqliteCatalog(path);
+    for (let number = 0; number < 60; number += 1) await catalog.principals.addUser(`user-${number}`, 0);
+    await catalog.verify();
+  }
+  const whole = await readFile(path);
+  const pageBytes = whole.readUInt16BE(16);
+  assert.ok(whole.length / pageBytes > 20);
+  for (let page = 1; page < whole.length / pageBytes; page += 1) {
+    const damaged = join(directory, `damaged-${page}.sqlite`);
+    await writeFile(damaged, Buffer.from(whole).fill(0xff, page * pageBytes, (page + 1) * pageBytes));
+    const look = async () => {
+      await using catalog = await openSqliteCatalog(damaged);
+      await catalog.verify();
+    };
+    await assert.rejects(look, `page ${page + 1}`);
+  }
 });
 
 test('every way to look for runs walks an index, however many runs there are', async (t) => {

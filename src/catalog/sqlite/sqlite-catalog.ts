@@ -7,6 +7,7 @@ import { closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
+import { NotReady } from '../../errors/not-ready.ts';
 import { catalogAdvice } from '../../errors/start-failure.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { Catalog } from '../catalog.ts';
@@ -25,6 +26,9 @@ import { SqliteWriter } from './writer.ts';
 
 /** Commits take milliseconds (a sync to disk); whoever holds the lock this long is stuck. */
 const BUSY_MILLIS_MAX = 10_000;
+
+/** So many are told of: more say no more. */
+const DAMAGES_MAX = 3;
 
 export interface SqliteCatalogOptions {
   /** For tests: every commit takes so much longer. */
@@ -100,9 +104,17 @@ class SqliteCatalog implements Catalog {
 
   async check(): Promise<void> {
     const inode = statSync(this.#path, { bigint: true, throwIfNoEntry: false })?.ino;
-    if (inode !== this.#inode) throw new Error(`the file ${this.#path} is gone, or is another than was opened`);
-    requireOurs(this.#reader);
-    // Only a commit shows that the disk takes one.
+    if (inode !== this.#inode) throw new NotReady('its file is gone, or is another than was opened');
+    try {
+      requireOurs(this.#reader);
+      // Only a commit shows that the disk takes one.
+      await this.#write();
+    } catch (error) {
+      throw new NotReady(error instanceof Error ? error.message : String(error), { cause: error });
+    }
+  }
+
+  async #write(): Promise<void> {
     await this.#db
       .updateTable('probes')
       .set((eb) => ({ count: eb('count', '+', 1) }))
@@ -110,11 +122,13 @@ class SqliteCatalog implements Catalog {
   }
 
   async verify(): Promise<void> {
-    const said = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(this.#db).catch((error: unknown) => {
+    // The indexes too: a run that an index has lost is not found.
+    const check = sql<{ integrity_check: string }>`pragma integrity_check(${sql.lit(DAMAGES_MAX)})`;
+    const said = await check.execute(this.#db).catch((error: unknown) => {
       throw new Error(`the catalog ${this.#path} is damaged: ${(error as Error).message}`, { cause: error });
     });
-    const found = said.rows[0]?.quick_check;
-    if (found !== 'ok') throw new Error(`the catalog ${this.#path} is damaged: ${found?.split('\n').join(' ')}`);
+    const found = said.rows.map((row) => row.integrity_check).join('; ');
+    if (found !== 'ok') throw new Error(`the catalog ${this.#path} is damaged: ${found.split('\n').join(' ')}`);
   }
 
   /**

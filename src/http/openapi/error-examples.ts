@@ -57,6 +57,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   range_not_satisfiable: text('Range: found a range that begins after the end, expected one within 1275083 bytes'),
   rate_limited: text('too many requests; try again in 2 seconds'),
   overloaded: text('too many heavy reads are waiting; try again in some seconds'),
+  not_ready: text('not ready: the store: its folder is gone'),
   shutting_down: text('the service is stopping; try again in some seconds'),
   storage_full: text('a disk of the service is full; ask for less, or try again when there is room'),
   read_timeout: text('the read exceeded its limit of 60 s; ask for fewer rows or columns, or a simpler filter'),

@@ -15,8 +15,9 @@ export function servicePaths(serverUrl: string): Readonly<Record<string, Fragmen
     '/readyz': open(serverUrl, {
       operationId: 'getReadiness',
       summary: 'Whether it can answer',
-      description: 'Catalog and store are reachable, and the service is not stopping.',
-      responses: { 200: statusOf('ready'), 503: errorResponse(['overloaded', 'shutting_down']) },
+      description:
+        'A write to the catalog commits, its schema is ours, the store is ours and writable, and the service is not stopping.',
+      responses: { 200: statusOf('ready'), 503: errorResponse(['not_ready', 'shutting_down']) },
     }),
     '/metrics': open(serverUrl, {
       operationId: 'getMetrics',

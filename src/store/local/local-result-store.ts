@@ -7,10 +7,15 @@ import type { Dirent } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { RowRange } from '../../domain/blocks.ts';
+import { NotReady } from '../../errors/not-ready.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import type { ObjectRef, OpenObject, ResultStore, StoredObject } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from './object-path.ts';
 import { VerifiedFiles } from './verified-files.ts';
+
+/** Names of files that only show that a file can be written. */
+const PROBE = '.probe-';
 
 const NO_OBJECTS: ReadonlySet<string> = new Set([STAGING, INSTALLATION]);
 
@@ -34,9 +39,26 @@ export class LocalResultStore implements ResultStore {
   }
 
   async check(): Promise<void> {
-    await access(this.#root, constants.R_OK | constants.W_OK | constants.X_OK);
+    await this.#requireRoot();
+    const probe = join(this.#root, STAGING, `${PROBE}${randomUUID()}`);
+    try {
+      await access(this.#root, constants.R_OK | constants.W_OK | constants.X_OK);
+      await makeFolder(dirname(probe));
+      await writeFile(probe, 'written to see whether it can be\n', { mode: 0o600 });
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
+      throw new NotReady(`nothing can be written to it${code}`, { cause: error });
+    } finally {
+      await rm(probe, { force: true }).catch(() => undefined);
+    }
     const { bavail } = await statfs(this.#root);
-    if (bavail === 0) throw new Error(`the result store ${this.#root} has no space left`);
+    if (bavail === 0) throw new NotReady('its disk has no space left');
+  }
+
+  /** A root that is gone is never made anew: an empty store would look like one whose objects are all damaged. */
+  async #requireRoot(): Promise<void> {
+    const there = await stat(this.#root).catch(unlessMissing);
+    if (there?.isDirectory() !== true) throw new NotReady('its folder is gone');
   }
 
   async findInstallation(): Promise<string | undefined> {
@@ -53,6 +75,7 @@ export class LocalResultStore implements ResultStore {
   }
 
   async put(key: string, path: string, signal: AbortSignal): Promise<void> {
+    await this.#requireRoot();
     await moveDurably(path, objectPath(this.#root, key), this.#root, signal);
   }
 

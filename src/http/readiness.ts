@@ -1,0 +1,74 @@
+/**
+ * What `/readyz` asks: whether each thing that the service needs does what it should. A check may wait for a disk and even writes to
+ * it, and anybody may ask: so those who ask at the same moment share one look, its outcome holds for a second, and a check that
+ * does not end counts as failed.
+ */
+import { NotReady } from '../errors/not-ready.ts';
+import type { Sleep } from '../scheduler/time.ts';
+
+export interface ReadinessOptions {
+  /** Each rejects when what it names is not as it should be; with a NotReady that says why where the reason may be told. */
+  readonly checks: Readonly<Record<string, () => Promise<void>>>;
+  /** Milliseconds that only ever grow. */
+  readonly monotonic: () => number;
+  readonly sleep: Sleep;
+  /** Told of every check that failed. */
+  readonly onFailed: (name: string, error: unknown) => void;
+}
+
+/** What is missing, by the name of the check. */
+export type Missing = ReadonlyMap<string, string>;
+
+const HOLDS_MILLIS = 1000;
+const CHECK_MILLIS_MAX = 5000;
+
+export class Readiness {
+  readonly #options: ReadinessOptions;
+  #look: { readonly missing: Promise<Missing>; readonly isOver: () => boolean } | undefined;
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+  }
+
+  async missing(): Promise<Missing> {
+    if (this.#look === undefined || this.#look.isOver()) {
+      let endedAt = Number.POSITIVE_INFINITY;
+      const missing = this.#check().finally(() => {
+        endedAt = this.#options.monotonic();
+      });
+      this.#look = { missing, isOver: () => this.#options.monotonic() >= endedAt + HOLDS_MILLIS };
+    }
+    return await this.#look.missing;
+  }
+
+  async #check(): Promise<Missing> {
+    const { checks, onFailed } = this.#options;
+    const missing = new Map<string, string>();
+    const look = async ([name, check]: readonly [string, () => Promise<void>]) => {
+      try {
+        await this.#inTime(check);
+      } catch (error) {
+        missing.set(name, error instanceof NotReady ? error.message : 'it cannot be used');
+        onFailed(name, error);
+      }
+    };
+    await Promise.all(Object.entries(checks).map(look));
+    return missing;
+  }
+
+  async #inTime(check: () => Promise<void>): Promise<void> {
+    const done = new AbortController();
+    const late = async () => {
+      await this.#options.sleep(CHECK_MILLIS_MAX, done.signal);
+      throw new NotReady(`it does not answer within ${CHECK_MILLIS_MAX / 1000} seconds`);
+    };
+    const deadline = late();
+    // Ended early by the abort below, which is no failure.
+    deadline.catch(() => undefined);
+    try {
+      await Promise.race([check(), deadline]);
+    } finally {
+      done.abort();
+    }
+  }
+}

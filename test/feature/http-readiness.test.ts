@@ -1,0 +1,74 @@
+/** `/readyz` is ready only as long as the service can do its work, and says what is missing. */
+import assert from 'node:assert/strict';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { type HttpService, startHttpService } from './http-service.ts';
+
+/** Asked on a fresh service each: an outcome holds for a second. */
+async function readiness(service: HttpService): Promise<readonly [number, string | null, string]> {
+  const answer = await service.get('/readyz', { key: '' });
+  return [answer.status, answer.headers.get('x-error-code'), await answer.text()];
+}
+
+const missing = (what: string) => [503, 'not_ready', JSON.stringify({ error: `not ready: ${what}` })];
+
+function catalogOf(service: HttpService): DatabaseSync {
+  return new DatabaseSync(join(service.commandLine.dataDir, 'catalog.sqlite'));
+}
+
+const results = (service: HttpService) => join(service.commandLine.dataDir, 'results');
+
+test('all is well', async (t) => {
+  assert.deepEqual(await readiness(await startHttpService(t)), [200, null, '{"status":"ready"}']);
+});
+
+test('no commit goes through', async (t) => {
+  const service = await startHttpService(t);
+  using catalog = catalogOf(service);
+  catalog.exec(`create trigger refuse before update on probes begin select raise(abort, 'disk I/O error'); end`);
+  assert.deepEqual(await readiness(service), missing('the catalog: disk I/O error'));
+  assert.equal((await service.get('/healthz', { key: '' })).status, 200);
+  assert.equal(service.faults.length, 1);
+});
+
+test('another process has brought the catalog to a newer schema', async (t) => {
+  const service = await startHttpService(t);
+  using catalog = catalogOf(service);
+  catalog.exec('pragma user_version = 999');
+  const [status, code, text] = await readiness(service);
+  assert.deepEqual([status, code], [503, 'not_ready']);
+  assert.match(text, /the catalog: it has version 999, made by a newer release/);
+});
+
+test('the catalog was replaced', async (t) => {
+  const service = await startHttpService(t);
+  const path = join(service.commandLine.dataDir, 'catalog.sqlite');
+  await rename(path, `${path}.away`);
+  const [, , text] = await readiness(service);
+  assert.match(text, /the catalog: its file is gone, or is another than was opened/);
+});
+
+test('the results are gone, and are not silently begun anew', async (t) => {
+  const service = await startHttpService(t);
+  await service.publish(7, 'n\n1\n');
+  await rename(results(service), `${results(service)}.away`);
+  const [status, code, text] = await readiness(service);
+  assert.deepEqual([status, code], [503, 'not_ready']);
+  assert.match(text, /the store: its folder is gone/);
+  assert.equal((await service.commandLine.run(['doctor'])).code, 1);
+});
+
+test('the results are those of another installation', async (t) => {
+  const service = await startHttpService(t);
+  await writeFile(join(results(service), 'installation.txt'), 'another\n');
+  assert.deepEqual(await readiness(service), missing('the store: it is not the one that belongs to the catalog'));
+});
+
+test('nothing can be staged', async (t) => {
+  const service = await startHttpService(t);
+  await rm(join(results(service), 'staging'), { recursive: true, force: true });
+  await writeFile(join(results(service), 'staging'), 'in the way');
+  assert.deepEqual(await readiness(service), missing('the store: nothing can be written to it (EEXIST)'));
+});
