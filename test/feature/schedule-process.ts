@@ -1,9 +1,9 @@
 /**
- * One process of a service, cut down to its schedule: run by schedule-processes.test.ts, which ends it by force. Its clock runs
- * `speed` times as fast as the real one, so that minutes pass in fractions of a second. Prints `kind execution` for everything
- * that happens; a holder called `hang…` never ends a refresh.
+ * One process of a service, cut down to its schedule: run by schedule-processes.test.ts, which ends it by force. Its clock stands still
+ * until a message says what time it is; it answers `idle` when the schedule has done what was due and sleeps. Prints `kind execution`
+ * for everything that happens; a holder called `hang…` never ends a refresh.
  *
- *     node schedule-process.ts CATALOG STAGING HOLDER EPOCH SPEED
+ *     node schedule-process.ts CATALOG STAGING HOLDER EPOCH
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { ulid } from 'ulid';
@@ -11,10 +11,12 @@ import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { columnsOf, type Dataset } from '../../src/datasets/dataset.ts';
 import { registerDatasets } from '../../src/datasets/register.ts';
 import { runSchedule } from '../../src/scheduler/schedule.ts';
+import type { Sleep } from '../../src/scheduler/time.ts';
+import { FakeTime } from '../fake-time.ts';
 
-const [path = '', stagingDirectory = '', holder = '', epoch = '', speed = ''] = process.argv.slice(2);
-const factor = Number(speed);
-const clock = () => Number(epoch) + Math.floor((Date.now() - Number(epoch)) * factor);
+const [path = '', stagingDirectory = '', holder = '', epoch = ''] = process.argv.slice(2);
+const time = new FakeTime(Number(epoch));
+const { clock } = time;
 const columns = columnsOf({ n: 'bigint' });
 const dataset: Dataset = {
   name: 'each-minute',
@@ -31,6 +33,27 @@ const dataset: Dataset = {
 
 const stopping = new AbortController();
 process.on('SIGTERM', () => stopping.abort());
+let isIdle = false;
+let sleeps = 0;
+/** The schedule sleeps between its looks, the keeper of a lease beside it: only the first is what the test waits for. */
+const sleep: Sleep = async (millis, signal) => {
+  const slept = time.sleep(millis, signal);
+  if (signal !== stopping.signal) return await slept;
+  isIdle = true;
+  sleeps += 1;
+  process.send?.('idle');
+  await slept.finally(() => {
+    isIdle = false;
+  });
+};
+process.on('message', (now: number) => {
+  const before = sleeps;
+  time.moveTo(now);
+  // A sleeper that was woken is not idle any more by then, or has been and said so.
+  setImmediate(() => {
+    if (isIdle && sleeps === before) process.send?.('idle');
+  });
+});
 await using catalog = await openSqliteCatalog(path);
 await registerDatasets(catalog, [dataset], clock());
 await runSchedule(
@@ -56,7 +79,7 @@ await runSchedule(
     isSetUp: async () => true,
     chores: [],
     clock,
-    sleep: (millis, signal) => wait(millis / factor, undefined, { signal }),
+    sleep,
     holder,
     isHolderDead: () => false,
     leaseMillis: 30_000,
@@ -69,3 +92,5 @@ await runSchedule(
   },
   stopping.signal,
 );
+// The channel would keep the process.
+process.disconnect?.();
