@@ -14,7 +14,8 @@ export type ColumnType =
   /** `precision`: 1 to 76 digits, `scale` of them behind the point. */
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
   | { readonly kind: 'varchar' | 'varbinary' | 'json' | 'uuid' }
-  | { readonly kind: 'date' | 'interval' }
+  | { readonly kind: 'date' }
+  | { readonly kind: 'interval' }
   | { readonly kind: 'time'; readonly withZone: boolean }
   /** `digits`: how many decimals a second has: 3, 6 or 9 (9 only without a zone). */
   | { readonly kind: 'timestamp'; readonly digits: 3 | 6 | 9; readonly withZone: boolean }

@@ -44,7 +44,9 @@ function encode(type: ColumnType, e: string, parameters: Names, depth: number): 
     }
     case 'map': {
       const x = `x${depth}`;
-      const key = plainText(type.key, `${x}.key`);
+      const key = isNested(type.key)
+        ? `to_json(${encode(type.key, `${x}.key`, parameters, depth + 1)})::VARCHAR`
+        : plainText(type.key, `${x}.key`);
       const value = encode(type.value, `${x}.value`, parameters, depth + 1);
       return `map_from_entries(list_transform(map_entries(${e}), lambda ${x}: {'k': ${key}, 'v': ${value}}))`;
     }
@@ -58,6 +60,10 @@ function encode(type: ColumnType, e: string, parameters: Names, depth: number): 
     default:
       return plainText(type, e);
   }
+}
+
+function isNested(type: ColumnType): boolean {
+  return type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
 }
 
 /** Types that `json_object` prints as the contract wants them: no digits lost, no quotes missing. */
@@ -100,7 +106,8 @@ export function plainText(type: ColumnType, e: string): string {
   switch (type.kind) {
     case 'real':
     case 'double':
-      return `CASE WHEN isfinite(${e}) THEN ${e}::VARCHAR ELSE ${nonFiniteText(e)} END`;
+      // As JSON spells it: 1e308, where a cast makes 1e+308.
+      return `CASE WHEN isfinite(${e}) THEN to_json(${finiteNumber(type, e)})::VARCHAR ELSE ${nonFiniteText(e)} END`;
     case 'varbinary':
       return `('0x' || lower(hex(${e})))`;
     case 'decimal':

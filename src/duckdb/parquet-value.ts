@@ -8,7 +8,7 @@
  */
 import type { ColumnType } from '../domain/column-type.ts';
 import { quoteName } from './quoting.ts';
-import { storedField } from './storage-type.ts';
+import { storageType, storedField } from './storage-type.ts';
 
 /** SQL for the value of `expression`, a stored value of this type. */
 export function parquetValueOf(type: ColumnType, expression: string): string {
@@ -48,12 +48,33 @@ export function fieldProblem(type: ColumnType): string | undefined {
   }
 }
 
+/** The key in the file's own metadata under which stand the types of its columns, a JSON array of their names. */
+export const TYPES_KEY = 'query-results-service.column_types';
+
+/** What a column of this type is taken for where only Parquet's types are known. */
+export function typeInParquet(type: ColumnType): ColumnType {
+  switch (type.kind) {
+    case 'timestamp':
+      return type.withZone ? { ...type, digits: 6 } : type;
+    case 'array':
+      return { kind: 'array', element: typeInParquet(type.element) };
+    case 'map':
+      return { kind: 'map', key: typeInParquet(type.key), value: typeInParquet(type.value) };
+    case 'row':
+      return { kind: 'row', fields: type.fields.map((field) => ({ ...field, type: typeInParquet(field.type) })) };
+    default:
+      return type.kind !== 'json' && storageType(type) === 'VARCHAR' ? { kind: 'varchar' } : type;
+  }
+}
+
 /** `depth` gives the variable of each nested lambda a name of its own. */
 function convert(type: ColumnType, e: string, depth: number): string {
   if (isAsStored(type)) return e;
   switch (type.kind) {
     case 'json':
       return `CAST(${e} AS JSON)`;
+    case 'timestamp':
+      return `CAST(${e} AS TIMESTAMP_MS)`;
     case 'array':
       return each(type.element, e, depth);
     case 'map': {
@@ -83,6 +104,9 @@ function isAsStored(type: ColumnType): boolean {
     case 'json':
     case 'row':
       return false;
+    case 'timestamp':
+      // DuckDB has no timestamps with a zone that are kept in milliseconds.
+      return type.digits !== 3 || type.withZone;
     case 'array':
       return isAsStored(type.element);
     case 'map':

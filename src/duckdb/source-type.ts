@@ -9,6 +9,7 @@ import { bareLeafType } from './bare-leaf.ts';
 import { type ParquetNode, unwrap } from './parquet-schema.ts';
 import { quoteText } from './quoting.ts';
 import { storageType, storedField } from './storage-type.ts';
+import { countSince1970, type InstantType, inYears } from './years.ts';
 
 export interface SourceType {
   readonly type: ColumnType;
@@ -78,7 +79,7 @@ function convert(source: DuckDBType, node: ParquetNode, reading: Reading, depth:
     case DuckDBTypeId.UUID:
       return same({ kind: 'uuid' });
     case DuckDBTypeId.DATE:
-      return inYears({ kind: 'date' }, DATES, reading);
+      return instant({ kind: 'date' }, reading);
     case DuckDBTypeId.TIME:
       return timeOfDay(reading);
     case DuckDBTypeId.TIME_TZ:
@@ -89,11 +90,11 @@ function convert(source: DuckDBType, node: ParquetNode, reading: Reading, depth:
     case DuckDBTypeId.TIMESTAMP_MS:
       return cast({ kind: 'timestamp', digits: 3, withZone: false });
     case DuckDBTypeId.TIMESTAMP:
-      return inYears({ kind: 'timestamp', digits, withZone: false }, MICROS, reading);
+      return instant({ kind: 'timestamp', digits, withZone: false }, reading);
     case DuckDBTypeId.TIMESTAMP_NS:
-      return inYears({ kind: 'timestamp', digits: 9, withZone: false }, NANOS, reading);
+      return instant({ kind: 'timestamp', digits: 9, withZone: false }, reading);
     case DuckDBTypeId.TIMESTAMP_TZ:
-      return inYears({ kind: 'timestamp', digits, withZone: true }, ZONED_MICROS, reading);
+      return instant({ kind: 'timestamp', digits, withZone: true }, reading);
     case DuckDBTypeId.VARIANT:
       return { type: { kind: 'json' }, stored: (expression) => `CAST(CAST(${expression} AS JSON) AS VARCHAR)` };
     case DuckDBTypeId.LIST:
@@ -127,51 +128,14 @@ function cast(type: ColumnType): SourceType {
   return { type, stored: (expression) => `CAST(${expression} AS ${storageType(type)})` };
 }
 
-interface Years {
-  readonly unit: string;
-  /** SQL for the number of units since 1970. */
-  readonly count: (expression: string) => string;
-  readonly min: string;
-  readonly max: string;
-}
-
-const DATES: Years = {
-  unit: 'days',
-  count: (e) => `(${e} - DATE '1970-01-01')`,
-  min: `DATE '0001-01-01'`,
-  max: `DATE '9999-12-31'`,
-};
-const MICROS: Years = {
-  unit: 'microseconds',
-  count: (e) => `epoch_us(${e})`,
-  min: `TIMESTAMP '0001-01-01'`,
-  max: `TIMESTAMP '9999-12-31 23:59:59.999999'`,
-};
-const ZONED_MICROS: Years = {
-  ...MICROS,
-  min: `make_timestamptz(epoch_us(${MICROS.min}))`,
-  max: `make_timestamptz(epoch_us(${MICROS.max}))`,
-};
-/** All that DuckDB can print of 64 bits. */
-const NANOS: Years = {
-  unit: 'nanoseconds',
-  count: (e) => `epoch_ns(${e})`,
-  min: `TIMESTAMP_NS '1677-09-22'`,
-  max: `TIMESTAMP_NS '2262-04-11 23:47:16.854775806'`,
-};
-
-/**
- * A date or an instant in the years 1 to 9999, which is what four digits can write. Of those beyond, DuckDB takes some for
- * infinity, prints others wrongly, and cannot print the rest.
- */
-function inYears(type: ColumnType, { unit, count, min, max }: Years, { fail }: Reading): SourceType {
+/** A value in the years that `years.ts` names; others end the statement. */
+function instant(type: InstantType, { fail }: Reading): SourceType {
   // Null for infinity, where DuckDB has the value from the file's statistics.
-  const shown = (e: string) => `coalesce(${count(e)}::VARCHAR || ' ${unit} since 1970', 'infinity')`;
+  const shown = (e: string) => `coalesce(${countSince1970(type, e)}, 'infinity')`;
   return {
     type,
     shown,
-    stored: (e) =>
-      `CASE WHEN ${e} IS NULL THEN NULL WHEN ${e} BETWEEN ${min} AND ${max} THEN ${e} ELSE ${fail(shown(e))} END`,
+    stored: (e) => `CASE WHEN ${e} IS NULL THEN NULL WHEN ${inYears(type, e)} THEN ${e} ELSE ${fail(shown(e))} END`,
   };
 }
 

@@ -8,6 +8,7 @@ import { isExactDouble } from './exact-double.ts';
 import { hasNumberMark, losesDigits, losesWriting, NUMBER_MARK, unwrapNumbers, wrapNumbers } from './exact-json.ts';
 import { quoteText } from './quoting.ts';
 import { isWideDecimal, storageType, storedField } from './storage-type.ts';
+import { inYears } from './years.ts';
 
 export const UINT256_MAX = (2n ** 256n - 1n).toString();
 export const INT256_MAX = (2n ** 255n - 1n).toString();
@@ -67,11 +68,11 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     case 'uuid':
       return when(`${tryCast} IS NOT NULL`, tryCast);
     case 'date':
-      return when(`${matches(trimmed, DAY)} AND ${tryCast} IS NOT NULL`, tryCast);
+      return when(`${matches(trimmed, DAY)} AND ${inYears(type, tryCast)}`, tryCast);
     case 'time': {
       const zone = type.withZone ? `${ZONE}?` : '';
       const value = type.withZone ? `CAST(TRY_CAST(${trimmed} AS TIMETZ) AS VARCHAR)` : tryCast;
-      return when(`${matches(trimmed, `${TIME}${zone}`)} AND ${value} IS NOT NULL`, value);
+      return when(`${matches(trimmed, `${TIME.replace('{1,9}', '{1,6}0*')}${zone}`)} AND ${value} IS NOT NULL`, value);
     }
     case 'timestamp': {
       const value = timestampFromText(type, trimmed);
@@ -150,7 +151,8 @@ function fromJson(type: ColumnType, json: string, fail: string, reading: JsonRea
       return when('ARRAY', 'true', each(type.element, `json_extract(${json}, '$[*]')`));
     case 'map': {
       const keys = `list_transform(json_keys(${json}), lambda ${member}: ${fromText(type.key, member, fail, inner.depth)})`;
-      return when('OBJECT', 'true', `map(${keys}, ${each(type.value, `json_extract(${json}, '$.*')`)})`);
+      const unique = `len(list_distinct(${keys})) = len(json_keys(${json}))`;
+      return when('OBJECT', unique, `map(${keys}, ${each(type.value, `json_extract(${json}, '$.*')`)})`);
     }
     case 'row': {
       const pointers = type.fields.map((f) => quoteText(jsonPointer(f.name)));
@@ -162,7 +164,7 @@ function fromJson(type: ColumnType, json: string, fail: string, reading: JsonRea
       return when('OBJECT', known, `struct_pack(${fields.join(', ')})`);
     }
     case 'json':
-      return `CASE WHEN json_type(${json}) <> 'NULL' THEN ${reading.wrapped ? unwrapNumbers(`CAST(${json} AS VARCHAR)`) : `CAST(${json} AS VARCHAR)`} END`;
+      return jsonFromJson(json, fail, reading);
     default: {
       const held = `json_extract_string(${json}, '$')`;
       const bare = reading.wrapped ? `ltrim(${held}, '${NUMBER_MARK}')` : held;
@@ -176,6 +178,15 @@ function fromJson(type: ColumnType, json: string, fail: string, reading: JsonRea
       return `CASE WHEN ${quoted}${rounded} THEN ${fail} ELSE ${value} END`;
     }
   }
+}
+
+/** Declared json takes text as JSON, which is how answers spell it; where json is what was found, text is a JSON string. */
+function jsonFromJson(json: string, fail: string, { exact, wrapped }: JsonReading): string {
+  const asIs = wrapped ? unwrapNumbers(`CAST(${json} AS VARCHAR)`) : `CAST(${json} AS VARCHAR)`;
+  if (exact) return `CASE WHEN json_type(${json}) <> 'NULL' THEN ${asIs} END`;
+  const held = `json_extract_string(${json}, '$')`;
+  const isText = `json_type(${json}) = 'VARCHAR'${wrapped ? ` AND NOT starts_with(${held}, '${NUMBER_MARK}')` : ''}`;
+  return `CASE WHEN ${isText} THEN CASE WHEN json_valid(${held}) THEN ${held} ELSE ${fail} END WHEN json_type(${json}) <> 'NULL' THEN ${asIs} END`;
 }
 
 /** Only a wrapped number still has digits that a double would not print; a whole one could have been a bigint. */
@@ -198,9 +209,9 @@ export function timestampPattern(type: ColumnType & { readonly kind: 'timestamp'
 /** DuckDB reads an offset only after seconds, so missing ones are put in. */
 export function timestampFromText(type: ColumnType & { readonly kind: 'timestamp' }, text: string): string {
   const cast = `TRY_CAST(${text} AS ${storageType(type)})`;
-  if (!type.withZone) return cast;
   const filled = `regexp_replace(${text}, '^(.{10}[ T][0-9]{2}:[0-9]{2})([^:0-9])', '\\1:00\\2')`;
-  return `coalesce(${cast}, TRY_CAST(${filled} AS ${storageType(type)}))`;
+  const value = type.withZone ? `coalesce(${cast}, TRY_CAST(${filled} AS ${storageType(type)}))` : cast;
+  return `CASE WHEN ${inYears(type, value)} THEN ${value} END`;
 }
 
 export function matches(text: string, pattern: string): string {

@@ -49,14 +49,16 @@ async function build(
     await refuseErrorAnswer(context, objects, keys, signal);
     const declaredToKeep = keys.flatMap((key, i) => (keepsWriting(context.types.get(key) ?? NOTHING_KNOWN) ? [i] : []));
     const base = { relation: relationOf(objects, keys, declaredToKeep), path: context.path };
-    const evidence = await findEvidence(context, base, keys, everyRow, signal);
+    const seenAs = keys.map((_, i) => `${withBareNonFinite(`s${i}`)} AS s${i}`).join(', ');
+    const numbers = { ...base, relation: `(SELECT ${seenAs} FROM ${base.relation})` };
+    const evidence = await findEvidence(context, numbers, keys, everyRow, signal);
     const sample = everyRow ? base : { ...base, relation: `(FROM ${base.relation} LIMIT ${sampleRows(keys.length)})` };
     const columns: SourceColumn[] = [];
     for (const [i, name] of keys.entries()) {
       const declared = context.types.get(name);
       const seen = evidence[i];
       if (declared !== undefined || seen === undefined) {
-        columns.push(declaredColumn(name, i, declared ?? { kind: 'json' }));
+        columns.push(declared === undefined ? anyJson(name, i) : declaredColumn(name, i, declared));
       } else columns.push(await inferredColumn(context, base, sample, name, i, seen, signal));
     }
     const asWritten = columns.flatMap(({ type }, i) => (keepsWriting(type) ? [i] : []));
@@ -123,16 +125,23 @@ async function widestOf(context: SourceContext, objects: string, signal: AbortSi
 
 function declaredColumn(name: string, index: number, type: ColumnType): SourceColumn {
   const nested = type.kind === 'json' || type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
-  // Nested values may also come as text that holds JSON.
+  // Nested values may also come as text that holds JSON; those of a json column come so from our own answers.
   const stored = (raw: string, fail: string) =>
     nested
-      ? `CASE WHEN starts_with(${raw}, '"') AND ${type.kind !== 'json'} THEN ${textToStored(type, unquoted(raw), fail)} ELSE ${jsonToStored(type, raw, fail, false)} END`
+      ? `CASE WHEN starts_with(${raw}, '"') THEN ${textToStored(type, unquoted(raw), fail)} ELSE ${jsonToStored(type, raw, fail, false)} END`
       : textToStored(type, unquoted(raw), fail);
   const alike: Alike = {
     key: `declared ${formatColumnType(type)}`,
     read: (raw, _, fail) => ({ stored: stored(raw, fail) }),
   };
   return columnReadAs({ name, type, inferred: false }, index, alike);
+}
+
+/** Values of any shape, as they are: a string among them is a JSON string. */
+function anyJson(name: string, index: number): SourceColumn {
+  const type: ColumnType = { kind: 'json' };
+  const read: Alike['read'] = (raw, _, fail) => ({ stored: jsonToStored(type, raw, fail, true) });
+  return columnReadAs({ name, type, inferred: false }, index, { key: 'any json', read });
 }
 
 async function inferredColumn(
@@ -150,7 +159,12 @@ async function inferredColumn(
   if (resolved !== 'nested') {
     const text: Alike = { key: 'inferred varchar', read: (cell) => ({ stored: unquoted(cell) }) };
     const alike = resolved.kind === 'varchar' ? text : inferredReading(resolved);
-    return columnReadAs({ name, type: resolved, inferred: true }, index, alike);
+    const read: Alike['read'] = (cell, parsed, misfit) => alike.read(withBareNonFinite(cell), parsed, misfit);
+    return columnReadAs(
+      { name, type: resolved, inferred: true },
+      index,
+      resolved.kind === 'double' ? { ...alike, read } : alike,
+    );
   }
   const shapes = await context.duckDb.query(
     statementOver(
@@ -163,7 +177,7 @@ async function inferredColumn(
   const guessed = shapes.length > SHAPES_MAX ? undefined : typeOfStructures(shapes.map(([shape]) => String(shape)));
   const converted = guessed && jsonToStored(guessed, raw, fail, true);
   const fits = converted !== undefined && (sample !== base || (await allFit(context, base, converted, signal)));
-  if (guessed === undefined || converted === undefined || !fits) return declaredColumn(name, index, { kind: 'json' });
+  if (guessed === undefined || converted === undefined || !fits) return anyJson(name, index);
   return { name, type: guessed, raw, stored: converted, inferred: true };
 }
 
@@ -182,6 +196,11 @@ async function allFit(
     if (error instanceof Error && error.message.includes('misfit in column')) return false;
     throw error;
   }
+}
+
+/** JSON has no numbers for these three: among numbers they are texts, as in our own answers. */
+function withBareNonFinite(raw: string): string {
+  return `CASE WHEN ${raw} IN ('"NaN"', '"Infinity"', '"-Infinity"') THEN trim(${raw}, '"') ELSE ${raw} END`;
 }
 
 /** The text of a JSON string, or a value of another kind as it is written. */

@@ -4,11 +4,12 @@
  */
 import { join } from 'node:path';
 import type { ColumnType } from '../domain/column-type.ts';
-import { formatColumnType } from '../domain/column-type.ts';
+import { formatColumnType, parseColumnType } from '../domain/column-type.ts';
 import type { DescribedColumn } from '../duckdb/duckdb.ts';
 import { jsonValueOf, plainText } from '../duckdb/json-value.ts';
 import { literalPath } from '../duckdb/literal-path.ts';
 import { bareLeaves, type ParquetNode, readSchema, schemaStatement } from '../duckdb/parquet-schema.ts';
+import { TYPES_KEY, typeInParquet } from '../duckdb/parquet-value.ts';
 import { quoteText } from '../duckdb/quoting.ts';
 import { SchemaProblem, type SourceType, sourceTypeOf } from '../duckdb/source-type.ts';
 import { jsonToStored, textToStored } from '../duckdb/text-value.ts';
@@ -20,13 +21,14 @@ import { failIn, opened, type Source, type SourceColumn, type SourceContext, sta
 /** @throws PublishError when the file is not Parquet, or a column of it cannot be stored. */
 export async function openParquet(context: SourceContext, signal: AbortSignal): Promise<Source> {
   return await opened(
-    () => openColumns(context, signal),
+    () => openColumns(context, true, signal),
     async (error) => explainParquet(error),
     signal,
   );
 }
 
-async function openColumns(context: SourceContext, signal: AbortSignal): Promise<Source> {
+/** @param told whether to believe what the file says of our types */
+async function openColumns(context: SourceContext, told: boolean, signal: AbortSignal): Promise<Source> {
   const { duckDb, types } = context;
   const nodes = readSchema(await duckDb.query(schemaStatement(context.path), signal));
   checkNames(nodes.map(({ name }) => name));
@@ -38,11 +40,14 @@ async function openColumns(context: SourceContext, signal: AbortSignal): Promise
   }
   // By position: DuckDB finds names without regard to case, and reserves some.
   const relation = `${read} AS s(${nodes.map((_, i) => `s${i}`).join(', ')})`;
+  const toldTypes = told ? await findToldTypes(context, nodes.length, signal) : [];
   const source: Source = {
     relation,
     path,
-    columns: nodes.map((node, i) => column(node, i, described[i], types.get(node.name))),
-    widen: async () => source,
+    columns: nodes.map((node, i) =>
+      column(node, i, described[i], { declared: types.get(node.name), told: toldTypes[i] }),
+    ),
+    widen: (during) => openColumns(context, false, during),
     explain: (error, during) => explainColumn(error, context, source, during),
   };
   return source;
@@ -57,26 +62,56 @@ async function exactFile(context: SourceContext, nodes: readonly ParquetNode[]):
   return literalPath(copy);
 }
 
+interface KnownTypes {
+  readonly declared: ColumnType | undefined;
+  /** As the file says of itself. */
+  readonly told: ColumnType | undefined;
+}
+
 function column(
   node: ParquetNode,
   index: number,
   described: DescribedColumn | undefined,
-  declared: ColumnType | undefined,
+  { declared, told }: KnownTypes,
 ): SourceColumn {
   const { name } = node;
   const expression = `s${index}`;
   const fail = (text: string) => failIn(index, text);
   const natural = typeOf(node, described, false, fail);
-  if (declared === undefined || formatColumnType(declared) === formatColumnType(natural.type)) {
+  const fits = told !== undefined && isSame(typeInParquet(told), natural.type);
+  const type = declared ?? (fits ? told : natural.type);
+  if (isSame(type, natural.type)) {
     const raw = natural.shown?.(expression) ?? 'NULL';
     return { name, type: natural.type, raw, stored: natural.stored(expression), inferred: false };
   }
-  const exact = typeOf(node, described, true, fail);
+  const exact = typeOf(node, described, declared !== undefined, fail);
   const text = textOf(exact, expression);
   const stored = isNested(exact.type)
-    ? jsonToStored(declared, text, fail(text), false)
-    : textToStored(declared, text, fail(text));
-  return { name, type: declared, raw: text, stored, inferred: false };
+    ? jsonToStored(type, text, fail(text), false)
+    : textToStored(type, text, fail(text));
+  return { name, type, raw: text, stored, inferred: declared === undefined };
+}
+
+function isSame(a: ColumnType, b: ColumnType): boolean {
+  return formatColumnType(a) === formatColumnType(b);
+}
+
+/** The types of the columns as the service wrote them into a file of its own; none for any other file. */
+async function findToldTypes(
+  { duckDb, path }: SourceContext,
+  count: number,
+  signal: AbortSignal,
+): Promise<readonly ColumnType[]> {
+  const text = 'SELECT decode(value) FROM parquet_kv_metadata($1) WHERE key = encode($2)';
+  const [[told] = []] = await duckDb.query({ text, values: [path, TYPES_KEY] }, signal);
+  if (typeof told !== 'string') return [];
+  try {
+    const types = (JSON.parse(told) as readonly string[]).map(parseColumnType);
+    return types.length === count ? types : [];
+  } catch {
+    // Not ours after all: the file says enough by itself.
+    return [];
+  }
 }
 
 function typeOf(

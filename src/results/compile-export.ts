@@ -5,11 +5,12 @@
  * duckdb/). A UNION ALL of the parts does not: DuckDB 1.5 wrote the second before the first, with one thread and
  * `preserve_insertion_order`.
  */
+import { formatColumnType } from '../domain/column-type.ts';
 import { totalBytesOf } from '../duckdb/cell-bytes.ts';
 import type { Statement } from '../duckdb/duckdb.ts';
 import { Parameters } from '../duckdb/parameters.ts';
 import { parquetOptions } from '../duckdb/parquet-options.ts';
-import { parquetValueOf } from '../duckdb/parquet-value.ts';
+import { parquetValueOf, TYPES_KEY } from '../duckdb/parquet-value.ts';
 import { quoteName, quoteText } from '../duckdb/quoting.ts';
 import type { RowOrder } from '../duckdb/row-order.ts';
 import { storageType, storedColumn } from '../duckdb/storage-type.ts';
@@ -37,7 +38,9 @@ export function compileExport(
   const values = columns.map(
     ({ name, type, index }) => `${parquetValueOf(type, storedColumn(index))} AS ${quoteName(name)}`,
   );
-  const options = parquetOptions('zstd', rowGroupRows, columns.length);
+  const types = JSON.stringify(columns.map(({ type }) => formatColumnType(type)));
+  const metadata = `KV_METADATA {${quoteText(TYPES_KEY)}: ${quoteText(types)}}`;
+  const options = `${parquetOptions('zstd', rowGroupRows, columns.length)}, ${metadata}`;
   const orderBy = order === 'asked' && rows.paths.length > 0 ? ' ORDER BY file_index, file_row_number' : '';
   const text = `COPY (SELECT ${values.join(', ')} ${sourceOf(columns, rows, parameters)}${orderBy}) TO ${quoteText(destination)} (${options})`;
   return { text, values: parameters.values };

@@ -22,7 +22,14 @@ const EXACT: readonly (readonly [readonly string[], string, readonly (string | n
   [['12345678901234567890.0'], '!uint256', ['12345678901234567890']],
   [['1.50', '"x"', '1e2'], 'varchar', ['1.50', 'x', '1e2']],
   [['1.50', '"1.50"'], '!varchar', ['1.50', '1.50']],
-  [['{"k":1.50}', '[1E+2, "x 1.50"]', '"x"'], '!json', ['{"k":1.50}', '[1E+2,"x 1.50"]', '"x"']],
+  [
+    ['{"k":1.50}', '[1E+2, "x 1.50"]', '"\\"x\\""', '"{\\"k\\": 1.50}"', '"null"'],
+    '!json',
+    ['{"k":1.50}', '[1E+2,"x 1.50"]', '"x"', '{"k": 1.50}', 'null'],
+  ],
+  [['["{\\"k\\": 1.50}", 2.50]'], '!array(json)', [`['{"k": 1.50}', 2.50]`]],
+  [['1.5', '"NaN"', '"-Infinity"'], 'double', ['1.5', 'nan', '-inf']],
+  [['"NaN"', '"x"'], 'varchar', ['NaN', 'x']],
   [[`[${LONG},null]`], '!array(decimal(38, 6))', [`[${LONG}, NULL]`]],
   [[`"[${LONG},null]"`], '!array(decimal(38, 6))', [`[${LONG}, NULL]`]],
   [[`[${LONG},null]`], 'json', [`[${LONG},null]`]],
@@ -47,6 +54,25 @@ for (const [values, type, expected] of EXACT) {
     );
   });
 }
+
+test('a value that its declared type cannot hold is refused: other text, finer times, other years, keys that become one', async () => {
+  for (const [value, type] of [
+    ['"x"', 'json'],
+    ['"10:00:00.1234567"', 'time'],
+    ['"10:00:00.1234567+01"', 'time with time zone'],
+    ['"0000-12-31"', 'date'],
+    ['"0001-01-01 00:00:00+02"', 'timestamp(3) with time zone'],
+    ['"9999-12-31 23:00:00-02"', 'timestamp(6) with time zone'],
+    ['"2262-04-11 23:47:16.854775807"', 'timestamp(9)'],
+    ['{"1":1,"01":2}', 'map(integer, integer)'],
+    ['"1.0000001"', 'decimal(40, 6)'],
+  ] as const) {
+    const file = await place.write('beyond.ndjson', `{"d":null}\n{"d":${value}}\n`);
+    await assert.rejects(place.publish(file, { declared: { d: type } }), {
+      message: `row 2, column "d": ${JSON.stringify(value)} cannot be stored as ${type}`,
+    });
+  }
+});
 
 test('a number that its declared type cannot hold is refused with its digits, naming row and column', async () => {
   for (const [value, type] of [
