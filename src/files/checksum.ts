@@ -1,6 +1,6 @@
 /** Checksums of a file's bytes, read in chunks so that neither memory nor the event loop feels a large one. */
 import { createHash, type Hash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 
 /** While a chunk is hashed nothing else runs, for about a millisecond. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -17,12 +17,7 @@ export interface Stretch {
   readonly bytes: number;
 }
 
-/** @throws the signal's reason, or the filesystem's error. */
-export async function checksumOf(path: string, signal: AbortSignal): Promise<Checksum> {
-  await using handle = await open(path, 'r');
-  return await checksumOfOpen(handle, signal);
-}
-
+/** Of all bytes of a file. @throws the signal's reason, or the filesystem's error */
 export async function checksumOfOpen(handle: FileHandle, signal: AbortSignal): Promise<Checksum> {
   const hash = createHash('sha256');
   const everything = { offset: 0, bytes: Number.POSITIVE_INFINITY };

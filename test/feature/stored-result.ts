@@ -1,15 +1,16 @@
 /**
  * Puts a random result into the store and the catalog of a running service as it is, in parts, as publishing would leave it:
- * with column names that no file format holds side by side, and values that no reader of files has touched.
+ * with column names that no file format holds side by side, and values that no reader of files has touched. The manifest has no blocks and the
+ * parts have bloom filters, as it was once.
  */
-import { mkdir } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import type { Execution } from '../../src/domain/execution.ts';
 import type { Part } from '../../src/domain/result-set.ts';
 import { rowBytesOf } from '../../src/duckdb/cell-bytes.ts';
 import { DuckDb } from '../../src/duckdb/duckdb.ts';
-import { checksumOf } from '../../src/files/checksum.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import type { HttpService } from './http-service.ts';
 import { type RandomResult, storeAs } from './random-results.ts';
@@ -76,14 +77,14 @@ export class StoredResults implements AsyncDisposable {
     const bytes = rowBytesOf(result.columns.map(({ type }) => type));
     const text = `SELECT sum(${bytes})::DOUBLE, max(${bytes})::DOUBLE FROM read_parquet($1)`;
     const [[cellBytes, rowBytesMax] = []] = await this.#duckDb.query({ text, values: [path] }, signal);
-    const checksum = await checksumOf(path, signal);
+    const stored = await readFile(path);
     await this.#store.put(key, path, signal);
     return {
       rowCount: result.rows.length,
       cellBytes: Number(cellBytes),
       rowBytesMax: Number(rowBytesMax),
-      objectBytes: checksum.bytes,
-      sha256: checksum.sha256,
+      objectBytes: stored.length,
+      sha256: createHash('sha256').update(stored).digest('hex'),
     };
   }
 
