@@ -124,3 +124,43 @@ test(`no source file is longer than ${LINES_MAX} lines, and each starts by sayin
     assert.match(text, /^\/\*\*/, `src/${path} has no paragraph on top`);
   }
 });
+
+test('every package that is imported is declared: what runs in a service as a dependency, the rest at least for development', () => {
+  const declared = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly name: string;
+    readonly dependencies: Readonly<Record<string, string>>;
+    readonly devDependencies: Readonly<Record<string, string>>;
+  };
+  const undeclared = (folders: readonly string[], names: readonly string[], isLooked: (path: string) => boolean) =>
+    folders.flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+        .filter((path) => /\.(ts|js)$/.test(path) && isLooked(path))
+        .flatMap((path) =>
+          packagesIn(join(ROOT, folder, path))
+            .filter((name) => !names.includes(name))
+            .map((name) => `${folder}/${path} imports ${name}`),
+        ),
+    );
+  const runs = Object.keys(declared.dependencies);
+  const all = [...runs, ...Object.keys(declared.devDependencies), declared.name];
+  const isTest = (path: string) => path.endsWith('.test.ts');
+  assert.deepEqual(
+    undeclared(['src', 'bin'], runs, (path) => !isTest(path)),
+    [],
+  );
+  assert.deepEqual(undeclared(['src'], all, isTest), []);
+  assert.deepEqual(
+    undeclared(['test', 'scripts', 'bench'], all, (path) => !path.includes('node_modules')),
+    [],
+  );
+});
+
+/** `fastify` of `fastify/types/x`, `@scalar/types` of `@scalar/types/x`. */
+function packagesIn(path: string): readonly string[] {
+  const text = readFileSync(path, 'utf8');
+  const specifiers = [...text.matchAll(/^(?:import|export)\s[^;]*?from\s+'([^'.][^']*)'|\bimport\('([^'.][^']*)'\)/gm)];
+  return specifiers
+    .map((match) => match[1] ?? match[2] ?? '')
+    .filter((specifier) => !specifier.startsWith('node:') && !specifier.includes(':'))
+    .map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
+}
