@@ -13,6 +13,7 @@ const ALL = [
   'sample',
   'export',
   'publish',
+  'wide',
   'datasets',
   'startup',
   'rivals',

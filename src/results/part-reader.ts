@@ -71,6 +71,8 @@ const PIECES_BESIDE_PAGES = 4;
 const RANGE_BYTES_AIM = 8 * 1024 * 1024;
 /** Up to so many rows a plain reading is the quicker one: there is less to plan. */
 const PLAIN_ROWS_MAX = 1000;
+/** Of so many columns planning a quick reading takes longer than it saves, and longer with every column. */
+const QUICK_COLUMNS_MAX = 200;
 /** So few rows of a sort are found by their keys first, among so many that these do not lie in the same row groups anyway. */
 const FOUND_ROWS_MAX = 1000;
 const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
@@ -171,7 +173,8 @@ export class PartReader {
       const [row] = await this.#read([{ part, from, to }], statement, signal, this.#deps.pageDuckDb);
       return row ?? [];
     };
-    let row = await readAs(to - from <= PLAIN_ROWS_MAX ? 'plain' : this.#reading);
+    const small = to - from <= PLAIN_ROWS_MAX || this.#columns.length > QUICK_COLUMNS_MAX;
+    let row = await readAs(small ? 'plain' : this.#reading);
     if (row[3] !== true) {
       // What one range is like the others probably are, too.
       this.#reading = 'plain';
