@@ -12,7 +12,8 @@ export type Entry =
 /** By path, relative to the folder that the tree is planted in. */
 export type Tree = Readonly<Record<string, Entry>>;
 
-const ULID = '01HR7V4N7VD2Q9D9Z5T2T6W3M1';
+/** A run's id, of which no run is. */
+export const ULID = '01HR7V4N7VD2Q9D9Z5T2T6W3M1';
 
 /** Names that people give, and names that nearly are ours. */
 const NAMES = [
@@ -52,6 +53,18 @@ export function foreignTree(places: readonly string[]): fc.Arbitrary<Tree> {
     .tuple(fc.constantFrom(...places), fc.array(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 3 }))
     .map(([place, names]) => join(place, ...names));
   return fc.array(fc.tuple(path, entry), { minLength: 1, maxLength: 12 }).map((entries) => Object.fromEntries(entries));
+}
+
+/** What bears exactly a name of ours at its very place in the store is ours to delete, or was there before. */
+export function isOursInStore(path: string, { kind }: Entry): boolean {
+  const [first, second, ...more] = path.split('/');
+  if (first === undefined || first === '' || first === 'installation.txt') return true;
+  if (first === 'staging')
+    return second === undefined || (second === `${ULID}.7` && (kind !== 'file' || more.length > 0));
+  if (first !== ULID) return false;
+  // An empty folder of such a name is what a crash leaves.
+  if (second === undefined || (second === '7' && more.length === 0)) return true;
+  return second === '7' && more.length === 1 && more[0] === 'part-00000.parquet';
 }
 
 /** Plants what fits: a path below a file, or one that `isOurs`, is left out. @returns what was planted */

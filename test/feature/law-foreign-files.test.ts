@@ -11,12 +11,11 @@ import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import { writeResource } from '../../src/publishing/written-names.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
-import { type Entry, foreignTree, lookAgain, pathsBelow, plant } from './foreign-trees.ts';
+import { type Entry, foreignTree, isOursInStore, lookAgain, pathsBelow, plant, ULID } from './foreign-trees.ts';
 
 const CASES = Number(process.env.TEST_CASES ?? 5);
 const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const DAY_MILLIS = 24 * 60 * 60 * 1000;
-const ULID = '01HR7V4N7VD2Q9D9Z5T2T6W3M1';
 const DATASET = 'operator-to-avs-mapping';
 
 /** Around and inside, with folders that look like those of a run, of a writer and of a scratch. */
@@ -38,17 +37,11 @@ const PLACES = [
 type Step = 'publish' | 'refresh' | 'sweep' | 'sweep later' | 'verify' | 'doctor' | 'crash';
 const STEPS: readonly Step[] = ['publish', 'refresh', 'sweep', 'sweep later', 'verify', 'doctor', 'crash'];
 
-/** What bears exactly a name of ours at its very place is ours to delete, and what the service reads or makes there is its own. */
-function isOurs(path: string, { kind }: Entry): boolean {
-  const [first, second, third, ...more] = path.split('/');
-  if (first !== 'store') return path === 'data' || path === 'data/catalog.sqlite' || /^data\/[a-z]+$/.test(path);
-  if (second === undefined || (second === 'staging' && third === undefined) || second === 'installation.txt')
-    return true;
-  if (second === 'staging') return third === `${ULID}.7` && (kind !== 'file' || more.length > 0);
-  if (second !== ULID) return false;
-  // An empty folder of such a name is what a crash leaves.
-  if (third === undefined || (third === '7' && more.length === 0)) return true;
-  return third === '7' && more.length === 1 && more[0] === 'part-00000.parquet';
+/** What the service reads or makes in its folders is its own. */
+function isOurs(path: string, entry: Entry): boolean {
+  const [first, ...inStore] = path.split('/');
+  if (first === 'store') return isOursInStore(inStore.join('/'), entry);
+  return path === 'data' || path === 'data/catalog.sqlite' || /^data\/[a-z]+$/.test(path);
 }
 
 /** A writer that died after it had staged a file and put an object. */
