@@ -29,6 +29,7 @@ import { ParquetExports } from './results/parquet-exports.ts';
 import { byteLengthOf } from './results/pieces.ts';
 import type { ResultsDeps } from './results/pipeline.ts';
 import { ReadLeases } from './results/read-leases.ts';
+import { SingleFlight } from './results/single-flight.ts';
 import { ViewCache } from './results/view-cache.ts';
 import { WorkQueue } from './results/work-queue.ts';
 import { ticksOf } from './scheduler/freshness.ts';
@@ -128,6 +129,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       settings.pageCacheBytes * CACHE_SHARES.passages,
       (passage) => passage.segmentBytes.length * 40,
     ),
+    opening: new SingleFlight(),
     admission: new Admission(settings),
     monotonic,
     sleep: effects.sleep,

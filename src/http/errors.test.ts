@@ -13,3 +13,14 @@ test('a full disk is 503 storage_full, whatever could not be written for it, and
   }
   assert.equal(toRequestError(new Error('another'), 'r1').code, 'internal');
 });
+
+test('a process that may open no more files is overloaded, however it is said', () => {
+  const system = Object.assign(new Error("EMFILE: too many open files, open '/data/x'"), { code: 'EMFILE' });
+  const duckDb = new Error('IO Error: Cannot open file "/data/x": Too many open files');
+  for (const error of [system, duckDb, new Error('reading failed', { cause: system })]) {
+    const answer = toRequestError(error, 'r');
+    assert.deepEqual([answer.status, answer.code, answer.retryAfterSeconds], [503, 'overloaded', 5]);
+    assert.doesNotMatch(answer.message, /data/);
+  }
+  assert.equal(toRequestError(new Error('another'), 'r').code, 'internal');
+});

@@ -42,8 +42,20 @@ export function toRequestError(error: unknown, requestId: string): RequestError 
       'a disk of the service is full; ask for less, or try again when there is room',
     );
   }
+  if (isOutOfFiles(error)) {
+    return new RequestError('overloaded', 'the service has as many files and connections open as it may; try again');
+  }
   const status = error instanceof Error ? ((error as Partial<FastifyError>).statusCode ?? 500) : 500;
   // Fastify's own refusals, such as an address too long, say what is wrong with the request.
   if (status >= 400 && status < 500) return new RequestError('bad_request', (error as Error).message);
   return new RequestError('internal', `internal error, request id ${requestId}`);
+}
+
+/** Whether the process may open no further file, as the system says it or DuckDB. */
+function isOutOfFiles(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && (cause.code === 'EMFILE' || cause.code === 'ENFILE')) return true;
+    if (/Too many open files/i.test(cause.message)) return true;
+  }
+  return false;
 }

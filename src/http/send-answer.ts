@@ -67,6 +67,10 @@ export async function sendAnswer(
     await body.chunks.return(undefined);
     return reply.send(Readable.from([]));
   }
+  // A stream that is handed to a response which is closed already is never read, and so would never end by itself.
+  const giveBack = () => void body.chunks.return(undefined).catch(() => undefined);
+  if (reply.raw.destroyed) giveBack();
+  else reply.raw.once('close', giveBack);
   const onError = (error: unknown) => {
     // A client that has gone is no fault: its read was ended because of it.
     if (reply.raw.destroyed || isClientGone(error)) return;

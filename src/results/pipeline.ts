@@ -9,11 +9,10 @@ import type { Clock, Instant } from '../domain/instant.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import { RequestError } from '../errors/errors.ts';
-import type { Tally } from '../observation/tally.ts';
-import type { Answer, AnswerBody } from './answer.ts';
+import { Tally } from '../observation/tally.ts';
+import type { Answer } from './answer.ts';
 import { type AnswerSettings, answerIdentity } from './answer-identity.ts';
 import { answerParquet } from './answer-parquet.ts';
-import { sliceOf } from './byte-range.ts';
 import { envelopeOf, metadataOf } from './envelope.ts';
 import { CONTENT_TYPES, FORMAT_NAMES, type Format, requireFormat, type TextFormat } from './format.ts';
 import { cacheControlOf, etagOf, type Freshness, matchesEtag } from './freshness.ts';
@@ -44,7 +43,9 @@ import {
   type WithRows,
 } from './respond.ts';
 import { respondNdjson } from './respond-ndjson.ts';
-import { type Encode, measured, type Passage, recorded, sliced } from './resumable.ts';
+import type { Encode, Passage } from './resumable.ts';
+import type { SingleFlight } from './single-flight.ts';
+import { streamBody } from './stream-answer.ts';
 
 export interface ResultsDeps extends ReadDeps, PlanLimits, AnswerSettings {
   readonly lookups: Lookups;
@@ -56,6 +57,8 @@ export interface ResultsDeps extends ReadDeps, PlanLimits, AnswerSettings {
   readonly recent: LruBytes<RecentAnswer>;
   /** What passes over streamed answers have shown, by identity. */
   readonly passages: LruBytes<Passage>;
+  /** Pages that are being read, by identity. */
+  readonly opening: SingleFlight<OpenedPage>;
   readonly parquet: ParquetExports;
   readonly leases: ReadLeases;
   readonly clock: Clock;
@@ -73,6 +76,16 @@ export interface FinishedPage {
   readonly cellBytes: number;
   readonly datapoints: number;
 }
+
+/** A page whose first byte may be sent: read, where it is small, and then the same for all who ask for it at this moment. */
+export type OpenedPage =
+  | { readonly kind: 'finished'; readonly page: Omit<FinishedPage, 'etag'> }
+  | {
+      readonly kind: 'large';
+      readonly page: PageOfRows;
+      readonly headers: FinishedPage['headers'];
+      readonly encode: Encode;
+    };
 
 /** What an address meant to a key, as long as nothing has been committed and the execution has not expired. */
 export interface RecentAnswer {
@@ -193,66 +206,39 @@ async function answerOnce(
   }
   if (etag !== undefined && matchesEtag(request.ifNoneMatch, etag)) return unchanged(format, etag, freshness);
 
-  const page = await timed('open', () =>
-    openPage(execution.id, plan, resultSet, format, principal.keyId, deps, signal),
-  );
-  const next = nextPageOf(request, execution.id, page, pageRowsMax(plan));
-  const headers = pagingHeaders(request, page, next);
-  const found: Responding = { execution, state: shownState(state, deps), resultSet, page, next };
-  const encode: Encode = (chunks) => RESPOND[format]({ ...found, chunks });
-  const answer = { contentType: CONTENT_TYPES[format], headers: { ...headers, ...freshness }, ...(etag && { etag }) };
-  if (!page.small) {
-    const body = await streamBody(request, execution.id, identity, etag, page, encode, deps, tally, signal);
-    return { ...answer, headers: { ...answer.headers, 'row-count': String(page.rowCount) }, body };
-  }
-  const chunks = releasing(page, encode(counted(page.chunks(signal), page, tally)));
-  const pieces = await timed('read', () => collect(chunks));
-  if (etag !== undefined) {
-    const { contentType } = answer;
-    const { rowCount, cellBytes, datapoints } = tally;
-    remember();
-    deps.pages.put(identity, { contentType, headers, etag, pieces, rowCount, cellBytes, datapoints });
-  }
-  return { ...answer, body: { kind: 'whole', pieces } };
-}
-
-/** A streamed answer, or the bytes of it that the client is missing. */
-async function streamBody(
-  request: ResultsRequest,
-  executionId: string,
-  identity: string,
-  etag: string | undefined,
-  page: PageOfRows,
-  encode: Encode,
-  deps: ResultsDeps,
-  tally: Tally,
-  signal: AbortSignal,
-): Promise<AnswerBody> {
-  const held = <T>(chunks: AsyncIterable<T>) => deps.leases.during(executionId, releasing(page, chunks));
-  const { range, ifRange, wantsDigest } = request;
-  const known = etag === undefined ? undefined : deps.passages.get(identity);
-  const keep = (passage: Passage) => {
-    const sha256 = passage.sha256 ?? deps.passages.get(identity)?.sha256;
-    deps.passages.put(identity, { ...passage, sha256 });
+  const contentType = CONTENT_TYPES[format];
+  const open = async (): Promise<OpenedPage> => {
+    const page = await timed('open', () =>
+      openPage(execution.id, plan, resultSet, format, principal.keyId, deps, signal),
+    );
+    const next = nextPageOf(request, execution.id, page, pageRowsMax(plan));
+    const headers = pagingHeaders(request, page, next);
+    const found: Responding = { execution, state: shownState(state, deps), resultSet, page, next };
+    const encode: Encode = (chunks) => RESPOND[format]({ ...found, chunks });
+    if (!page.small) return { kind: 'large', page, headers, encode };
+    const cost = new Tally();
+    const chunks = releasing(page, encode(counted(page.chunks(signal), page, cost)));
+    const pieces = await timed('read', () => collect(chunks));
+    const { rowCount, cellBytes, datapoints } = cost;
+    return { kind: 'finished', page: { contentType, headers, pieces, rowCount, cellBytes, datapoints } };
   };
-  const isRange = range !== undefined && etag !== undefined && (ifRange === undefined || ifRange === etag);
-  try {
-    let passage = known;
-    if ((isRange && known === undefined) || (wantsDigest && etag !== undefined && known?.sha256 === undefined)) {
-      // The first to resume a download since the service started, or to want its digest, pays for a pass that tells.
-      passage = await measured(page, encode, wantsDigest, signal);
-      keep(passage);
-    }
-    if (isRange && passage !== undefined) {
-      const slice = sliceOf(range, passage.bytes);
-      const chunks = held(sliced(page, encode, passage, slice, tally, signal));
-      return { kind: 'partial', chunks, slice, size: passage };
-    }
-    return { kind: 'stream', chunks: held(recorded(page, encode, tally, signal, keep)), size: passage };
-  } catch (error) {
-    page.release();
-    throw error;
+  const opened = await (etag === undefined
+    ? open()
+    : deps.opening.run(identity, signal, open, ({ kind }) => kind === 'finished'));
+  if (opened.kind === 'large') {
+    const { page, encode } = opened;
+    const headers = { ...opened.headers, ...freshness, 'row-count': String(page.rowCount) };
+    const asked = { request, executionId: execution.id, identity, etag, page, encode };
+    const body = await streamBody(asked, deps, tally, signal);
+    return { contentType, headers, ...(etag && { etag }), body };
   }
+  tally.add(opened.page);
+  if (etag !== undefined) {
+    remember();
+    deps.pages.put(identity, { ...opened.page, etag });
+  }
+  const headers = { ...opened.page.headers, ...freshness };
+  return { contentType, headers, ...(etag && { etag }), body: { kind: 'whole', pieces: opened.page.pieces } };
 }
 
 /** The status endpoint: the envelope without rows, what is known of the whole result, the place in the queue. */

@@ -25,11 +25,11 @@ export class ReadLeases {
   }
 
   /**
-   * The same chunks, with a lease held from before the first until after the last, or until the reader gives up.
+   * Holds a lease until it is disposed of.
    * @throws RequestError execution_not_found when the result was swept before the lease was held: only a look at the catalog
    *   after taking it can tell, since the sweep looks for leases before it takes the result out of the catalog
    */
-  async *during<T>(executionId: string, chunks: AsyncIterable<T>): AsyncGenerator<T> {
+  async hold(executionId: string): Promise<AsyncDisposable> {
     const { catalog, clock, holder, durationMillis, newId, onError } = this.#options;
     let lease: Lease | undefined = await catalog.leases.acquire(
       `read:${executionId}:${newId()}`,
@@ -41,14 +41,29 @@ export class ReadLeases {
       if (lease !== undefined) lease = (await catalog.leases.renew(lease, clock(), durationMillis)) ?? lease;
     };
     const timer = setInterval(() => void renew().catch(onError), durationMillis / 3);
+    const release = async () => {
+      clearInterval(timer);
+      if (lease !== undefined) await catalog.leases.release(lease).catch(onError);
+    };
     try {
       if (!(await catalog.executions.hasResultSet(executionId))) {
         throw new RequestError('execution_not_found', `The requested execution ID (ID ${executionId}) was not found.`);
       }
-      yield* chunks;
-    } finally {
-      clearInterval(timer);
-      if (lease !== undefined) await catalog.leases.release(lease).catch(onError);
+    } catch (error) {
+      await release();
+      throw error;
     }
+    return { [Symbol.asyncDispose]: release };
   }
+
+  /** The same chunks, with a lease held from before the first until after the last, or until the reader gives up. */
+  async *during<T>(executionId: string, chunks: AsyncIterable<T>): AsyncGenerator<T> {
+    yield* holding(await this.hold(executionId), chunks);
+  }
+}
+
+/** The same chunks; what is held is given back after the last, or when the reader gives up. */
+export async function* holding<T>(held: AsyncDisposable, chunks: AsyncIterable<T>): AsyncGenerator<T> {
+  await using _ = held;
+  yield* chunks;
 }

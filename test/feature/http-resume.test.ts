@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { startHttpService } from './http-service.ts';
 import { publishLongResult } from './long-result.ts';
 
@@ -116,4 +117,29 @@ test('a page is sent whole, whatever the range', async (t) => {
   const answer = await service.get('/v1/query/1/results/csv', { headers: { range: 'bytes=2-' } });
   assert.equal(answer.status, 200);
   assert.equal(await answer.text(), 'n\n1\n2\n');
+});
+
+test('a sweep in the middle of the first pass over a download takes nothing away from it', async (t) => {
+  const service = await startHttpService(t, { QRS_RETENTION_DAYS: '0.0001' });
+  const { id } = await publishLongResult(service, 7);
+  const { open } = LocalResultStore.prototype;
+  let opened = 0;
+  t.mock.method(
+    LocalResultStore.prototype,
+    'open',
+    async function (this: LocalResultStore, ...asked: Parameters<typeof open>) {
+      opened += 1;
+      if (opened === 3) {
+        // Past the expiry (8.64 s), within the reader's lease (30 s).
+        service.commandLine.now += 10_000;
+        await service.commandLine.get('sweep');
+      }
+      return await open.apply(this, asked);
+    },
+  );
+  const range = 'bytes=1000000-1000099';
+  const answer = await service.get(`/v1/execution/${id}/results/csv${WHOLE}`, { headers: { ...PLAIN, range } });
+  assert.equal(answer.status, 206);
+  assert.equal((await answer.arrayBuffer()).byteLength, 100);
+  assert(opened > 3);
 });
