@@ -5,7 +5,7 @@
  *
  *   npm run soak -- [--minutes 30] [--seed N] [--memory 2GB]
  */
-import { rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { changeKeysOn, fillService, publishOn, refreshOn } from './changes.ts';
@@ -32,14 +32,17 @@ const minutes = Number(values.minutes);
 const below = random(Number(values.seed));
 print(`soak of ${minutes} minutes, --seed ${values.seed} --memory ${values.memory}`);
 
+const interruption = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());
 const world = new World();
+process.on('exit', () => rmSync(world.folder, { recursive: true, force: true }));
 const service = await Soaked.start(join(world.folder, 'data'), values.memory);
 const client = new Client(service.url, CONNECTIONS + 4);
 const problems: string[] = [];
 const counts = new Map<string, { answered: number; refused: number }>();
 try {
   await fillService(service, world);
-  const end = AbortSignal.timeout(minutes * 60_000);
+  const end = AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interruption.signal]);
   const [gauges] = await Promise.all([
     watchOn(service.pid, client, end),
     ...Array.from({ length: CONNECTIONS }, () => readOn(end)),
@@ -47,12 +50,12 @@ try {
       (change) => change.catch(note),
     ),
   ]);
-  report(gauges);
+  if (interruption.signal.aborted) problems.push('interrupted before its end');
+  else report(gauges);
 } finally {
   client.close();
   const code = await service.stop();
   if (code !== 0) problems.push(`the service exited with ${code}`);
-  await rm(world.folder, { recursive: true, force: true });
 }
 for (const problem of problems.slice(0, PROBLEMS_SHOWN)) print(`WRONG ${problem}`);
 print(problems.length === 0 ? 'all well' : `${problems.length} problems`);
