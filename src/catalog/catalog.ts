@@ -168,7 +168,8 @@ export interface Executions {
 
 /**
  * A lease is an exclusive right for a while: to write the objects of an execution (`write:<id>`), to have them kept
- * while a long read goes on (`read:<id>:<nonce>`), to refresh a dataset (`refresh:<name>`).
+ * while a long read goes on (`read:<id>:<nonce>`), to refresh a dataset (`refresh:<name>`). One only marks what a
+ * refresh has begun (`refreshing:<name>:<id>`), so that who comes after knows which unfinished run is its own to fail.
  */
 export interface Lease {
   readonly resource: string;
