@@ -54,8 +54,8 @@ export async function changeKeysOn(
     await makeKey(service, world);
     const [gone] = world.keys.splice(below(world.keys.length - 1), 1);
     if (gone === undefined) continue;
-    // Whoever took it a moment ago is still being answered.
-    await pause(PAUSE_MILLIS, end);
+    while (gone.users > 0 && !end.aborted) await pause(PAUSE_MILLIS, end);
+    if (end.aborted) return;
     await service.qrs(['keys', 'revoke', gone.id]);
     const { status } = await client.get(`/v1/query/${QUERIES[0]}/results?limit=1`, gone.key);
     if (status !== 401) throw new Wrong(`a revoked key was answered ${status}`);
@@ -73,7 +73,7 @@ async function publishRun(service: Soaked, world: World, queryId: number): Promi
 
 async function makeKey(service: Soaked, world: World): Promise<void> {
   const { id, key } = JSON.parse(await service.qrs(['keys', 'create', '--user', 'ann', '--json']));
-  world.keys.push({ id, key });
+  world.keys.push({ id, key, users: 0 });
 }
 
 async function pause(millis: number, end: AbortSignal): Promise<void> {

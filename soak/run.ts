@@ -71,12 +71,17 @@ async function readOn(end: AbortSignal): Promise<void> {
     const { name, read } = someRead();
     const count = counts.get(name) ?? { answered: 0, refused: 0 };
     counts.set(name, count);
+    const held = world.keys[below(world.keys.length)];
+    if (held === undefined) throw new Error('there is no key to ask with');
+    held.users += 1;
     try {
-      await read(client, world, world.keys[below(world.keys.length)]?.key ?? '', below);
+      await read(client, world, held.key, below);
       count.answered += 1;
     } catch (error) {
       if (error instanceof Refused) count.refused += 1;
       else note(error);
+    } finally {
+      held.users -= 1;
     }
   }
 }

@@ -10,9 +10,16 @@ import type { Run } from './rows.ts';
 
 export const QUERIES = [101, 102, 103, 104, 105, 106] as const;
 
+export interface HeldKey {
+  readonly id: string;
+  readonly key: string;
+  /** Readers that ask with it now: it is not revoked before they are done. */
+  users: number;
+}
+
 export class World {
   readonly datasetPath = '/v1/restaking/operator-stats';
-  readonly keys: { readonly id: string; readonly key: string }[] = [];
+  readonly keys: HeldKey[] = [];
   readonly revokedKeys: string[] = [];
   readonly folder = mkdtempSync(join(tmpdir(), 'qrs-soak-'));
   readonly #runs = new Map<number, Run>();
