@@ -13,7 +13,7 @@ import { EXAMPLES } from '../src/cli/examples.ts';
 import { makeProgram } from '../src/cli/run-command.ts';
 import { ERRORS, type ErrorCode } from '../src/errors/errors.ts';
 import { errorExample } from '../src/http/openapi/error-examples.ts';
-import { SHARED_PARAMETERS, type SharedParameter } from '../src/results/shared-parameters.ts';
+import { SHARED_PARAMETERS, type SharedParameter } from '../src/results/request/shared-parameters.ts';
 import { SETTINGS } from '../src/settings/settings.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../docs/reference');
@@ -120,7 +120,7 @@ const CONTEXT: CommandContext = {
   randomBytes: (length) => new Uint8Array(length),
   random: () => 0,
   monotonic: () => 0,
-  holder: '',
+  owner: '',
   newExecutionId: () => '',
   outliveReaders: () => undefined,
   signal: new AbortController().signal,

@@ -13,7 +13,7 @@ tuneV8();
 
 // Compiled code is kept between runs, which halves the time a short command takes. Where it cannot be kept, it is not.
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
-const { currentHolder } = await import('./publishing/holder.ts');
+const { currentLeaseOwner } = await import('./leases/lease-owner.ts');
 const { runCommand } = await import('./cli/run-command.ts');
 const { machineMemory } = await import('./settings/machine-memory.ts');
 
@@ -57,7 +57,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   randomBytes,
   monotonic: () => performance.now(),
   random: Math.random,
-  holder: currentHolder(),
+  owner: currentLeaseOwner(),
   newExecutionId: monotonicFactory(),
   sleep: (millis, signal) => wait(millis, undefined, { signal }),
   outliveReaders: () => {

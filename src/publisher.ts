@@ -4,12 +4,12 @@
  */
 import type { Readable } from 'node:stream';
 import { monotonicFactory } from 'ulid';
-import { openService } from './compose.ts';
-import { publisherOf } from './compose-publisher.ts';
+import { publisherOf } from './compose/publishing.ts';
+import { openService } from './compose/service.ts';
 import { parseColumnType } from './domain/column-type.ts';
 import type { Execution } from './domain/execution.ts';
 import { readFileIfThere } from './files/read-if-there.ts';
-import { currentHolder } from './publishing/holder.ts';
+import { currentLeaseOwner } from './leases/lease-owner.ts';
 import { type Progress, publish } from './publishing/publish.ts';
 import { loadSettings } from './settings/load-settings.ts';
 import { machineMemory } from './settings/machine-memory.ts';
@@ -63,7 +63,7 @@ export async function openPublisher(environment: Readonly<Record<string, string 
     async publish({ types, signal, onProgress, ...request }) {
       const { dependencies, options } = await publisherOf(service, {
         newId: () => newId(clock()),
-        holder: currentHolder(),
+        owner: currentLeaseOwner(),
         random: Math.random,
       });
       const parsed = Object.entries(types ?? {}).map(([name, type]) => [name, parseColumnType(type)] as const);

@@ -1,6 +1,6 @@
 /** A clock that a test moves, with sleepers that wake when it does. */
 import type { Instant } from '../src/domain/instant.ts';
-import type { Sleep } from '../src/scheduler/time.ts';
+import type { Sleep } from '../src/domain/time.ts';
 
 interface Sleeper {
   readonly until: Instant;

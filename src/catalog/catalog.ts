@@ -173,7 +173,7 @@ export interface Executions {
  */
 export interface Lease {
   readonly resource: string;
-  readonly holder: string;
+  readonly owner: string;
   /** Fencing token: greater for every new holder of the same resource. */
   readonly token: number;
   readonly expiresAt: Instant;
@@ -181,7 +181,7 @@ export interface Lease {
 
 export interface Leases {
   /** The lease, or undefined while someone else holds it. A lease past its time counts as free. */
-  acquire(resource: string, holder: string, now: Instant, durationMillis: number): Promise<Lease | undefined>;
+  acquire(resource: string, owner: string, now: Instant, durationMillis: number): Promise<Lease | undefined>;
   /** The lease with a later end, or undefined when it has been lost. */
   renew(lease: Lease, now: Instant, durationMillis: number): Promise<Lease | undefined>;
   /** Gives it back; nothing happens when it is not held any more. */

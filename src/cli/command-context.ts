@@ -1,8 +1,8 @@
 /** What a command may touch of the world outside: handed in by main.ts, and by tests. */
 import type { Readable } from 'node:stream';
 import type { Clock, Instant } from '../domain/instant.ts';
+import type { Sleep } from '../domain/time.ts';
 import type { RandomBytes } from '../keys/create-key.ts';
-import type { Sleep } from '../scheduler/time.ts';
 
 export interface CommandContext {
   /** Of this program, as its package says. */
@@ -25,7 +25,7 @@ export interface CommandContext {
   /** Uniform in [0, 1). No secrets are made of it. */
   readonly random: () => number;
   /** Names this process among those that share the catalog, as the holder of its leases. */
-  readonly holder: string;
+  readonly owner: string;
   /** A new execution id, sorted by the time given, and among those of the same millisecond by when it was asked for. */
   readonly newExecutionId: (at: Instant) => string;
   /** From now on the process goes on though nobody reads what it prints. */

@@ -1,12 +1,12 @@
 /** `qrs datasets`: the curated datasets, how fresh they are, and a refresh of one or all of them now. */
 import type { Command } from 'commander';
-import type { Service } from '../compose.ts';
+import type { Service } from '../compose/service.ts';
 import type { Dataset } from '../datasets/dataset.ts';
+import { type DatasetAge, datasetAgeOf } from '../datasets/dataset-age.ts';
 import { findDataset } from '../datasets/registry.ts';
 import { formatState } from '../domain/execution.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { nearest } from '../domain/nearest.ts';
-import { type Freshness, freshnessOf } from '../scheduler/freshness.ts';
 import { refreshNow } from '../scheduler/schedule.ts';
 import { UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
@@ -85,7 +85,7 @@ async function refreshEach(
   context: CommandContext,
   options: RefreshOptions,
 ): Promise<{ readonly records: readonly object[]; readonly failures: readonly string[] }> {
-  const { refresherOf } = await import('../compose-datasets.ts');
+  const { refresherOf } = await import('../compose/schedule.ts');
   using progress = new ProgressLine(context.stderr);
   const refresher = await refresherOf(service, {
     ...context,
@@ -122,14 +122,14 @@ async function refreshEach(
 /** A dataset, and how fresh it is where that is to be shown. */
 interface Shown {
   readonly dataset: Dataset;
-  readonly state?: { readonly freshness: Freshness; readonly rowCount: number | undefined };
+  readonly state?: { readonly freshness: DatasetAge; readonly rowCount: number | undefined };
 }
 
 async function lookAtEach(all: readonly Dataset[], service: Service): Promise<readonly Shown[]> {
   const catalog = await service.catalog();
   return await Promise.all(
     all.map(async (dataset) => {
-      const freshness = await freshnessOf(dataset, catalog, service.clock());
+      const freshness = await datasetAgeOf(dataset, catalog, service.clock());
       const resultSet = freshness.served && (await catalog.executions.findResultSet(freshness.served.id));
       return { dataset, state: { freshness, rowCount: resultSet?.rowCount } };
     }),

@@ -1,7 +1,7 @@
 /** `qrs doctor`: says whether everything that the service needs is there, what is wrong, and what to do about it. */
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import type { Finding } from '../doctor/finding.ts';
+import type { Finding } from '../maintenance/doctor/finding.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson, printLines, tell } from './printing.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -15,7 +15,7 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
     .option('--json', 'print JSON: each check, its status (ok, warning, wrong), what was found, and what to do')
     .action(async (options: { readonly json?: true; readonly adopt?: true }) => {
       if (options.adopt) await adoptStore(context);
-      const { examine } = await import('../doctor/examine.ts');
+      const { examine } = await import('../maintenance/doctor/examine.ts');
       const nonce = Buffer.from(context.randomBytes(8)).toString('hex');
       const findings: Finding[] = [];
       {
@@ -34,7 +34,7 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
 }
 
 async function adoptStore(context: CommandContext): Promise<void> {
-  const { adopt } = await import('../publishing/installation.ts');
+  const { adopt } = await import('../maintenance/installation.ts');
   await withService(context, async (service) => {
     const both = { catalog: await service.catalog(), store: await service.storeAlone() };
     const { missing, unknown } = await adopt(both, randomUUID);

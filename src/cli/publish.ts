@@ -1,10 +1,10 @@
 /** `qrs publish`: a file, or standard input, becomes the result of a run. Prints the execution id. */
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
-import type { Service } from '../compose.ts';
+import type { Service } from '../compose/service.ts';
 import type { ColumnType } from '../domain/column-type.ts';
-import { delimiterProblem } from '../publishing/csv-header.ts';
-import { ENCODINGS, type Encoding } from '../publishing/encoding.ts';
+import { delimiterProblem } from '../publishing/sources/csv/csv-header.ts';
+import { ENCODINGS, type Encoding } from '../publishing/sources/encoding.ts';
 import { executionId, queryId, queryParameters, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { executionRecord } from './execution-record.ts';
@@ -63,10 +63,10 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
 
 async function publishFile(service: Service, file: string, options: PublishCommandOptions, context: CommandContext) {
   const { publish } = await import('../publishing/publish.ts');
-  const { publisherOf } = await import('../compose-publisher.ts');
+  const { publisherOf } = await import('../compose/publishing.ts');
   const { dependencies, options: publishOptions } = await publisherOf(service, {
     newId: () => context.newExecutionId(context.clock()),
-    holder: context.holder,
+    owner: context.owner,
     random: context.random,
   });
   using progress = new ProgressLine(context.stderr);

@@ -1,8 +1,8 @@
 /** `qrs serve`: the HTTP service with the schedule beside it, until it is interrupted. */
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import type { Service } from '../compose.ts';
-import type { DatasetEffects } from '../compose-datasets.ts';
+import type { DatasetEffects } from '../compose/schedule.ts';
+import type { Service } from '../compose/service.ts';
 import { LineBuffer } from '../observation/line-buffer.ts';
 import type { Observe } from '../observation/observation.ts';
 import { readable } from '../observation/readable-lines.ts';
@@ -22,7 +22,7 @@ export function addServeCommand(program: Command, context: CommandContext): void
     .option('--demo', 'first fill an empty data directory with demo results, and print a key and requests to try')
     .action(async (options: ServeOptions) => {
       // Loaded here, so that the other commands do not wait for an HTTP server that they never start.
-      const { serve } = await import('../compose-server.ts');
+      const { serve } = await import('../compose/server.ts');
       const { fillWithDemo } = await import('../demo/fill.ts');
       const { demoRequests } = await import('../demo/requests.ts');
       const { logTo } = await import('../observation/log.ts');
@@ -74,7 +74,7 @@ async function startSchedule(
   observe: Observe,
   context: CommandContext,
 ): Promise<{ readonly ended: Promise<void> }> {
-  const { scheduleOf } = await import('../compose-datasets.ts');
+  const { scheduleOf } = await import('../compose/schedule.ts');
   const { runSchedule } = await import('../scheduler/schedule.ts');
   const schedule = await scheduleOf(service, refreshEffects(context, observe));
   const absent: string[] = [];

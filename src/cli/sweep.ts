@@ -1,7 +1,7 @@
 /** `qrs sweep`: deletes what has expired, and what publishers that failed or were killed left behind. */
 import type { Command } from 'commander';
-import type { Swept } from '../publishing/sweep.ts';
-import type { SweepStopped } from '../publishing/sweep-trust.ts';
+import type { Swept } from '../maintenance/sweep.ts';
+import type { SweepStopped } from '../maintenance/sweep-trust.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson, printLines } from './printing.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -19,7 +19,7 @@ export function addSweepCommand(program: Command, context: CommandContext): void
     .option('--yes', 'also what a sweep stops at: after a jump of the clock, or more than usual')
     .option('--json', 'print JSON')
     .action(async (options: { readonly json?: true; readonly yes?: true }) => {
-      const { sweep } = await import('../publishing/sweep.ts');
+      const { sweep } = await import('../maintenance/sweep.ts');
       await withService(context, async (service) => {
         const dependencies = {
           catalog: await service.catalog(),
@@ -41,7 +41,7 @@ async function sweepAll(
   sweepStep: (limit: number) => Promise<Swept>,
   context: CommandContext,
 ): Promise<{ readonly swept: Swept; readonly stopped: SweepStopped | undefined }> {
-  const { SweepStopped } = await import('../publishing/sweep-trust.ts');
+  const { SweepStopped } = await import('../maintenance/sweep-trust.ts');
   using progress = new ProgressLine(context.stderr);
   let swept: Swept = { expired: 0, orphans: 0, bytes: 0 };
   try {

@@ -34,7 +34,7 @@ function readType(column: string, text: string): ColumnType {
 
 /** The pieces between separators that stand outside parentheses and double quotes. */
 function splitOutside(text: string, separator: string): readonly string[] {
-  const pieces: string[] = [];
+  const byteChunks: string[] = [];
   let depth = 0;
   let quoted = false;
   let start = 0;
@@ -45,12 +45,12 @@ function splitOutside(text: string, separator: string): readonly string[] {
     else if (mark === '(') depth += 1;
     else if (mark === ')') depth -= 1;
     else if (mark === separator && depth === 0) {
-      pieces.push(text.slice(start, at));
+      byteChunks.push(text.slice(start, at));
       start = at + 1;
     }
   }
-  pieces.push(text.slice(start));
-  return pieces;
+  byteChunks.push(text.slice(start));
+  return byteChunks;
 }
 
 function unquote(name: string): string {

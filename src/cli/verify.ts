@@ -11,7 +11,7 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
     .description('check every stored object against its checksum; prints the damaged ones, and fails if there are any')
     .option('--json', 'print JSON')
     .action(async (options: { readonly json?: true }) => {
-      const { verify } = await import('../publishing/verify.ts');
+      const { verify } = await import('../maintenance/verify.ts');
       await withService(context, async (service) => {
         const dependencies = { catalog: await service.catalog(), store: await service.store() };
         const damaged: { execution_id: string; key: string; problem: string }[] = [];

@@ -1,5 +1,5 @@
 /** The frame of every command that works on the service's data: settings, the service, and its closing at the end. */
-import { openService, type Service } from '../compose.ts';
+import { openService, type Service } from '../compose/service.ts';
 import { loadSettings } from '../settings/load-settings.ts';
 import type { CommandContext } from './command-context.ts';
 

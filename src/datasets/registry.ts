@@ -1,5 +1,5 @@
 /** All curated datasets, loaded and checked against each other. */
-import { parseCron } from '../scheduler/cron.ts';
+import { parseCron } from '../domain/cron.ts';
 import { type Dataset, type DatasetOptions, loadDataset } from './dataset.ts';
 import * as declared from './declared.ts';
 

@@ -1,8 +1,8 @@
 /** The datasets of the demo: made-up sources, and a first refresh of each, so that their addresses answer at once. */
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Service } from '../compose.ts';
-import { type DatasetEffects, scheduleOf } from '../compose-datasets.ts';
+import { type DatasetEffects, scheduleOf } from '../compose/schedule.ts';
+import type { Service } from '../compose/service.ts';
 import { lastMidnight, writeDemoSources } from '../datasets/demo-sources/write-demo-sources.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { makeScratchFolder } from '../files/scratch-folder.ts';
@@ -33,5 +33,5 @@ export async function refreshDemoDatasets(
   }
   // By way of the schedule, which then knows that these ticks are done.
   const deps = await scheduleOf(service, effects);
-  await new Schedule({ ...deps, chores: [] }).runDue(effects.signal);
+  await new Schedule({ ...deps, tasks: [] }).runDue(effects.signal);
 }

@@ -5,7 +5,6 @@
  *
  * Not DuckDB's own `hash` or `random`: what they give may change with its version, or with the number of threads.
  */
-import { listValue } from '@duckdb/node-api';
 import { type Draw, SPLIT_MIX, samplePositions } from '../domain/sample.ts';
 import type { Parameters } from './parameters.ts';
 
@@ -17,7 +16,7 @@ const UINT64_MAX = '18446744073709551615::UHUGEINT';
 /** SQL of a query for the positions, one column of BIGINT, in no order. */
 export function drawnPositions(draw: Draw, parameters: Parameters): string {
   if (draw.count <= DRAWN_HERE_MAX) {
-    const positions = listValue(samplePositions(draw).map(BigInt));
+    const positions = samplePositions(draw).map(BigInt);
     return `SELECT unnest(${parameters.add(positions)}::BIGINT[])`;
   }
   return positionsBySmallestNumber(draw, parameters);

@@ -11,7 +11,7 @@ import {
   type DuckDBValue,
   version,
 } from '@duckdb/node-api';
-import { literalPath } from './literal-path.ts';
+import { escapeGlob } from './escape-glob.ts';
 import { nativeResults } from './native-results.ts';
 import { quoteText } from './quoting.ts';
 
@@ -73,7 +73,7 @@ export class DuckDb implements AsyncDisposable {
     });
     const connection = await instance.connect();
     // In both spellings: DuckDB compares a path as it was given, before it reads it as a pattern.
-    const allowed = new Set(options.allowedDirectories.flatMap((directory) => [directory, literalPath(directory)]));
+    const allowed = new Set(options.allowedDirectories.flatMap((directory) => [directory, escapeGlob(directory)]));
     const directories = [...allowed].map((d) => quoteText(d.endsWith('/') ? d : `${d}/`)).join(', ');
     for (const statement of [
       // A timestamp with time zone prints in the session's zone; ours is always UTC.

@@ -218,7 +218,7 @@ function eachOf(element: SourceType, expression: string, depth: number): string 
 }
 
 /** SQL that ends the statement with an error that carries `mark` and the value that did not fit. */
-export function misfit(mark: string, expression: string): string {
+export function invalidValue(mark: string, expression: string): string {
   // An error without a text is none, and would leave the value out.
   return `error(${quoteText(mark)} || coalesce(CAST(${expression} AS VARCHAR), ''))`;
 }

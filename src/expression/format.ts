@@ -37,7 +37,7 @@ function formatNode(node: FilterNode): string {
       return `${formatOperand(node.operand)}${not(node)} in (${node.members.map(formatOperand).join(', ')})`;
     case 'like': {
       const escaping = node.escape === undefined ? '' : ` escape ${quoteText(node.escape.text)}`;
-      const word = node.caseless ? 'ilike' : 'like';
+      const word = node.caseInsensitive ? 'ilike' : 'like';
       return `${formatOperand(node.operand)}${not(node)} ${word} ${formatOperand(node.pattern)}${escaping}`;
     }
     case 'between':

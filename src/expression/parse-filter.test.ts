@@ -63,15 +63,15 @@ test('"and" binds tighter than "or", "not" tighter than both, and a chain is one
 test('every node knows where it stands', () => {
   const text = `a = 1 or "b c" in ('x', 2.50)`;
   const { root } = parseFilter(text, DEFAULT_EXPRESSION_LIMITS);
-  const pieces: string[] = [];
+  const byteChunks: string[] = [];
   const visit = (node: FilterNode | Operand): void => {
-    pieces.push(text.slice(node.at.offset, node.at.offset + node.at.length));
+    byteChunks.push(text.slice(node.at.offset, node.at.offset + node.at.length));
     if (node.kind === 'or') node.operands.forEach(visit);
     if (node.kind === 'comparison') [node.left, node.right].forEach(visit);
     if (node.kind === 'in') [node.operand, ...node.members].forEach(visit);
   };
   visit(root);
-  assert.deepEqual(pieces, [text, 'a = 1', 'a', '1', `"b c" in ('x', 2.50)`, '"b c"', `'x'`, '2.50']);
+  assert.deepEqual(byteChunks, [text, 'a = 1', 'a', '1', `"b c" in ('x', 2.50)`, '"b c"', `'x'`, '2.50']);
 });
 
 test('literals stay as they were typed', () => {
@@ -175,7 +175,7 @@ const { node } = fc.letrec<{ node: FilterNode }>((tie) => ({
     fc.record({ kind: fc.constant('between' as const), operand, low: operand, high: operand, negated, at }),
     fc.record({
       kind: fc.constant('like' as const),
-      caseless: fc.boolean(),
+      caseInsensitive: fc.boolean(),
       operand,
       pattern: operand,
       escape: fc.constantFrom(
@@ -228,7 +228,7 @@ test('law: any text is read or refused with an error on one line', () => {
   );
   fc.assert(
     fc.property(
-      fc.array(piece).map((pieces) => pieces.join(' ')),
+      fc.array(piece).map((byteChunks) => byteChunks.join(' ')),
       (any) => {
         try {
           formatFilter(parseFilter(any, DEFAULT_EXPRESSION_LIMITS));

@@ -151,11 +151,19 @@ class FilterParser {
   }
 
   #like(first: Token, operand: Operand, negated: boolean): FilterNode {
-    const caseless = this.#reader.isWord('ilike');
+    const caseInsensitive = this.#reader.isWord('ilike');
     this.#reader.advance();
     const pattern = this.#operand("a pattern such as '%USDC%'");
     const escapeText = this.#reader.acceptWord('escape') ? this.#escape() : undefined;
-    return { kind: 'like', caseless, operand, pattern, escape: escapeText, negated, at: this.#reader.since(first) };
+    return {
+      kind: 'like',
+      caseInsensitive,
+      operand,
+      pattern,
+      escape: escapeText,
+      negated,
+      at: this.#reader.since(first),
+    };
   }
 
   #escape(): TextLiteral {

@@ -59,7 +59,7 @@ test('law: any text is read or refused with an error on one line', () => {
   );
   fc.assert(
     fc.property(
-      fc.array(piece).map((pieces) => pieces.join(' ')),
+      fc.array(piece).map((byteChunks) => byteChunks.join(' ')),
       (any) => {
         try {
           parseSort(any, DEFAULT_EXPRESSION_LIMITS);

@@ -54,7 +54,7 @@ export type FilterNode =
   | {
       readonly kind: 'like';
       /** Of ilike: case makes no difference. */
-      readonly caseless: boolean;
+      readonly caseInsensitive: boolean;
       readonly operand: Operand;
       readonly pattern: Operand;
       readonly escape: TextLiteral | undefined;

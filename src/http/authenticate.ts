@@ -2,8 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../domain/principal.ts';
 import { RequestError } from '../errors/errors.ts';
-import { parseQueryString } from '../results/query-string.ts';
-import type { RequestLife } from './request-life.ts';
+import { parseQueryString } from '../results/request/query-string.ts';
+import type { RequestContext } from './request-context.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -30,16 +30,16 @@ export async function admitRequest(
   request: FastifyRequest,
   keyHeaders: readonly string[],
   authenticate: Authenticate,
-  { traffic, rateLimit, monotonic }: Pick<RequestLife, 'traffic' | 'rateLimit' | 'monotonic'>,
+  { inFlight, rateLimit, monotonic }: Pick<RequestContext, 'inFlight' | 'rateLimit' | 'monotonic'>,
 ): Promise<void> {
-  if (traffic.stopping) {
+  if (inFlight.stopping) {
     throw new RequestError('shutting_down', 'the service is stopping; try again in some seconds');
   }
   const start = monotonic();
   try {
     request.principal = await authenticateRequest(request, keyHeaders, authenticate);
   } finally {
-    request.tally.spent('authenticate', monotonic() - start);
+    request.stats.spent('authenticate', monotonic() - start);
   }
   if (rateLimit === undefined) return;
   request.allowance = rateLimit.take(request.principal.keyId);

@@ -4,7 +4,7 @@
  */
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { AnswerBody } from '../results/answer.ts';
-import { etagOf, matchesEtag } from '../results/freshness.ts';
+import { etagOf, matchesEtag } from '../results/respond/cache-policy.ts';
 import { type ApiDescription, openApiDocument } from './openapi/document.ts';
 import type { Fragment } from './openapi/schema.ts';
 import { type SendOptions, sendAnswer } from './send-answer.ts';
@@ -53,7 +53,7 @@ export function documentationRoutes(server: FastifyInstance, description: ApiDes
       handler: async (request, reply) => {
         const { bytes, etag } = await loaded();
         const known = matchesEtag(request.headers['if-none-match'], etag);
-        const body: AnswerBody = known ? { kind: 'unchanged' } : { kind: 'whole', pieces: [bytes] };
+        const body: AnswerBody = known ? { kind: 'unchanged' } : { kind: 'whole', byteChunks: [bytes] };
         reply.header('content-security-policy', POLICY);
         return await sendAnswer(
           { contentType, headers: { 'cache-control': 'no-cache' }, etag, body },

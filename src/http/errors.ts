@@ -5,7 +5,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
-import { isClientGone } from '../results/client-gone.ts';
+import { isClientGone } from '../results/limits/client-gone.ts';
 
 export type OnFault = (fault: { readonly requestId: string; readonly error: unknown }) => void;
 
@@ -16,7 +16,7 @@ export function sendError(
   onFault: OnFault,
 ): FastifyReply {
   const answer = toRequestError(error, request.id);
-  request.tally.errorCode = answer.code;
+  request.stats.errorCode = answer.code;
   if (isFault(answer) && !isClientGone(error)) onFault({ requestId: request.id, error });
   for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', String(answer.retryAfterSeconds));

@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
+import type { InFlightRequests } from './in-flight-requests.ts';
 import type { Readiness } from './readiness.ts';
-import type { Traffic } from './traffic.ts';
 
 export interface HealthDeps {
   readonly readiness: Readiness;
@@ -19,11 +19,15 @@ export function isOpenPath(url: string): boolean {
   return OPEN_PATHS.has(path) || path.startsWith('/docs/');
 }
 
-export function healthRoutes(server: FastifyInstance, deps: HealthDeps, traffic: Pick<Traffic, 'stopping'>): void {
+export function healthRoutes(
+  server: FastifyInstance,
+  deps: HealthDeps,
+  inFlight: Pick<InFlightRequests, 'stopping'>,
+): void {
   const method = ['GET', 'HEAD'];
   server.route({ method, url: '/healthz', handler: (_request, reply) => now(reply, 'ok') });
   const ready: RouteHandlerMethod = async (_request, reply) => {
-    if (traffic.stopping) throw new RequestError('shutting_down', 'not ready: stopping');
+    if (inFlight.stopping) throw new RequestError('shutting_down', 'not ready: stopping');
     const missing = [...(await deps.readiness.missing())];
     if (missing.length === 0) return now(reply, 'ready');
     throw new RequestError('not_ready', `not ready: ${missing.map(([name, why]) => `the ${name}: ${why}`).join('; ')}`);

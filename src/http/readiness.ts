@@ -3,8 +3,9 @@
  * it, and anybody may ask: so those who ask at the same moment share one look, its outcome holds for a second, and a check that
  * does not end counts as failed.
  */
+
+import type { Sleep } from '../domain/time.ts';
 import { NotReady } from '../errors/not-ready.ts';
-import type { Sleep } from '../scheduler/time.ts';
 
 export interface ReadinessOptions {
   /** Each rejects when what it names is not as it should be; with a NotReady that says why where the reason may be told. */

@@ -2,17 +2,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Instant } from '../domain/instant.ts';
 import { RequestError } from '../errors/errors.ts';
-import { parseRange } from '../results/byte-range.ts';
-import { ClientGone } from '../results/client-gone.ts';
-import { type Format, namedFormat } from '../results/format.ts';
-import type { Freshness } from '../results/freshness.ts';
+import { ClientGone } from '../results/limits/client-gone.ts';
 import { answerAgain, answerResults, answerStatus, type ResultsDeps } from '../results/pipeline.ts';
-import { parseQueryString, type QueryParameters } from '../results/query-string.ts';
-import type { ResultsRequest, Target } from '../results/request.ts';
-import { acceptedFormat } from './accept-format.ts';
+import { acceptedFormat } from '../results/request/accept-format.ts';
+import { parseRange } from '../results/request/byte-range.ts';
+import type { CachePolicy } from '../results/request/cache-policy.ts';
+import { type Format, namedFormat } from '../results/request/format.ts';
+import { parseQueryString, type QueryParameters } from '../results/request/query-string.ts';
+import type { ResultsRequest, Target } from '../results/request/results-request.ts';
+import { wantsSha256 } from '../results/request/want-digest.ts';
 import { queryStringOf } from './authenticate.ts';
 import { type SendOptions, sendAnswer } from './send-answer.ts';
-import { wantsSha256 } from './want-digest.ts';
 
 export interface ResultsRoutesOptions extends SendOptions {
   /** Scheme and host for `next_uri`; undefined: as the client addressed the service. */
@@ -36,12 +36,17 @@ export function resultsRoutes(
   deps: ResultsDeps,
   options: ResultsRoutesOptions,
 ): void {
-  const requestOf = (request: FastifyRequest, target: Target, ending: Ending, freshness: Freshness): ResultsRequest => {
+  const requestOf = (
+    request: FastifyRequest,
+    target: Target,
+    ending: Ending,
+    cachePolicy: CachePolicy,
+  ): ResultsRequest => {
     const parameters = parseQueryString(queryStringOf(request));
     return {
       target,
       format: formatOf(request, parameters, ending),
-      freshness,
+      cachePolicy,
       address: addressOf(request),
       parameters,
       ifNoneMatch: request.headers['if-none-match'],
@@ -55,20 +60,20 @@ export function resultsRoutes(
     path: string,
     ending: Ending,
     targetOf: (request: FastifyRequest) => Target,
-    freshnessNow: () => Freshness,
+    cachePolicyNow: () => CachePolicy,
   ) =>
     server.route({
       method: ['GET', 'HEAD'],
       url: prefix + path,
       handler: async (request, reply) => {
-        const freshness = freshnessNow();
-        const again = answerAgain(addressOf(request), freshness, request, principalOf(request), deps, request.tally);
+        const cachePolicy = cachePolicyNow();
+        const again = answerAgain(addressOf(request), cachePolicy, request, principalOf(request), deps, request.stats);
         if (again !== undefined) {
-          request.repeated = { ...again.terms, freshness: freshnessNow };
+          request.repeated = { ...again.terms, cachePolicy: cachePolicyNow };
           return await sendAnswer(again.answer, request, reply, options);
         }
-        const asked = requestOf(request, targetOf(request), ending, freshness);
-        const answer = await answerResults(asked, principalOf(request), deps, request.tally, goneSignal(reply));
+        const asked = requestOf(request, targetOf(request), ending, cachePolicy);
+        const answer = await answerResults(asked, principalOf(request), deps, request.stats, goneSignal(reply));
         return await sendAnswer(answer, request, reply, options);
       },
     });
@@ -90,7 +95,7 @@ export function resultsRoutes(
     url: `${prefix}/execution/:id/status`,
     handler: async (request, reply) => {
       const asked = requestOf(request, executionOf(request), 'json', immutable());
-      const answer = await answerStatus(asked, principalOf(request), deps, request.tally);
+      const answer = await answerStatus(asked, principalOf(request), deps, request.stats);
       return await sendAnswer(answer, request, reply, options);
     },
   });
@@ -114,8 +119,8 @@ function headerText(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-const immutable = (): Freshness => ({ kind: 'immutable' });
-const revalidate = (): Freshness => ({ kind: 'revalidate' });
+const immutable = (): CachePolicy => ({ kind: 'immutable' });
+const revalidate = (): CachePolicy => ({ kind: 'revalidate' });
 
 function executionOf(request: FastifyRequest): Target {
   return { kind: 'execution', executionId: idOf(request) };

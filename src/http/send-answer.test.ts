@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Tally } from '../observation/tally.ts';
+import { RequestStats } from '../observation/request-stats.ts';
 import { CompressedCache } from './compressed-cache.ts';
 import { sendAnswer } from './send-answer.ts';
 
@@ -25,7 +25,7 @@ for (const when of ['before', 'after'] as const) {
     })();
     const raw = Object.assign(new EventEmitter(), { destroyed: when === 'before' });
     const answer = { contentType: 'text/csv', headers: {}, body: { kind: 'stream', chunks, size: undefined } } as const;
-    const request = { method: 'GET', headers: {}, id: 'r', tally: new Tally() } as unknown as FastifyRequest;
+    const request = { method: 'GET', headers: {}, id: 'r', stats: new RequestStats() } as unknown as FastifyRequest;
     const options = { headerPrefixes: [], compressed: new CompressedCache(0), onFault: () => undefined };
     await sendAnswer(answer, request, unreadReply(raw), options);
     if (when === 'after') raw.emit('close');

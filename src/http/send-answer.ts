@@ -4,11 +4,11 @@
  */
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Tally } from '../observation/tally.ts';
+import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from '../results/answer.ts';
-import { isClientGone } from '../results/client-gone.ts';
-import { encodedEtag } from '../results/freshness.ts';
-import { byteLengthOf } from '../results/pieces.ts';
+import { isClientGone } from '../results/limits/client-gone.ts';
+import { byteLengthOf } from '../results/read/byte-chunks.ts';
+import { encodedEtag } from '../results/respond/cache-policy.ts';
 
 import { answerHeaders } from './answer-headers.ts';
 import type { CompressedCache } from './compressed-cache.ts';
@@ -36,7 +36,7 @@ export async function sendAnswer(
   const isPlain =
     answer.compressed === true ||
     body.kind === 'partial' ||
-    (body.kind === 'whole' && byteLengthOf(body.pieces) < COMPRESSED_BYTES_MIN);
+    (body.kind === 'whole' && byteLengthOf(body.byteChunks) < COMPRESSED_BYTES_MIN);
   const encoding = isPlain ? undefined : accepted;
   for (const [name, value] of answerHeaders(answer.headers, options.headerPrefixes)) reply.header(name, value);
   reply.header('vary', 'accept, accept-encoding');
@@ -45,11 +45,11 @@ export async function sendAnswer(
   reply.header('content-type', answer.contentType);
   if (encoding !== undefined) reply.header('content-encoding', encoding);
   if (body.kind === 'whole') {
-    if (encoding !== undefined) return reply.send(await options.compressed.get(body.pieces, etag, encoding));
-    const [only, ...more] = body.pieces;
+    if (encoding !== undefined) return reply.send(await options.compressed.get(body.byteChunks, etag, encoding));
+    const [only, ...more] = body.byteChunks;
     if (more.length === 0) return reply.send(only);
-    reply.header('content-length', byteLengthOf(body.pieces));
-    return reply.send(Readable.from(request.method === 'HEAD' ? [] : body.pieces));
+    reply.header('content-length', byteLengthOf(body.byteChunks));
+    return reply.send(Readable.from(request.method === 'HEAD' ? [] : body.byteChunks));
   }
   if (etag !== undefined) reply.header('accept-ranges', 'bytes');
   // Of the representation as it is sent: compressed, it would be another.
@@ -75,19 +75,19 @@ export async function sendAnswer(
     // A client that has gone is no fault: its read was ended because of it.
     if (reply.raw.destroyed || isClientGone(error)) return;
     const told = toRequestError(error, request.id);
-    request.tally.errorCode = told.code;
+    request.stats.errorCode = told.code;
     if (isFault(told)) options.onFault({ requestId: request.id, error });
   };
-  return reply.send(streamOf(resumed(first, body.chunks, onError), encoding, request.tally));
+  return reply.send(streamOf(resumed(first, body.chunks, onError), encoding, request.stats));
 }
 
-function streamOf(chunks: AsyncIterable<Uint8Array>, encoding: Encoding | undefined, tally: Tally): Readable {
-  if (encoding === undefined) return oneAhead(countedBytes(inWrites(chunks), tally));
+function streamOf(chunks: AsyncIterable<Uint8Array>, encoding: Encoding | undefined, stats: RequestStats): Readable {
+  if (encoding === undefined) return oneAhead(countedBytes(inWrites(chunks), stats));
   const plain = oneAhead(chunks);
   const compressed = compressor(encoding);
   plain.on('error', (error) => compressed.destroy(error));
   compressed.on('close', () => plain.destroy());
-  return oneAhead(countedBytes(plain.pipe(compressed), tally));
+  return oneAhead(countedBytes(plain.pipe(compressed), stats));
 }
 
 /** Handing so much to the socket takes a few tenths of a millisecond, for which all other requests wait. */
@@ -105,9 +105,9 @@ function oneAhead(chunks: AsyncIterable<Uint8Array>): Readable {
   return Readable.from(chunks, { objectMode: true, highWaterMark: 1 });
 }
 
-async function* countedBytes(chunks: AsyncIterable<Uint8Array>, tally: Tally): AsyncGenerator<Uint8Array> {
+async function* countedBytes(chunks: AsyncIterable<Uint8Array>, stats: RequestStats): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    tally.bodyBytes += chunk.byteLength;
+    stats.bodyBytes += chunk.byteLength;
     yield chunk;
   }
 }

@@ -13,9 +13,9 @@ import {
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
-import { listenFailure } from '../errors/start-failure.ts';
+import { listenFailure } from '../errors/startup-error.ts';
 import type { Metrics } from '../observation/metrics.ts';
-import type { LruBytes } from '../results/lru-bytes.ts';
+import type { LruBytes } from '../results/cache/lru-bytes.ts';
 import type { ResultsDeps } from '../results/pipeline.ts';
 import { type Authenticate, admitRequest } from './authenticate.ts';
 import { refuseConnection } from './connection-errors.ts';
@@ -23,12 +23,12 @@ import { cutWhenStalled } from './cut-when-stalled.ts';
 import { documentationRoutes } from './docs.ts';
 import { sendError } from './errors.ts';
 import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
-import { type HotAnswer, HotAnswers } from './hot-answers.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { OpenAnswers } from './open-answers.ts';
 import type { ApiDescription } from './openapi/document.ts';
 import { refuseUnusual } from './refuse-unusual.ts';
-import { followRequests, type RequestLife, requestIdOf } from './request-life.ts';
+import { followRequests, type RequestContext, requestIdOf } from './request-context.ts';
+import { type CachedResponse, ResponseCache } from './response-cache.ts';
 import { type ResultsRoutesOptions, resultsRoutes } from './results-routes.ts';
 import { type UsageRoutesDeps, usageRoutes } from './usage-routes.ts';
 
@@ -43,7 +43,7 @@ export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault'> {
   /** Pages of these origins may read answers; `*` is every one. */
   readonly corsOrigins: readonly string[];
   /** Answers that are sent again as they were. */
-  readonly hotAnswers: LruBytes<HotAnswer>;
+  readonly responseCache: LruBytes<CachedResponse>;
   /** What the description of the API says besides. */
   readonly documentation: Pick<ApiDescription, 'version' | 'datasets'>;
 }
@@ -53,7 +53,7 @@ export interface HttpDeps {
   readonly health: HealthDeps;
   readonly authenticate: Authenticate;
   readonly onFault: (fault: { readonly requestId: string; readonly error: unknown }) => void;
-  readonly life: Omit<RequestLife, 'cors' | 'stalledMillis'>;
+  readonly context: Omit<RequestContext, 'cors' | 'stalledMillis'>;
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   readonly usage: UsageRoutesDeps;
 }
@@ -108,15 +108,15 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   const { connectionsMax, headerBytesMax, stalledMillis } = options.connections;
   const { keyHeaders } = options;
   const cors = { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] };
-  const life = { ...deps.life, cors, stalledMillis };
-  const hot = new HotAnswers(deps.results.lookups, life, options.hotAnswers);
+  const context = { ...deps.context, cors, stalledMillis };
+  const hot = new ResponseCache(deps.results.catalogCache, context, options.responseCache);
   const answers = new OpenAnswers();
   const server = Fastify({
     exposeHeadRoutes: false,
     serverFactory: (handler) => {
       const answer = hot.before((request, response) => {
         // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.
-        cutWhenStalled(response, stalledMillis, life.monotonic);
+        cutWhenStalled(response, stalledMillis, context.monotonic);
         handler(request, response);
       });
       return listenerOf(options.connections, answers, (request, response) => {
@@ -148,9 +148,9 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   server.decorateRequest('principal');
   server.server.maxConnections = connectionsMax;
   server.decorateRequest('repeated');
-  followRequests(server, life, (request, reply, payload) => hot.offer(request, reply, payload));
+  followRequests(server, context, (request, reply, payload) => hot.offer(request, reply, payload));
   server.addHook('onRequest', async (request) => {
-    if (!isOpenPath(request.url)) await admitRequest(request, keyHeaders, deps.authenticate, life);
+    if (!isOpenPath(request.url)) await admitRequest(request, keyHeaders, deps.authenticate, context);
     refuseUnusual(request.raw);
     // Before the body is looked at: what is not there is 404 whatever is sent to it.
     if (request.is404) throw routeNotFound(request);
@@ -159,7 +159,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   server.setNotFoundHandler((request) => {
     throw routeNotFound(request);
   });
-  healthRoutes(server, deps.health, deps.life.traffic);
+  healthRoutes(server, deps.health, deps.context.inFlight);
   metricsRoute(server, deps.metrics);
   const sending = { ...options, onFault: deps.onFault };
   documentationRoutes(server, { ...options, ...options.documentation, serverUrl: options.publicUrl }, sending);

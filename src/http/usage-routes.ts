@@ -7,7 +7,7 @@ import type { Usage, UsageCounts } from '../catalog/catalog.ts';
 import { type Clock, DAY_MILLIS, dayOf, startOfDay } from '../domain/instant.ts';
 import type { Principal } from '../domain/principal.ts';
 import { RequestError } from '../errors/errors.ts';
-import { parameterOf, parseQueryString, type QueryParameters } from '../results/query-string.ts';
+import { parameterOf, parseQueryString, type QueryParameters } from '../results/request/query-string.ts';
 import { queryStringOf } from './authenticate.ts';
 
 export interface UsageRoutesDeps {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type LogLevel, logTo } from './log.ts';
 import type { AnsweredRequest, Observation } from './observation.ts';
 import { readableLine } from './readable-lines.ts';
-import { Tally } from './tally.ts';
+import { RequestStats } from './request-stats.ts';
 
 function logged(observations: readonly Observation[], level: LogLevel = 'info'): readonly Record<string, unknown>[] {
   let text = '';
@@ -19,9 +19,9 @@ function logged(observations: readonly Observation[], level: LogLevel = 'info'):
 
 function answered(more: Partial<AnsweredRequest> = {}): AnsweredRequest {
   const facts = { executionId: '01HR864GXKFS11YG4JP5Y67S2A', queryId: 7, rowCount: 2, cellBytes: 20, datapoints: 4 };
-  const tally = Object.assign(new Tally(), { ...facts, bodyBytes: 100, cache: 'hit' });
-  tally.spent('authenticate', 0.01);
-  tally.spent('resolve', 0.123456);
+  const stats = Object.assign(new RequestStats(), { ...facts, bodyBytes: 100, cache: 'hit' });
+  stats.spent('authenticate', 0.01);
+  stats.spent('resolve', 0.123456);
   return {
     kind: 'answered',
     requestId: 'r1',
@@ -33,7 +33,7 @@ function answered(more: Partial<AnsweredRequest> = {}): AnsweredRequest {
     millis: 1.5,
     aborted: false,
     traceparent: undefined,
-    tally,
+    stats,
     ...more,
   };
 }
@@ -64,8 +64,8 @@ test('a request is one line with all that it cost', () => {
 });
 
 test('a request that met nothing says only what there is', () => {
-  const tally = Object.assign(new Tally(), { errorCode: 'invalid_api_key', bodyBytes: 27 });
-  const [line] = logged([answered({ keyId: undefined, route: undefined, status: 401, tally })]);
+  const stats = Object.assign(new RequestStats(), { errorCode: 'invalid_api_key', bodyBytes: 27 });
+  const [line] = logged([answered({ keyId: undefined, route: undefined, status: 401, stats })]);
   assert.deepEqual(line, {
     level: 'info',
     time: '2024-03-05T20:50:59.124Z',

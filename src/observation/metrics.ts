@@ -103,17 +103,17 @@ function requestMetrics(registry: Registry): (request: AnsweredRequest) => void 
   const bodyBytes = counter('qrs_response_body_bytes_total', 'Bytes of bodies sent, compressed as they were.');
   const cacheHelp = 'Requests for pages, by whether a finished one was at hand.';
   const cache = countedBy('qrs_page_cache_requests_total', cacheHelp, ['outcome'], registry);
-  return ({ route = 'none', status, millis, aborted: cut, tally }) => {
+  return ({ route = 'none', status, millis, aborted: cut, stats }) => {
     requests(route, status);
     durations(route, millis / 1000);
-    for (const [stage, spent] of tally.stageMillis) stages(stage, spent / 1000);
-    if (tally.errorCode !== undefined) errors.inc({ code: tally.errorCode });
+    for (const [stage, spent] of stats.stageMillis) stages(stage, spent / 1000);
+    if (stats.errorCode !== undefined) errors.inc({ code: stats.errorCode });
     if (cut) aborted(1);
-    rows(tally.rowCount);
-    cellBytes(tally.cellBytes);
-    datapoints(tally.datapoints);
-    bodyBytes(tally.bodyBytes);
-    if (tally.cache !== undefined) cache(tally.cache);
+    rows(stats.rowCount);
+    cellBytes(stats.cellBytes);
+    datapoints(stats.datapoints);
+    bodyBytes(stats.bodyBytes);
+    if (stats.cache !== undefined) cache(stats.cache);
   };
 }
 

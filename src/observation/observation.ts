@@ -5,7 +5,7 @@
  */
 import type { Instant } from '../domain/instant.ts';
 import type { RefreshEvent } from '../scheduler/refresh.ts';
-import type { Tally } from './tally.ts';
+import type { RequestStats } from './request-stats.ts';
 
 export type Observation =
   | { readonly kind: 'listening'; readonly url: string }
@@ -44,13 +44,13 @@ export interface AnsweredRequest {
   readonly aborted: boolean;
   /** The W3C trace that the client says it belongs to. */
   readonly traceparent: string | undefined;
-  readonly tally: Tally;
+  readonly stats: RequestStats;
 }
 
 export type Observe = (observation: Observation) => void;
 
 /** Tells each of them, in this order. */
-export function tellAll(observers: readonly Observe[]): Observe {
+export function fanOut(observers: readonly Observe[]): Observe {
   return (observation) => {
     for (const observe of observers) observe(observation);
   };

@@ -5,20 +5,20 @@
 import type { AnsweredRequest } from './observation.ts';
 
 export function requestLine(request: AnsweredRequest, level: string): string {
-  const { tally, keyId, route } = request;
+  const { stats, keyId, route } = request;
   const endedAt = new Date(request.startedAt + request.millis).toISOString();
   let line = `{"level":"${level}","time":"${endedAt}","request_id":"${request.requestId}"`;
   if (keyId !== undefined) line += `,"key_id":"${keyId}"`;
   line += `,"method":"${request.method}"`;
   if (route !== undefined) line += `,"route":"${route}"`;
   line += `,"status":${request.status}`;
-  if (tally.errorCode !== undefined) line += `,"error_code":"${tally.errorCode}"`;
+  if (stats.errorCode !== undefined) line += `,"error_code":"${stats.errorCode}"`;
   line += `,"millis":${rounded(request.millis)}`;
-  if (tally.stageMillis.size > 0) line += `,"stages":{${stages(tally.stageMillis)}}`;
-  if (tally.executionId !== undefined) line += `,"execution_id":"${tally.executionId}","query_id":${tally.queryId}`;
-  line += `,"rows":${tally.rowCount},"cell_bytes":${tally.cellBytes},"datapoints":${tally.datapoints}`;
-  line += `,"bytes":${tally.bodyBytes}`;
-  if (tally.cache !== undefined) line += `,"cache":"${tally.cache}"`;
+  if (stats.stageMillis.size > 0) line += `,"stages":{${stages(stats.stageMillis)}}`;
+  if (stats.executionId !== undefined) line += `,"execution_id":"${stats.executionId}","query_id":${stats.queryId}`;
+  line += `,"rows":${stats.rowCount},"cell_bytes":${stats.cellBytes},"datapoints":${stats.datapoints}`;
+  line += `,"bytes":${stats.bodyBytes}`;
+  if (stats.cache !== undefined) line += `,"cache":"${stats.cache}"`;
   return `${line},"aborted":${request.aborted},"message":"request"}\n`;
 }
 

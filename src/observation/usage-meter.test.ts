@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FakeTime } from '../../test/fake-time.ts';
 import type { Use } from '../catalog/catalog.ts';
 import type { AnsweredRequest, Observation } from './observation.ts';
-import { Tally } from './tally.ts';
+import { RequestStats } from './request-stats.ts';
 import { UsageMeter } from './usage-meter.ts';
 
 /** 2024-03-05T23:59:59Z */
@@ -16,9 +16,9 @@ function answered(
   datapoints: number,
   startedAt = EVENING,
 ): AnsweredRequest {
-  const tally = Object.assign(new Tally(), { queryId, datapoints, bodyBytes: datapoints * 10 });
+  const stats = Object.assign(new RequestStats(), { queryId, datapoints, bodyBytes: datapoints * 10 });
   const rest = { requestId: 'r', method: 'GET', route: '/', status: 200, startedAt, millis: 1, aborted: false };
-  return { kind: 'answered', keyId, tally, traceparent: undefined, ...rest };
+  return { kind: 'answered', keyId, stats, traceparent: undefined, ...rest };
 }
 
 function meterWith(add: (uses: readonly Use[]) => Promise<void>) {

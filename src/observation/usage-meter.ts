@@ -5,7 +5,7 @@
  */
 import type { Usage, Use } from '../catalog/catalog.ts';
 import { DAY_MILLIS, dayOf, type Instant } from '../domain/instant.ts';
-import type { Sleep } from '../scheduler/time.ts';
+import type { Sleep } from '../domain/time.ts';
 import { entry } from './entry.ts';
 import type { Observation, Observe } from './observation.ts';
 
@@ -54,11 +54,11 @@ export class UsageMeter {
   /** Counts an answer that was given to a key. */
   observe(observation: Observation): void {
     if (observation.kind !== 'answered' || observation.keyId === undefined) return;
-    const { keyId, startedAt, millis, tally } = observation;
-    const sum = this.#counting.of(this.#dayOf(startedAt + millis), keyId, tally.queryId);
+    const { keyId, startedAt, millis, stats } = observation;
+    const sum = this.#counting.of(this.#dayOf(startedAt + millis), keyId, stats.queryId);
     sum.requests += 1;
-    sum.datapoints += tally.datapoints;
-    sum.bytes += tally.bodyBytes;
+    sum.datapoints += stats.datapoints;
+    sum.bytes += stats.bodyBytes;
   }
 
   /** Adds to the catalog what was counted since the last time. Never rejects: what could not be added is kept. */

@@ -14,19 +14,19 @@ import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock } from '../domain/instant.ts';
 import { type Part, type ResultSet, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
+import { partKey, preSampleKey, stagingName, writerOfKey, writerPrefix } from '../domain/written-names.ts';
 import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
-import { literalPath } from '../duckdb/literal-path.ts';
+import { escapeGlob } from '../duckdb/escape-glob.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
+import { WriteLease } from '../leases/write-lease.ts';
 import type { ResultStore } from '../store/result-store.ts';
-import { type Converted, convert } from './convert.ts';
-import type { Encoding } from './encoding.ts';
-import type { PartLayout, StagedPart } from './part-writer.ts';
-import { PRE_SAMPLE_ROWS } from './pre-sample.ts';
 import { PublishError } from './publish-error.ts';
-import type { Format, Input } from './source-file.ts';
-import { localFile, readableFile } from './source-file.ts';
-import { WriteLease } from './write-lease.ts';
-import { partKey, preSampleKey, stagingName, writerOfKey, writerPrefix } from './written-names.ts';
+import type { Encoding } from './sources/encoding.ts';
+import type { Format, Input } from './sources/source-file.ts';
+import { localFile, readableFile } from './sources/source-file.ts';
+import { type Converted, convert } from './write/convert.ts';
+import type { PartLayout, StagedPart } from './write/part-writer.ts';
+import { PRE_SAMPLE_ROWS } from './write/pre-sample.ts';
 
 export interface PublishDependencies {
   readonly catalog: Pick<Catalog, 'executions' | 'leases' | 'queries'>;
@@ -42,7 +42,7 @@ export interface PublishDependencies {
   /** A new execution id: a ULID. */
   readonly newId: () => string;
   /** This process, as `currentHolder` names it. */
-  readonly holder: string;
+  readonly owner: string;
 }
 
 export interface PublishRequest {
@@ -159,7 +159,7 @@ async function stage(
   });
   const context = {
     duckDb,
-    path: literalPath(path),
+    path: escapeGlob(path),
     file: path,
     types: request.types ?? new Map(),
     scratch: staging,

@@ -1,6 +1,6 @@
 /** What the pipeline answers: bytes, or where they come from, and what HTTP is to say of them. */
-import type { Pieces } from './pieces.ts';
-import type { ByteSlice } from './resumable.ts';
+import type { ByteChunks } from './read/byte-chunks.ts';
+import type { ByteSlice } from './request/byte-range.ts';
 
 export interface Answer {
   readonly contentType: string;
@@ -15,7 +15,7 @@ export interface Answer {
 export type AnswerBody =
   /** The client has it already: 304. */
   | { readonly kind: 'unchanged' }
-  | { readonly kind: 'whole'; readonly pieces: Pieces }
+  | { readonly kind: 'whole'; readonly byteChunks: ByteChunks }
   | {
       readonly kind: 'stream';
       readonly chunks: AsyncGenerator<Uint8Array>;

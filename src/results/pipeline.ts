@@ -9,54 +9,55 @@ import type { Clock, Instant } from '../domain/instant.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import { RequestError } from '../errors/errors.ts';
-import { Tally } from '../observation/tally.ts';
+import type { ReadLeases } from '../leases/read-leases.ts';
+import { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from './answer.ts';
-import { type AnswerSettings, answerIdentity } from './answer-identity.ts';
-import { answerParquet } from './answer-parquet.ts';
-import { envelopeOf, metadataOf } from './envelope.ts';
-import { CONTENT_TYPES, FORMAT_NAMES, type Format, requireFormat, type TextFormat } from './format.ts';
-import { cacheControlOf, etagOf, type Freshness, matchesEtag } from './freshness.ts';
-import type { Lookups } from './lookups.ts';
-import type { LruBytes } from './lru-bytes.ts';
-import type { ParquetExports } from './parquet-exports.ts';
-import type { Pieces } from './pieces.ts';
-import { type PlanLimits, pageRowsMax, planRead } from './plan.ts';
-import { openPage, type PageOfRows, type ReadDeps } from './read.ts';
-import type { ReadLeases } from './read-leases.ts';
+import type { CatalogCache } from './cache/catalog-cache.ts';
+import type { LruBytes } from './cache/lru-bytes.ts';
+import type { SingleFlight } from './cache/single-flight.ts';
+import { type PlanLimits, pageRowsMax, planRead } from './plan/read-plan.ts';
+import { resolve } from './plan/resolve.ts';
+import type { ByteChunks } from './read/byte-chunks.ts';
+import { openPage, type PageOfRows, type ReadDeps } from './read/page.ts';
+import type { ParquetExports } from './read/parquet-exports.ts';
+import type { CachePolicy } from './request/cache-policy.ts';
+import { CONTENT_TYPES, FORMAT_NAMES, type Format, requireFormat, type TextFormat } from './request/format.ts';
 import {
   allowsPartialResults,
   asksForSample,
   parseSharedParameters,
   type ResultsRequest,
   requireSameTarget,
-} from './request.ts';
-import { resolve } from './resolve.ts';
+} from './request/results-request.ts';
+import { type AnswerSettings, answerIdentity } from './respond/answer-identity.ts';
+import { cacheControlOf, etagOf, matchesEtag } from './respond/cache-policy.ts';
+import { envelopeOf, metadataOf } from './respond/envelope.ts';
+import { respondNdjson } from './respond/ndjson.ts';
+import { answerParquet } from './respond/parquet.ts';
 import {
   collect,
-  counted,
+  countRows,
   nextPageOf,
   pagingHeaders,
   type Responding,
-  releasing,
+  releaseAfter,
   respondCsv,
   respondJson,
   type WithRows,
-} from './respond.ts';
-import { respondNdjson } from './respond-ndjson.ts';
-import type { Encode, Passage } from './resumable.ts';
-import type { SingleFlight } from './single-flight.ts';
-import { streamBody } from './stream-answer.ts';
+} from './respond/respond.ts';
+import type { Encode, SegmentIndex } from './respond/resumable.ts';
+import { streamBody } from './respond/stream-answer.ts';
 
 export interface ResultsDeps extends ReadDeps, PlanLimits, AnswerSettings {
-  readonly lookups: Lookups;
+  readonly catalogCache: CatalogCache;
   /** The place of a pending run among its like. */
   readonly queuePosition: (execution: Execution) => Promise<number>;
   /** Finished answers by identity. Results are immutable: only access and expiry are checked before this is asked. */
   readonly pages: LruBytes<FinishedPage>;
   /** What was answered a moment ago, by who asked and the whole address. */
-  readonly recent: LruBytes<RecentAnswer>;
+  readonly recent: LruBytes<AddressEntry>;
   /** What passes over streamed answers have shown, by identity. */
-  readonly passages: LruBytes<Passage>;
+  readonly segmentIndexes: LruBytes<SegmentIndex>;
   /** Pages that are being read, by identity. */
   readonly opening: SingleFlight<OpenedPage>;
   readonly parquet: ParquetExports;
@@ -70,7 +71,7 @@ export interface FinishedPage {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly etag: string;
-  readonly pieces: Pieces;
+  readonly byteChunks: ByteChunks;
   /** What the answer costs whoever asks for it, read anew or not. */
   readonly rowCount: number;
   readonly cellBytes: number;
@@ -88,7 +89,7 @@ export type OpenedPage =
     };
 
 /** What an address meant to a key, as long as nothing has been committed and the execution has not expired. */
-export interface RecentAnswer {
+export interface AddressEntry {
   readonly catalogVersion: number | undefined;
   readonly execution: Execution;
   /** Of the finished page. */
@@ -96,7 +97,7 @@ export interface RecentAnswer {
 }
 
 const RESPOND = { json: respondJson, ndjson: respondNdjson, csv: respondCsv } as const satisfies Readonly<
-  Record<TextFormat, (found: WithRows) => AsyncGenerator<Pieces>>
+  Record<TextFormat, (found: WithRows) => AsyncGenerator<ByteChunks>>
 >;
 
 /**
@@ -105,39 +106,39 @@ const RESPOND = { json: respondJson, ndjson: respondNdjson, csv: respondCsv } as
  */
 export function answerAgain(
   address: string | undefined,
-  freshness: Freshness,
+  cachePolicy: CachePolicy,
   { headers }: { readonly headers: { readonly 'if-none-match'?: string | undefined } },
   principal: Principal,
   deps: ResultsDeps,
-  tally: Tally,
-): { readonly answer: Answer; readonly terms: Pick<RecentAnswer, 'catalogVersion' | 'execution'> } | undefined {
+  stats: RequestStats,
+): { readonly answer: Answer; readonly terms: Pick<AddressEntry, 'catalogVersion' | 'execution'> } | undefined {
   const recent = address === undefined ? undefined : deps.recent.get(`${principal.keyId} ${address}`);
-  if (recent === undefined || recent.catalogVersion !== deps.lookups.version) return undefined;
+  if (recent === undefined || recent.catalogVersion !== deps.catalogCache.version) return undefined;
   const { execution } = recent;
   const now = deps.clock();
   if (now >= (execution.expiresAt ?? Number.POSITIVE_INFINITY)) return undefined;
   const page = deps.pages.get(recent.identity);
   if (page === undefined) return undefined;
-  tally.executionId = execution.id;
-  tally.queryId = execution.queryId;
-  tally.cache = 'hit';
-  const answer = finishedAnswer(page, freshness, headers['if-none-match'], execution, now, tally);
+  stats.executionId = execution.id;
+  stats.queryId = execution.queryId;
+  stats.cache = 'hit';
+  const answer = finishedAnswer(page, cachePolicy, headers['if-none-match'], execution, now, stats);
   return { answer, terms: { catalogVersion: recent.catalogVersion, execution } };
 }
 
 function finishedAnswer(
   page: FinishedPage,
-  freshness: Freshness,
+  cachePolicy: CachePolicy,
   ifNoneMatch: string | undefined,
   execution: Execution,
   now: Instant,
-  tally: Tally,
+  stats: RequestStats,
 ): Answer {
-  const { contentType, etag, pieces } = page;
-  const headers = { ...page.headers, ...headersOf(freshness, execution, now) };
+  const { contentType, etag, byteChunks } = page;
+  const headers = { ...page.headers, ...headersOf(cachePolicy, execution, now) };
   if (matchesEtag(ifNoneMatch, etag)) return { contentType, headers, etag, body: { kind: 'unchanged' } };
-  tally.add(page);
-  return { contentType, headers, etag, body: { kind: 'whole', pieces } };
+  stats.add(page);
+  return { contentType, headers, etag, body: { kind: 'whole', byteChunks } };
 }
 
 /** @throws RequestError */
@@ -145,17 +146,17 @@ export async function answerResults(
   request: ResultsRequest,
   principal: Principal,
   deps: ResultsDeps,
-  tally: Tally,
+  stats: RequestStats,
   signal: AbortSignal,
 ): Promise<Answer> {
   try {
-    return await answerOnce(request, principal, deps, tally, signal);
+    return await answerOnce(request, principal, deps, stats, signal);
   } catch (error) {
-    const isGone = error instanceof RequestError && error.code === 'result_damaged' && tally.executionId !== undefined;
-    if (isGone) await deps.lookups.refresh();
+    const isGone = error instanceof RequestError && error.code === 'result_damaged' && stats.executionId !== undefined;
+    if (isGone) await deps.catalogCache.refresh();
     // An object that is missing because it expired and was swept a moment ago is no damage: the second look says so.
-    if (!isGone || (await deps.lookups.resultSet(tally.executionId ?? '')) !== undefined) throw error;
-    return await answerOnce(request, principal, deps, tally, signal);
+    if (!isGone || (await deps.catalogCache.resultSet(stats.executionId ?? '')) !== undefined) throw error;
+    return await answerOnce(request, principal, deps, stats, signal);
   }
 }
 
@@ -163,18 +164,20 @@ async function answerOnce(
   request: ResultsRequest,
   principal: Principal,
   deps: ResultsDeps,
-  tally: Tally,
+  stats: RequestStats,
   signal: AbortSignal,
 ): Promise<Answer> {
   const { parameters, format } = request;
   const now = deps.clock();
   // Of before the look-ups: what is committed while this request is answered must make what it found out of date.
-  const catalogVersion = deps.lookups.version;
-  const timed = <T>(name: string, work: () => T | Promise<T>) => tally.stage(name, deps.monotonic, work);
+  const catalogVersion = deps.catalogCache.version;
+  const timed = <T>(name: string, work: () => T | Promise<T>) => stats.stage(name, deps.monotonic, work);
 
-  const execution = await timed('resolve', () => resolve(request.target, parameters, principal, deps.lookups, now));
-  tally.executionId = execution.id;
-  tally.queryId = execution.queryId;
+  const execution = await timed('resolve', () =>
+    resolve(request.target, parameters, principal, deps.catalogCache, now),
+  );
+  stats.executionId = execution.id;
+  stats.queryId = execution.queryId;
   const state = stateAt(execution, now);
   if (!STATES[state].hasResult) return answerWithoutResult(request, execution, state, now);
   const isAllowed = deps.partialAsCompleted || allowsPartialResults(parameters);
@@ -187,24 +190,24 @@ async function answerOnce(
     if (request.address === undefined) return;
     deps.recent.put(`${principal.keyId} ${request.address}`, { catalogVersion, execution, identity });
   };
-  tally.cache = known === undefined ? 'miss' : 'hit';
+  stats.cache = known === undefined ? 'miss' : 'hit';
   if (known !== undefined) {
     remember();
-    return finishedAnswer(known, request.freshness, request.ifNoneMatch, execution, now, tally);
+    return finishedAnswer(known, request.cachePolicy, request.ifNoneMatch, execution, now, stats);
   }
 
-  const resultSet = await resultSetOf(execution, deps.lookups);
+  const resultSet = await resultSetOf(execution, deps.catalogCache);
   const plan = await timed('plan', () => {
     requireFormat(parameters, format);
     return planRead(parseSharedParameters(parameters, request.target), format, resultSet, deps);
   });
   const etag = isSample ? undefined : etagOf(identity);
-  const freshness = isSample ? { 'cache-control': 'no-store' } : headersOf(request.freshness, execution, now);
+  const cachePolicy = isSample ? { 'cache-control': 'no-store' } : headersOf(request.cachePolicy, execution, now);
   if (format === 'parquet') {
-    const asked = { request, executionId: execution.id, plan, resultSet, keyId: principal.keyId, freshness };
-    return await answerParquet(asked, deps, tally, signal);
+    const asked = { request, executionId: execution.id, plan, resultSet, keyId: principal.keyId, cachePolicy };
+    return await answerParquet(asked, deps, stats, signal);
   }
-  if (etag !== undefined && matchesEtag(request.ifNoneMatch, etag)) return unchanged(format, etag, freshness);
+  if (etag !== undefined && matchesEtag(request.ifNoneMatch, etag)) return unchanged(format, etag, cachePolicy);
 
   const contentType = CONTENT_TYPES[format];
   const open = async (): Promise<OpenedPage> => {
@@ -216,29 +219,29 @@ async function answerOnce(
     const found: Responding = { execution, state: shownState(state, deps), resultSet, page, next };
     const encode: Encode = (chunks) => RESPOND[format]({ ...found, chunks });
     if (!page.small) return { kind: 'large', page, headers, encode };
-    const cost = new Tally();
-    const chunks = releasing(page, encode(counted(page.chunks(signal), page, cost)));
-    const pieces = await timed('read', () => collect(chunks));
+    const cost = new RequestStats();
+    const chunks = releaseAfter(page, encode(countRows(page.chunks(signal), page, cost)));
+    const byteChunks = await timed('read', () => collect(chunks));
     const { rowCount, cellBytes, datapoints } = cost;
-    return { kind: 'finished', page: { contentType, headers, pieces, rowCount, cellBytes, datapoints } };
+    return { kind: 'finished', page: { contentType, headers, byteChunks, rowCount, cellBytes, datapoints } };
   };
   const opened = await (etag === undefined
     ? open()
     : deps.opening.run(identity, signal, open, ({ kind }) => kind === 'finished'));
   if (opened.kind === 'large') {
     const { page, encode } = opened;
-    const headers = { ...opened.headers, ...freshness, 'row-count': String(page.rowCount) };
+    const headers = { ...opened.headers, ...cachePolicy, 'row-count': String(page.rowCount) };
     const asked = { request, executionId: execution.id, identity, etag, page, encode };
-    const body = await streamBody(asked, deps, tally, signal);
+    const body = await streamBody(asked, deps, stats, signal);
     return { contentType, headers, ...(etag && { etag }), body };
   }
-  tally.add(opened.page);
+  stats.add(opened.page);
   if (etag !== undefined) {
     remember();
     deps.pages.put(identity, { ...opened.page, etag });
   }
-  const headers = { ...opened.page.headers, ...freshness };
-  return { contentType, headers, ...(etag && { etag }), body: { kind: 'whole', pieces: opened.page.pieces } };
+  const headers = { ...opened.page.headers, ...cachePolicy };
+  return { contentType, headers, ...(etag && { etag }), body: { kind: 'whole', byteChunks: opened.page.byteChunks } };
 }
 
 /** The status endpoint: the envelope without rows, what is known of the whole result, the place in the queue. */
@@ -246,17 +249,17 @@ export async function answerStatus(
   request: ResultsRequest,
   principal: Principal,
   deps: ResultsDeps,
-  tally: Tally,
+  stats: RequestStats,
 ): Promise<Answer> {
   const now = deps.clock();
-  const execution = await tally.stage('resolve', deps.monotonic, () =>
-    resolve(request.target, new Map(), principal, deps.lookups, now),
+  const execution = await stats.stage('resolve', deps.monotonic, () =>
+    resolve(request.target, new Map(), principal, deps.catalogCache, now),
   );
-  tally.executionId = execution.id;
-  tally.queryId = execution.queryId;
+  stats.executionId = execution.id;
+  stats.queryId = execution.queryId;
   requireSameTarget(request.parameters, request.target);
   const state = stateAt(execution, now);
-  const resultSet = STATES[state].hasResult ? await resultSetOf(execution, deps.lookups) : undefined;
+  const resultSet = STATES[state].hasResult ? await resultSetOf(execution, deps.catalogCache) : undefined;
   const body = {
     ...envelopeOf(execution, shownState(state, deps)),
     ...(resultSet !== undefined && { result_metadata: metadataOf(execution, resultSet, resultSet) }),
@@ -265,15 +268,15 @@ export async function answerStatus(
   return envelopeAnswer(request, execution, state, body, now);
 }
 
-function headersOf(freshness: Freshness, execution: Execution, now: Instant): Readonly<Record<string, string>> {
+function headersOf(cachePolicy: CachePolicy, execution: Execution, now: Instant): Readonly<Record<string, string>> {
   return {
-    'cache-control': cacheControlOf(freshness, execution, now),
+    'cache-control': cacheControlOf(cachePolicy, execution, now),
     ...(execution.endedAt !== undefined && { 'last-modified': new Date(execution.endedAt).toUTCString() }),
   };
 }
 
-async function resultSetOf(execution: Execution, lookups: Lookups): Promise<ResultSet> {
-  const resultSet = await lookups.resultSet(execution.id);
+async function resultSetOf(execution: Execution, catalogCache: CatalogCache): Promise<ResultSet> {
+  const resultSet = await catalogCache.resultSet(execution.id);
   if (resultSet !== undefined) return resultSet;
   // Swept between the two look-ups: on asking again the reader is told that it has expired.
   throw new RequestError('execution_not_found', `The requested execution ID (ID ${execution.id}) was not found.`);
@@ -316,11 +319,11 @@ function envelopeAnswer(
 ): Answer {
   const text = JSON.stringify(body);
   const contentType = CONTENT_TYPES.json;
-  const whole = { kind: 'whole', pieces: [Buffer.from(text)] } as const;
+  const whole = { kind: 'whole', byteChunks: [Buffer.from(text)] } as const;
   if (!STATES[state].terminal) return { contentType, headers: { 'cache-control': 'no-store' }, body: whole };
   const etag = etagOf(text);
   const headers = {
-    ...headersOf(request.freshness, execution, now),
+    ...headersOf(request.cachePolicy, execution, now),
     ...(state === 'EXPIRED' && { 'cache-control': 'private, no-cache' }),
   };
   if (matchesEtag(request.ifNoneMatch, etag)) return unchanged(request.format, etag, headers);

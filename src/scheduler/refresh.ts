@@ -12,12 +12,12 @@ import type { Execution, ExecutionError } from '../domain/execution.ts';
 import { type Clock, DAY_MILLIS, type Instant } from '../domain/instant.ts';
 import type { Column } from '../domain/result-set.ts';
 import { type Engine, EngineError } from '../engine/engine.ts';
-import type { RefreshLease } from './refresh-lease.ts';
+import type { RefreshLease } from '../leases/refresh-lease.ts';
 
 export interface RefreshDeps {
   readonly catalog: Pick<Catalog, 'executions' | 'leases'>;
   /** Names this process among all that share the catalog. */
-  readonly holder: string;
+  readonly owner: string;
   readonly engine: Engine;
   readonly publish: PublishRefresh;
   readonly clock: Clock;
@@ -77,7 +77,7 @@ export async function refreshDataset(
   const facts = { dataset: dataset.name, executionId };
   const mark = await catalog.leases.acquire(
     `${MARK}${dataset.name}:${executionId}`,
-    deps.holder,
+    deps.owner,
     submittedAt,
     MARK_MILLIS,
   );

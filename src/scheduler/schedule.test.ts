@@ -59,7 +59,7 @@ class Process {
   /** Runs in place of the SQL; by default one row. */
   work: (signal: AbortSignal) => Promise<Materialized> = async () => ({ columns: COLUMNS, rowCount: 1 });
 
-  constructor(holder: string, more: Partial<ScheduleDeps> = {}) {
+  constructor(owner: string, more: Partial<ScheduleDeps> = {}) {
     const engine: Engine = {
       materialize: (_query, _path, signal) => this.work(signal),
       hasAny: async () => true,
@@ -71,11 +71,11 @@ class Process {
       publish,
       datasets: [QUARTERLY],
       isSetUp: async () => true,
-      chores: [],
+      tasks: [],
       clock: time.clock,
       sleep: time.sleep,
-      holder,
-      isHolderDead: () => false,
+      owner,
+      isLeaseOwnerDead: () => false,
       leaseMillis: LEASE_MILLIS,
       pollMillis: 10_000,
       newExecutionId: (now) => nextId(now),
@@ -251,13 +251,13 @@ describe('a clock that was days ahead for a while', () => {
     assert.equal((await states()).length, 4);
   });
 
-  test('its chores come round, too', async () => {
+  test('its tasks come round, too', async () => {
     let sweeps = 0;
     const run = async () => {
       sweeps += 1;
     };
-    const chore = { name: 'sweep', schedule: '5,35 * * * *', run };
-    const process = new Process('a', { chores: [chore] });
+    const task = { name: 'sweep', schedule: '5,35 * * * *', run };
+    const process = new Process('a', { tasks: [task] });
     time.advance(DAYS);
     await process.schedule.runDue(running);
     time.moveTo(at('10:36'));
@@ -299,7 +299,7 @@ describe('a process that ends in the middle of a refresh', () => {
 
   test('is followed at once when it is known to be dead', async () => {
     await beginAndStall();
-    await new Process('b', { isHolderDead: (holder) => holder === 'a' }).schedule.runDue(running);
+    await new Process('b', { isLeaseOwnerDead: (owner) => owner === 'a' }).schedule.runDue(running);
     assert.deepEqual(await states(), ['FAILED', 'COMPLETED']);
   });
 
@@ -370,7 +370,7 @@ describe('a refresh that fails', () => {
   });
 });
 
-describe('chores', () => {
+describe('tasks', () => {
   test('run once at each tick, in one of the processes, and a failure stops nothing', async () => {
     let runs = 0;
     const sweep = {
@@ -381,7 +381,7 @@ describe('chores', () => {
         throw new Error('disk gone');
       },
     };
-    const processes = ['a', 'b'].map((name) => new Process(name, { datasets: [], chores: [sweep] }));
+    const processes = ['a', 'b'].map((name) => new Process(name, { datasets: [], tasks: [sweep] }));
     for (const now of ['10:07', '10:59', '11:00', '11:30', '12:01']) {
       time.moveTo(at(now));
       await Promise.all(processes.map(({ schedule }) => schedule.runDue(running)));

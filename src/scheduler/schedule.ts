@@ -10,10 +10,10 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import type { Datasets } from '../datasets/registry.ts';
+import { type Cron, lastTick, nextTick, parseCron } from '../domain/cron.ts';
 import { CLOCKS_APART_MILLIS, type Instant } from '../domain/instant.ts';
-import { type Cron, lastTick, nextTick, parseCron } from './cron.ts';
+import { RefreshLease, type RefreshLeaseOptions, reclaimAbandoned } from '../leases/refresh-lease.ts';
 import { type RefreshDeps, type RefreshOutcome, refreshDataset } from './refresh.ts';
-import { RefreshLease, type RefreshLeaseOptions, reclaimAbandoned } from './refresh-lease.ts';
 
 export interface ScheduleDeps extends RefreshDeps, RefreshLeaseOptions {
   readonly catalog: Pick<Catalog, 'executions' | 'leases' | 'ticks'>;
@@ -21,7 +21,7 @@ export interface ScheduleDeps extends RefreshDeps, RefreshLeaseOptions {
   /** False while there is nothing that the dataset could be made of, nor ever was. */
   readonly isSetUp: (dataset: Dataset) => Promise<boolean>;
   /** Other work with a time of its own, such as the sweep. One process does it at each tick. */
-  readonly chores: readonly Chore[];
+  readonly tasks: readonly ScheduledTask[];
   /** What is left to do for a dataset after a refresh: to prune superseded results. */
   readonly afterRefresh: (dataset: Dataset, signal: AbortSignal) => Promise<void>;
   /** The longest time between two looks at the catalog: how soon an abandoned refresh is noticed. */
@@ -31,9 +31,9 @@ export interface ScheduleDeps extends RefreshDeps, RefreshLeaseOptions {
 }
 
 /** What one refresh needs that no schedule asked for. */
-export type RefreshNowDeps = Omit<ScheduleDeps, 'datasets' | 'isSetUp' | 'chores' | 'pollMillis'>;
+export type RefreshNowDeps = Omit<ScheduleDeps, 'datasets' | 'isSetUp' | 'tasks' | 'pollMillis'>;
 
-export interface Chore {
+export interface ScheduledTask {
   readonly name: string;
   /** A cron expression in UTC. */
   readonly schedule: string;
@@ -83,7 +83,7 @@ async function refreshHolding(
 export class Schedule {
   readonly #deps: ScheduleDeps;
   readonly #datasets: readonly { readonly dataset: Dataset; readonly cron: Cron }[];
-  readonly #chores: readonly { readonly chore: Chore; readonly cron: Cron }[];
+  readonly #tasks: readonly { readonly task: ScheduledTask; readonly cron: Cron }[];
   /** Datasets that this process has to refresh whatever the ticks say: it claimed the tick, or reclaimed an abandoned lease. */
   readonly #owed = new Set<string>();
   /** The last tick of each schedule that this process claimed: where clocks disagree another may take a claim for a wrong one. */
@@ -92,13 +92,13 @@ export class Schedule {
   constructor(deps: ScheduleDeps) {
     this.#deps = deps;
     this.#datasets = deps.datasets.map((dataset) => ({ dataset, cron: parseCron(dataset.schedule) }));
-    this.#chores = deps.chores.map((chore) => ({ chore, cron: parseCron(chore.schedule) }));
+    this.#tasks = deps.tasks.map((task) => ({ task, cron: parseCron(task.schedule) }));
   }
 
   /** The next moment at which something is due. */
   nextTick(): number {
     const now = this.#deps.clock();
-    return Math.min(...[...this.#datasets, ...this.#chores].map(({ cron }) => nextTick(cron, now)));
+    return Math.min(...[...this.#datasets, ...this.#tasks].map(({ cron }) => nextTick(cron, now)));
   }
 
   /** Does what is due now and not done by another process. */
@@ -109,9 +109,9 @@ export class Schedule {
     for (const { dataset, cron } of this.#datasets) {
       await this.#guard(`refreshing ${dataset.name}`, signal, () => this.#refreshIfDue(dataset, cron, signal));
     }
-    for (const { chore, cron } of this.#chores) {
-      await this.#guard(chore.name, signal, async () => {
-        if (await this.#claim(chore.name, lastTick(cron, this.#deps.clock()))) await chore.run(signal);
+    for (const { task, cron } of this.#tasks) {
+      await this.#guard(task.name, signal, async () => {
+        if (await this.#claim(task.name, lastTick(cron, this.#deps.clock()))) await task.run(signal);
       });
     }
   }

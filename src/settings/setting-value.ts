@@ -1,5 +1,5 @@
 /** The kinds of value that a setting can have: how each is read from text, and what it says it expects. */
-import { CronError, parseCron } from '../scheduler/cron.ts';
+import { CronError, parseCron } from '../domain/cron.ts';
 
 /** A text that cannot be the value of its setting. The message completes "QRS_X is "…": ". */
 export class BadValue extends Error {}

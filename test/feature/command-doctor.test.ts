@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
-import type { Finding } from '../../src/doctor/finding.ts';
-import { roomFinding } from '../../src/doctor/folders.ts';
+import type { Finding } from '../../src/maintenance/doctor/finding.ts';
+import { roomFinding } from '../../src/maintenance/doctor/folders.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { startHttpService } from './http-service.ts';
 

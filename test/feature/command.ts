@@ -73,7 +73,7 @@ export async function makeCommandLine(
       },
       monotonic: () => 0,
       random: () => 0.5,
-      holder: 'test',
+      owner: 'test',
       newExecutionId,
       sleep: (millis, signal) => wait(millis, undefined, { signal }),
       outliveReaders: () => undefined,

@@ -46,7 +46,7 @@ before(async () => {
     random: Math.random,
     clock,
     newId: newExecutionId,
-    holder: 'test',
+    owner: 'test',
   };
   const options = { ...PART_LAYOUT, resultBytesMax: 8e9, retentionDays: 90, leaseMillis: 60_000 };
   const deps = {
@@ -59,8 +59,8 @@ before(async () => {
     },
     clock,
     sleep: (millis, stop) => sleep(millis, undefined, { signal: stop, ref: false }),
-    holder: 'test',
-    isHolderDead: () => false,
+    owner: 'test',
+    isLeaseOwnerDead: () => false,
     leaseMillis: 60_000,
     newExecutionId,
     stagingDirectory: join(data, 'refreshing'),

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
-import { openService } from '../../src/compose.ts';
-import { scheduleOf } from '../../src/compose-datasets.ts';
+import { scheduleOf } from '../../src/compose/schedule.ts';
+import { openService } from '../../src/compose/service.ts';
 import { type DemoSize, writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import { findDataset } from '../../src/datasets/registry.ts';
 import { isExecutionId } from '../../src/domain/execution.ts';
@@ -124,7 +124,7 @@ test('a day of refreshes takes no more disk than the results that are kept', asy
   await using another = await openService(settings, () => commandLine.now);
   const deps = await scheduleOf(another, {
     newExecutionId: monotonicFactory(),
-    holder: 'another',
+    owner: 'another',
     random: Math.random,
     sleep: (millis, signal) => wait(millis, undefined, { signal }),
     observe: () => undefined,

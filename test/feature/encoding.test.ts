@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { storageType } from '../../src/duckdb/storage-type.ts';
-import { compileRange } from '../../src/results/compile.ts';
+import { compileRange } from '../../src/results/compile/range.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const signal = new AbortController().signal;

@@ -15,10 +15,10 @@ import { storageType, storedColumn } from '../../src/duckdb/storage-type.ts';
 import { DEFAULT_EXPRESSION_LIMITS } from '../../src/expression/limits.ts';
 import { parseFilter } from '../../src/expression/parse-filter.ts';
 import { parseSort } from '../../src/expression/parse-sort.ts';
-import { bindFilter } from '../../src/results/bind-filter.ts';
-import { bindSort } from '../../src/results/bind-sort.ts';
-import { compilePredicate } from '../../src/results/compile-predicate.ts';
-import { compileSortKeys } from '../../src/results/compile-sort.ts';
+import { compilePredicate } from '../../src/results/compile/predicate.ts';
+import { compileSortKeys } from '../../src/results/compile/sort.ts';
+import { bindFilter } from '../../src/results/plan/bind-filter.ts';
+import { bindSort } from '../../src/results/plan/bind-sort.ts';
 
 const PAGE = new URL('../../docs/reference/filters.md', import.meta.url);
 const DATA = fileURLToPath(new URL('../../node_modules/vega-datasets/data/', import.meta.url));

@@ -16,8 +16,8 @@ function answered(service: HttpService): readonly AnsweredRequest[] {
 }
 
 /** An answer that went the ordinary way has at least authenticated its key. */
-function isHot({ tally }: AnsweredRequest): boolean {
-  return tally.stageMillis.size === 0;
+function isHot({ stats }: AnsweredRequest): boolean {
+  return stats.stageMillis.size === 0;
 }
 
 async function ask(service: HttpService, path: string, headers: Readonly<Record<string, string>> = {}) {
@@ -65,8 +65,8 @@ test('a hot answer is the ordinary one, whatever was asked for and how', async (
       assert.deepEqual(without(again.headers, OWN), without(plain.headers, OWN));
       assert.ok(again.body.equals(plain.body));
       assert.notEqual(again.headers['x-request-id'], plain.headers['x-request-id']);
-      const { rowCount, cellBytes, datapoints, bodyBytes, queryId, executionId } = plain.observation.tally;
-      assert.partialDeepStrictEqual(again.observation.tally, {
+      const { rowCount, cellBytes, datapoints, bodyBytes, queryId, executionId } = plain.observation.stats;
+      assert.partialDeepStrictEqual(again.observation.stats, {
         rowCount,
         cellBytes,
         datapoints,
@@ -153,7 +153,7 @@ test('hot answers are in the accounts', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'n\n1\n2\n');
   const { observation } = await warmUp(service, '/v1/query/7/results/csv');
-  assert.equal(observation.tally.bodyBytes, 6);
+  assert.equal(observation.stats.bodyBytes, 6);
   await service.close();
   const usage = JSON.parse(await service.commandLine.get('usage', '--by', 'query', '--json'));
   assert.deepEqual(usage, [{ query_id: 7, requests: 3, datapoints: 6, bytes: 18 }]);

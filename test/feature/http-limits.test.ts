@@ -86,7 +86,7 @@ test('a client that takes in nothing of its answers is cut off, hot answers incl
   };
   const cut = (how: 'ordinary' | 'hot') => () =>
     service.observed.some(
-      (seen) => seen.kind === 'answered' && seen.aborted && (how === 'hot') === (seen.tally.stageMillis.size === 0),
+      (seen) => seen.kind === 'answered' && seen.aborted && (how === 'hot') === (seen.stats.stageMillis.size === 0),
     );
   const until = async (condition: () => boolean) => {
     while (!condition()) await new Promise((resolve) => setImmediate(resolve));

@@ -148,7 +148,7 @@ test('a long result, of several parts, is whole and in order, and is not compres
   const last = service.observed.filter(({ kind }) => kind === 'answered').at(-1);
   assert(last?.kind === 'answered');
   assert.deepEqual(
-    [last.tally.rowCount, last.tally.cellBytes, last.tally.bodyBytes],
+    [last.stats.rowCount, last.stats.cellBytes, last.stats.bodyBytes],
     [count, count * 108, middle.byteLength],
   );
 });

@@ -5,13 +5,13 @@ import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ulid } from 'ulid';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import { openService } from '../../src/compose.ts';
-import { publisherOf } from '../../src/compose-publisher.ts';
-import { serve } from '../../src/compose-server.ts';
+import { publisherOf } from '../../src/compose/publishing.ts';
+import { serve } from '../../src/compose/server.ts';
+import { openService } from '../../src/compose/service.ts';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Execution } from '../../src/domain/execution.ts';
+import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
 import type { Observation, Observe } from '../../src/observation/observation.ts';
-import { currentHolder } from '../../src/publishing/holder.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
@@ -76,7 +76,7 @@ export async function openServer(
     random: Math.random,
     monotonic: () => performance.now(),
     newId: () => ulid(),
-    holder: currentHolder(),
+    owner: currentLeaseOwner(),
     tracing: undefined,
     logLines: { dropped: 0 },
     sleep: async (millis, signal) => await wait(millis, undefined, { signal }),
@@ -135,7 +135,7 @@ export async function startHttpService(
       }
       const publisher = await publisherOf(service, {
         newId: () => ulid(commandLine.now),
-        holder: currentHolder(),
+        owner: currentLeaseOwner(),
         random: Math.random,
       });
       const { resultBytesMax, rowGroupRows, rowGroupsPerPart, preSampleRows } = { ...publisher.options, ...options };

@@ -48,9 +48,9 @@ test('what has not ended after the grace period is cut, and its client sees that
   assert.deepEqual(service.observed.at(-1), { kind: 'stopped', cut: 1 });
   await service.close();
   const cut = service.observed.find((one) => one.kind === 'answered' && one.aborted);
-  assert(cut?.kind === 'answered' && cut.tally.bodyBytes > 0);
+  assert(cut?.kind === 'answered' && cut.stats.bodyBytes > 0);
   const [used] = JSON.parse(await service.commandLine.get('usage', '--by', 'query', '--json'));
-  assert.deepEqual([used.query_id, used.requests, used.bytes], [7, 1, cut.tally.bodyBytes]);
+  assert.deepEqual([used.query_id, used.requests, used.bytes], [7, 1, cut.stats.bodyBytes]);
   assert.deepEqual(service.faults, []);
 });
 

@@ -12,6 +12,6 @@ test('however many ask for the same page at once, it is read once, and nobody is
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
     assert.equal(bodies.size, 1);
   }
-  const rows = service.observed.reduce((sum, one) => sum + (one.kind === 'answered' ? one.tally.rowCount : 0), 0);
+  const rows = service.observed.reduce((sum, one) => sum + (one.kind === 'answered' ? one.stats.rowCount : 0), 0);
   assert.equal(rows, 200 * 7000, 'each is accounted for');
 });

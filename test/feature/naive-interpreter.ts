@@ -36,7 +36,7 @@ export type Condition =
       readonly column: number;
       readonly pattern: string;
       readonly escape: string | undefined;
-      readonly caseless: boolean;
+      readonly caseInsensitive: boolean;
     }
   | { readonly kind: 'is-null'; readonly column: number }
   | { readonly kind: 'is-truth'; readonly column: number; readonly truth: boolean }
@@ -91,7 +91,7 @@ export function truthOf(condition: Condition, row: Row): Truth {
     case 'like': {
       const cell = row[condition.column] ?? null;
       if (cell?.kind !== 'text') return null;
-      const fold = (text: string) => (condition.caseless ? text.toLowerCase() : text);
+      const fold = (text: string) => (condition.caseInsensitive ? text.toLowerCase() : text);
       return isLike([...fold(cell.text)], wildcardsOf(fold(condition.pattern), condition.escape));
     }
     case 'is-null':

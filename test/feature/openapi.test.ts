@@ -8,11 +8,11 @@ import type { FastifyInstance } from 'fastify';
 import { columnsOf } from '../../src/datasets/dataset.ts';
 import * as declared from '../../src/datasets/declared.ts';
 import { CompressedCache } from '../../src/http/compressed-cache.ts';
-import { hotAnswerCache } from '../../src/http/hot-answers.ts';
+import { InFlightRequests } from '../../src/http/in-flight-requests.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { Readiness } from '../../src/http/readiness.ts';
+import { makeResponseCache } from '../../src/http/response-cache.ts';
 import { createServer, type HttpDeps, type HttpOptions } from '../../src/http/server.ts';
-import { Traffic } from '../../src/http/traffic.ts';
 import type { ResultsDeps } from '../../src/results/pipeline.ts';
 import { startHttpService } from './http-service.ts';
 import { responseValidator, seenResponse } from './openapi-validator.ts';
@@ -34,7 +34,7 @@ const OPTIONS: HttpOptions = {
   keyHeaders: ['X-Service-Api-Key', 'X-Dune-Api-Key'],
   headerPrefixes: ['X-Service', 'X-Dune'],
   compressed: new CompressedCache(1_000_000),
-  hotAnswers: hotAnswerCache(1_000_000),
+  responseCache: makeResponseCache(1_000_000),
   datasets: [{ path: '/points/alpha/pts', queryId: 990_000_001, nextRefresh: () => 0, lastRefresh: () => 0 }],
   connections: { connectionsMax: 10, headerBytesMax: 8192, headersMillis: 1000, idleMillis: 1000, stalledMillis: 1000 },
   trustProxy: false,
@@ -46,14 +46,14 @@ const OPTIONS: HttpOptions = {
 function emptyServer(): { readonly server: FastifyInstance; readonly routes: readonly string[] } {
   const nothing = { execution: async () => undefined, query: async () => undefined };
   const deps: HttpDeps = {
-    results: { lookups: nothing, clock: () => 0, monotonic: () => 0 } as unknown as ResultsDeps,
+    results: { catalogCache: nothing, clock: () => 0, monotonic: () => 0 } as unknown as ResultsDeps,
     health: { readiness: new Readiness({ checks: {}, monotonic: () => 0, sleep: async () => {}, onFailed: () => {} }) },
     authenticate: async () => ({ keyId: 'k', owner: { kind: 'user', name: 'ann' }, teams: [] }),
     onFault: ({ error }) => {
       throw error;
     },
-    life: {
-      traffic: new Traffic(),
+    context: {
+      inFlight: new InFlightRequests(),
       observe: () => undefined,
       clock: () => 0,
       monotonic: () => 0,

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Catalog, Executions, Leases } from '../../src/catalog/catalog.ts';
 import type { Execution } from '../../src/domain/execution.ts';
+import { sweep } from '../../src/maintenance/sweep.ts';
 import { publish } from '../../src/publishing/publish.ts';
-import { sweep } from '../../src/publishing/sweep.ts';
 import type { ResultStore } from '../../src/store/result-store.ts';
 import { NEVER, OPTIONS, QUERY_ID, Workplace } from './publishing.ts';
 
@@ -56,7 +56,7 @@ test('after a failed commit nothing is deleted until the catalog has durably tak
   const store: Partial<ResultStore> = {
     delete: async (gone) => {
       happened.push('deleted');
-      return await place.store.delete(gone);
+      await place.store.delete(gone);
     },
   };
   await assert.rejects(publishWith(place, { executions: { addCompleted: failing }, leases, store }), FSYNC_FAILED);

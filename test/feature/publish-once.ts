@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
-import { currentHolder } from '../../src/publishing/holder.ts';
+import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 
@@ -17,7 +17,7 @@ const dependencies = {
   random: Math.random,
   clock: Date.now,
   newId: ulid,
-  holder: currentHolder(),
+  owner: currentLeaseOwner(),
 };
 process.stdout.write('begin\n');
 const { id } = await publish(

@@ -10,8 +10,9 @@ import { type ColumnType, formatColumnType, parseColumnType } from '../../src/do
 import type { Execution } from '../../src/domain/execution.ts';
 import { allRowsOf, type ResultSet } from '../../src/domain/result-set.ts';
 import { storedColumn } from '../../src/duckdb/storage-type.ts';
-import { currentHolder } from '../../src/publishing/holder.ts';
-import { requireJoined } from '../../src/publishing/installation.ts';
+import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
+import { requireJoined } from '../../src/maintenance/installation.ts';
+import type { SweepDependencies } from '../../src/maintenance/sweep.ts';
 import {
   PART_LAYOUT,
   type PublishDependencies,
@@ -19,7 +20,6 @@ import {
   type PublishRequest,
   publish,
 } from '../../src/publishing/publish.ts';
-import type { SweepDependencies } from '../../src/publishing/sweep.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 
 export const QUERY_ID = 1;
@@ -66,7 +66,7 @@ export class Workplace implements AsyncDisposable {
       random: Math.random,
       clock: Date.now,
       newId: ulid,
-      holder: currentHolder(),
+      owner: currentLeaseOwner(),
       trust: { shareMax: 0.1, confirmed: false },
     };
   }

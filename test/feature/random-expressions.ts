@@ -89,9 +89,9 @@ function negated(random: Random, positive: Condition, text: (not: string) => str
 }
 
 function randomLike(random: Random, column: number, name: string): Typed<Condition> {
-  const caseless = random.chance(50);
+  const caseInsensitive = random.chance(50);
   const escapeText = random.chance(40) ? random.pick(['\\', '$']) : undefined;
-  const pieces = Array.from({ length: random.below(5) }, () =>
+  const byteChunks = Array.from({ length: random.below(5) }, () =>
     random.pick([
       '%',
       '_',
@@ -105,12 +105,12 @@ function randomLike(random: Random, column: number, name: string): Typed<Conditi
       ...(escapeText === undefined ? ['\\'] : [`${escapeText}%`, `${escapeText}_`, `${escapeText}${escapeText}`]),
     ]),
   );
-  const pattern = pieces.join('');
+  const pattern = byteChunks.join('');
   const tail = escapeText === undefined ? '' : ` escape ${quoted(escapeText)}`;
-  const word = caseless ? 'ilike' : 'like';
+  const word = caseInsensitive ? 'ilike' : 'like';
   return negated(
     random,
-    { kind: 'like', column, pattern, escape: escapeText, caseless },
+    { kind: 'like', column, pattern, escape: escapeText, caseInsensitive },
     (not) => `${name}${not} ${word} ${quoted(pattern)}${tail}`,
   );
 }

@@ -10,11 +10,11 @@ import { ulid } from 'ulid';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { columnsOf, type Dataset } from '../../src/datasets/dataset.ts';
 import { registerDatasets } from '../../src/datasets/register.ts';
+import type { Sleep } from '../../src/domain/time.ts';
 import { runSchedule } from '../../src/scheduler/schedule.ts';
-import type { Sleep } from '../../src/scheduler/time.ts';
 import { FakeTime } from '../fake-time.ts';
 
-const [path = '', stagingDirectory = '', holder = '', epoch = ''] = process.argv.slice(2);
+const [path = '', stagingDirectory = '', owner = '', epoch = ''] = process.argv.slice(2);
 const time = new FakeTime(Number(epoch));
 const { clock } = time;
 const columns = columnsOf({ n: 'bigint' });
@@ -61,14 +61,14 @@ await runSchedule(
     catalog,
     engine: {
       materialize: async (_query, _path, signal) => {
-        if (holder.startsWith('hang')) await wait(3_600_000, undefined, { signal });
+        if (owner.startsWith('hang')) await wait(3_600_000, undefined, { signal });
         return { columns, rowCount: 0 };
       },
       hasAny: async () => true,
       async [Symbol.asyncDispose]() {},
     },
     publish: async ({ executionId }) => {
-      const lease = await catalog.leases.acquire(`write:${executionId}`, holder, clock(), 60_000);
+      const lease = await catalog.leases.acquire(`write:${executionId}`, owner, clock(), 60_000);
       if (lease === undefined) throw new Error('the write lease is taken');
       const now = clock();
       const resultSet = { columns, rowCount: 0, cellBytes: 0, truncated: false, parts: [] };
@@ -77,11 +77,11 @@ await runSchedule(
     },
     datasets: [dataset],
     isSetUp: async () => true,
-    chores: [],
+    tasks: [],
     clock,
     sleep,
-    holder,
-    isHolderDead: () => false,
+    owner,
+    isLeaseOwnerDead: () => false,
     leaseMillis: 30_000,
     pollMillis: 5_000,
     newExecutionId: (now) => ulid(now),

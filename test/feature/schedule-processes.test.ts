@@ -34,8 +34,8 @@ interface Started {
   readonly moveTo: (now: number) => Promise<void>;
 }
 
-function start(directory: string, holder: string): Started {
-  const words = [join(directory, 'catalog.sqlite'), join(directory, 'staging'), holder, String(EPOCH)];
+function start(directory: string, owner: string): Started {
+  const words = [join(directory, 'catalog.sqlite'), join(directory, 'staging'), owner, String(EPOCH)];
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...words], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });

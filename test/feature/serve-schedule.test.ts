@@ -88,14 +88,14 @@ test('a service that is killed in the middle of a refresh is followed by the oth
   const dataDir = await dataWithSources(t, 5_000);
   await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'));
   const both = await Promise.all([startServing(t, dataDir), startServing(t, dataDir)]);
-  const holder = await eventually(t, async () => {
+  const owner = await eventually(t, async () => {
     const [run] = await runsOf(catalog, POINTS);
     const [lease] = await catalog.leases.list('refresh:points');
-    return run?.state === 'EXECUTING' ? lease?.holder : undefined;
+    return run?.state === 'EXECUTING' ? lease?.owner : undefined;
   });
   // The third part of a holder's name is its process.
-  const killed = both.find(({ child }) => child.pid === Number(holder.split('|')[2]));
-  assert.ok(killed !== undefined, `${holder} is none of the two`);
+  const killed = both.find(({ child }) => child.pid === Number(owner.split('|')[2]));
+  assert.ok(killed !== undefined, `${owner} is none of the two`);
   killed.child.kill('SIGKILL');
   await once(killed.child, 'exit');
   const died = Date.now();

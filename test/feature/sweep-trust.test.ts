@@ -4,7 +4,7 @@ import { mkdir, open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { ClockWatch } from '../../src/publishing/clock-watch.ts';
+import { ClockWatch } from '../../src/maintenance/clock-watch.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { Workplace } from './publishing.ts';
 

@@ -1,14 +1,14 @@
 /** The sweep deletes what has expired and what writers left behind, and never what is being read or written. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Execution } from '../../src/domain/execution.ts';
-import { currentHolder, isHolderDead } from '../../src/publishing/holder.ts';
-import { sweep } from '../../src/publishing/sweep.ts';
-import { verify } from '../../src/publishing/verify.ts';
-import { stagingName, writeResource, writerPrefix } from '../../src/publishing/written-names.ts';
+import { stagingName, writeResource, writerPrefix } from '../../src/domain/written-names.ts';
+import { currentLeaseOwner, isLeaseOwnerDead } from '../../src/leases/lease-owner.ts';
+import { sweep } from '../../src/maintenance/sweep.ts';
+import { verify } from '../../src/maintenance/verify.ts';
 import { NEVER, Workplace } from './publishing.ts';
 
 const DAY_MILLIS = 24 * 60 * 60 * 1000;
@@ -24,8 +24,8 @@ async function publishOne(place: Workplace, retentionDays: number): Promise<Exec
 }
 
 /** As a publisher does before it commits: a lease, a staged file, and an object put. */
-async function beginWriting(place: Workplace, id: string, holder: string) {
-  const lease = await place.catalog.leases.acquire(writeResource(id), holder, Date.now(), MINUTE_MILLIS);
+async function beginWriting(place: Workplace, id: string, owner: string) {
+  const lease = await place.catalog.leases.acquire(writeResource(id), owner, Date.now(), MINUTE_MILLIS);
   assert.ok(lease);
   const staged = join(place.folder, 'objects', 'staging', stagingName(lease));
   await mkdir(staged, { recursive: true });
@@ -37,7 +37,7 @@ async function beginWriting(place: Workplace, id: string, holder: string) {
 
 /** A holder on this host that has just died. */
 function deadHolder(): string {
-  const module = join(import.meta.dirname, '../../src/publishing/holder.ts');
+  const module = join(import.meta.dirname, '../../src/leases/lease-owner.ts');
   const script = `import { currentHolder } from ${JSON.stringify(module)}; process.stdout.write(currentHolder());`;
   return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout;
 }
@@ -62,7 +62,7 @@ test('an expired result that is being read is kept until the reader is done', as
   const execution = await publishOne(place, 1);
   const now = Date.now() + 2 * DAY_MILLIS;
   const later = { ...place.dependencies, clock: () => now };
-  const reading = await place.catalog.leases.acquire(`read:${execution.id}:1`, currentHolder(), now, MINUTE_MILLIS);
+  const reading = await place.catalog.leases.acquire(`read:${execution.id}:1`, currentLeaseOwner(), now, MINUTE_MILLIS);
   assert.ok(reading);
   assert.equal((await sweep(later, 100, NEVER)).expired, 1);
   assert.equal((await keys(place)).length, 1);
@@ -71,24 +71,9 @@ test('an expired result that is being read is kept until the reader is done', as
   assert.deepEqual(await keys(place), []);
 });
 
-test('an expired result that this process has open is kept, without a lease, and the sweep says that nothing went', async () => {
-  await using place = await Workplace.open();
-  const execution = await publishOne(place, 1);
-  const [part] = (await place.resultSet(execution)).parts;
-  assert.ok(part);
-  const later = { ...place.dependencies, clock: () => Date.now() + 2 * DAY_MILLIS };
-  const open = await place.store.open(part, { from: 0, to: 1 }, NEVER);
-  assert.deepEqual(await sweep(later, 100, NEVER), { expired: 1, orphans: 0, bytes: 0 });
-  assert.deepEqual(await sweep(later, 100, NEVER), { expired: 0, orphans: 0, bytes: 0 });
-  assert.equal((await stat(open.path)).size, part.objectBytes);
-  await open[Symbol.asyncDispose]();
-  assert.deepEqual(await sweep(later, 100, NEVER), { expired: 0, orphans: 0, bytes: part.objectBytes });
-  assert.deepEqual(await keys(place), []);
-});
-
 test('what a living writer has staged and put is not touched', async () => {
   await using place = await Workplace.open();
-  await beginWriting(place, ID, currentHolder());
+  await beginWriting(place, ID, currentLeaseOwner());
   assert.deepEqual(await sweep(place.dependencies, 100, NEVER), { expired: 0, orphans: 0, bytes: 0 });
   assert.equal((await keys(place)).length, 1);
 });
@@ -126,10 +111,10 @@ test('what the first of two writers of one execution left is deleted, the result
 });
 
 test('this process is alive, a process that has ended is dead, and of another host nothing is certain', () => {
-  assert.equal(isHolderDead(currentHolder()), false);
-  assert.equal(isHolderDead(deadHolder()), true);
-  assert.equal(isHolderDead('another host|1|1|1'), false);
-  assert.equal(isHolderDead('nonsense'), false);
+  assert.equal(isLeaseOwnerDead(currentLeaseOwner()), false);
+  assert.equal(isLeaseOwnerDead(deadHolder()), true);
+  assert.equal(isLeaseOwnerDead('another host|1|1|1'), false);
+  assert.equal(isLeaseOwnerDead('nonsense'), false);
 });
 
 test('verify names the damaged object and passes the others', async () => {

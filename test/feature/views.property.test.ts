@@ -11,9 +11,10 @@ import fc from 'fast-check';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Part } from '../../src/domain/result-set.ts';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
-import { compilePositions, compileSliceAt, compileViewSlice, type View } from '../../src/results/compile-view.ts';
-import type { TextFormat } from '../../src/results/format.ts';
-import { materializeView } from '../../src/results/materialize-view.ts';
+import { compilePositions, compileSliceAt, compileViewSlice } from '../../src/results/compile/view.ts';
+import { materializeView } from '../../src/results/derived/views/materialize-view.ts';
+import type { View } from '../../src/results/plan/view.ts';
+import type { TextFormat } from '../../src/results/request/format.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const CASES = Number(process.env.TEST_CASES ?? 25);

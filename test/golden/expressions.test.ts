@@ -13,8 +13,8 @@ import { ExpressionError } from '../../src/expression/expression-error.ts';
 import type { ExpressionLimits } from '../../src/expression/limits.ts';
 import { parseFilter } from '../../src/expression/parse-filter.ts';
 import { parseSort } from '../../src/expression/parse-sort.ts';
-import { bindFilter } from '../../src/results/bind-filter.ts';
-import { bindSort } from '../../src/results/bind-sort.ts';
+import { bindFilter } from '../../src/results/plan/bind-filter.ts';
+import { bindSort } from '../../src/results/plan/bind-sort.ts';
 
 const PATH = new URL('expressions.txt', import.meta.url);
 

@@ -1,6 +1,6 @@
 /**
- * Imports point one way (ARCHITECTURE.md): this test reads every import of src/ and holds it against the rules. It also
- * holds the sizes: a file that has grown past the limit has more than one subject.
+ * Imports point one way: this test reads every import of src/ and holds it against the table of rooms in ARCHITECTURE.md, row by row.
+ * It also holds the sizes.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,9 +19,9 @@ interface Import {
 const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
   .sort();
+const texts = new Map(files.map((path) => [path, readFileSync(join(ROOT, 'src', path), 'utf8')]));
 
-const imports: readonly Import[] = files.flatMap((from) => {
-  const text = readFileSync(join(ROOT, 'src', from), 'utf8');
+const imports: readonly Import[] = [...texts].flatMap(([from, text]) => {
   const specifiers = [...text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\()'([^']+)'/g)].map(
     (match) => match[1] ?? '',
   );
@@ -33,93 +33,82 @@ const imports: readonly Import[] = files.flatMap((from) => {
   }));
 });
 
-const isPackage = (to: string) => !to.endsWith('.ts');
-/** The files that put implementations together: compose.ts, and compose-….ts for its parts. */
-const isComposition = (path: string) => /^compose(-[a-z]+)?\.ts$/.test(path);
-const room = (path: string) => path.split('/')[0] ?? '';
-
-function offenders(rule: (found: Import) => boolean): readonly string[] {
-  return imports.filter(rule).map(({ from, to }) => `${from} imports ${to}`);
+interface Room {
+  /** A folder or a file below src/. */
+  readonly path: string;
+  /** Rooms, files of rooms, and packages (`node:*` for all of Node's). */
+  readonly mayImport: readonly string[];
 }
 
-test('there are imports to look at', () => {
+/** The rows of the tables under "Rooms": `| \`folder/\` | what is in it | \`a\`, \`b\` |`. */
+function roomsOf(architecture: string): readonly Room[] {
+  const [, section = ''] = architecture.split('\n## Rooms\n');
+  const [table = ''] = section.split('\n## ');
+  return table.split('\n').flatMap((line): readonly Room[] => {
+    const [, folders = '', , allowed = ''] = line.split('|');
+    const mayImport = [...allowed.matchAll(/`([^`]+)`/g)].map(([, name = '']) => withoutSlash(name));
+    return [...folders.matchAll(/`([^`]+)`/g)].map(([, path = '']) => ({ path: withoutSlash(path), mayImport }));
+  });
+}
+
+const withoutSlash = (path: string) => path.replace(/\/$/, '');
+const rooms = roomsOf(readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8'));
+const isInside = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
+
+/** The innermost room that a file is in. */
+function roomOf(path: string): Room | undefined {
+  return rooms
+    .filter((room) => isInside(path, room.path))
+    .sort((a, b) => b.path.length - a.path.length)
+    .at(0);
+}
+
+const isPackage = (to: string) => !to.endsWith('.ts');
+
+test('there are rooms and imports to look at', () => {
+  assert.ok(rooms.length > 20, `${rooms.length} rooms`);
   assert.ok(imports.some(({ from, to }) => from === 'results/pipeline.ts' && to === 'errors/errors.ts'));
 });
 
-test('domain imports nothing but domain', () => {
+test('every file is in a room, and every room is there', () => {
   assert.deepEqual(
-    offenders(({ from, to }) => room(from) === 'domain' && room(to) !== 'domain'),
+    files.filter((path) => roomOf(path) === undefined),
+    [],
+  );
+  const gone = rooms.filter((room) => !files.some((path) => isInside(path, room.path)));
+  assert.deepEqual(
+    gone.map(({ path }) => path),
     [],
   );
 });
 
-test('expression imports only domain', () => {
-  const allowed = ['domain', 'expression'];
-  assert.deepEqual(
-    offenders(({ from, to }) => room(from) === 'expression' && !allowed.includes(room(to))),
-    [],
-  );
-});
+for (const room of rooms) {
+  test(`${room.path} imports ${room.mayImport.join(', ') || 'nothing'}`, () => {
+    const isAllowed = (to: string) =>
+      roomOf(to)?.path === room.path || room.mayImport.some((name) => isInside(to, name) || matchesPackage(to, name));
+    const offenders = imports.filter(({ from, to }) => roomOf(from) === room && !isAllowed(to));
+    assert.deepEqual(
+      offenders.map(({ from, to }) => `${from} imports ${to}`),
+      [],
+    );
+  });
+}
 
-test('the pure stages of the read path import no package and no node: module', () => {
-  const pure = ['request', 'query-string', 'columns-parameter', 'plan', 'find-column', 'envelope', 'respond'];
-  assert.deepEqual(
-    offenders(({ from, to }) => pure.some((name) => from === `results/${name}.ts`) && isPackage(to)),
-    [],
-  );
-});
-
-test("outside a seam's folder only its interface file is imported, except by the composition", () => {
-  const seams: Readonly<Record<string, string>> = {
-    catalog: 'catalog/catalog.ts',
-    store: 'store/result-store.ts',
-    engine: 'engine/engine.ts',
-  };
-  assert.deepEqual(
-    offenders(({ from, to }) => {
-      const face = seams[room(to)];
-      return face !== undefined && to !== face && room(from) !== room(to) && !isComposition(from);
-    }),
-    [],
-  );
-});
-
-test('only http speaks Fastify, only catalog speaks Kysely and SQLite, only cli speaks commander', () => {
-  const owners: Readonly<Record<string, string>> = {
-    fastify: 'http',
-    kysely: 'catalog',
-    'node:sqlite': 'catalog',
-    commander: 'cli',
-  };
-  assert.deepEqual(
-    offenders(({ from, to }) => owners[to] !== undefined && owners[to] !== room(from)),
-    [],
-  );
-});
-
-test('nothing imports the command line or the HTTP layer but the command line, main.ts and the composition', () => {
-  const tops = ['cli', 'http'];
-  const allowed = ['cli', 'http', 'main.ts'];
-  assert.deepEqual(
-    offenders(({ from, to }) => tops.includes(room(to)) && !allowed.includes(room(from)) && !isComposition(from)),
-    [],
-  );
-});
+function matchesPackage(to: string, name: string): boolean {
+  return isPackage(to) && (name.endsWith('*') ? to.startsWith(name.slice(0, -1)) : to === name);
+}
 
 /** Where a process begins: the command, and the library's entry. */
 const ENTRIES = ['main.ts', 'publisher.ts'];
 
 test('only the entries touch the environment, the clock and signals', () => {
   const effects = /process\.env\b|Date\.now\(|new Date\(\)|process\.on\(|process\.exit\b/;
-  const found = files.filter(
-    (path) => !ENTRIES.includes(path) && effects.test(readFileSync(join(ROOT, 'src', path), 'utf8')),
-  );
+  const found = files.filter((path) => !ENTRIES.includes(path) && effects.test(texts.get(path) ?? ''));
   assert.deepEqual(found, []);
 });
 
 test(`no source file is longer than ${LINES_MAX} lines, and each starts by saying what it is`, () => {
-  for (const path of files) {
-    const text = readFileSync(join(ROOT, 'src', path), 'utf8');
+  for (const [path, text] of texts) {
     assert.ok(text.split('\n').length <= LINES_MAX, `src/${path} is longer than ${LINES_MAX} lines`);
     assert.match(text, /^\/\*\*/, `src/${path} has no paragraph on top`);
   }

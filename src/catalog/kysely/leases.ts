@@ -14,7 +14,7 @@ export class KyselyLeases implements Leases {
     this.#db = db;
   }
 
-  async acquire(resource: string, holder: string, now: Instant, durationMillis: number): Promise<Lease | undefined> {
+  async acquire(resource: string, owner: string, now: Instant, durationMillis: number): Promise<Lease | undefined> {
     return await this.#db.transaction().execute(async (trx) => {
       const held = await trx
         .selectFrom('leases')
@@ -29,13 +29,13 @@ export class KyselyLeases implements Leases {
         .returning('last')
         .executeTakeFirstOrThrow();
       const expiresAt = now + durationMillis;
-      const row = { resource, holder, token, expires_at: expiresAt };
+      const row = { resource, holder: owner, token, expires_at: expiresAt };
       await trx
         .insertInto('leases')
         .values(row)
         .onConflict((conflict) => conflict.column('resource').doUpdateSet(row))
         .execute();
-      return { resource, holder, token, expiresAt };
+      return { resource, owner, token, expiresAt };
     });
   }
 
@@ -45,7 +45,7 @@ export class KyselyLeases implements Leases {
       .updateTable('leases')
       .set({ expires_at: expiresAt })
       .where('resource', '=', lease.resource)
-      .where('holder', '=', lease.holder)
+      .where('holder', '=', lease.owner)
       .where('token', '=', lease.token)
       .returning('token')
       .executeTakeFirst();
@@ -69,7 +69,7 @@ export class KyselyLeases implements Leases {
       .execute();
     return rows.map((row) => ({
       resource: row.resource,
-      holder: row.holder,
+      owner: row.holder,
       token: row.token,
       expiresAt: row.expires_at,
     }));
@@ -87,7 +87,7 @@ async function endLease(db: Kysely<CatalogTables>, lease: Lease): Promise<boolea
   const ended = await db
     .deleteFrom('leases')
     .where('resource', '=', lease.resource)
-    .where('holder', '=', lease.holder)
+    .where('holder', '=', lease.owner)
     .where('token', '=', lease.token)
     .returning('token')
     .executeTakeFirst();

@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
 import { NotReady } from '../../errors/not-ready.ts';
-import { catalogAdvice } from '../../errors/start-failure.ts';
+import { catalogAdvice } from '../../errors/startup-error.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { Catalog } from '../catalog.ts';
 import { KyselyExecutions } from '../kysely/executions.ts';

@@ -4,7 +4,7 @@
  */
 import { readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { literalPath } from '../../duckdb/literal-path.ts';
+import { escapeGlob } from '../../duckdb/escape-glob.ts';
 import { EngineError } from '../engine.ts';
 
 const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
@@ -35,7 +35,7 @@ export async function findSource(directory: string, name: string): Promise<Sourc
   for (const format of FORMATS) {
     const path = join(directory, `${place}.${format}`);
     const file = await stat(path).catch(() => undefined);
-    if (file?.isFile()) found.push({ format, pattern: literalPath(path), partitioned: false });
+    if (file?.isFile()) found.push({ format, pattern: escapeGlob(path), partitioned: false });
   }
   const folder = await findFolder(directory, place, name);
   if (folder !== undefined) found.push(folder);
@@ -71,5 +71,5 @@ async function findFolder(directory: string, place: string, name: string): Promi
       `source table ${name}: folder ${place}/ mixes .${format} and .${other} files: keep one kind`,
     );
   }
-  return { format, pattern: join(literalPath(folder), `**/*.${format}`), partitioned: true };
+  return { format, pattern: join(escapeGlob(folder), `**/*.${format}`), partitioned: true };
 }

@@ -5,10 +5,10 @@
 import { formatState } from '../../domain/execution.ts';
 import { type ErrorCode, RequestError } from '../../errors/errors.ts';
 import type { ExpressionLimits } from '../../expression/limits.ts';
-import { planRead } from '../../results/plan.ts';
-import { parseQueryString } from '../../results/query-string.ts';
-import { parseSharedParameters } from '../../results/request.ts';
-import { SHARED_PARAMETERS } from '../../results/shared-parameters.ts';
+import { planRead } from '../../results/plan/read-plan.ts';
+import { parseQueryString } from '../../results/request/query-string.ts';
+import { parseSharedParameters } from '../../results/request/results-request.ts';
+import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
 import { EXAMPLE_RESULT_SET, exampleEnvelope } from './examples.ts';
 import type { Fragment } from './schema.ts';
 

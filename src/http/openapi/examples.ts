@@ -2,8 +2,8 @@
 import { parseColumnType } from '../../domain/column-type.ts';
 import { type Execution, type ExecutionState, STATES } from '../../domain/execution.ts';
 import type { Column, ResultSet } from '../../domain/result-set.ts';
-import { envelopeOf, metadataOf } from '../../results/envelope.ts';
-import { SHARED_PARAMETERS } from '../../results/shared-parameters.ts';
+import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
+import { envelopeOf, metadataOf } from '../../results/respond/envelope.ts';
 import type { Fragment } from './schema.ts';
 
 /** 2024-03-05T20:50:59.123Z */

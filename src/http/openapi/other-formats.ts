@@ -1,5 +1,5 @@
 /** The formats besides JSON in which an address that answers with JSON answers when asked to. */
-import { CONTENT_TYPES, type Format } from '../../results/format.ts';
+import { CONTENT_TYPES, type Format } from '../../results/request/format.ts';
 import { EXAMPLE_CSV, EXAMPLE_NDJSON } from './examples.ts';
 import type { Fragment } from './schema.ts';
 

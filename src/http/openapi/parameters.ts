@@ -1,5 +1,5 @@
 /** The parameters of the results endpoints, from the table that parses them. */
-import { SHARED_PARAMETERS, type SharedParameter } from '../../results/shared-parameters.ts';
+import { SHARED_PARAMETERS, type SharedParameter } from '../../results/request/shared-parameters.ts';
 import { type Fragment, refTo } from './schema.ts';
 
 const FILTERS_PAGE = 'docs/reference/filters.md';

@@ -1,6 +1,6 @@
 /** The endpoints of results and status, each answering GET and HEAD. */
-import type { Format } from '../../results/format.ts';
-import { SHARED_PARAMETERS } from '../../results/shared-parameters.ts';
+import type { Format } from '../../results/request/format.ts';
+import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
 import { exampleRowOf, schemaNameOf } from './dataset-rows.ts';
 import { errorResponses, ROW_ERRORS, TARGET_ERRORS } from './error-responses.ts';
 import { exampleEnvelope, exampleResults, exampleStatus } from './examples.ts';

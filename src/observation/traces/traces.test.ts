@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import type { AnsweredRequest, Observation } from '../observation.ts';
-import { Tally } from '../tally.ts';
+import { RequestStats } from '../request-stats.ts';
 import { TraceSettingsError, traceSettings } from './trace-settings.ts';
 import { Tracing } from './tracing.ts';
 
@@ -13,9 +13,15 @@ const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const SPAN_ID = 'b7ad6b7169203331';
 
 function answered(more: Partial<AnsweredRequest> = {}): AnsweredRequest {
-  const tally = Object.assign(new Tally(), { queryId: 7, rowCount: 2, datapoints: 4, bodyBytes: 100, cache: 'miss' });
-  tally.spent('resolve', 1.5);
-  tally.spent('read', 2);
+  const stats = Object.assign(new RequestStats(), {
+    queryId: 7,
+    rowCount: 2,
+    datapoints: 4,
+    bodyBytes: 100,
+    cache: 'miss',
+  });
+  stats.spent('resolve', 1.5);
+  stats.spent('read', 2);
   return {
     kind: 'answered',
     requestId: 'r1',
@@ -27,7 +33,7 @@ function answered(more: Partial<AnsweredRequest> = {}): AnsweredRequest {
     millis: 4,
     aborted: false,
     traceparent: undefined,
-    tally,
+    stats,
     ...more,
   };
 }

@@ -70,7 +70,7 @@ export class Tracing {
 
 /** Stages follow each other, so each begins where the one before ended; what lies between them is microseconds. */
 function record(request: AnsweredRequest, tracer: Tracer): void {
-  const { method, route, status, startedAt, millis, tally } = request;
+  const { method, route, status, startedAt, millis, stats } = request;
   const name = route === undefined ? method : `${method} ${route}`;
   const options = { kind: SpanKind.SERVER, startTime: startedAt, attributes: attributesOf(request) };
   const span = tracer.startSpan(name, options, parentOf(request));
@@ -78,7 +78,7 @@ function record(request: AnsweredRequest, tracer: Tracer): void {
     if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
     const inside = trace.setSpan(ROOT_CONTEXT, span);
     let at = startedAt;
-    for (const [stage, spent] of tally.stageMillis) {
+    for (const [stage, spent] of stats.stageMillis) {
       const stageSpan = tracer.startSpan(stage, { startTime: at }, inside);
       at += spent;
       stageSpan.end(at);
@@ -92,20 +92,20 @@ function parentOf({ traceparent }: AnsweredRequest): Context {
   return traceparent === undefined ? ROOT_CONTEXT : PROPAGATOR.extract(ROOT_CONTEXT, traceparent, TRACEPARENT);
 }
 
-function attributesOf({ requestId, keyId, method, route, status, aborted, tally }: AnsweredRequest): Attributes {
+function attributesOf({ requestId, keyId, method, route, status, aborted, stats }: AnsweredRequest): Attributes {
   return {
     'http.request.method': method,
     'http.route': route,
     'http.response.status_code': status,
-    'http.response.body.size': tally.bodyBytes,
-    'error.type': tally.errorCode,
+    'http.response.body.size': stats.bodyBytes,
+    'error.type': stats.errorCode,
     'qrs.request_id': requestId,
     'qrs.key_id': keyId,
-    'qrs.execution_id': tally.executionId,
-    'qrs.query_id': tally.queryId,
-    'qrs.rows': tally.rowCount,
-    'qrs.datapoints': tally.datapoints,
-    'qrs.cache': tally.cache,
+    'qrs.execution_id': stats.executionId,
+    'qrs.query_id': stats.queryId,
+    'qrs.rows': stats.rowCount,
+    'qrs.datapoints': stats.datapoints,
+    'qrs.cache': stats.cache,
     ...(aborted && { 'qrs.aborted': true }),
   };
 }

@@ -12,7 +12,6 @@ import { makeFolder } from '../../files/make-folder.ts';
 import type { ObjectRef, OpenObject, ResultStore, StoredObject } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from './object-path.ts';
-import { OpenObjects } from './open-objects.ts';
 import { VerifiedFiles } from './verified-files.ts';
 
 /** Names of files that only show that a file can be written. */
@@ -27,7 +26,6 @@ A service that finds another id here stops, so that it deletes nothing that is n
 export class LocalResultStore implements ResultStore {
   readonly #root: string;
   readonly #verified = new VerifiedFiles();
-  readonly #opened = new OpenObjects();
 
   private constructor(root: string) {
     this.#root = root;
@@ -83,14 +81,8 @@ export class LocalResultStore implements ResultStore {
 
   async open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject> {
     const path = objectPath(this.#root, object.key);
-    const opened = await this.#opened.open(object.key);
-    try {
-      await this.#verified.require(object, path, rows, signal);
-    } catch (error) {
-      opened[Symbol.dispose]();
-      throw error;
-    }
-    return { path, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() };
+    await this.#verified.require(object, path, rows, signal);
+    return { path, [Symbol.asyncDispose]: async () => undefined };
   }
 
   async verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
@@ -105,18 +97,15 @@ export class LocalResultStore implements ResultStore {
     }
   }
 
-  async delete(keys: readonly string[]): Promise<readonly string[]> {
+  async delete(keys: readonly string[]): Promise<void> {
     const folders = new Set<string>();
-    const kept: string[] = [];
     for (const key of keys) {
       const path = objectPath(this.#root, key);
-      if (await this.#opened.deleteUnlessOpen(key, () => rm(path, { force: true }))) {
-        this.#verified.forget(key);
-        folders.add(dirname(path));
-      } else kept.push(key);
+      await rm(path, { force: true });
+      this.#verified.forget(key);
+      folders.add(dirname(path));
     }
     for (const folder of folders) await this.#removeUpwards(folder);
-    return kept;
   }
 
   async removeEmptyFolders(mayRemove: (prefix: string) => boolean): Promise<void> {

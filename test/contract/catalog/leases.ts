@@ -8,7 +8,7 @@ export function leasesContract(prepare: CatalogFactory): void {
     const open = await prepare(t);
     const { leases } = await open();
     const lease = await leases.acquire('refresh:a', 'p1', NOON, 1000);
-    assert.deepEqual({ ...lease, token: 0 }, { resource: 'refresh:a', holder: 'p1', token: 0, expiresAt: NOON + 1000 });
+    assert.deepEqual({ ...lease, token: 0 }, { resource: 'refresh:a', owner: 'p1', token: 0, expiresAt: NOON + 1000 });
     assert.equal(await leases.acquire('refresh:a', 'p2', NOON + 999, 1000), undefined);
     assert.equal(await leases.acquire('refresh:a', 'p1', NOON + 999, 1000), undefined, 'not even by the same holder');
     assert.notEqual(await leases.acquire('refresh:b', 'p2', NOON, 1000), undefined);
@@ -20,8 +20,8 @@ export function leasesContract(prepare: CatalogFactory): void {
     const open = await prepare(t);
     const { leases } = await open();
     const tokens: number[] = [];
-    for (const holder of ['p1', 'p2', 'p1']) {
-      const lease = await leases.acquire('refresh:a', holder, NOON, 1000);
+    for (const owner of ['p1', 'p2', 'p1']) {
+      const lease = await leases.acquire('refresh:a', owner, NOON, 1000);
       assert(lease !== undefined);
       tokens.push(lease.token);
       await leases.release(lease);

@@ -1,0 +1,167 @@
+/** From the parts of a running server to the gauges of its metrics. Each is read only when somebody asks for the metrics. */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Dataset } from '../datasets/dataset.ts';
+import { datasetAgeOf } from '../datasets/dataset-age.ts';
+import type { Clock } from '../domain/instant.ts';
+import type { DuckDb } from '../duckdb/duckdb.ts';
+import type { GaugeSource } from '../observation/metrics.ts';
+import type { WorkQueue } from '../results/limits/work-queue.ts';
+
+export interface GaugedParts {
+  readonly catalog: Catalog;
+  readonly datasets: readonly Dataset[];
+  /** By what each is for: pages, reads, heavy. */
+  readonly duckDbs: Readonly<Record<string, DuckDb>>;
+  readonly queues: Readonly<Record<string, WorkQueue>>;
+  /** Caches in memory or on disk, by what they hold. */
+  readonly caches: Readonly<Record<string, { readonly bytes: number }>>;
+  /** Disk set apart for Parquet answers. */
+  readonly parquet: { readonly bytes: number };
+  readonly heavyReads: { readonly total: number };
+  readonly requests: { readonly underWay: number };
+  readonly usage: { readonly waiting: number };
+  readonly logLines: { readonly dropped: number };
+  readonly clock: Clock;
+  /** Monotonic milliseconds. */
+  readonly monotonic: () => number;
+}
+
+/** A busy DuckDB does not keep a scrape waiting longer. */
+const DUCKDB_MILLIS_MAX = 1000;
+const DUCKDB_MEMORY =
+  'SELECT sum(memory_usage_bytes)::DOUBLE, sum(temporary_storage_bytes)::DOUBLE FROM duckdb_memory()';
+
+export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
+  const { queues, caches, parquet, usage, heavyReads, requests, logLines } = parts;
+  const each = <T>(named: Readonly<Record<string, T>>, value: (one: T) => number) =>
+    Object.fromEntries(Object.entries(named).map(([name, one]) => [name, value(one)]));
+  return [
+    {
+      name: 'qrs_http_requests_under_way',
+      help: 'Requests whose answer is not out yet.',
+      read: () => ({ '': requests.underWay }),
+    },
+    {
+      name: 'qrs_queue_running',
+      help: 'Pieces of work that run: pages, searches (first pages of views, samples), exports (parts of large answers), heavy (materialising views).',
+      label: 'queue',
+      read: () => each(queues, ({ running }) => running),
+    },
+    {
+      name: 'qrs_queue_waiting',
+      help: 'Pieces of work that wait for their turn.',
+      label: 'queue',
+      read: () => each(queues, ({ waiting }) => waiting),
+    },
+    {
+      name: 'qrs_heavy_reads_admitted',
+      help: 'Exports and large sorted or filtered reads under way, of those that may be (QRS_HEAVY_READS).',
+      read: () => ({ '': heavyReads.total }),
+    },
+    {
+      name: 'qrs_cache_bytes',
+      help: 'What the caches hold: pages, compressed and whole answers in memory, views on disk.',
+      label: 'cache',
+      read: () => each(caches, ({ bytes }) => bytes),
+    },
+    {
+      name: 'qrs_parquet_bytes',
+      help: 'Disk set apart for Parquet answers that are being written or sent, of what may be (QRS_PARQUET_DISK).',
+      read: () => ({ '': parquet.bytes }),
+    },
+    {
+      name: 'qrs_usage_waiting',
+      help: 'Sums of usage that are not in the catalog yet.',
+      read: () => ({ '': usage.waiting }),
+    },
+    {
+      name: 'qrs_log_lines_dropped_total',
+      help: 'Lines of the log that could not be written: its disk is full, or its reader is gone or hangs.',
+      type: 'counter',
+      read: () => ({ '': logLines.dropped }),
+    },
+    ...duckDbGauges(parts),
+    ...catalogGauges(parts),
+    ...datasetGauges(parts),
+  ];
+}
+
+function duckDbGauges({ duckDbs }: GaugedParts): readonly GaugeSource[] {
+  const read = async (column: 0 | 1) => {
+    const values: Record<string, number> = {};
+    for (const [name, duckDb] of Object.entries(duckDbs)) {
+      const statement = { text: DUCKDB_MEMORY, values: [] };
+      const rows = await duckDb.query(statement, AbortSignal.timeout(DUCKDB_MILLIS_MAX)).catch(() => []);
+      const value = rows[0]?.[column];
+      if (typeof value === 'number') values[name] = value;
+    }
+    return values;
+  };
+  return [
+    {
+      name: 'qrs_duckdb_memory_bytes',
+      help: 'Memory that DuckDB holds: pages (ranges of rows), reads (searches), heavy (views).',
+      label: 'instance',
+      read: () => read(0),
+    },
+    {
+      name: 'qrs_duckdb_spilled_bytes',
+      help: 'Disk that DuckDB takes for what does not fit in memory.',
+      label: 'instance',
+      read: () => read(1),
+    },
+  ];
+}
+
+function catalogGauges({ catalog, monotonic }: GaugedParts): readonly GaugeSource[] {
+  return [
+    {
+      name: 'qrs_catalog_latency_seconds',
+      help: 'How long one look-up in the catalog took just now.',
+      read: async () => {
+        const start = monotonic();
+        await catalog.executions.list({ limit: 1 });
+        return { '': (monotonic() - start) / 1000 };
+      },
+    },
+    {
+      name: 'qrs_publishing_under_way',
+      help: 'Results being written, by whatever process.',
+      read: async () => ({ '': (await catalog.leases.list('write:')).length }),
+    },
+    {
+      name: 'qrs_newest_result_timestamp_seconds',
+      help: 'When the newest complete result was finished, whoever published it; absent when there is none.',
+      label: 'state',
+      read: async () => {
+        const [newest] = await catalog.executions.list({ state: 'COMPLETED', limit: 1 });
+        return newest?.endedAt === undefined ? {} : { completed: newest.endedAt / 1000 };
+      },
+    },
+  ];
+}
+
+function datasetGauges({ catalog, datasets, clock }: GaugedParts): readonly GaugeSource[] {
+  const read = async (value: (freshness: Awaited<ReturnType<typeof datasetAgeOf>>) => number | undefined) => {
+    const values: Record<string, number> = {};
+    for (const dataset of datasets) {
+      const number = value(await datasetAgeOf(dataset, catalog, clock()));
+      if (number !== undefined) values[dataset.name] = number;
+    }
+    return values;
+  };
+  return [
+    {
+      name: 'qrs_dataset_age_seconds',
+      help: 'Time since the run began that the dataset answers with; absent while it has none.',
+      label: 'dataset',
+      read: () => read(({ ageMillis }) => (ageMillis === undefined ? undefined : ageMillis / 1000)),
+    },
+    {
+      name: 'qrs_dataset_last_refresh_failed',
+      help: '1 when the newest refresh failed, whichever process ran it; absent while there was none.',
+      label: 'dataset',
+      read: () => read(({ latest }) => (latest === undefined ? undefined : Number(latest.state === 'FAILED'))),
+    },
+  ];
+}

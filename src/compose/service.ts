@@ -1,0 +1,213 @@
+/**
+ * From settings to implementations: the only file that names them all. Each is loaded and opened when first asked for, so
+ * that a command which only needs the catalog starts no database engine.
+ *
+ * The data directory: `catalog.sqlite`, `results/` (the store, with `staging/` inside: objects being written, so that they are
+ * renamed into their places), `views/` (materialised views), `tmp/` (what DuckDB spills), `sources/` (tables of scheduled queries),
+ * `refreshing/` (what the engine made of them, until it is published).
+ */
+import { randomUUID } from 'node:crypto';
+import { access, constants } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Datasets } from '../datasets/registry.ts';
+import type { Clock } from '../domain/instant.ts';
+import type { DuckDb } from '../duckdb/duckdb.ts';
+import type { Engine } from '../engine/engine.ts';
+import { folderFailure, StartupError } from '../errors/startup-error.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { findOverlap, type NamedPath } from '../files/overlap.ts';
+import { SETTINGS, type Settings } from '../settings/settings.ts';
+import { STAGING } from '../store/local/object-path.ts';
+import type { ResultStore } from '../store/result-store.ts';
+
+/** Absolute paths. */
+export interface Directories {
+  readonly data: string;
+  /** The root of the local result store. */
+  readonly results: string;
+  readonly staging: string;
+  readonly temp: string;
+  readonly views: string;
+  readonly sources: string;
+  readonly refreshing: string;
+}
+
+/** The parts of the service. All that was opened is closed when the service is disposed of, in reverse order. */
+export interface Service extends AsyncDisposable {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly directories: Directories;
+  catalog(): Promise<Catalog>;
+  /** Known to be the store of this catalog, or joined to it when both are first used. */
+  store(): Promise<ResultStore>;
+  /** The store, whosever it is. */
+  storeAlone(): Promise<ResultStore>;
+  /** DuckDB that reads ranges of rows: one thread for each, which keeps their order and lets many be read side by side. */
+  pages(): Promise<DuckDb>;
+  /** DuckDB that searches results: as many threads as the settings say. */
+  reads(): Promise<DuckDb>;
+  /** DuckDB that writes views and Parquet answers. */
+  heavy(): Promise<DuckDb>;
+  /** What runs the queries of the datasets. */
+  engine(): Promise<Engine>;
+  /** The curated datasets as the settings have them. */
+  datasets(): Promise<Datasets>;
+}
+
+/** Of the memory for reading: a range is a row group or two, and footers of files are kept beside them. */
+const RANGES_SHARE = 1 / 4;
+/** Those that may need it: ranges of rows, searches, views, publishing, scheduled queries. */
+const DUCKDB_INSTANCES = 5;
+
+export async function openService(settings: Settings, clock: Clock): Promise<Service> {
+  const directories = directoriesOf(settings);
+  await requireApart(directories, catalogPath(settings, directories));
+  await makePrivate(directories.data);
+  const opened = new AsyncDisposableStack();
+  const duckDb = async (threads: number, memoryBytes: number, allowedDirectories: readonly string[]) => {
+    const { DuckDb } = await import('../duckdb/duckdb.ts');
+    const { makeScratchFolder } = await import('../files/scratch-folder.ts');
+    const temp = opened.use(await makeScratchFolder(directories.temp));
+    return opened.use(
+      await DuckDb.open({
+        threads,
+        memoryLimit: `${Math.floor(memoryBytes)}B`,
+        tempDirectory: temp.path,
+        tempSizeMax: `${tempBytesOfEach(settings)}B`,
+        allowedDirectories: [...allowedDirectories, temp.path],
+      }),
+    );
+  };
+  const service: Service = {
+    settings,
+    clock,
+    directories,
+    catalog: once(async () => {
+      const { openSqliteCatalog } = await import('../catalog/sqlite/sqlite-catalog.ts');
+      return opened.use(await openSqliteCatalog(catalogPath(settings, directories)));
+    }),
+    store: once(async () => {
+      const { requireJoined } = await import('../maintenance/installation.ts');
+      const [catalog, store] = [await service.catalog(), await service.storeAlone()];
+      await requireJoined({ catalog, store }, randomUUID);
+      return store;
+    }),
+    storeAlone: once(async () => {
+      await makePrivate(directories.results, SETTINGS.store.name);
+      const { LocalResultStore } = await import('../store/local/local-result-store.ts');
+      return await LocalResultStore.open(directories.results);
+    }),
+    pages: once(async () => {
+      const memoryBytes = settings.readMemoryBytes * RANGES_SHARE;
+      return await duckDb(1, memoryBytes, [directories.results, directories.views]);
+    }),
+    reads: once(async () => {
+      const threads = settings.readThreads === 'cores' ? availableParallelism() : settings.readThreads;
+      const memoryBytes = settings.readMemoryBytes * (1 - RANGES_SHARE);
+      return await duckDb(threads, memoryBytes, [directories.results, directories.views]);
+    }),
+    heavy: once(async () => {
+      return await duckDb(settings.heavyThreads, settings.heavyMemoryBytes, [directories.results, directories.views]);
+    }),
+    engine: once(async () => {
+      const { DuckDbEngine } = await import('../engine/duckdb/duckdb-engine.ts');
+      const { makeScratchFolder } = await import('../files/scratch-folder.ts');
+      await makePrivate(directories.refreshing);
+      const temp = opened.use(await makeScratchFolder(directories.temp));
+      return opened.use(
+        new DuckDbEngine({
+          sourcesDirectory: directories.sources,
+          tempDirectory: temp.path,
+          threads: settings.engineThreads,
+          memoryLimit: `${settings.engineMemoryBytes}B`,
+          tempSizeMax: `${tempBytesOfEach(settings)}B`,
+          timeLimitMillis: settings.engineTimeoutMillis,
+        }),
+      );
+    }),
+    datasets: once(async () => {
+      const { loadDatasets } = await import('../datasets/registry.ts');
+      return await loadDatasets(settings);
+    }),
+    [Symbol.asyncDispose]: async () => await opened.disposeAsync(),
+  };
+  return service;
+}
+
+/** How much disk each DuckDB may take for what does not fit in its memory. */
+export function tempBytesOfEach(settings: Settings): number {
+  return Math.floor(settings.tempBytesMax / DUCKDB_INSTANCES);
+}
+
+function directoriesOf(settings: Settings): Directories {
+  const data = resolve(settings.dataDir);
+  const results = settings.store.path === undefined ? join(data, 'results') : resolve(settings.store.path);
+  return {
+    data,
+    results,
+    staging: join(results, STAGING),
+    temp: join(data, 'tmp'),
+    views: join(data, 'views'),
+    sources: settings.sourcesDir === undefined ? join(data, 'sources') : resolve(settings.sourcesDir),
+    refreshing: join(data, 'refreshing'),
+  };
+}
+
+function catalogPath(settings: Settings, directories: Directories): string {
+  return settings.catalog.path === undefined
+    ? join(directories.data, 'catalog.sqlite')
+    : resolve(settings.catalog.path);
+}
+
+/**
+ * What is deleted in one folder must not be missing in another.
+ * @throws StartFailure naming two that overlap
+ */
+async function requireApart(directories: Directories, catalog: string): Promise<void> {
+  const { data, results, views, temp, sources, refreshing } = directories;
+  const apart: readonly NamedPath[] = [
+    { name: `the store (${SETTINGS.store.name})`, path: results },
+    { name: `the source tables (${SETTINGS.sourcesDir.name})`, path: sources },
+    { name: 'the folder of views', path: views },
+    { name: 'the folder of temporary files', path: temp },
+    { name: 'the folder of refreshes', path: refreshing },
+  ];
+  const around: readonly NamedPath[] = [
+    { name: `the data directory (${SETTINGS.dataDir.name})`, path: data },
+    { name: `the catalog (${SETTINGS.catalog.name})`, path: catalog },
+  ];
+  const found = await findOverlap([...around, ...apart], apart);
+  if (found === undefined) return;
+  const { inner, outer, same } = found;
+  const relation = same ? 'is the same folder as' : 'lies inside of';
+  throw new StartupError(
+    `${inner.name}, ${inner.path}, ${relation} ${outer.name}, ${outer.path}: give each a place of its own`,
+  );
+}
+
+/** @throws StartFailure when there can be no such folder, or nothing can be written to it */
+async function makePrivate(directory: string, setting: string = SETTINGS.dataDir.name): Promise<void> {
+  try {
+    await makeFolder(directory);
+    await access(directory, constants.W_OK);
+  } catch (error) {
+    throw folderFailure(error, directory, setting);
+  }
+}
+
+/** The same opening for everybody who asks; one that failed is tried again for the next. */
+function once<T>(open: () => Promise<T>): () => Promise<T> {
+  let opening: Promise<T> | undefined;
+  return () => {
+    if (opening === undefined) {
+      const current = open();
+      opening = current;
+      current.catch(() => {
+        if (opening === current) opening = undefined;
+      });
+    }
+    return opening;
+  };
+}

@@ -1,0 +1,66 @@
+/** From the service's parts to those who listen to what happens in it: metrics, usage accounts, traces. The log is the caller's. */
+
+import type { Sleep } from '../domain/time.ts';
+import { watchClock } from '../maintenance/clock-watch.ts';
+import { aboutDoubt } from '../maintenance/sweep-trust.ts';
+import { type Metrics, makeMetrics } from '../observation/metrics.ts';
+import { fanOut, type Observe } from '../observation/observation.ts';
+import type { TraceSettings } from '../observation/traces/trace-settings.ts';
+import { UsageMeter } from '../observation/usage-meter.ts';
+import { type GaugedParts, gaugesOf } from './gauges.ts';
+import type { Service } from './service.ts';
+
+export interface TelemetryEffects {
+  /** Of the service: `1.2.3`. */
+  readonly version: string;
+  /** Where traces go; undefined when none are wanted. */
+  readonly tracing: TraceSettings | undefined;
+  readonly sleep: Sleep;
+}
+
+/** Disposed of last: then what was counted is written, and what was traced is sent. */
+export interface Telemetry extends AsyncDisposable {
+  readonly metrics: Metrics;
+}
+
+/** @param observers who is told already; those who are added here are told of everything from now on */
+export async function startTelemetry(
+  observers: Observe[],
+  service: Service,
+  parts: Omit<GaugedParts, 'usage'>,
+  effects: TelemetryEffects,
+): Promise<Telemetry> {
+  const { settings } = service;
+  const observe = fanOut(observers);
+  const stop = new AbortController();
+  const meter = new UsageMeter({ usage: parts.catalog.usage, observe });
+  const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter }));
+  const running = [meter.run(settings.usageIntervalMillis, effects.sleep, stop.signal)];
+  running.push(
+    watchClock(
+      {
+        catalog: parts.catalog,
+        clock: parts.clock,
+        sleep: effects.sleep,
+        onJump: (doubt) => observe({ kind: 'clock_jumped', about: aboutDoubt(doubt) }),
+        onError: (error) => observe({ kind: 'fault', what: 'looking at the clock', error }),
+      },
+      stop.signal,
+    ),
+  );
+  observers.push(metrics.observe, (observation) => meter.observe(observation));
+  const { tracing } = effects;
+  if (tracing !== undefined) {
+    const { Tracing } = await import('../observation/traces/tracing.ts');
+    const traces = new Tracing(tracing, observe);
+    observers.push((observation) => traces.observe(observation));
+    stop.signal.addEventListener('abort', () => running.push(traces.shutdown()), { once: true });
+  }
+  return {
+    metrics,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort(new Error('the service has stopped'));
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Execution, ExecutionState } from '../domain/execution.ts';
+import { datasetAgeOf, ticksOf } from './dataset-age.ts';
+import { findDataset, loadDatasets } from './registry.ts';
+
+const at = (time: string) => Date.parse(`2024-03-05T${time}Z`);
+const datasets = await loadDatasets({ strategyColumnNames: 'number' });
+const dataset = findDataset(datasets, 'avs-stats') ?? assert.fail('no dataset avs-stats');
+
+const run = (id: string, state: ExecutionState, time: string): Execution => ({
+  id,
+  queryId: dataset.queryId,
+  parameters: {},
+  state,
+  submittedAt: at(time),
+  startedAt: at(time),
+});
+
+const catalogWith = (latest: Execution, served: Execution) => ({
+  executions: { list: async () => [latest], findLatest: async () => served },
+});
+
+test('the ticks before and after now, at each now', () => {
+  let now = at('10:07:00');
+  const { last, next } = ticksOf(dataset, () => now);
+  const seen = ['10:07:00', '10:14:59.999', '10:15:00', '09:59:00'].map((time) => {
+    now = at(time);
+    return [last(), next()];
+  });
+  assert.deepEqual(seen, [
+    [at('10:00:00'), at('10:15:00')],
+    [at('10:00:00'), at('10:15:00')],
+    [at('10:15:00'), at('10:30:00')],
+    [at('09:45:00'), at('10:00:00')],
+  ]);
+});
+
+test('the age is that of the last good run, though a newer one failed', async () => {
+  const good = run('1', 'COMPLETED', '10:00:00');
+  const failed = run('2', 'FAILED', '10:15:00');
+  const freshness = await datasetAgeOf(dataset, catalogWith(failed, good), at('10:20:00'));
+  assert.deepEqual(freshness, { latest: failed, served: good, ageMillis: 20 * 60_000, nextTick: at('10:30:00') });
+});
+
+test('the age is never negative, though a wrong clock says that the run has not begun yet', async () => {
+  const ahead = run('1', 'COMPLETED', '23:00:00');
+  assert.equal((await datasetAgeOf(dataset, catalogWith(ahead, ahead), at('10:20:00'))).ageMillis, 0);
+});
+
+test('a dataset that never had a good run has no age', async () => {
+  const failed = run('1', 'FAILED', '10:15:00');
+  const freshness = await datasetAgeOf(dataset, catalogWith(failed, failed), at('10:20:00'));
+  assert.deepEqual([freshness.served, freshness.ageMillis], [undefined, undefined]);
+});

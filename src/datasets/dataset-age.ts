@@ -1,0 +1,53 @@
+/** How fresh a dataset is: for `qrs datasets list`, and how long a client may keep an answer. */
+import type { Executions } from '../catalog/catalog.ts';
+import { lastTick, nextTick, parseCron } from '../domain/cron.ts';
+import { type Execution, STATES } from '../domain/execution.ts';
+import type { Clock, Instant } from '../domain/instant.ts';
+import type { Dataset } from './dataset.ts';
+
+export interface DatasetAge {
+  /** The newest run, whatever came of it. */
+  readonly latest: Execution | undefined;
+  /** The run that the address answers with, when it has a result. */
+  readonly served: Execution | undefined;
+  /** Time since the served run started, which is what it describes; 0 where a wrong clock says that it has not started yet. */
+  readonly ageMillis: number | undefined;
+  readonly nextTick: Instant;
+}
+
+export async function datasetAgeOf(
+  dataset: Dataset,
+  { executions }: { readonly executions: Pick<Executions, 'list' | 'findLatest'> },
+  now: Instant,
+): Promise<DatasetAge> {
+  const [latest] = await executions.list({ queryId: dataset.queryId, limit: 1 });
+  const found = await executions.findLatest(dataset.queryId, {}, now);
+  const served = found !== undefined && STATES[found.state].hasResult ? found : undefined;
+  const ageMillis = served?.startedAt === undefined ? undefined : Math.max(0, now - served.startedAt);
+  return { latest, served, ageMillis, nextTick: nextTick(parseCron(dataset.schedule), now) };
+}
+
+/** When a dataset's last refresh was due, and when the next is: worked out anew only once that has come. */
+export function ticksOf(
+  { schedule }: Dataset,
+  clock: Clock,
+): { readonly last: () => Instant; readonly next: () => Instant } {
+  const cron = parseCron(schedule);
+  let [last, next] = [0, 0];
+  const catchUp = () => {
+    const now = clock();
+    if (now >= last && now < next) return;
+    last = lastTick(cron, now);
+    next = nextTick(cron, now);
+  };
+  return {
+    last: () => {
+      catchUp();
+      return last;
+    },
+    next: () => {
+      catchUp();
+      return next;
+    },
+  };
+}

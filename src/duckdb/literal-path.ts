@@ -1,4 +1,0 @@
-/** A path as DuckDB takes it literally where it reads files: `*`, `?` and `[` are patterns otherwise. */
-export function literalPath(path: string): string {
-  return path.replace(/[*?[]/g, '[$&]');
-}

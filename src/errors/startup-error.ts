@@ -1,0 +1,81 @@
+/** Why the service cannot start, in one line that says what to do. What is not known here is said as the system says it. */
+export class StartupError extends Error {}
+
+/** An address that cannot be listened on. */
+export function listenFailure(error: unknown, host: string, port: number): unknown {
+  const say = (message: string) => new StartupError(message, { cause: error });
+  switch (codeOf(error)) {
+    case 'EADDRINUSE':
+      return say(`port ${port} is taken by another program; stop it or set QRS_PORT`);
+    case 'EACCES':
+      return say(`port ${port} needs more rights than this user has; set QRS_PORT to 1024 or above`);
+    case 'EADDRNOTAVAIL':
+      return say(`this machine does not have the address ${host}; set QRS_HOST (0.0.0.0 is every interface)`);
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return say(`the host name ${host} is not known; set QRS_HOST to an address of this machine`);
+    default:
+      return error;
+  }
+}
+
+/** A folder that cannot be made or written. @param setting what names the place */
+export function folderFailure(error: unknown, path: string, setting: string): unknown {
+  const code = codeOf(error);
+  const say = (message: string) => new StartupError(`${message} (${code})`, { cause: error });
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+      return say(`this user may not write to ${path}; give it the right to, or set ${setting}`);
+    case 'EROFS':
+      return say(`${path} is on a disk that is mounted read-only; mount it writable, or set ${setting}`);
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return say(`the disk of ${path} is full; free some space, or set ${setting}`);
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return say(`${path} is not a folder, or lies in something that is none; remove it, or set ${setting}`);
+    case 'ENOENT':
+      return say(`${path} cannot be made; set ${setting} to a folder that can`);
+    default:
+      return error;
+  }
+}
+
+/** SQLite's primary result codes. */
+const SQLITE_READONLY = 8;
+const SQLITE_IOERR = 10;
+const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
+
+/** With less than this SQLite can make neither its log nor the index of it, and says only that it failed. */
+const CATALOG_BYTES_MIN = 200_000;
+
+/**
+ * What to do about a catalog that cannot be opened; empty when that is not known.
+ * @param freeBytes on its disk, where known
+ */
+export function catalogAdvice(error: unknown, freeBytes = Number.POSITIVE_INFINITY): string {
+  if (freeBytes < CATALOG_BYTES_MIN) return '; its disk is full: free some space';
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : codeOf(error);
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+    case SQLITE_READONLY:
+      return '; make the file and its folder writable for this user, or set QRS_CATALOG_URL';
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case SQLITE_FULL:
+      return '; free some space on its disk';
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+      return '; its folder must be there, writable, and on a local disk';
+    default:
+      return '';
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

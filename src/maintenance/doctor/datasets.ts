@@ -1,0 +1,78 @@
+/** Looks at the curated datasets: whether their source tables can be read, and what came of the last refresh. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Service } from '../../compose/service.ts';
+import type { Dataset } from '../../datasets/dataset.ts';
+import { datasetAgeOf } from '../../datasets/dataset-age.ts';
+import { type Engine, EngineError, type SourceTable } from '../../engine/engine.ts';
+import { SETTINGS } from '../../settings/settings.ts';
+import { type Finding, wrong } from './finding.ts';
+
+/** @param nonce makes the name of the file that is written and removed this process's own */
+export async function* examineDatasets(service: Service, nonce: string, signal: AbortSignal): AsyncGenerator<Finding> {
+  const engine = await service.engine();
+  const problems = new Map<string, Promise<string | undefined>>();
+  const problemOf = (source: SourceTable) => {
+    const known = problems.get(source.name) ?? sourceProblem(source, engine, service, nonce, signal);
+    problems.set(source.name, known);
+    return known;
+  };
+  for (const dataset of await service.datasets()) {
+    signal.throwIfAborted();
+    yield await examineDataset(dataset, service, engine, problemOf);
+  }
+}
+
+async function examineDataset(
+  dataset: Dataset,
+  service: Service,
+  engine: Engine,
+  problemOf: (source: SourceTable) => Promise<string | undefined>,
+): Promise<Finding> {
+  const check = `dataset ${dataset.name}`;
+  const { served, latest } = await datasetAgeOf(dataset, await service.catalog(), service.clock());
+  if (served === undefined && !(await engine.hasAny(dataset.sources))) {
+    return { check, status: 'ok', found: `not set up: none of its source tables is in ${service.directories.sources}` };
+  }
+  for (const source of dataset.sources) {
+    const problem = await problemOf(source);
+    if (problem === undefined) continue;
+    return wrong(
+      check,
+      problem,
+      `mend the table in ${service.directories.sources}, or set ${SETTINGS.sourcesDir.name}`,
+    );
+  }
+  if (latest?.state === 'FAILED') {
+    const found = `its last refresh failed: ${latest.error?.message ?? 'no reason was kept'}`;
+    return {
+      check,
+      status: 'wrong',
+      found,
+      advice: `mend what it says, then run \`qrs datasets refresh ${dataset.name}\``,
+    };
+  }
+  const found = `${dataset.sources.length} source tables, ${served === undefined ? 'not refreshed yet' : 'refreshed'}`;
+  return { check, status: 'ok', found };
+}
+
+/** Reads no rows: the files, their columns and their types are what a refresh trips over. */
+async function sourceProblem(
+  source: SourceTable,
+  engine: Engine,
+  service: Service,
+  nonce: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const query = { sql: `SELECT 1 AS n FROM ${source.name} LIMIT 0`, sources: [source] };
+  const path = join(service.directories.refreshing, `doctor-${nonce}.parquet`);
+  try {
+    await engine.materialize(query, path, signal);
+    return undefined;
+  } catch (error) {
+    if (error instanceof EngineError) return error.message;
+    throw error;
+  } finally {
+    await rm(path, { force: true });
+  }
+}

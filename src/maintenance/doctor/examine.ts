@@ -1,0 +1,105 @@
+/**
+ * Looks at everything that an installation needs, in the order in which things depend on each other. Each check goes on where
+ * the one before failed, so that one run tells all that is wrong, as long as there is something left to look at.
+ */
+import type { Catalog } from '../../catalog/catalog.ts';
+import { openService, type Service } from '../../compose/service.ts';
+import type { Clock } from '../../domain/instant.ts';
+import { loadSettings, type SettingsInput } from '../../settings/load-settings.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { examineDatasets } from './datasets.ts';
+import { type Finding, wrong } from './finding.ts';
+import { examineFolders } from './folders.ts';
+import { examineClock, examineForeignFiles, examineInstallation } from './installation.ts';
+import { examineLeases } from './leases.ts';
+import { examineMemory } from './memory.ts';
+import { examineQueryIds } from './query-ids.ts';
+
+const RESULTS_AT_ONCE = 500;
+
+export interface DoctorEffects extends SettingsInput {
+  readonly clock: Clock;
+  /** Of a file name: letters and digits that no other process has. */
+  readonly nonce: string;
+  readonly signal: AbortSignal;
+}
+
+export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> {
+  const { clock, nonce, signal } = effects;
+  const { finding, settings } = examineSettings(effects);
+  yield finding;
+  if (settings === undefined) return;
+  yield examineMemory(settings, effects.machineBytes);
+  const service = await openService(settings, clock).catch((error: unknown) => wrong('data directory', error));
+  if ('check' in service) {
+    yield service;
+    return;
+  }
+  await using _ = service;
+  yield* examineFolders(service.directories, nonce);
+  const catalog = await examineCatalog(service);
+  yield catalog;
+  yield await examineStore(service);
+  yield await examineForeignFiles(service.directories);
+  if (catalog.status === 'wrong') return;
+  yield await examineInstallation(service);
+  yield await examineClock(service);
+  yield await examineLeases(await service.catalog(), clock());
+  yield await examineQueryIds(await service.catalog(), await service.datasets());
+  yield* examineDatasets(service, nonce, signal);
+}
+
+function examineSettings(input: SettingsInput): { readonly finding: Finding; readonly settings?: Settings } {
+  const check = 'settings';
+  try {
+    const { settings, effective } = loadSettings(input);
+    const given = effective.filter(({ source }) => source !== 'default').length;
+    const found = `${given} given, ${effective.length - given} at their defaults`;
+    return { finding: { check, status: 'ok', found }, settings };
+  } catch (error) {
+    return {
+      finding: wrong(check, error, '`qrs config` prints every setting, docs/reference/settings.md explains them'),
+    };
+  }
+}
+
+/** That it opens says that it is ours and not newer than this program: neither would be opened. */
+async function examineCatalog(service: Service): Promise<Finding> {
+  const check = 'catalog';
+  try {
+    const catalog = await service.catalog();
+    await catalog.check();
+    await catalog.verify();
+    await readResults(catalog);
+    const [queries, users] = [await catalog.queries.list(), await catalog.principals.listUsers()];
+    const found = `whole, can be written, ${queries.length} queries and ${users.length} users`;
+    return { check, status: 'ok', found };
+  } catch (error) {
+    return wrong(check, error);
+  }
+}
+
+/** A page of the file may be sound while what stands on it is not. @throws where the manifest of a result cannot be read */
+async function readResults({ executions }: Catalog): Promise<void> {
+  for (let afterId = ''; ; ) {
+    const stored = await executions.listStored(afterId, RESULTS_AT_ONCE).catch((error: unknown) => {
+      throw new Error(
+        `the catalog is damaged: of the results with ids above "${afterId}" one cannot be read: ${error}`,
+      );
+    });
+    const last = stored.at(-1);
+    if (last === undefined) return;
+    afterId = last.id;
+  }
+}
+
+async function examineStore(service: Service): Promise<Finding> {
+  const check = 'store';
+  try {
+    const store = await service.storeAlone();
+    await store.check();
+    return { check, status: 'ok', found: 'can be written; `qrs verify` reads every object' };
+  } catch (error) {
+    return wrong(check, error);
+  }
+}

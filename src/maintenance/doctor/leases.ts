@@ -1,0 +1,19 @@
+/** Looks for leases whose holders are gone: what publishers and readers that were killed left behind. */
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { isLeaseOwnerDead } from '../../leases/lease-owner.ts';
+import type { Finding } from './finding.ts';
+
+export async function examineLeases({ leases }: Pick<Catalog, 'leases'>, now: Instant): Promise<Finding> {
+  const check = 'leases';
+  const all = await leases.list('');
+  const left = all.filter((lease) => lease.expiresAt <= now || isLeaseOwnerDead(lease.owner));
+  if (left.length === 0) return { check, status: 'ok', found: `${all.length} held, none left behind` };
+  const some = left.slice(0, 3).map(({ resource }) => resource);
+  return {
+    check,
+    status: 'warning',
+    found: `${left.length} of ${all.length} left behind by processes that are gone: ${some.join(', ')}${left.length > 3 ? ', …' : ''}`,
+    advice: 'run `qrs sweep`: it ends them, and deletes what those processes had half written',
+  };
+}

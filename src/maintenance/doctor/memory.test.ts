@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadSettings } from '../../settings/load-settings.ts';
+import { examineMemory } from './memory.ts';
+
+const MB = 1_000_000;
+
+function examine(environment: Readonly<Record<string, string>>, machineMegabytes: number) {
+  const machineBytes = machineMegabytes * MB;
+  const { settings } = loadSettings({ environment, readFile: () => undefined, machineBytes });
+  return examineMemory(settings, machineBytes);
+}
+
+test('as it is by default it fits', () => {
+  assert.deepEqual(examine({}, 4000), {
+    check: 'memory',
+    status: 'ok',
+    found:
+      'reading 720 MB + views and Parquet answers 288 MB + publishing 480 MB + scheduled queries 288 MB + finished answers 240 MB + the process itself 384 MB = 2400 MB',
+  });
+});
+
+test('more than the machine has, or shares that leave nothing to the process, are told', () => {
+  const beyond = examine({ QRS_MEMORY: '6GB' }, 4000);
+  assert.deepEqual(
+    [beyond.status, beyond.advice],
+    ['warning', 'the machine, or its cgroup, has 4000 MB: lower QRS_MEMORY'],
+  );
+  const full = examine({ QRS_MEMORY: '2GB', QRS_READ_MEMORY: '90%' }, 4000);
+  assert.match(full.advice ?? '', /^the process itself takes about 150 MB: raise QRS_MEMORY/);
+});

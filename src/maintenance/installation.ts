@@ -1,0 +1,108 @@
+/**
+ * Whether the catalog and the store belong together. Each carries the id of the installation, written when they are first used together;
+ * with another catalog's store every result in it would look like a leftover, and with another store's catalog every result would be
+ * missing. So nothing is done with two that differ, until somebody who knows says so (`qrs doctor --adopt`).
+ */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { ResultSet } from '../domain/result-set.ts';
+import { writerOfKey } from '../domain/written-names.ts';
+import { StartupError } from '../errors/startup-error.ts';
+import type { ResultStore } from '../store/result-store.ts';
+
+export interface CatalogAndStore {
+  readonly catalog: Pick<Catalog, 'executions' | 'installation'>;
+  readonly store: ResultStore;
+}
+
+/** So many manifests are read from the catalog at a time. */
+const STEP = 100;
+/** Of so many results one must be in the store. */
+const RESULTS_MAX = 1000;
+
+const ADVICE =
+  'check QRS_DATA_DIR, QRS_CATALOG_URL and QRS_STORE_URL; if the two do belong together, `qrs doctor --adopt` joins them';
+
+/** Joins those that are used for the first time. @throws StartFailure when the two do not belong together */
+export async function requireJoined(both: CatalogAndStore, newId: () => string): Promise<void> {
+  const { catalog, store } = both;
+  const [ofCatalog, ofStore] = [await catalog.installation.findId(), await store.findInstallation()];
+  if (ofCatalog !== undefined && ofCatalog === ofStore) return;
+  if (ofStore !== undefined)
+    throw apart(`the store is that of ${nameOf(ofStore)}, the catalog of ${nameOf(ofCatalog)}`);
+  await requireEvidence(both);
+  // The catalog first: a store that is marked then always has a catalog that says so.
+  await store.setInstallation(await catalog.installation.initializeId(newId()));
+}
+
+/** Before anything is deleted: that nobody has put another store, or another catalog, into the place meanwhile. */
+export async function requireStillJoined({ catalog, store }: CatalogAndStore): Promise<void> {
+  const [ofCatalog, ofStore] = [await catalog.installation.findId(), await store.findInstallation()];
+  if (ofCatalog === undefined || ofCatalog !== ofStore) {
+    throw apart(`the store is that of ${nameOf(ofStore)}, the catalog of ${nameOf(ofCatalog)}`);
+  }
+}
+
+export interface Adopted {
+  /** Results that the catalog knows and of which nothing is in the store. */
+  readonly missing: number;
+  /** Runs of which something is in the store, and which have no result in the catalog: the sweep deletes it. */
+  readonly unknown: number;
+}
+
+/** Makes them belong together, whatever they say. Another catalog that used this store finds itself shut out. */
+export async function adopt({ catalog, store }: CatalogAndStore, newId: () => string): Promise<Adopted> {
+  const id = (await catalog.installation.findId()) ?? newId();
+  const stored = new Set<string>();
+  for await (const { key } of store.list('')) {
+    const writer = writerOfKey(key);
+    if (writer !== undefined) stored.add(writer.prefix);
+  }
+  let missing = 0;
+  for await (const prefix of resultPrefixes(catalog)) if (!stored.delete(prefix)) missing += 1;
+  await catalog.installation.setId(id);
+  await store.setInstallation(id);
+  return { missing, unknown: stored.size };
+}
+
+/** Of two without marks, or a store that lost its own: that they share a result, or that there is none to lose. */
+async function requireEvidence({ catalog, store }: CatalogAndStore): Promise<void> {
+  let looked = 0;
+  for await (const prefix of resultPrefixes(catalog)) {
+    for await (const _ of store.list(prefix)) return;
+    looked += 1;
+    if (looked >= RESULTS_MAX) break;
+  }
+  if (looked > 0) throw apart(`the catalog has results, and the store has none of them (${looked} were looked for)`);
+  for await (const { key } of store.list('')) {
+    if (writerOfKey(key) === undefined) continue;
+    throw apart(`the store has results (${key}), and the catalog, which may be new, knows none`);
+  }
+}
+
+/** Where the objects of each result lie. Results without rows have none. */
+async function* resultPrefixes(catalog: Pick<Catalog, 'executions'>): AsyncGenerator<string> {
+  let after = '';
+  for (;;) {
+    const page = await catalog.executions.listStored(after, STEP);
+    for (const { resultSet } of page) {
+      const prefix = prefixOf(resultSet);
+      if (prefix !== undefined) yield prefix;
+    }
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}
+
+function prefixOf({ parts }: ResultSet): string | undefined {
+  const key = parts[0]?.key;
+  return key === undefined ? undefined : key.slice(0, key.lastIndexOf('/') + 1);
+}
+
+function nameOf(id: string | undefined): string {
+  return id === undefined ? 'none yet' : `installation ${id}`;
+}
+
+function apart(reason: string): StartupError {
+  return new StartupError(`the catalog and the store do not belong together: ${reason}; ${ADVICE}`);
+}

@@ -1,0 +1,236 @@
+/**
+ * The sweep: deletes what nobody needs any more. Results past their expiry, and what killed or failed publishers left behind,
+ * staged or stored. Safe beside running publishers, readers and other sweeps, in this process or another. What does not bear exactly
+ * a name that publishing gives (written-names.ts) is somebody else's and stays, wherever it lies.
+ *
+ * Why nothing that is written is ever deleted: a writer takes the lease `write:<id>` before it puts anything, puts it below
+ * `<id>/<token>/` (the token is that lease's own), and can commit only while it still holds that lease; the commit ends the
+ * lease in the same step. The sweep looks in this order: objects, then leases, then the manifest. If at the second look no
+ * lease with this token is held, that writer has committed before, and the third look sees it, or it never can.
+ *
+ * Why nothing that is read is: an expired result leaves the catalog first, then the sweep looks for `read:<id>:` leases. A
+ * long read takes its lease first, then looks whether the result is still in the catalog. One of the two sees the other. What
+ * a reader holds back stays an orphan, and a later sweep deletes it. A short read needs no lease: open files stay readable.
+ */
+import type { Dirent } from 'node:fs';
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.ts';
+import type { Clock } from '../domain/instant.ts';
+import { isStagingName, isWriterFolder, stagingName, writerOfKey, writerPrefix } from '../domain/written-names.ts';
+import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
+import type { ResultStore } from '../store/result-store.ts';
+import { requireStillJoined } from './installation.ts';
+import { isTooMuch, requireClock, requireSound, type SweepStopped, type SweepTrust, tooMuch } from './sweep-trust.ts';
+
+export interface SweepDependencies {
+  readonly catalog: Pick<Catalog, 'executions' | 'installation' | 'leases' | 'verify'>;
+  readonly store: ResultStore;
+  readonly stagingDirectory: string;
+  readonly clock: Clock;
+  readonly trust: SweepTrust;
+}
+
+export interface Swept {
+  /** Results that expired. */
+  readonly expired: number;
+  /** Writers' leftovers: stored and staged folders without a result. */
+  readonly orphans: number;
+  /** Bytes that were freed. */
+  readonly bytes: number;
+}
+
+/** So many expired results are taken from the catalog in one step. */
+const STEP = 100;
+
+/**
+ * @param limit at most this many results and leftovers are deleted; the rest waits for the next sweep
+ * @throws SweepStopped when it is not to be trusted, StartFailure when the store is not that of the catalog; the signal's reason once
+ *   it is aborted. What was deleted until then stays so.
+ */
+export async function sweep(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Swept> {
+  const { catalog, clock, trust } = dependencies;
+  await requireStillJoined(dependencies);
+  await requireClock(catalog, clock(), trust);
+  await requireSound(catalog, false);
+  await revokeDead(dependencies);
+  const expired = await expire(dependencies, limit, signal);
+  const stored = await deleteOrphans(dependencies, limit - expired, signal);
+  const staged = await deleteStaged(dependencies, limit - expired - stored.folders, signal);
+  const swept = { expired, orphans: stored.orphans + staged.folders, bytes: stored.bytes + staged.bytes };
+  // What may be deleted is: only when nothing of that is left is said what was not.
+  if (stored.stopped !== undefined && swept.expired + swept.orphans + swept.bytes === 0) throw stored.stopped;
+  return swept;
+}
+
+/** Ends the write leases of the dead, so that no late commit can meet a deletion. */
+async function revokeDead({ catalog, clock }: SweepDependencies): Promise<void> {
+  const leases = [...(await catalog.leases.list('write:')), ...(await catalog.leases.list('read:'))];
+  for (const lease of leases) {
+    if (lease.expiresAt <= clock() || isLeaseOwnerDead(lease.owner)) await catalog.leases.revoke(lease);
+  }
+}
+
+/** Only in the catalog: the objects are orphans then, deleted with all others. */
+async function expire({ catalog, clock }: SweepDependencies, limit: number, signal: AbortSignal): Promise<number> {
+  let expired = 0;
+  for (;;) {
+    const due = await catalog.executions.listExpired(clock(), Math.min(STEP, limit - expired));
+    if (due.length === 0) return expired;
+    for (const { id } of due) {
+      await letOthersRun();
+      signal.throwIfAborted();
+      try {
+        await catalog.executions.expire(id);
+        expired += 1;
+      } catch (error) {
+        // Another sweep was quicker.
+        if (!(error instanceof IllegalTransition)) throw error;
+      }
+    }
+    if (expired >= limit) return expired;
+  }
+}
+
+/** The objects of one writer. */
+interface Written {
+  readonly executionId: string;
+  readonly keys: string[];
+  bytes: number;
+}
+
+/** What one writer left, and no result has. */
+interface Orphan extends Written {
+  /** The run has expired: nobody is surprised that its objects go. */
+  readonly expired: boolean;
+}
+
+interface Deleted {
+  readonly folders: number;
+  readonly orphans: number;
+  readonly bytes: number;
+  /** Why what did not expire was left alone. */
+  readonly stopped: SweepStopped | undefined;
+}
+
+async function deleteOrphans(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Deleted> {
+  const { catalog, store, trust } = dependencies;
+  const written = await listWritten(store, signal);
+  const leases = await catalog.leases.list('');
+  const found = await findOrphans(dependencies, written, leases, signal);
+  const stored = countObjects(written.values());
+  const unexpected = countObjects(found.filter(({ expired }) => !expired));
+  const stopped = isTooMuch(unexpected, stored, trust) ? tooMuch(unexpected, stored) : undefined;
+  // A catalog that lost what it knew shows itself by how little it would keep.
+  if (unexpected > stored / 2) await requireSound(catalog, true);
+  let folders = 0;
+  let orphans = 0;
+  let bytes = 0;
+  for (const orphan of found) {
+    signal.throwIfAborted();
+    if (folders >= limit) break;
+    if (stopped !== undefined && !orphan.expired) continue;
+    await store.delete(orphan.keys);
+    folders += 1;
+    if (!orphan.expired) orphans += 1;
+    bytes += orphan.bytes;
+  }
+  await store.removeEmptyFolders((prefix) => isWriterFolder(prefix) && !isBeingWritten(leases, prefix));
+  return { folders, orphans, bytes, stopped };
+}
+
+async function findOrphans(
+  { catalog }: SweepDependencies,
+  written: ReadonlyMap<string, Written>,
+  leases: readonly Lease[],
+  signal: AbortSignal,
+): Promise<readonly Orphan[]> {
+  const found: Orphan[] = [];
+  for (const [prefix, objects] of written) {
+    // An embedded catalog answers without ever giving up its turn, and there may be thousands of results to look at.
+    await letOthersRun();
+    signal.throwIfAborted();
+    const { executionId } = objects;
+    if (isBeingWritten(leases, prefix) || isBeingRead(leases, executionId)) continue;
+    const resultSet = await catalog.executions.findResultSet(executionId);
+    if (resultSet?.parts.some((part) => part.key.startsWith(prefix))) continue;
+    const execution = await catalog.executions.find(executionId);
+    found.push({ ...objects, expired: execution?.state === 'EXPIRED' });
+  }
+  return found;
+}
+
+function countObjects(written: Iterable<Written>): number {
+  let count = 0;
+  for (const { keys } of written) count += keys.length;
+  return count;
+}
+
+/** What publishing wrote, by its prefix. Objects of other names are not ours: they stay, whatever they are. */
+async function listWritten(store: ResultStore, signal: AbortSignal): Promise<ReadonlyMap<string, Written>> {
+  const written = new Map<string, Written>();
+  for await (const { key, objectBytes } of store.list('')) {
+    signal.throwIfAborted();
+    const writer = writerOfKey(key);
+    if (writer === undefined) continue;
+    const { prefix, executionId } = writer;
+    const objects = written.get(prefix) ?? { executionId, keys: [], bytes: 0 };
+    objects.keys.push(key);
+    objects.bytes += objectBytes;
+    written.set(prefix, objects);
+  }
+  return written;
+}
+
+async function deleteStaged(
+  { catalog, stagingDirectory }: SweepDependencies,
+  limit: number,
+  signal: AbortSignal,
+): Promise<{ readonly folders: number; readonly bytes: number }> {
+  const staged = (await foldersIn(stagingDirectory)).filter(isStagingName);
+  const leases = await catalog.leases.list('write:');
+  let folders = 0;
+  let bytes = 0;
+  for (const name of staged) {
+    signal.throwIfAborted();
+    if (folders >= limit) break;
+    if (leases.some((lease) => stagingName(lease) === name)) continue;
+    const path = join(stagingDirectory, name);
+    bytes += await bytesBelow(path);
+    await rm(path, { recursive: true, force: true });
+    folders += 1;
+  }
+  return { folders, bytes };
+}
+
+/** A lease past its time counts too: only a revoked one, which is not listed, cannot be renewed any more. */
+function isBeingWritten(leases: readonly Lease[], prefix: string): boolean {
+  return leases.some((lease) => lease.resource.startsWith('write:') && writerPrefix(lease) === prefix);
+}
+
+function isBeingRead(leases: readonly Lease[], executionId: string): boolean {
+  return leases.some((lease) => lease.resource.startsWith(`read:${executionId}:`));
+}
+
+async function foldersIn(folder: string): Promise<readonly string[]> {
+  return (await entriesOf(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return [];
+    throw error;
+  }
+}
+
+async function bytesBelow(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await entriesOf(folder)) {
+    const path = join(folder, entry.name);
+    bytes += entry.isDirectory() ? await bytesBelow(path) : ((await lstat(path).catch(() => undefined))?.size ?? 0);
+  }
+  return bytes;
+}

@@ -1,0 +1,47 @@
+/**
+ * What one request cost and how long its stages took, filled in as it goes: the pipeline writes, the log line, the metrics and
+ * the usage accounts read when the answer is out. The only object of the read path that changes after it was made.
+ */
+export class RequestStats {
+  /** Milliseconds spent in each stage, by its name in ARCHITECTURE.md, in the order they were entered. */
+  readonly stageMillis = new Map<string, number>();
+  executionId: string | undefined;
+  queryId: number | undefined;
+  /** Rows, cell bytes and datapoints handed out so far. */
+  rowCount = 0;
+  cellBytes = 0;
+  datapoints = 0;
+  cache: 'hit' | 'miss' | undefined;
+  /** Bytes of the body that was handed to the connection, compressed as it was sent. */
+  bodyBytes = 0;
+  /** Of an answer that is an error. */
+  errorCode: string | undefined;
+
+  add(read: { readonly rowCount: number; readonly cellBytes: number; readonly datapoints: number }): void {
+    this.rowCount += read.rowCount;
+    this.cellBytes += read.cellBytes;
+    this.datapoints += read.datapoints;
+  }
+
+  /** The answer was worked out, but only its head was sent. */
+  nothingHandedOut(): void {
+    this.rowCount = 0;
+    this.cellBytes = 0;
+    this.datapoints = 0;
+    this.bodyBytes = 0;
+  }
+
+  /** Times a stage. @param now a monotonic clock in milliseconds */
+  async stage<T>(name: string, now: () => number, work: () => T | Promise<T>): Promise<T> {
+    const start = now();
+    try {
+      return await work();
+    } finally {
+      this.spent(name, now() - start);
+    }
+  }
+
+  spent(name: string, millis: number): void {
+    this.stageMillis.set(name, (this.stageMillis.get(name) ?? 0) + millis);
+  }
+}

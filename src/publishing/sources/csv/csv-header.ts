@@ -1,0 +1,86 @@
+/** The header line of a CSV file: the delimiter and the column names (RFC 4180; a byte order mark is skipped). */
+import { open } from 'node:fs/promises';
+import { PublishError } from '../../publish-error.ts';
+import { checkNames } from '../column-names.ts';
+
+/** A header longer than this is no header: the file is something else. */
+const HEADER_BYTES_MAX = 1024 * 1024;
+
+export const NOT_UTF_8 =
+  'the text is not UTF-8: say what it is (--encoding latin-1, windows-1252, utf-16), or save it as UTF-8';
+
+export interface CsvHeader {
+  readonly delimiter: string;
+  readonly names: readonly string[];
+}
+
+/** @throws PublishError when there is no header line, or two columns have one name. */
+export async function readCsvHeader(path: string, delimiter?: string): Promise<CsvHeader> {
+  await using file = await open(path, 'r');
+  const buffer = Buffer.alloc(HEADER_BYTES_MAX);
+  const { bytesRead } = await file.read(buffer, 0, HEADER_BYTES_MAX, 0);
+  const bytes = buffer.subarray(0, bytesRead);
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+  const whole = bytesRead < HEADER_BYTES_MAX;
+  const header = parseCsvHeader(text, whole, delimiter);
+  // Bytes that are no UTF-8 became U+FFFD: such a name does not stand in the file. A quote inside may be doubled there.
+  const isForeign = (name: string) => name.includes('\ufffd') && name.split('"').some((text) => !bytes.includes(text));
+  if (header.names.some(isForeign)) throw new PublishError(`line 1: ${NOT_UTF_8}`);
+  return header;
+}
+
+/**
+ * @param whole whether the text ends where the file ends
+ * @param said the delimiter, where it was said
+ */
+export function parseCsvHeader(text: string, whole: boolean, said?: string): CsvHeader {
+  const problem = said === undefined ? undefined : delimiterProblem(said);
+  if (problem !== undefined) throw new PublishError(problem);
+  if (text === '') throw new PublishError('line 1: the file is empty, expected a header line of column names');
+  const comma = splitRecord(text, said ?? ',', whole);
+  // Another delimiter only when no comma could be meant.
+  const other = (said === undefined ? [';', '\t'] : []).find(
+    (d) => comma.length === 1 && splitRecord(text, d, whole).length > 1,
+  );
+  const delimiter = other ?? said ?? ',';
+  const names = (other === undefined ? comma : splitRecord(text, other, whole)).map((name, i) =>
+    // A row index written without a name, as data frames do.
+    name === '' ? `column_${i + 1}` : name,
+  );
+  checkNames(names, 'line 1: ');
+  return { delimiter, names };
+}
+
+function splitRecord(text: string, delimiter: string, whole: boolean): readonly string[] {
+  const fields: string[] = [];
+  let field = '';
+  let quoted = false;
+  let start = true;
+  for (let at = 0; at < text.length; at += 1) {
+    const mark = text[at];
+    if (quoted) {
+      if (mark !== '"') field += mark;
+      else if (text[at + 1] === '"') {
+        field += '"';
+        at += 1;
+      } else quoted = false;
+    } else if (mark === '"' && start) quoted = true;
+    else if (mark === delimiter) {
+      fields.push(field);
+      field = '';
+      start = true;
+      continue;
+    } else if (mark === '\n' || mark === '\r') return [...fields, field];
+    else field += mark;
+    start = false;
+  }
+  if (quoted) throw new PublishError('line 1: a quoted column name does not end');
+  if (!whole) throw new PublishError(`line 1: longer than ${HEADER_BYTES_MAX} bytes, expected a header line`);
+  return [...fields, field];
+}
+
+/** What keeps a text from being the delimiter, as a sentence; undefined: nothing. */
+export function delimiterProblem(delimiter: string): string | undefined {
+  if (/^[\t\x20-\x7e]$/.test(delimiter) && !/["0-9A-Za-z]/.test(delimiter)) return undefined;
+  return `A delimiter is one character that is no letter, digit or double quote, or tab; ${JSON.stringify(delimiter)} is none.`;
+}

@@ -1,0 +1,83 @@
+/**
+ * A CSV file as a source: RFC 4180, a header line, UTF-8. An empty field is null, a quoted empty one is the empty string.
+ * Types are inferred (inference.ts) unless declared.
+ */
+import { quoteText } from '../../../duckdb/quoting.ts';
+import { PublishError } from '../../publish-error.ts';
+import { opened, type Source, type SourceContext } from '../source.ts';
+import { collectColumnStats, textColumn } from '../text-columns.ts';
+import { checkCsv } from './csv-check.ts';
+import { NOT_UTF_8, readCsvHeader } from './csv-header.ts';
+
+/** The longest row that is read, in bytes; DuckDB reads the file in buffers of twice that. */
+const LINE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** @throws PublishError when the header cannot be used. */
+export async function openCsv(context: SourceContext, signal: AbortSignal): Promise<Source> {
+  const { delimiter, names } = await readCsvHeader(context.file, context.delimiter);
+  const columns = names.map((_, i) => `s${i}: 'VARCHAR'`).join(', ');
+  const options = [
+    'auto_detect = false',
+    `columns = {${columns}}`,
+    'header = true',
+    `delim = ${quoteText(delimiter)}`,
+    `quote = '"'`,
+    `escape = '"'`,
+    `nullstr = ''`,
+    'allow_quoted_nulls = false',
+    'strict_mode = true',
+    `compression = 'none'`,
+    `max_line_size = ${LINE_BYTES_MAX}`,
+    `buffer_size = ${2 * LINE_BYTES_MAX}`,
+  ];
+  const check = async (during: AbortSignal) => await checkCsv(context.file, delimiter, names.length, during);
+  return await build(context, names, `read_csv($1, ${options.join(', ')})`, check, false, signal);
+}
+
+async function build(
+  context: SourceContext,
+  names: readonly string[],
+  relation: string,
+  check: (signal: AbortSignal) => Promise<number>,
+  everyRow: boolean,
+  signal: AbortSignal,
+): Promise<Source> {
+  const base = { relation, path: context.path };
+  const explain: Source['explain'] = (error, s) => explainCsv(error, check, s);
+  const open = async (): Promise<Source> => {
+    const columnStats = await collectColumnStats(context, base, names, everyRow, signal);
+    return {
+      ...base,
+      columns: names.map((name, i) => textColumn(name, i, context.types.get(name), columnStats[i])),
+      check,
+      widen: (s) => build(context, names, relation, check, true, s),
+      explain,
+    };
+  };
+  return await opened(open, explain, signal);
+}
+
+/** DuckDB's own words only for what the check lets pass: its line numbers are off after a field of several lines. */
+async function explainCsv(
+  error: Error,
+  check: (signal: AbortSignal) => Promise<number>,
+  signal: AbortSignal,
+): Promise<Error> {
+  try {
+    await check(signal);
+  } catch (found) {
+    signal.throwIfAborted();
+    if (found instanceof PublishError) return found;
+  }
+  const line = /CSV Error on Line: ([0-9]+)/.exec(error.message)?.[1];
+  const where = line === undefined ? '' : `line ${line}: `;
+  if (/Invalid unicode|not utf-8/i.test(error.message)) return new PublishError(`${where}${NOT_UTF_8}`);
+  if (/maximum_line_size|Maximum line size/i.test(error.message)) {
+    return new PublishError(`${where}a row is longer than ${LINE_BYTES_MAX} bytes`);
+  }
+  if (/invalid state/.test(error.message)) {
+    return new PublishError('the file is not CSV by RFC 4180: its lines end in two ways');
+  }
+  const reason = /Original Line:[^\n]*\n([^\n]+)/.exec(error.message)?.[1];
+  return line === undefined ? error : new PublishError(`${where}${reason ?? 'the row cannot be read'}`);
+}

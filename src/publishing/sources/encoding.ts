@@ -1,0 +1,39 @@
+/** Text of another encoding than UTF-8, written as UTF-8 to a file of its own before anything reads it. */
+import { createReadStream, createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { PublishError } from '../publish-error.ts';
+
+export const ENCODINGS = ['utf-8', 'utf-16', 'utf-16le', 'utf-16be', 'latin-1', 'windows-1252'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+/** @throws PublishError when the bytes are not of the encoding; the signal's reason once it is aborted */
+export async function transcode(
+  path: string,
+  head: Buffer,
+  encoding: Exclude<Encoding, 'utf-8'>,
+  destination: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const decode = decoderOf(encoding, head);
+  async function* decoded(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+    for await (const chunk of chunks) yield decode(chunk);
+    yield decode(undefined);
+  }
+  await pipeline(createReadStream(path), decoded, createWriteStream(destination), { signal });
+}
+
+/** Decodes one piece after another; undefined ends the text. */
+function decoderOf(encoding: Exclude<Encoding, 'utf-8'>, head: Buffer): (chunk: Buffer | undefined) => string {
+  // The platform's decoder takes latin1 for Windows-1252, which has other characters from 0x80 to 0x9F.
+  if (encoding === 'latin-1') return (chunk) => chunk?.toString('latin1') ?? '';
+  const bigEndian = head[0] === 0xfe && head[1] === 0xff;
+  const label = encoding === 'utf-16' ? (bigEndian ? 'utf-16be' : 'utf-16le') : encoding;
+  const decoder = new TextDecoder(label, { fatal: true });
+  return (chunk) => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch {
+      throw new PublishError(`the text is not ${encoding}`);
+    }
+  };
+}

@@ -1,0 +1,74 @@
+/** Finds the line of a JSON file that DuckDB could not read: its own line numbers are one too high, or count records. */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { hasNumberMark } from '../../../duckdb/exact-json.ts';
+import { PublishError } from '../../publish-error.ts';
+import type { SourceContext } from '../source.ts';
+import { KEYS_UNKNOWN, MARKED, NO_OBJECT } from './json-relation.ts';
+import type { JsonLayout } from './json-source.ts';
+
+/** The error that names the line or the record, or `error` itself when it has another cause. */
+export async function explainJson(
+  error: Error,
+  context: SourceContext,
+  objects: string,
+  layout: JsonLayout,
+  signal: AbortSignal,
+): Promise<Error> {
+  const unit = layout === 'array' ? 'element' : 'line';
+  if (error.message.includes(NO_OBJECT)) {
+    const row = await firstRow(context, objects, `NOT starts_with(ltrim(json::VARCHAR, e' \\t\\r\\n'), '{')`, signal);
+    return new PublishError(`${unit} ${row}: expected a JSON object`);
+  }
+  if (error.message.includes(KEYS_UNKNOWN)) {
+    const twice = 'len(json_keys(json)) <> len(list_distinct(json_keys(json)))';
+    const row = await firstRow(context, objects, twice, signal);
+    if (row !== undefined) return new PublishError(`${unit} ${row}: the object has a key twice`);
+  }
+  if (error.message.includes(MARKED)) {
+    const row = await firstRow(context, objects, hasNumberMark('json::VARCHAR'), signal);
+    return new PublishError(
+      `${unit} ${row}: the text holds U+FDD0, which is no character: beside a number with more digits than a double has it cannot be read; put the number in quotes, or leave U+FDD0 out`,
+    );
+  }
+  if (!/Malformed JSON|maximum_object_size/.test(error.message)) return error;
+  const reason = /: ([^:]+?)\.?\s*(?:\n|$)/.exec(error.message.replace(/^[^\n]*?in (?:line|record\/value)/, ''))?.[1];
+  if (layout === 'array') {
+    const place = /in (?:record\/value|line) ([0-9]+)/.exec(error.message)?.[1];
+    const element = place === undefined ? '' : `near element ${Math.max(1, Number(place) - 1)}: `;
+    return new PublishError(`${element}the JSON cannot be read (${reason ?? 'malformed'})`);
+  }
+  const line = await firstBadLine(context.file, signal);
+  return new PublishError(
+    `${line === undefined ? '' : `line ${line}: `}the JSON cannot be read (${reason ?? 'malformed'})`,
+  );
+}
+
+async function firstRow(
+  context: SourceContext,
+  objects: string,
+  condition: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const text = `SELECT n FROM (SELECT json, row_number() OVER () AS n FROM ${objects}) WHERE ${condition} LIMIT 1`;
+  const [row] = await context.duckDb.query({ text, values: [context.path] }, signal);
+  return row === undefined ? undefined : Number(row[0]);
+}
+
+/** Reads the file once more, line by line; only ever done for a file that is refused. */
+async function firstBadLine(path: string, signal: AbortSignal): Promise<number | undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  // latin1 keeps the bytes apart, so that bytes which are no UTF-8 are noticed in their own line.
+  const lines = createInterface({ input: createReadStream(path, { encoding: 'latin1', signal }), crlfDelay: Infinity });
+  let number = 0;
+  for await (const line of lines) {
+    number += 1;
+    if (line.trim() === '') continue;
+    try {
+      JSON.parse(decoder.decode(Buffer.from(line, 'latin1')));
+    } catch {
+      return number;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,157 @@
+/** The input as a local file of plain bytes, and what kind of file it is: by what was said, else by its name, else by its first bytes. */
+import { createWriteStream } from 'node:fs';
+import { open, realpath, stat } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { PublishError } from '../publish-error.ts';
+import { compressionOf, decompress } from './decompress.ts';
+import { type Encoding, transcode } from './encoding.ts';
+import { HEAD_BYTES, refuseForeign } from './foreign-file.ts';
+import type { JsonLayout } from './json/json-source.ts';
+
+export const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
+export type Format = (typeof FORMATS)[number];
+
+export type Input =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'stream'; readonly stream: Readable };
+
+const EXTENSIONS: Readonly<Record<string, Format>> = {
+  '.parquet': 'parquet',
+  '.csv': 'csv',
+  '.tsv': 'csv',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.json': 'ndjson',
+};
+
+/**
+ * The absolute path of a regular file with the input's bytes: the file itself, or a copy at `spool` of what can be read only
+ * once (a stream, a pipe).
+ * @throws PublishError when there is no such file.
+ */
+export async function localFile(input: Input, spool: string, signal: AbortSignal): Promise<string> {
+  if (input.kind === 'stream') {
+    await pipeline(input.stream, createWriteStream(spool), { signal });
+    return spool;
+  }
+  try {
+    const path = await realpath(input.path);
+    const stats = await stat(path);
+    if (stats.isFile()) return path;
+    if (stats.isDirectory()) throw new PublishError(`${input.path} is a folder, expected a file`);
+    await using handle = await open(path, 'r');
+    await pipeline(handle.createReadStream({ autoClose: false }), createWriteStream(spool), { signal });
+    return spool;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof Error) || !('code' in error)) throw error;
+    throw new PublishError(
+      error.code === 'ENOENT' ? `there is no file ${input.path}` : `${input.path} cannot be read: ${error.message}`,
+    );
+  }
+}
+
+export interface Reading {
+  /** By the file's name or first bytes when left out. */
+  readonly format?: Format | undefined;
+  /** What separates the fields of a CSV file; a comma, a semicolon or a tab, as the header has it, when left out. */
+  readonly delimiter?: string | undefined;
+  /** Of text; UTF-8 when left out. */
+  readonly encoding?: Encoding | undefined;
+}
+
+export type FileKind = { readonly kind: 'parquet' | 'csv' } | { readonly kind: 'json'; readonly layout: JsonLayout };
+
+export interface ReadableFile {
+  /** The file itself, or a copy that is decompressed and UTF-8. */
+  readonly path: string;
+  readonly kind: FileKind;
+}
+
+/**
+ * @param path where the bytes are
+ * @param name what the user calls the file, for its extension
+ * @param folder where copies may be written
+ * @throws PublishError for a file that is known to be no table
+ */
+export async function readableFile(
+  path: string,
+  name: string,
+  { format, encoding = 'utf-8', delimiter }: Reading,
+  folder: string,
+  signal: AbortSignal,
+): Promise<ReadableFile> {
+  let [at, head] = [path, await headOf(path)];
+  const compression = compressionOf(head);
+  if (compression !== undefined) {
+    at = join(folder, 'decompressed');
+    await decompress(path, compression, at, signal);
+    head = await headOf(at);
+  }
+  if (encoding !== 'utf-8') {
+    const decoded = join(folder, 'decoded');
+    await transcode(at, head, encoding, decoded, signal);
+    [at, head] = [decoded, await headOf(decoded)];
+  }
+  refuseForeign(head);
+  const kind = kindOf(head, compression === undefined ? name : name.replace(/\.[^.]*$/, ''), format);
+  if (kind.kind === 'parquet' && encoding !== 'utf-8') throw new PublishError('a Parquet file has no text encoding');
+  if (kind.kind !== 'csv' && delimiter !== undefined) {
+    throw new PublishError(`a delimiter is for CSV, and the file is ${kind.kind === 'json' ? 'JSON' : 'Parquet'}`);
+  }
+  if (kind.kind !== 'parquet') refuseOtherEncoding(head);
+  return { path: at, kind };
+}
+
+async function headOf(path: string): Promise<Buffer> {
+  await using file = await open(path, 'r');
+  const buffer = Buffer.alloc(HEAD_BYTES);
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+function refuseOtherEncoding(head: Buffer): void {
+  const isMarked = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
+  if (isMarked || (head.includes(0) && isUtf16(head))) {
+    throw new PublishError(
+      'the file is UTF-16 text, expected UTF-8: say --encoding utf-16 (encoding), or save it as UTF-8',
+    );
+  }
+  if (head.includes(0)) throw new PublishError('the file is binary data, expected a Parquet, CSV or NDJSON file');
+}
+
+/** No header line begins like an object with a key, or an array of objects. */
+function isJsonText(head: Buffer): boolean {
+  return /^(\ufeff)?\s*(\{\s*"(?:[^"\\]|\\.)*"\s*:|\[\s*\{\s*")/.test(head.toString('utf8'));
+}
+
+/** Of text that is mostly ASCII, UTF-16 has every other byte 0. */
+function isUtf16(head: Buffer): boolean {
+  const zeros = [0, 1].map((from) => head.filter((byte, at) => at % 2 === from && byte === 0).length);
+  return Math.max(...zeros) > head.length / 4 && Math.min(...zeros) < head.length / 64;
+}
+
+function kindOf(head: Buffer, name: string, format: Format | undefined): FileKind {
+  const first = head
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimStart()[0];
+  const isJson = first === '{' || first === '[';
+  const guessed = head.subarray(0, 4).toString('latin1') === 'PAR1' ? 'parquet' : isJson ? 'ndjson' : 'csv';
+  const decided = format ?? EXTENSIONS[extname(name).toLowerCase()] ?? guessed;
+  switch (decided) {
+    case 'parquet':
+    case 'csv':
+      if (decided === 'csv' && guessed === 'parquet') throw new PublishError('the file is Parquet, not CSV');
+      if (decided === 'csv' && isJsonText(head)) throw new PublishError('the file is JSON, not CSV');
+      return { kind: decided };
+    case 'ndjson':
+      if (first !== undefined && !isJson)
+        throw new PublishError('line 1: expected a JSON object, or an array of objects');
+      return { kind: 'json', layout: first === '[' ? 'array' : 'newline_delimited' };
+    default:
+      return decided satisfies never;
+  }
+}

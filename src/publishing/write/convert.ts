@@ -1,0 +1,160 @@
+/**
+ * From a file to staged parts. Types are inferred from a sample and hold for every row, or the statement ends: then they are
+ * inferred again from all rows, once.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
+import { nearest } from '../../domain/nearest.ts';
+import { type Column, ROW_GROUP_ROWS_MIN } from '../../domain/result-set.ts';
+import { isOutOfMemory } from '../../duckdb/duckdb.ts';
+import { PublishError } from '../publish-error.ts';
+import { openCsv } from '../sources/csv/csv-source.ts';
+import { KEYS_UNKNOWN } from '../sources/json/json-relation.ts';
+import { openJson } from '../sources/json/json-source.ts';
+import { openParquet } from '../sources/parquet/parquet-source.ts';
+import {
+  type InvalidValue,
+  invalidValueOf,
+  type Source,
+  type SourceContext,
+  saysEnough,
+  statementOver,
+} from '../sources/source.ts';
+import type { FileKind } from '../sources/source-file.ts';
+import { type PartLayout, type StagedPart, type StagedParts, writeParts } from './part-writer.ts';
+import { writePreSample } from './pre-sample.ts';
+
+/** A value is quoted in an error up to this many characters. */
+const VALUE_LENGTH_MAX = 100;
+
+export interface Converted extends StagedParts {
+  readonly columns: readonly Column[];
+  readonly sample: StagedPart | undefined;
+}
+
+/**
+ * @throws PublishError naming the line, the row or the column; DuckDB's own error where its memory is too little; the signal's
+ *   reason once it is aborted.
+ */
+export async function convert(
+  context: SourceContext,
+  kind: FileKind,
+  folder: string,
+  layout: PartLayout,
+  random: () => number,
+  signal: AbortSignal,
+  onRows: (rows: number) => void,
+): Promise<Converted> {
+  let source = await openSource(context, kind, signal);
+  checkDeclared(context.types, source);
+  let widened = false;
+  let groups = layout;
+  for (;;) {
+    try {
+      const write = (during: AbortSignal) => writeParts(context.duckDb, source, folder, groups, during, onRows);
+      const staged = await withCheck(write, source.check, signal);
+      const columns = source.columns.map(({ name, type }) => ({ name, type }));
+      const types = columns.map(({ type }) => type);
+      const path = join(folder, 'pre-sample.parquet');
+      const sample = await writePreSample(context.duckDb, staged.parts, types, path, groups, random, signal);
+      return { ...staged, columns, sample };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Error)) throw error;
+      await rm(folder, { recursive: true, force: true });
+      if (!widened && isBeyondSample(error, source)) {
+        widened = true;
+        source = await source.widen(signal);
+      } else if (groups.rowGroupRows > ROW_GROUP_ROWS_MIN && isOutOfMemory(error)) {
+        groups = { ...layout, rowGroupRows: ROW_GROUP_ROWS_MIN };
+      } else throw await explain(error, context, source, signal);
+    }
+  }
+}
+
+/** Both at once; a failure of one ends the other, and is the failure of both. */
+async function withCheck(
+  write: (signal: AbortSignal) => Promise<StagedParts>,
+  check: Source['check'],
+  signal: AbortSignal,
+): Promise<StagedParts> {
+  const failed = new AbortController();
+  const during = AbortSignal.any([signal, failed.signal]);
+  const fail = (error: unknown) => {
+    failed.abort(error);
+    throw failed.signal.reason;
+  };
+  const [written, checked] = await Promise.allSettled([write(during).catch(fail), check?.(during).catch(fail)]);
+  if (checked.status === 'rejected') throw checked.reason;
+  if (written.status === 'rejected') throw written.reason;
+  const staged = written.value;
+  const rows = staged.parts.reduce((sum, part) => sum + part.rowCount, 0);
+  // DuckDB loses all rows below a header with a line end inside of a name, in some files.
+  if (checked.value !== undefined && !staged.truncated && checked.value !== rows) {
+    throw new PublishError(
+      `the file has ${checked.value} rows and ${rows} were read: is there a line end in a column name, or are there line ends of two kinds?`,
+    );
+  }
+  return staged;
+}
+
+function openSource(context: SourceContext, kind: FileKind, signal: AbortSignal): Promise<Source> {
+  switch (kind.kind) {
+    case 'csv':
+      return openCsv(context, signal);
+    case 'json':
+      return openJson(context, kind.layout, signal);
+    case 'parquet':
+      return openParquet(context, signal);
+    default:
+      return kind satisfies never;
+  }
+}
+
+function checkDeclared(types: ReadonlyMap<string, ColumnType>, source: Source): void {
+  const names = source.columns.map((column) => column.name);
+  for (const declared of types.keys()) {
+    if (names.includes(declared)) continue;
+    const near = nearest(declared, names).map((name) => JSON.stringify(name));
+    const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`;
+    throw new PublishError(`types name the column ${JSON.stringify(declared)}, which the file does not have${hint}`);
+  }
+}
+
+function isBeyondSample(error: Error, source: Source): boolean {
+  const invalidValue = invalidValueOf(error);
+  if (invalidValue === undefined) return error.message.includes(KEYS_UNKNOWN);
+  return source.columns[invalidValue.index]?.inferred === true;
+}
+
+async function explain(error: Error, context: SourceContext, source: Source, signal: AbortSignal): Promise<Error> {
+  if (saysEnough(error)) return error;
+  const invalidValue = invalidValueOf(error);
+  const column = invalidValue && source.columns[invalidValue.index];
+  if (invalidValue === undefined || column === undefined) return await source.explain(error, signal);
+  const row = await findRow(context, source, invalidValue, signal);
+  const where = row === undefined ? '' : `row ${row}, `;
+  const value = JSON.stringify(invalidValue.value.slice(0, VALUE_LENGTH_MAX));
+  const type = formatColumnType(column.type);
+  return new PublishError(`${where}column ${JSON.stringify(column.name)}: ${value} cannot be stored as ${type}`);
+}
+
+/** The first row with the value that did not fit, counted from 1 without the header. */
+async function findRow(
+  context: SourceContext,
+  source: Source,
+  invalidValue: InvalidValue,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const raw = source.columns[invalidValue.index]?.raw ?? '';
+  const relation = `(SELECT CAST(${raw} AS VARCHAR) AS v, row_number() OVER () AS n FROM ${source.relation})`;
+  const { text, values } = statementOver({ ...source, relation }, 'n', 'WHERE v = $2 LIMIT 1');
+  try {
+    const [row] = await context.duckDb.query({ text, values: [...values, invalidValue.value] }, signal);
+    return row === undefined ? undefined : Number(row[0]);
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}

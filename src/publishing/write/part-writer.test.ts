@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DuckDb, Statement } from '../../duckdb/duckdb.ts';
+import type { Source } from '../sources/source.ts';
+import { writeParts } from './part-writer.ts';
+
+const LAYOUT = { rowGroupRows: 1, rowGroupsPerPart: 1, preSampleRows: 1, resultBytesMax: 1e9 };
+/** Longer than it takes the writer to look again. */
+const LOOKED_AGAIN_MILLIS = 300;
+
+test('a part is read once it is finished, which the one before the last need not be', async (t) => {
+  const parent = await mkdtemp(join(tmpdir(), 'qrs-parts-'));
+  t.after(async () => await rm(parent, { recursive: true, force: true }));
+  const folder = join(parent, 'parts');
+  const finished = new Set<string>();
+  const begin = async (index: number) => await writeFile(join(folder, `part-${index}.parquet`), 'rows');
+  const finish = (index: number) => finished.add(join(folder, `part-${index}.parquet`));
+  // As DuckDB does with one thread: the next file is there before the one before has its footer.
+  const copy = async () => {
+    await mkdir(folder);
+    for (const index of [0, 1, 2]) {
+      await begin(index);
+      await delay(LOOKED_AGAIN_MILLIS);
+      if (index > 0) finish(index - 1);
+    }
+    finish(2);
+    return [];
+  };
+  const query = async ({ text, values }: Statement) => {
+    if (text.startsWith('EXPLAIN')) return [['physical_plan', '[{"name": "COPY_TO_FILE", "children": []}]']];
+    if (text.includes('COPY')) return await copy();
+    assert(finished.has(String(values[0])), `${values[0]} was read before it was finished`);
+    // One row group of one row, which takes all four bytes of the file.
+    return text.includes('parquet_metadata') ? [[1, 0, 4]] : [[1, 8, 8]];
+  };
+  const source = { columns: [], relation: 't', path: 'none' } as unknown as Source;
+  const never = new AbortController().signal;
+  const { parts } = await writeParts({ query } as unknown as DuckDb, source, folder, LAYOUT, never, () => undefined);
+  assert.equal(parts.length, 3);
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { CatalogCache } from './catalog-cache.ts';
+
+const ANN: Principal = { keyId: 'k', owner: { kind: 'user', name: 'ann' }, teams: [] } as never;
+
+/** Look-ups over a catalog in which one key is right. */
+function countRows() {
+  const asked: string[] = [];
+  const state = { version: 1 };
+  const catalog = { version: () => state.version } as unknown as Catalog;
+  const catalogCache = new CatalogCache(catalog, async (key) => {
+    asked.push(key);
+    return key === 'right' ? ANN : undefined;
+  });
+  const find = async (key: string) => await catalogCache.principal(key, `hash of ${key}`);
+  const commit = async () => {
+    state.version += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { asked, find, commit };
+}
+
+test('a wrong key costs one look-up as long as nothing is committed', async () => {
+  const { asked, find, commit } = countRows();
+  for (let time = 0; time < 3; time += 1) assert.equal(await find('wrong'), undefined);
+  assert.deepEqual(asked, ['wrong']);
+  await commit();
+  await find('wrong');
+  assert.deepEqual(asked, ['wrong', 'wrong'], 'it may have been added');
+});
+
+test('however many wrong keys come, what is known of right ones stays', async () => {
+  const { asked, find } = countRows();
+  await find('right');
+  for (let number = 0; number < 50_000; number += 1) await find(`wrong ${number}`);
+  asked.length = 0;
+  assert.equal(await find('right'), ANN);
+  assert.deepEqual(asked, []);
+});

@@ -1,0 +1,123 @@
+/**
+ * The catalog as the read path asks it, remembered. When a request comes in, with its key, the catalog is asked only for its
+ * version, which costs about a microsecond; while that stays the same nothing has been committed anywhere that an answer may
+ * depend on, so what was looked up before still holds: a revoked key or a new run is seen by the next request.
+ */
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Execution } from '../../domain/execution.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Principal, Query } from '../../domain/principal.ts';
+import type { ResultSet } from '../../domain/result-set.ts';
+
+export type FindPrincipal = (key: string) => Promise<Principal | undefined>;
+
+/** More than are in use at a time; when it is reached, everything is forgotten. */
+const ENTRIES_MAX = 20_000;
+/** Keys that were not there, remembered apart: whoever sends many makes nobody forget what others look up. */
+const WRONG_KEYS_MAX = 1000;
+
+export class CatalogCache {
+  readonly #catalog: Catalog;
+  readonly #findPrincipal: FindPrincipal;
+  readonly #known = new Map<string, unknown>();
+  /** Hashes. */
+  readonly #wrongKeys = new Set<string>();
+  #version: number | undefined;
+  #asking: Promise<void> | undefined;
+  /** The catalog has been asked in this turn of the event loop. */
+  #isCurrent = false;
+
+  constructor(catalog: Catalog, findPrincipal: FindPrincipal) {
+    this.#catalog = catalog;
+    this.#findPrincipal = findPrincipal;
+  }
+
+  /** Of the catalog, when it was last asked: what was found under it still holds while it is the same. */
+  get version(): number | undefined {
+    return this.#version;
+  }
+
+  /**
+   * Forgets what may have changed since. Asked at most once in a turn of the event loop, for all requests that came in with
+   * it: with many connections asking each time would be a tenth of a page's cost.
+   * @returns a promise where the answer takes its time
+   */
+  refresh(): void | Promise<void> {
+    if (this.#asking !== undefined) return this.#asking;
+    if (this.#isCurrent) return;
+    setImmediate(() => {
+      this.#isCurrent = false;
+      this.#asking = undefined;
+    });
+    const version = this.#catalog.version();
+    if (typeof version === 'number') {
+      this.#take(version);
+      this.#isCurrent = true;
+    } else {
+      this.#asking = version.then((answer) => this.#take(answer));
+      return this.#asking;
+    }
+  }
+
+  #take(version: number): void {
+    if (version === this.#version && this.#known.size < ENTRIES_MAX) return;
+    this.#known.clear();
+    this.#wrongKeys.clear();
+    this.#version = version;
+  }
+
+  /**
+   * Whose key it is: the first look-up of a request, which refreshes for all that follow.
+   * @param keyHash what the key is remembered by; the key itself is not kept
+   */
+  async principal(key: string, keyHash: string): Promise<Principal | undefined> {
+    await this.refresh();
+    if (this.#wrongKeys.has(keyHash)) return undefined;
+    const name = `key ${keyHash}`;
+    if (this.#known.has(name)) return this.#known.get(name) as Principal;
+    const version = this.#version;
+    const found = await this.#findPrincipal(key);
+    if (version !== this.#version) return found;
+    if (found !== undefined) this.#known.set(name, found);
+    else {
+      if (this.#wrongKeys.size >= WRONG_KEYS_MAX) this.#wrongKeys.clear();
+      this.#wrongKeys.add(keyHash);
+    }
+    return found;
+  }
+
+  async execution(id: string): Promise<Execution | undefined> {
+    return await this.#remember(`execution ${id}`, () => this.#catalog.executions.find(id));
+  }
+
+  async query(id: number): Promise<Query | undefined> {
+    return await this.#remember(`query ${id}`, () => this.#catalog.queries.find(id));
+  }
+
+  async resultSet(executionId: string): Promise<ResultSet | undefined> {
+    return await this.#remember(`result ${executionId}`, () => this.#catalog.executions.findResultSet(executionId));
+  }
+
+  /** The latest run, as `Executions.findLatest`: time alone can change it, when the result it had expires. */
+  async latest(
+    queryId: number,
+    parameters: Readonly<Record<string, string>>,
+    now: Instant,
+  ): Promise<Execution | undefined> {
+    const name = `latest ${queryId} ${JSON.stringify(Object.entries(parameters).sort())}`;
+    const find = () => this.#catalog.executions.findLatest(queryId, parameters, now);
+    const found = await this.#remember(name, find);
+    if (found?.expiresAt === undefined || now < found.expiresAt) return found;
+    this.#known.delete(name);
+    return await this.#remember(name, find);
+  }
+
+  async #remember<T>(name: string, find: () => Promise<T>): Promise<T> {
+    if (this.#known.has(name)) return this.#known.get(name) as T;
+    const version = this.#version;
+    const found = await find();
+    // Found under a version that has passed meanwhile, it may be stale: then it is not kept.
+    if (version === this.#version) this.#known.set(name, found);
+    return found;
+  }
+}

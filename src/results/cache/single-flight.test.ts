@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RequestError } from '../../errors/errors.ts';
+import { ClientGone } from '../limits/client-gone.ts';
+import { SingleFlight } from './single-flight.ts';
+
+const signal = new AbortController().signal;
+const always = () => true;
+
+/** Work that is told from outside what comes of it, and how often it was begun. */
+function controlled() {
+  const begun: PromiseWithResolvers<string>[] = [];
+  const work = () => {
+    const doing = Promise.withResolvers<string>();
+    begun.push(doing);
+    return doing.promise;
+  };
+  return { begun, work };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('all who ask meanwhile take what came of it; who asks later has it done anew', async () => {
+  const { begun, work } = controlled();
+  const flights = new SingleFlight<string>();
+  const asked = [1, 2, 3].map(() => flights.run('a', signal, work, always));
+  await turn();
+  assert.equal(begun.length, 1);
+  begun[0]?.resolve('done');
+  assert.deepEqual(await Promise.all(asked), ['done', 'done', 'done']);
+  void flights.run('a', signal, work, always);
+  assert.equal(begun.length, 2);
+});
+
+test('a failure is everybody’s, unless it concerns only who did the work: then the next one does it', async () => {
+  for (const [error, begins] of [
+    [new RequestError('overloaded', 'full'), 1],
+    [new ClientGone(), 2],
+    [new RequestError('rate_limited', 'this key'), 2],
+  ] as const) {
+    const { begun, work } = controlled();
+    const flights = new SingleFlight<string>();
+    const asked = [1, 2, 3].map(() => flights.run('a', signal, work, always));
+    const settled = Promise.allSettled(asked);
+    begun[0]?.reject(error);
+    await turn();
+    assert.equal(begun.length, begins);
+    begun[1]?.resolve('done');
+    const outcomes = (await settled).map((one) => (one.status === 'fulfilled' ? one.value : one.reason));
+    assert.deepEqual(outcomes, begins === 1 ? [error, error, error] : [error, 'done', 'done']);
+  }
+});
+
+test('what cannot be shared each does for itself; who leaves waits no longer', async () => {
+  const { begun, work } = controlled();
+  const flights = new SingleFlight<string>();
+  const leaving = new AbortController();
+  const first = flights.run('a', signal, work, () => false);
+  const second = flights.run('a', signal, work, () => false);
+  const left = flights.run('a', leaving.signal, work, () => false);
+  leaving.abort(new ClientGone());
+  await assert.rejects(left, ClientGone);
+  begun[0]?.resolve('mine');
+  assert.equal(await first, 'mine');
+  await turn();
+  begun[1]?.resolve('another');
+  assert.equal(await second, 'another');
+});

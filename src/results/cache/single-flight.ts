@@ -1,0 +1,58 @@
+/**
+ * One piece of work for all who ask for the same at the same time. The first does it, the others wait and take what came of it, its
+ * refusals too: a page that a thousand want at once takes one place in a queue, not a thousand.
+ */
+import { RequestError } from '../../errors/errors.ts';
+import { isClientGone } from '../limits/client-gone.ts';
+
+type Outcome<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** Whoever did the work has left, and nothing came of it. */
+  | { readonly kind: 'left' };
+
+export class SingleFlight<T> {
+  readonly #flights = new Map<string, Promise<Outcome<T>>>();
+
+  /**
+   * @param work done by the first who asks under this name, and ended by its signal; the next one does it when the first has left
+   * @param isShared whether others may take the value; where not, each does the work for itself
+   * @throws what the work throws; the signal's reason once it aborts
+   */
+  async run(name: string, signal: AbortSignal, work: () => Promise<T>, isShared: (value: T) => boolean): Promise<T> {
+    for (let flight = this.#flights.get(name); flight !== undefined; flight = this.#flights.get(name)) {
+      const outcome = await orAborted(flight, signal);
+      if (outcome.kind === 'failed') throw outcome.error;
+      if (outcome.kind === 'done') return isShared(outcome.value) ? outcome.value : await work();
+    }
+    const doing = work();
+    const flight = doing.then(
+      (value): Outcome<T> => ({ kind: 'done', value }),
+      (error): Outcome<T> => (isOwn(error) ? { kind: 'left' } : { kind: 'failed', error }),
+    );
+    this.#flights.set(name, flight);
+    try {
+      return await doing;
+    } finally {
+      this.#flights.delete(name);
+    }
+  }
+}
+
+/** Whether only who did the work is concerned: gone, or with too much under way for its key. */
+function isOwn(error: unknown): boolean {
+  return isClientGone(error) || (error instanceof RequestError && error.code === 'rate_limited');
+}
+
+/** @throws the signal's reason when it aborts before the promise is settled */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Compiles the writing of rows to one Parquet file, with the real names and types of the columns.
+ *
+ * All parts are read by one `read_parquet` over their list, which keeps the order of files and rows (see `row-order` in
+ * duckdb/). A UNION ALL of the parts does not: DuckDB 1.5 wrote the second before the first, with one thread and
+ * `preserve_insertion_order`.
+ */
+import { formatColumnType } from '../../domain/column-type.ts';
+import { totalBytesOf } from '../../duckdb/cell-bytes.ts';
+import type { Statement } from '../../duckdb/duckdb.ts';
+import { Parameters } from '../../duckdb/parameters.ts';
+import { parquetOptions } from '../../duckdb/parquet-options.ts';
+import { parquetValueOf, TYPES_KEY } from '../../duckdb/parquet-value.ts';
+import { quoteName, quoteText } from '../../duckdb/quoting.ts';
+import type { RowOrder } from '../../duckdb/row-order.ts';
+import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
+import { type ProjectedColumn, partsAt } from './range.ts';
+
+/** Rows of consecutive parts, in their order. */
+export interface PartRows {
+  /** The parts that have any of the rows. */
+  readonly paths: readonly string[];
+  /** Counted within the first part. */
+  readonly from: number;
+  /** Exclusive, counted within the last part. */
+  readonly to: number;
+}
+
+/** Writes the rows to the file. Answers with one row: how many were written. */
+export function compileExport(
+  columns: readonly ProjectedColumn[],
+  rows: PartRows,
+  destination: string,
+  rowGroupRows: number,
+  order: RowOrder,
+): Statement {
+  const parameters = new Parameters();
+  const values = columns.map(
+    ({ name, type, index }) => `${parquetValueOf(type, storedColumn(index))} AS ${quoteName(name)}`,
+  );
+  const types = JSON.stringify(columns.map(({ type }) => formatColumnType(type)));
+  const metadata = `KV_METADATA {${quoteText(TYPES_KEY)}: ${quoteText(types)}}`;
+  const options = `${parquetOptions('zstd', rowGroupRows, columns.length)}, ${metadata}`;
+  const orderBy = order === 'asked' && rows.paths.length > 0 ? ' ORDER BY file_index, file_row_number' : '';
+  const text = `COPY (SELECT ${values.join(', ')} ${sourceOf(columns, rows, parameters)}${orderBy}) TO ${quoteText(destination)} (${options})`;
+  return { text, values: parameters.values };
+}
+
+/** Answers with one row: the cell bytes of the rows. */
+export function compileCellBytes(columns: readonly ProjectedColumn[], rows: PartRows): Statement {
+  const parameters = new Parameters();
+  const bytes = totalBytesOf(
+    columns.map(({ type }) => type),
+    (position) => storedColumn(columns[position]?.index ?? position),
+  );
+  return { text: `SELECT ${bytes} ${sourceOf(columns, rows, parameters)}`, values: parameters.values };
+}
+
+function sourceOf(columns: readonly ProjectedColumn[], { paths, from, to }: PartRows, parameters: Parameters): string {
+  if (paths.length === 0) return emptySource(columns);
+  const files = partsAt(paths, parameters);
+  const first = `file_row_number >= ${parameters.add(BigInt(from))}`;
+  const last = `file_row_number < ${parameters.add(BigInt(to))}`;
+  // Of one file only the row groups are read that the rows are in; the general condition would read all of it.
+  if (paths.length === 1) return `FROM ${files} WHERE ${first} AND ${last}`;
+  return `FROM ${files} WHERE (file_index > 0 OR ${first}) AND (file_index < ${paths.length - 1} OR ${last})`;
+}
+
+/** No rows, of the same types: a file without rows has its columns all the same. */
+function emptySource(columns: readonly ProjectedColumn[]): string {
+  const nulls = columns.map(({ type, index }) => `NULL::${storageType(type)} AS ${storedColumn(index)}`);
+  return `FROM (SELECT ${nulls.join(', ')} LIMIT 0)`;
+}

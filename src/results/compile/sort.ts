@@ -1,0 +1,33 @@
+/** Sort keys → the terms of an ORDER BY over stored columns. */
+import type { ColumnType } from '../../domain/column-type.ts';
+import { isWideDecimal, storedColumn } from '../../duckdb/storage-type.ts';
+import type { BoundSortKey } from '../plan/bind-sort.ts';
+import { typeFamilyOf } from './value.ts';
+
+/** At least one term a key: a uint256 has two. */
+export function compileSortKeys(keys: readonly BoundSortKey[]): readonly string[] {
+  return keys.flatMap((key) => {
+    const direction = `${key.descending ? 'DESC' : 'ASC'} NULLS ${key.nullsFirst ? 'FIRST' : 'LAST'}`;
+    return orderOf(storedColumn(key.columnIndex), key.type).map((term) => `${term} ${direction}`);
+  });
+}
+
+/** What is ordered as values of the type are. */
+function orderOf(stored: string, type: ColumnType): readonly string[] {
+  switch (type.kind) {
+    case 'uint256':
+      // Fewer digits first, then digit by digit: half the time of sorting BIGNUMs.
+      return [`strlen(${stored})`, stored];
+    case 'hugeint':
+    case 'int256':
+      return [`${stored}::BIGNUM`];
+    case 'real':
+    case 'double':
+      // Of a column that is sorted by, DuckDB takes the values out of the sorted keys, where −0.0 has become 0.0; not of a sum.
+      return [`${stored} + 0`];
+    case 'decimal':
+      return [isWideDecimal(type) ? `replace(${stored}, '.', '')::BIGNUM` : stored];
+    default:
+      return [typeFamilyOf(stored, type)];
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * Compiles reads of a view: the rows that a predicate keeps, in the order of sort keys, ties by stored position (contract §2).
+ * A first page is answered directly, with a bounded sort; a walk materialises the view once and reads ranges of that.
+ */
+import { createHash } from 'node:crypto';
+import type { Column } from '../../domain/result-set.ts';
+import { drawnPositions } from '../../duckdb/drawn-positions.ts';
+import type { Statement } from '../../duckdb/duckdb.ts';
+import { Parameters } from '../../duckdb/parameters.ts';
+import { parquetOptions } from '../../duckdb/parquet-options.ts';
+import { quoteText } from '../../duckdb/quoting.ts';
+import type { RowOrder } from '../../duckdb/row-order.ts';
+import { storedColumn } from '../../duckdb/storage-type.ts';
+import type { View, ViewRows } from '../plan/view.ts';
+import type { TextFormat } from '../request/format.ts';
+import { compilePredicate } from './predicate.ts';
+import { encodedRow, type ProjectedColumn, partAt, partsAt, ROW_SEPARATOR, rowBytes, rowsOfPart } from './range.ts';
+import { compileSortKeys } from './sort.ts';
+
+/** Where a row is stored: in which of the parts, and at which of its rows. */
+export interface StoredPosition {
+  readonly part: number;
+  readonly row: bigint;
+}
+
+export interface ViewSlice {
+  readonly offset: number;
+  readonly rowCountMax: number;
+  /** The page ends before the row with which its cell bytes would exceed this, but has at least one row. */
+  readonly cellBytesMax: number | undefined;
+}
+
+/**
+ * Rows of a view, straight from the parts at `paths`. Answers with one row: the encoded rows, how many they are, their
+ * cell bytes, and how many rows were found, which is more than were encoded when others follow.
+ * @param order how the rows of an unsorted view are taken in stored order: `compileSlice` shows whether it is kept
+ */
+export function compileViewSlice(
+  columns: readonly ProjectedColumn[],
+  format: TextFormat,
+  paths: readonly string[],
+  view: View,
+  slice: ViewSlice,
+  order: RowOrder,
+): Statement {
+  const parameters = new Parameters();
+  const found = sliceOf(neededColumns(columns, view), paths, view, slice, order, parameters);
+  return compileFound(columns, format, found, view, slice, parameters);
+}
+
+/** What `compileViewSlice` reads when order is kept. */
+export function compileSlice(
+  columns: readonly ProjectedColumn[],
+  paths: readonly string[],
+  view: View,
+  slice: ViewSlice,
+): Statement {
+  const parameters = new Parameters();
+  return {
+    text: sliceOf(neededColumns(columns, view), paths, view, slice, 'kept', parameters),
+    values: parameters.values,
+  };
+}
+
+/** Where the rows of a slice of a view are stored, and one row more where others follow: a row for each, in order. */
+export function compilePositions(paths: readonly string[], view: View, slice: ViewSlice): Statement {
+  const parameters = new Parameters();
+  return { text: positionsOf(paths, view, slice, parameters), values: parameters.values };
+}
+
+/** What `compileViewSlice` answers, given where its rows are stored: reads no row groups but those. */
+export function compileSliceAt(
+  columns: readonly ProjectedColumn[],
+  format: TextFormat,
+  paths: readonly string[],
+  view: View,
+  slice: ViewSlice,
+  positions: readonly StoredPosition[],
+): Statement {
+  const parameters = new Parameters();
+  const needed = neededColumns(columns, view);
+  const rowsOf = Map.groupBy(positions, ({ part }) => part);
+  const found = paths.flatMap((path, part) => {
+    const rows = rowsOf.get(part);
+    if (rows === undefined) return [];
+    const file = partAt(path, parameters);
+    const numbers = rows.map(({ row }) => parameters.add(row)).join(', ');
+    return `SELECT ${[...needed, `${part} AS file_index`, 'file_row_number'].join(', ')} FROM ${file} WHERE file_row_number IN (${numbers})`;
+  });
+  return compileFound(columns, format, found.join(' UNION ALL '), view, slice, parameters);
+}
+
+/** A query for the `needed` columns of the slice's rows, in any order, and of one more where others follow. */
+function sliceOf(
+  needed: readonly string[],
+  paths: readonly string[],
+  view: View,
+  slice: ViewSlice,
+  order: RowOrder,
+  parameters: Parameters,
+): string {
+  const selected = [...needed, ...POSITION].join(', ');
+  if (view.sortKeys.length === 0 && order === 'asked') {
+    // Only positions are sorted, not whole rows; and only the row groups are read that those lie in.
+    const positions = positionsOf(paths, view, slice, parameters);
+    return `SELECT ${selected} FROM ${partsAt(paths, parameters)} SEMI JOIN (${positions}) USING (${POSITION.join(', ')})`;
+  }
+  const { from, order: keys, sorted } = clausesOf(view, paths, parameters);
+  return `SELECT ${selected} ${from}${sorted ? ` ORDER BY ${keys}` : ''} ${limitOf(slice, parameters)}`;
+}
+
+function positionsOf(paths: readonly string[], view: View, slice: ViewSlice, parameters: Parameters): string {
+  const { from, order } = clausesOf(view, paths, parameters);
+  return `SELECT ${POSITION.join(', ')} ${from} ORDER BY ${order} ${limitOf(slice, parameters)}`;
+}
+
+/** One row more than the slice has, which says that others follow. */
+function limitOf({ rowCountMax, offset }: ViewSlice, parameters: Parameters): string {
+  return `LIMIT ${parameters.add(BigInt(rowCountMax))} + 1 OFFSET ${parameters.add(BigInt(offset))}`;
+}
+
+/** Encodes what the query `found` finds, in the order of the view, as far as it fits. */
+function compileFound(
+  columns: readonly ProjectedColumn[],
+  format: TextFormat,
+  found: string,
+  view: View,
+  { rowCountMax, cellBytesMax }: ViewSlice,
+  parameters: Parameters,
+): Statement {
+  const fits = [`position <= ${parameters.add(BigInt(rowCountMax))}`];
+  if (cellBytesMax !== undefined) {
+    fits.push(`(position = 1 OR sum(row_bytes) OVER (ORDER BY position) <= ${parameters.add(BigInt(cellBytesMax))})`);
+  }
+  const separator = parameters.add(ROW_SEPARATOR[format]);
+  const text = [
+    `WITH found AS (${found}),`,
+    `numbered AS (SELECT *, row_number() OVER (ORDER BY ${orderOf(view)}) AS position, ${rowBytes(columns)} AS row_bytes FROM found),`,
+    `fitted AS (SELECT *, ${fits.join(' AND ')} AS fits FROM numbered)`,
+    `SELECT encode(string_agg(${encodedRow(columns, format, parameters)}, ${separator}::VARCHAR ORDER BY position) FILTER (fits)),`,
+    'count(*) FILTER (fits), coalesce(sum(row_bytes) FILTER (fits), 0), count(*) FROM fitted',
+  ].join(' ');
+  return { text, values: parameters.values };
+}
+
+/** A file that is written of all columns. */
+export interface Destination {
+  readonly columns: readonly Column[];
+  readonly path: string;
+  readonly rowGroupRows: number;
+}
+
+/** Writes the whole view to one file. Answers with one row: how many rows were written. */
+export function compileMaterialization(
+  paths: readonly string[],
+  view: View,
+  destination: Destination,
+  rowOrder: RowOrder,
+): Statement {
+  const parameters = new Parameters();
+  const { from, order, sorted } = clausesOf(view, paths, parameters);
+  const orderBy = sorted || rowOrder === 'asked' ? ` ORDER BY ${order}` : '';
+  return { text: copyOf(`${from}${orderBy}`, destination), values: parameters.values };
+}
+
+/** Writes rows `from` (inclusive) to `to` (exclusive) of the file at `path` to a file of their own. */
+export function compileCut(
+  path: string,
+  from: number,
+  to: number,
+  destination: Destination,
+  rowOrder: RowOrder,
+): Statement {
+  const parameters = new Parameters();
+  const rows = rowsOfPart(path, from, to, parameters);
+  const orderBy = rowOrder === 'asked' ? ' ORDER BY file_row_number' : '';
+  return { text: copyOf(`${rows}${orderBy}`, destination), values: parameters.values };
+}
+
+/** lz4 is quicker than zstd and 1.7 times larger: right for what is derived and thrown away. */
+function copyOf(rows: string, { columns, path, rowGroupRows }: Destination): string {
+  const options = parquetOptions('lz4_raw', rowGroupRows, columns.length);
+  return `COPY (SELECT ${storedColumns(columns)} ${rows}) TO ${quoteText(path)} (${options})`;
+}
+
+function storedColumns(columns: readonly Column[]): string {
+  return columns.map((_, index) => storedColumn(index)).join(', ');
+}
+
+/** What a view is known by: two requests that mean the same view, in whatever words, have the same. */
+export function identityOf(executionId: string, view: View): string {
+  const parameters = new Parameters();
+  const { from, order } = clausesOf(view, [executionId], parameters);
+  const values = parameters.values.map((value) => `${typeof value} ${String(value)}`);
+  return createHash('sha256')
+    .update(JSON.stringify([from, order, values]))
+    .digest('hex')
+    .slice(0, 32);
+}
+
+const POSITION = ['file_index', 'file_row_number'] as const;
+
+interface ViewClauses {
+  readonly from: string;
+  /** The terms of an ORDER BY. */
+  readonly order: string;
+  /** False where stored order is the view's: then it costs less where the plan keeps it, as without an ORDER BY a LIMIT ends the reading. */
+  readonly sorted: boolean;
+}
+
+function clausesOf(view: View, paths: readonly string[], parameters: Parameters): ViewClauses {
+  const where = view.rows.kind === 'all' ? '' : ` WHERE ${conditionOf(view.rows, parameters)}`;
+  return { from: `FROM ${partsAt(paths, parameters)}${where}`, order: orderOf(view), sorted: view.sortKeys.length > 0 };
+}
+
+/** The terms of an ORDER BY that gives the view's order, also among rows taken out of it. */
+function orderOf({ sortKeys }: View): string {
+  return [...compileSortKeys(sortKeys), ...POSITION].join(', ');
+}
+
+function conditionOf(rows: Exclude<ViewRows, { kind: 'all' }>, parameters: Parameters): string {
+  switch (rows.kind) {
+    case 'matching':
+      return compilePredicate(rows.predicate, parameters);
+    case 'drawn': {
+      const firstRows = `${parameters.add(rows.firstRows.map(BigInt))}::BIGINT[]`;
+      return `(${firstRows})[file_index::BIGINT + 1] + file_row_number IN (${drawnPositions(rows.draw, parameters)})`;
+    }
+    default:
+      return rows satisfies never;
+  }
+}
+
+/** The answer's columns and those that give its order, each once. */
+function neededColumns(columns: readonly ProjectedColumn[], view: View): readonly string[] {
+  const indexes = [...columns.map(({ index }) => index), ...view.sortKeys.map(({ columnIndex }) => columnIndex)];
+  return [...new Set(indexes)].map(storedColumn);
+}

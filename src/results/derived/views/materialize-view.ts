@@ -1,0 +1,78 @@
+/**
+ * Writes a view as parts of its own, in the layout of stored parts. First as one file, since DuckDB puts rows in order with all its
+ * threads only into one; a file of many row groups is slow to read pages from, so it is then cut into parts. Sorting 10 million
+ * rows and cutting them takes 12 s with two threads, writing the parts directly, which only one thread does in order, 22 s.
+ */
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Column, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../../domain/result-set.ts';
+import { rowBytesOf } from '../../../duckdb/cell-bytes.ts';
+import type { DuckDb } from '../../../duckdb/duckdb.ts';
+import { inStoredOrder, type RowOrder } from '../../../duckdb/row-order.ts';
+import { compileCut, compileMaterialization } from '../../compile/view.ts';
+import type { View } from '../../plan/view.ts';
+
+/** Each thread holds a row group in memory while it is written. */
+const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
+
+export interface MaterializedView {
+  /** The keys of its parts are absolute paths. */
+  readonly resultSet: ResultSet;
+  readonly bytes: number;
+}
+
+/**
+ * @param paths of the parts of `source`
+ * @param directory absolute; there and empty
+ * @param partRows a part of the view has so many rows, the last one fewer
+ */
+export async function materializeView(
+  duckDb: DuckDb,
+  view: View,
+  source: ResultSet,
+  paths: readonly string[],
+  directory: string,
+  partRows: number,
+  signal: AbortSignal,
+): Promise<MaterializedView> {
+  const whole = join(directory, 'whole.parquet');
+  const { columns } = source;
+  const rowGroupRows = rowGroupRowsFor(source.parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
+  const materialization = (order: RowOrder) =>
+    compileMaterialization(paths, view, { columns, path: whole, rowGroupRows }, order);
+  const written = await duckDb.query(await inStoredOrder(duckDb, materialization, signal), signal);
+  const rowCount = Number(written[0]?.[0]);
+  const parts: Part[] = [];
+  if (rowCount <= partRows) {
+    if (rowCount > 0) parts.push(await partOf(duckDb, columns, whole, 0, signal));
+  } else {
+    for (let firstRow = 0; firstRow < rowCount; firstRow += partRows) {
+      const path = join(directory, `part-${parts.length}.parquet`);
+      const cut = (order: RowOrder) =>
+        compileCut(whole, firstRow, firstRow + partRows, { columns, path, rowGroupRows }, order);
+      await duckDb.query(await inStoredOrder(duckDb, cut, signal), signal);
+      parts.push(await partOf(duckDb, columns, path, firstRow, signal));
+    }
+    await rm(whole);
+  }
+  const found = parts.reduce((sum, part) => sum + part.rowCount, 0);
+  if (found !== rowCount) throw new Error(`a view of ${rowCount} rows was cut into parts of ${found}`);
+  const cellBytes = parts.reduce((sum, part) => sum + part.cellBytes, 0);
+  const bytes = parts.reduce((sum, part) => sum + part.objectBytes, 0);
+  return { resultSet: { ...source, rowCount, cellBytes, parts }, bytes };
+}
+
+/** What the manifest says of a part that has been written. */
+async function partOf(
+  duckDb: DuckDb,
+  columns: readonly Column[],
+  path: string,
+  firstRow: number,
+  signal: AbortSignal,
+): Promise<Part> {
+  const rowBytes = rowBytesOf(columns.map(({ type }) => type));
+  const text = `SELECT count(*), coalesce(sum(b), 0), coalesce(max(b), 0) FROM (SELECT ${rowBytes} AS b FROM read_parquet($1))`;
+  const [row] = await duckDb.query({ text, values: [path] }, signal);
+  const [rowCount, cellBytes, rowBytesMax] = (row ?? []).map(Number) as [number, number, number];
+  return { key: path, firstRow, rowCount, cellBytes, rowBytesMax, objectBytes: (await stat(path)).size, sha256: '' };
+}

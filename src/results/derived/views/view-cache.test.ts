@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { ResultSet } from '../../../domain/result-set.ts';
+import type { DuckDb, Statement } from '../../../duckdb/duckdb.ts';
+import { isStorageFull } from '../../../errors/storage-full.ts';
+import type { ResultStore } from '../../../store/result-store.ts';
+import { WorkQueue } from '../../limits/work-queue.ts';
+import type { View } from '../../plan/view.ts';
+import { ViewCache } from './view-cache.ts';
+
+const RESULT: ResultSet = { columns: [], rowCount: 0, cellBytes: 0, truncated: false, parts: [] };
+const VIEW: View = { rows: { kind: 'all' }, sortKeys: [] } as unknown as View;
+const never = new AbortController().signal;
+
+/** Views without rows, on a disk that is full while `isFull` says so. */
+async function cacheOn(t: TestContext, isFull: (directory: string) => boolean) {
+  const directory = await mkdtemp(join(tmpdir(), 'qrs-views-'));
+  t.after(async () => await rm(directory, { recursive: true, force: true }));
+  const query = async ({ text }: Statement) => {
+    if (text.startsWith('EXPLAIN')) return [['plan', '[]']];
+    if (isFull(directory)) throw new Error('IO Error: Could not write file "x": No space left on device');
+    return [[0]];
+  };
+  const cache = new ViewCache({
+    directory,
+    bytesMax: 1e9,
+    viewsMax: 100,
+    store: {} as ResultStore,
+    duckDb: { query } as unknown as DuckDb,
+    queue: new WorkQueue({ runningMax: 1, waitingMax: 10 }),
+    millisMax: 60_000,
+  });
+  const get = (executionId: string) => cache.get(executionId, RESULT, VIEW, 'key', never);
+  return { directory, get, cache };
+}
+
+test('on a full disk views that nobody reads are given up for a new one; one that is read stays', async (t) => {
+  let idle = '';
+  const { directory, get } = await cacheOn(t, (folder) => idle !== '' && existsSync(join(folder, idle)));
+  using _read = await get('A');
+  const [read = ''] = await readdir(directory);
+  (await get('B'))[Symbol.dispose]();
+  idle = (await readdir(directory)).find((name) => name !== read) ?? assert.fail('no view was made');
+  using _made = await get('C');
+  const left = await readdir(directory);
+  assert.equal(left.length, 2);
+  assert(left.includes(read) && !left.includes(idle));
+});
+
+test('with nothing to give up the reason is that the disk is full', async (t) => {
+  const { get } = await cacheOn(t, () => true);
+  await assert.rejects(get('A'), isStorageFull);
+});

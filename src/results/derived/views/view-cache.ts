@@ -1,0 +1,210 @@
+/**
+ * Materialised views: what a walk under `filters` or `sort_by` reads its pages from. A view is written once, for all who ask
+ * at the same time, in the queue of heavy work, and kept in a folder of bounded size and number, the least recently used going first
+ * and never one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is
+ * ever trusted.
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { allRowsOf, PART_ROWS, type ResultSet } from '../../../domain/result-set.ts';
+import type { DuckDb } from '../../../duckdb/duckdb.ts';
+import { isStorageFull } from '../../../errors/storage-full.ts';
+import type { ResultStore } from '../../../store/result-store.ts';
+import { identityOf } from '../../compile/view.ts';
+import { withinMillis } from '../../limits/time-limit.ts';
+import type { WorkQueue } from '../../limits/work-queue.ts';
+import type { View } from '../../plan/view.ts';
+import { readFailure } from '../../read-failure.ts';
+import { type MaterializedView, materializeView } from './materialize-view.ts';
+
+export interface ViewCacheOptions {
+  /** Absolute; there, empty, and this process's own. */
+  readonly directory: string;
+  readonly bytesMax: number;
+  /** The most views: each is a folder, which costs something however few its rows. */
+  readonly viewsMax: number;
+  readonly store: ResultStore;
+  readonly duckDb: DuckDb;
+  readonly queue: WorkQueue;
+  readonly millisMax: number;
+}
+
+/** A view that is there until disposed of. The keys of its parts are absolute paths. */
+export interface OpenView extends Disposable {
+  readonly resultSet: ResultSet;
+}
+
+interface Entry {
+  readonly identity: string;
+  readonly made: Promise<MaterializedView>;
+  readonly directory: string;
+  /** Those who wait for it or read it. */
+  users: number;
+  /** Stops the making when nobody waits any more. */
+  readonly abandon: AbortController;
+  /** A sample: the next one is another, so this one goes as soon as it has been read. */
+  readonly passing: boolean;
+  bytes: number;
+}
+
+export class ViewCache {
+  readonly #options: ViewCacheOptions;
+  /** Least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  #made = 0;
+
+  constructor(options: ViewCacheOptions) {
+    this.#options = options;
+  }
+
+  /** Disk that the views take which are made. */
+  get bytes(): number {
+    return [...this.#entries.values()].reduce((sum, entry) => sum + entry.bytes, 0);
+  }
+
+  /** Whether a view is made already, so that any page of it is cheap. */
+  has(executionId: string, view: View): boolean {
+    return (this.#entries.get(identityOf(executionId, view))?.bytes ?? 0) > 0;
+  }
+
+  /** Removes every view that nobody reads: a full disk is better used for one that somebody waits for. @returns whether there was one */
+  async giveUpIdle(): Promise<boolean> {
+    const idle = [...this.#entries.values()].filter(({ users, bytes }) => users === 0 && bytes > 0);
+    for (const entry of idle) this.#forget(entry);
+    for (const entry of idle) await this.#remove(entry);
+    return idle.length > 0;
+  }
+
+  /**
+   * @param keyId who waits for the view if it is to be made
+   * @throws RequestError overloaded; the signal's reason; what making the view throws
+   */
+  async get(
+    executionId: string,
+    resultSet: ResultSet,
+    view: View,
+    keyId: string,
+    signal: AbortSignal,
+  ): Promise<OpenView> {
+    signal.throwIfAborted();
+    const identity = identityOf(executionId, view);
+    const entry = this.#entries.get(identity) ?? this.#start(identity, resultSet, view, keyId);
+    this.#entries.delete(identity);
+    this.#entries.set(identity, entry);
+    entry.users += 1;
+    const leave = Promise.withResolvers<never>();
+    const onAbort = () => leave.reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      const made = await Promise.race([entry.made, leave.promise]);
+      let released = false;
+      return {
+        resultSet: made.resultSet,
+        [Symbol.dispose]: () => {
+          if (!released) this.#leave(entry);
+          released = true;
+        },
+      };
+    } catch (error) {
+      this.#leave(entry);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #start(identity: string, resultSet: ResultSet, view: View, keyId: string): Entry {
+    this.#made += 1;
+    const directory = join(this.#options.directory, `${identity}-${this.#made}`);
+    const abandon = new AbortController();
+    const making = this.#options.queue.run(
+      keyId,
+      () => this.#make(directory, resultSet, view, abandon.signal),
+      abandon.signal,
+    );
+    const entry: Entry = {
+      identity,
+      made: making,
+      directory,
+      users: 0,
+      abandon,
+      passing: view.rows.kind === 'drawn',
+      bytes: 0,
+    };
+    making.then(
+      ({ bytes }) => {
+        entry.bytes = bytes;
+        this.#evict();
+      },
+      () => {
+        this.#forget(entry);
+        void this.#remove(entry);
+      },
+    );
+    return entry;
+  }
+
+  #leave(entry: Entry): void {
+    entry.users -= 1;
+    if (entry.users === 0 && entry.bytes === 0) {
+      this.#forget(entry);
+      entry.abandon.abort(new Error('nobody waits for the view any more'));
+    } else if (entry.users === 0 && entry.passing) {
+      this.#forget(entry);
+      void this.#remove(entry);
+    }
+    this.#evict();
+  }
+
+  #forget(entry: Entry): void {
+    if (this.#entries.get(entry.identity) === entry) this.#entries.delete(entry.identity);
+  }
+
+  #evict(): void {
+    let bytes = this.bytes;
+    for (const entry of [...this.#entries.values()]) {
+      if (bytes <= this.#options.bytesMax && this.#entries.size <= this.#options.viewsMax) return;
+      if (entry.users > 0 || entry.bytes === 0) continue;
+      bytes -= entry.bytes;
+      this.#forget(entry);
+      void this.#remove(entry);
+    }
+  }
+
+  async #remove(entry: Entry): Promise<void> {
+    // What cannot be removed now is removed with the whole folder when the process ends.
+    await rm(entry.directory, { recursive: true, force: true }).catch(() => undefined);
+  }
+
+  async #make(directory: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<MaterializedView> {
+    const { store, duckDb, millisMax } = this.#options;
+    return await withinMillis(millisMax, signal, async (within) => {
+      await using objects = new AsyncDisposableStack();
+      const paths: string[] = [];
+      try {
+        for (const part of resultSet.parts) {
+          paths.push(objects.use(await store.open(part, allRowsOf(part), within)).path);
+        }
+        const made = await withRoom(this, async () => {
+          await rm(directory, { recursive: true, force: true });
+          await mkdir(directory);
+          return await materializeView(duckDb, view, resultSet, paths, directory, PART_ROWS, within);
+        });
+        // A view is there once it takes bytes, also one without rows.
+        return { ...made, bytes: Math.max(1, made.bytes) };
+      } catch (error) {
+        throw readFailure(error);
+      }
+    });
+  }
+}
+
+/** The outcome of `write`; where the disk is full it is tried once more without the views that nobody reads. */
+export async function withRoom<T>(views: Pick<ViewCache, 'giveUpIdle'>, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isStorageFull(error) || !(await views.giveUpIdle())) throw error;
+    return await write();
+  }
+}

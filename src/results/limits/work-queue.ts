@@ -1,0 +1,133 @@
+/**
+ * A queue of work: at most so many pieces at a time, at most so many waiting, and an honest refusal beyond that. Keys take turns,
+ * so that whoever asks for much waits behind themselves and not everybody behind them. One queue may give way to another: while
+ * that has any work, this does one piece at a time.
+ */
+import { RequestError } from '../../errors/errors.ts';
+
+export interface WorkQueueLimits {
+  readonly runningMax: number;
+  readonly waitingMax: number;
+}
+
+interface Waiting {
+  readonly admit: () => void;
+  readonly refuse: (reason: unknown) => void;
+}
+
+export class WorkQueue {
+  readonly #limits: WorkQueueLimits;
+  /** Who waits, by key, none of them empty: the key that is next stands first. */
+  readonly #waiting = new Map<string, Set<Waiting>>();
+  readonly #givesWayTo: WorkQueue | undefined;
+  /** Those that give way to this. */
+  readonly #behind: WorkQueue[] = [];
+  #running = 0;
+  #waitingCount = 0;
+
+  constructor(limits: WorkQueueLimits, yieldsTo?: WorkQueue) {
+    this.#limits = limits;
+    this.#givesWayTo = yieldsTo;
+    if (yieldsTo !== undefined) yieldsTo.#behind.push(this);
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waitingCount;
+  }
+
+  /**
+   * Runs `task` when its turn has come.
+   * @param key whose work it is
+   * @throws RequestError overloaded when too many wait already, and this key has not fewer waiting than others, or while it waits
+   *   when others who have fewer need its place; the signal's reason when it aborts while waiting
+   */
+  async run<T>(key: string, task: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    await this.#enter(key, signal);
+    try {
+      return await task();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #enter(key: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#hasRoom()) {
+      this.#running += 1;
+      return;
+    }
+    if (this.#waitingCount >= this.#limits.waitingMax) this.#makeRoomFor(key);
+    const turn = Promise.withResolvers<void>();
+    const waiting = { admit: () => turn.resolve(), refuse: turn.reject };
+    const giveUp = () => {
+      this.#remove(key, waiting);
+      turn.reject(signal.reason);
+    };
+    this.#add(key, waiting);
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      await turn.promise;
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  #hasRoom(): boolean {
+    const isQuiet = this.#givesWayTo === undefined || this.#givesWayTo.running === 0;
+    return this.#running < (isQuiet ? this.#limits.runningMax : 1);
+  }
+
+  /** The key with the most waiting, this one's new piece counted, gives up the piece that came last. */
+  #makeRoomFor(key: string): void {
+    let [longestKey, longest] = [key, (this.#waiting.get(key)?.size ?? 0) + 1];
+    for (const [other, { size }] of this.#waiting) if (size > longest) [longestKey, longest] = [other, size];
+    const last = [...(this.#waiting.get(longestKey) ?? [])].at(-1);
+    if (longestKey === key || last === undefined) throw overloaded();
+    this.#remove(longestKey, last);
+    last.refuse(overloaded());
+  }
+
+  #add(key: string, waiting: Waiting): void {
+    const ofKey = this.#waiting.get(key);
+    if (ofKey === undefined) this.#waiting.set(key, new Set([waiting]));
+    else ofKey.add(waiting);
+    this.#waitingCount += 1;
+  }
+
+  #remove(key: string, waiting: Waiting): void {
+    const ofKey = this.#waiting.get(key);
+    if (ofKey?.delete(waiting) !== true) return;
+    this.#waitingCount -= 1;
+    if (ofKey.size === 0) this.#waiting.delete(key);
+  }
+
+  #leave(): void {
+    this.#running -= 1;
+    this.#fill();
+    if (this.#running === 0) for (const queue of this.#behind) queue.#fill();
+  }
+
+  /** Gives the places that are free to the keys in turn, and of each to the one that has waited longest. */
+  #fill(): void {
+    while (this.#hasRoom()) {
+      const [next] = this.#waiting;
+      if (next === undefined) return;
+      const [key, ofKey] = next;
+      const [first] = ofKey;
+      if (first === undefined) throw new Error('a key without work has a turn');
+      this.#remove(key, first);
+      // Its next turn comes after everybody else's.
+      if (this.#waiting.delete(key)) this.#waiting.set(key, ofKey);
+      this.#running += 1;
+      first.admit();
+    }
+  }
+}
+
+function overloaded(): RequestError {
+  return new RequestError('overloaded', 'too many heavy reads are waiting; try again in some seconds');
+}

@@ -1,0 +1,137 @@
+/**
+ * The read plan: which rows, in which order, which columns, and what happens at the datapoint limit. Pure: a request and a
+ * manifest go in, and every name and number in the plan has been checked against the result's columns.
+ */
+import { rowsWithin } from '../../domain/datapoints.ts';
+import type { Column, ResultSet } from '../../domain/result-set.ts';
+import { RequestError } from '../../errors/errors.ts';
+import { ExpressionError } from '../../expression/expression-error.ts';
+import type { ExpressionLimits } from '../../expression/limits.ts';
+import { parseFilter } from '../../expression/parse-filter.ts';
+import { parseSort } from '../../expression/parse-sort.ts';
+import { FORMAT_NAMES, type Format } from '../request/format.ts';
+import type { SharedParameters } from '../request/results-request.ts';
+import { bindFilter } from './bind-filter.ts';
+import { type BoundSortKey, bindSort } from './bind-sort.ts';
+import { findColumn } from './find-column.ts';
+import type { View, ViewRows } from './view.ts';
+
+export interface ReadPlan {
+  readonly format: Format;
+  /** Indexes of the columns of the answer, in its order. */
+  readonly projection: readonly number[];
+  readonly selection: Selection;
+  /** Undefined when the caller lifted the limit. */
+  readonly datapointsMax: number | undefined;
+  /**
+   * At the datapoint limit the page ends and `next_*` continues it, or the request is refused, where an answer has no
+   * place to say that it is short.
+   */
+  readonly atLimit: 'continue' | 'refuse';
+}
+
+export type Selection =
+  /** Consecutive rows: of the stored order, or of a view of it. */
+  | {
+      readonly kind: 'slice';
+      readonly view: View | undefined;
+      readonly offset: number;
+      readonly rowCountMax: number;
+    }
+  /** Rows drawn at random, each subset of that size equally likely, in the order of the sort keys, else as stored. */
+  | { readonly kind: 'sample'; readonly rowCount: number; readonly sortKeys: readonly BoundSortKey[] };
+
+export interface PlanLimits {
+  readonly datapointsMax: number;
+  readonly expressions: ExpressionLimits;
+}
+
+/** @throws RequestError unknown_column · datapoint_limit · filter_… · sort_… */
+export function planRead(
+  parameters: SharedParameters,
+  format: Format,
+  resultSet: ResultSet,
+  limits: PlanLimits,
+): ReadPlan {
+  const projection = projectionOf(parameters.columns, resultSet.columns);
+  const sortKeys = sortKeysOf(parameters.sortBy, resultSet.columns, limits.expressions);
+  const datapointsMax = parameters.ignoreMaxDatapoints ? undefined : limits.datapointsMax;
+  if (parameters.sampleCount !== undefined) {
+    const rowCount = Math.min(parameters.sampleCount, resultSet.rowCount);
+    const plan = {
+      format,
+      projection,
+      selection: { kind: 'sample', rowCount, sortKeys },
+      datapointsMax,
+      atLimit: 'refuse',
+    } as const;
+    if (rowCount > pageRowsMax(plan)) throw datapointRefusal(plan);
+    return plan;
+  }
+  const rows = viewRowsOf(parameters.filters, resultSet.columns, limits.expressions);
+  return {
+    format,
+    projection,
+    selection: {
+      kind: 'slice',
+      view: rows.kind === 'all' && sortKeys.length === 0 ? undefined : { rows, sortKeys },
+      offset: parameters.offset,
+      rowCountMax: parameters.limit ?? Number.MAX_SAFE_INTEGER,
+    },
+    datapointsMax,
+    atLimit: format !== 'json' && parameters.limit === undefined ? 'refuse' : 'continue',
+  };
+}
+
+function viewRowsOf(filters: string | undefined, columns: readonly Column[], limits: ExpressionLimits): ViewRows {
+  if (filters === undefined) return { kind: 'all' };
+  return { kind: 'matching', predicate: orRefuse(() => bindFilter(parseFilter(filters, limits), columns)) };
+}
+
+function sortKeysOf(
+  sortBy: string | undefined,
+  columns: readonly Column[],
+  limits: ExpressionLimits,
+): readonly BoundSortKey[] {
+  return sortBy === undefined ? [] : orRefuse(() => bindSort(parseSort(sortBy, limits), columns));
+}
+
+/** What is wrong with an expression is the caller's to mend. */
+function orRefuse<T>(bound: () => T): T {
+  try {
+    return bound();
+  } catch (error) {
+    throw error instanceof ExpressionError ? new RequestError(error.code, error.message) : error;
+  }
+}
+
+/** The most rows a page may have by its cells alone. At least one: a page that cannot move on would repeat for ever. */
+export function pageRowsMax(plan: ReadPlan): number {
+  return plan.datapointsMax === undefined
+    ? Number.MAX_SAFE_INTEGER
+    : Math.max(1, rowsWithin(plan.datapointsMax, plan.projection.length));
+}
+
+/** The refusal for an answer that the datapoint limit would cut with no place to say so. */
+export function datapointRefusal(plan: ReadPlan): RequestError {
+  const lift = 'ignore_max_datapoints_per_request=true lifts the limit';
+  return plan.selection.kind === 'sample'
+    ? new RequestError(
+        'datapoint_limit',
+        `sample_count: the sample would exceed the limit of ${plan.datapointsMax} datapoints; ask for fewer rows or name fewer columns, or ${lift}`,
+      )
+    : new RequestError(
+        'datapoint_limit',
+        `the ${FORMAT_NAMES[plan.format]} would exceed the limit of ${plan.datapointsMax} datapoints; add limit=${pageRowsMax(plan)} and follow the paging headers, name fewer columns, or ${lift}`,
+      );
+}
+
+function projectionOf(names: readonly string[] | undefined, columns: readonly Column[]): readonly number[] {
+  if (names === undefined) return columns.map((_, index) => index);
+  const indexes = names.map((name) => {
+    const found = findColumn(name, columns);
+    if (found.kind === 'found') return found.index;
+    throw new RequestError('unknown_column', `columns: ${found.message}`);
+  });
+  return [...new Set(indexes)];
+}

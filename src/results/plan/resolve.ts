@@ -1,0 +1,65 @@
+/** From an id to the execution it means, if the caller may see it (contract §2: access, latest run). */
+import { type Execution, isExecutionId } from '../../domain/execution.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { mayRead, type Principal } from '../../domain/principal.ts';
+import { RequestError } from '../../errors/errors.ts';
+import type { CatalogCache } from '../cache/catalog-cache.ts';
+import type { QueryParameters } from '../request/query-string.ts';
+import { queryParametersOf, type Target } from '../request/results-request.ts';
+
+/** @throws RequestError for a malformed id, an unknown one, one of another's, and a query that has never run */
+export async function resolve(
+  target: Target,
+  parameters: QueryParameters,
+  principal: Principal,
+  catalogCache: CatalogCache,
+  now: Instant,
+): Promise<Execution> {
+  switch (target.kind) {
+    case 'execution':
+      return await resolveExecution(target.executionId, principal, catalogCache);
+    case 'query':
+    case 'dataset':
+      return await resolveLatest(target.queryId, parameters, principal, catalogCache, now);
+    default:
+      return target satisfies never;
+  }
+}
+
+async function resolveExecution(id: string, principal: Principal, catalogCache: CatalogCache): Promise<Execution> {
+  if (!isExecutionId(id)) {
+    throw new RequestError('invalid_execution_id', `The requested execution ID (ID: ${id}) is invalid.`);
+  }
+  const execution = await catalogCache.execution(id.toUpperCase());
+  const query = execution === undefined ? undefined : await catalogCache.query(execution.queryId);
+  if (execution === undefined || query === undefined || !mayRead(principal, query)) {
+    throw new RequestError('execution_not_found', `The requested execution ID (ID ${id}) was not found.`);
+  }
+  return execution;
+}
+
+async function resolveLatest(
+  text: string,
+  parameters: QueryParameters,
+  principal: Principal,
+  catalogCache: CatalogCache,
+  now: Instant,
+): Promise<Execution> {
+  if (!/^[0-9]+$/.test(text)) {
+    throw new RequestError('invalid_query_id', `The requested query ID (ID: ${text}) is invalid.`);
+  }
+  // An id beyond what a double counts exactly is no id that was ever given out.
+  const id = Number(text);
+  const query = Number.isSafeInteger(id) ? await catalogCache.query(id) : undefined;
+  if (query === undefined || !mayRead(principal, query)) {
+    throw new RequestError('query_not_found', 'not found: Query not found or private');
+  }
+  const execution = await catalogCache.latest(id, queryParametersOf(parameters), now);
+  if (execution === undefined) {
+    throw new RequestError(
+      'no_execution_found',
+      'not found: No execution found for the latest version of the given query',
+    );
+  }
+  return execution;
+}

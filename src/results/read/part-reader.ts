@@ -1,0 +1,292 @@
+/**
+ * Reads encoded rows out of parts: stored ones, or those of a materialised view. A read goes range by range, some of them
+ * side by side, none of them far ahead of what has been taken, so memory is bounded however large the answer and however
+ * slow the client.
+ */
+import type { RowRange } from '../../domain/blocks.ts';
+import { allRowsOf, type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import type { DuckDb, Row, Statement } from '../../duckdb/duckdb.ts';
+import { rowOrderOf } from '../../duckdb/row-order.ts';
+import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
+import { compileFit, compileRange, type ProjectedColumn, type Reading, ROW_SEPARATOR } from '../compile/range.ts';
+import { compilePositions, compileSlice, compileSliceAt, compileViewSlice, type ViewSlice } from '../compile/view.ts';
+import { withinMillis } from '../limits/time-limit.ts';
+import type { WorkQueue } from '../limits/work-queue.ts';
+import type { View } from '../plan/view.ts';
+import { damaged, readFailure } from '../read-failure.ts';
+import type { TextFormat } from '../request/format.ts';
+import type { ByteChunks } from './byte-chunks.ts';
+import { readAhead } from './read-ahead.ts';
+
+export interface PartReaderDeps {
+  /** Reads out of many parts at once: with all threads. */
+  readonly duckDb: DuckDb;
+  /** Makes a part's file available for reading these rows, counted within it. */
+  readonly open: (part: Part, rows: RowRange, signal: AbortSignal) => Promise<OpenObject>;
+  /** Reads ranges: one thread, so that rows keep their order and many reads at a time do not get in each other's way. */
+  readonly pageDuckDb: DuckDb;
+  /** How many ranges of one answer are read side by side. */
+  readonly rangesAtOnce: number;
+  /** Whose read it is: keys take turns. */
+  readonly keyId: string;
+  /** Where pages take turns: more at a time than there are cores would only make all of them slower. */
+  readonly pageTurns: WorkQueue;
+  /** Where searches of many rows take turns: each takes all threads, and a thread of the pool that files are read on. */
+  readonly searches: WorkQueue;
+  /** Where long reads take turns, one range at a time. */
+  readonly exports: WorkQueue;
+  /** The longest that one statement may take. */
+  readonly statementMillisMax: number;
+  /** Milliseconds that only ever grow. */
+  readonly monotonic: () => number;
+  readonly sleep: (millis: number, signal: AbortSignal) => Promise<void>;
+}
+
+export interface ChunkSize {
+  /** Never 0. */
+  readonly rowCount: number;
+  readonly cellBytes: number;
+}
+
+export interface Chunk extends ChunkSize {
+  /** Encoded rows with separators between them, none at either end. Of rows that were skipped there are none. */
+  readonly byteChunks: ByteChunks;
+}
+
+export interface Range extends RowRange {
+  readonly part: Part;
+}
+
+/** A row group: several of them, side by side, make a page. */
+export const PAGE_RANGE_ROWS = ROW_GROUP_ROWS;
+/** Two row groups take a tenth less time than one by one: whoever reads everything has no need of the first rows sooner. */
+export const EXPORT_RANGE_ROWS = 2 * ROW_GROUP_ROWS;
+const PIECES_BESIDE_PAGES = 4;
+const RANGE_BYTES_AIM = 8 * 1024 * 1024;
+/** Up to so many rows a plain reading is the quicker one: there is less to plan. */
+const PLAIN_ROWS_MAX = 1000;
+/** Of so many columns planning a quick reading takes longer than it saves, and longer with every column. */
+const QUICK_COLUMNS_MAX = 200;
+/** So few rows of a sort are found by their keys first, among so many that these do not lie in the same row groups anyway. */
+const FOUND_ROWS_MAX = 1000;
+const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
+
+/** Rows `from` to `to` (exclusive) of a result set, cut into ranges of at most so many rows, and fewer where these are wide. */
+export function rangesOf(parts: readonly Part[], from: number, to: number, rangeRowsMax: number): readonly Range[] {
+  const ranges: Range[] = [];
+  for (const part of parts) {
+    const end = Math.min(to - part.firstRow, part.rowCount);
+    const rowBytes = Math.max(1, part.cellBytes / Math.max(1, part.rowCount));
+    const rowsMax = Math.max(1, Math.min(rangeRowsMax, Math.floor(RANGE_BYTES_AIM / rowBytes)));
+    let at = Math.max(0, from - part.firstRow);
+    while (at < end) {
+      // A long read goes in steps that end where row groups do, so that none is decompressed twice.
+      const next = end - at <= rowsMax ? end : Math.min(end, (Math.floor(at / rowsMax) + 1) * rowsMax);
+      ranges.push({ part, from: at, to: next });
+      at = next;
+    }
+  }
+  return ranges;
+}
+
+export class PartReader {
+  readonly #columns: readonly ProjectedColumn[];
+  readonly #format: TextFormat;
+  readonly #deps: PartReaderDeps;
+  #reading: Reading = 'quick';
+
+  constructor(columns: readonly ProjectedColumn[], format: TextFormat, deps: PartReaderDeps) {
+    this.#columns = columns;
+    this.#format = format;
+    this.#deps = deps;
+  }
+
+  /** Where a page that starts at row `from` must end to have at most `cellBytesMax`: at most `to`, at least one row on. */
+  async fit(
+    parts: readonly Part[],
+    from: number,
+    to: number,
+    cellBytesMax: number,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const touched = parts.filter((part) => part.firstRow < to && part.firstRow + part.rowCount > from);
+    // Nearly always: even if each row were as wide as the widest they would fit, and nothing needs to be measured.
+    if ((to - from) * widestRowOf(touched) <= cellBytesMax) return to;
+    let left = cellBytesMax;
+    for (const part of touched) {
+      const first = Math.max(0, from - part.firstRow);
+      const last = Math.min(part.rowCount, to - part.firstRow);
+      const statement = ([path]: readonly string[]) => compileFit(this.#columns, path ?? '', first, last, left);
+      const { pageTurns, keyId } = this.#deps;
+      const [row] = await pageTurns.run(
+        keyId,
+        () => this.#read([{ part, from: first, to: last }], statement, signal),
+        signal,
+      );
+      const fitting = Number(row?.[0] ?? 0);
+      if (fitting < last - first) return Math.max(from + 1, part.firstRow + first + fitting);
+      left -= Number(row?.[1] ?? 0);
+    }
+    return to;
+  }
+
+  /**
+   * @param takeTurns the read is long: each range waits for its turn among other long reads
+   * @param skipped sizes of the first ranges, which are not to be read: they come without pieces
+   */
+  async *ranges(
+    ranges: readonly Range[],
+    takeTurns: boolean,
+    signal: AbortSignal,
+    skipped: readonly ChunkSize[] = [],
+  ): AsyncGenerator<Chunk> {
+    for (const size of skipped.slice(0, ranges.length)) yield { ...size, byteChunks: [] };
+    const { exports, pageTurns, keyId, rangesAtOnce, monotonic, sleep } = this.#deps;
+    const read = async (range: Range, during: AbortSignal) => {
+      if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
+      // While pages are read, a range is read in pieces, and after each comes a pause as long as it took.
+      const byteChunks = pageTurns.running > 0 ? piecesOf(range, PIECES_BESIDE_PAGES) : [range];
+      const chunks: Chunk[] = [];
+      for (const piece of byteChunks) {
+        const inTurn = async () => {
+          const start = monotonic();
+          chunks.push(await this.#range(piece, during));
+          if (pageTurns.running > 0) await sleep(monotonic() - start, during);
+        };
+        await exports.run(keyId, inTurn, during);
+      }
+      return joinedChunk(chunks, this.#format);
+    };
+    yield* readAhead(ranges.slice(skipped.length), rangesAtOnce - 1, read, signal);
+  }
+
+  async #range({ part, from, to }: Range, signal: AbortSignal): Promise<Chunk> {
+    const readAs = async (reading: Reading) => {
+      const statement = ([path]: readonly string[]) =>
+        compileRange(this.#columns, this.#format, path ?? '', from, to, reading);
+      const [row] = await this.#read([{ part, from, to }], statement, signal, this.#deps.pageDuckDb);
+      return row ?? [];
+    };
+    const small = to - from <= PLAIN_ROWS_MAX || this.#columns.length > QUICK_COLUMNS_MAX;
+    let row = await readAs(small ? 'plain' : this.#reading);
+    if (row[3] !== true) {
+      // What one range is like the others probably are, too.
+      this.#reading = 'plain';
+      row = await readAs('plain');
+    }
+    const [bytes, rowCount, cellBytes] = row;
+    // The manifest says how many rows are there; fewer would be an answer that is silently short.
+    if (!(bytes instanceof Uint8Array) || Number(rowCount) !== to - from) {
+      throw damaged(new ObjectDamaged(part.key, `${Number(rowCount ?? 0)} rows where ${to - from} are stored`));
+    }
+    return { byteChunks: [bytes], rowCount: to - from, cellBytes: Number(cellBytes) };
+  }
+
+  /** One slice of a view, read directly; `more` when rows follow it. */
+  async viewSlice(
+    parts: readonly Part[],
+    view: View,
+    slice: ViewSlice,
+    signal: AbortSignal,
+  ): Promise<{ readonly chunk: Chunk | undefined; readonly more: boolean }> {
+    if (parts.length === 0) return { chunk: undefined, more: false };
+    // As above: the running sum is only needed where the widest rows might not fit.
+    const fits = slice.cellBytesMax === undefined || slice.rowCountMax * widestRowOf(parts) <= slice.cellBytesMax;
+    const wanted = { ...slice, cellBytesMax: fits ? undefined : slice.cellBytesMax };
+    const search = () =>
+      isFoundFirst(parts, view, slice)
+        ? this.#foundFirst(parts, view, wanted, signal)
+        : this.#scanned(parts, view, wanted, signal);
+    const { searches, keyId } = this.#deps;
+    const [bytes, rowCount, cellBytes, found] = await searches.run(keyId, search, signal);
+    const chunk =
+      bytes instanceof Uint8Array
+        ? { byteChunks: [bytes], rowCount: Number(rowCount), cellBytes: Number(cellBytes) }
+        : undefined;
+    return { chunk, more: Number(found) > Number(rowCount) };
+  }
+
+  async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
+    const statement = async (paths: readonly string[], within: AbortSignal) => {
+      // Of a draw all rows are taken, so none has to be the first.
+      const isCut = view.sortKeys.length === 0 && view.rows.kind === 'matching';
+      const slicing = compileSlice(this.#columns, paths, view, slice);
+      const order = isCut ? await rowOrderOf(this.#deps.duckDb, slicing, within) : 'kept';
+      return compileViewSlice(this.#columns, this.#format, paths, view, slice, order);
+    };
+    const [row] = await this.#read(parts.map(wholePart), statement, signal);
+    return row ?? [];
+  }
+
+  /** As `#scanned`: only what the order depends on is read of all rows, and the rest where the rows turn out to be. */
+  async #foundFirst(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
+    const search = (paths: readonly string[]) => compilePositions(paths, view, slice);
+    const found = await this.#read(parts.map(wholePart), search, signal);
+    // The one row more only says that others follow.
+    const positions = found
+      .slice(0, slice.rowCountMax)
+      .map(([part, row]) => ({ part: Number(part), row: row as bigint }));
+    if (positions.length === 0) return [null, 0, 0, found.length];
+    const statement = (paths: readonly string[]) =>
+      compileSliceAt(this.#columns, this.#format, paths, view, slice, positions);
+    const [row] = await this.#read(parts.map(wholePart), statement, signal);
+    const [bytes, rowCount, cellBytes, read] = row ?? [];
+    if (Number(read) !== positions.length) {
+      throw new Error(`${Number(read)} rows were read where ${positions.length} had been found`);
+    }
+    return [bytes ?? null, rowCount ?? 0, cellBytes ?? 0, found.length];
+  }
+
+  async #read(
+    ranges: readonly Range[],
+    compile: (paths: readonly string[], signal: AbortSignal) => Statement | Promise<Statement>,
+    signal: AbortSignal,
+    duckDb = this.#deps.duckDb,
+  ): Promise<readonly Row[]> {
+    const { open, statementMillisMax } = this.#deps;
+    return await withinMillis(statementMillisMax, signal, async (within) => {
+      await using objects = new AsyncDisposableStack();
+      try {
+        const paths: string[] = [];
+        for (const { part, ...rows } of ranges) paths.push(objects.use(await open(part, rows, within)).path);
+        return await duckDb.query(await compile(paths, within), within);
+      } catch (error) {
+        throw readFailure(error);
+      }
+    });
+  }
+}
+
+/** Whether a slice costs less found first and read then: it is small, and not in few row groups anyway. */
+function isFoundFirst(parts: readonly Part[], { sortKeys }: View, { rowCountMax }: ViewSlice): boolean {
+  if (sortKeys.length === 0 || rowCountMax > FOUND_ROWS_MAX) return false;
+  return parts.reduce((sum, part) => sum + part.rowCount, 0) > FOUND_AMONG_ROWS_MIN;
+}
+
+/** The range in so many pieces of about the same size, fewer where it has not as many rows. */
+function piecesOf(range: Range, count: number): readonly Range[] {
+  const cutAt = (index: number) => range.from + Math.round(((range.to - range.from) * index) / count);
+  const byteChunks = Array.from({ length: count }, (_, index) => ({
+    ...range,
+    from: cutAt(index),
+    to: cutAt(index + 1),
+  }));
+  return byteChunks.filter(({ from, to }) => from < to);
+}
+
+function joinedChunk(chunks: readonly Chunk[], format: TextFormat): Chunk {
+  const separator = Buffer.from(ROW_SEPARATOR[format]);
+  return {
+    byteChunks: chunks.flatMap(({ byteChunks }, index) => (index === 0 ? byteChunks : [separator, ...byteChunks])),
+    rowCount: chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0),
+    cellBytes: chunks.reduce((sum, chunk) => sum + chunk.cellBytes, 0),
+  };
+}
+
+function wholePart(part: Part): Range {
+  return { part, ...allRowsOf(part) };
+}
+
+function widestRowOf(parts: readonly Part[]): number {
+  return parts.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
+}

@@ -1,0 +1,184 @@
+/**
+ * What is asked for: a target (which execution, query or dataset), a format, and the shared parameters of specification
+ * §4.9, as plain data. Parsing is pure; the first wrong parameter is thrown with its name, what was found and what was expected.
+ */
+import { RequestError } from '../../errors/errors.ts';
+import type { ByteRange } from './byte-range.ts';
+import type { CachePolicy } from './cache-policy.ts';
+import { parseColumnNames } from './columns-parameter.ts';
+import type { Format } from './format.ts';
+import { parameterOf, type QueryParameters } from './query-string.ts';
+import {
+  type BooleanParameter,
+  type IntegerParameter,
+  SHARED_PARAMETERS,
+  type SharedParameter,
+} from './shared-parameters.ts';
+
+export type Target =
+  | { readonly kind: 'execution'; readonly executionId: string }
+  | { readonly kind: 'query'; readonly queryId: string }
+  /** A query that the address does not name. */
+  | { readonly kind: 'dataset'; readonly queryId: string };
+
+export interface ResultsRequest {
+  readonly target: Target;
+  readonly format: Format;
+  /** All of the request that its answer depends on, as one text; undefined where that would hold a key. */
+  readonly address: string | undefined;
+  readonly parameters: QueryParameters;
+  readonly cachePolicy: CachePolicy;
+  /** The header of that name. */
+  readonly ifNoneMatch: string | undefined;
+  /** The bytes asked for; undefined: all. */
+  readonly range: ByteRange | undefined;
+  /** The range is wanted only of the answer with this tag. */
+  readonly ifRange: string | undefined;
+  /** The digest of an answer that is sent as it is read is wanted in its head. */
+  readonly wantsDigest: boolean;
+  /** Scheme, host and path prefix that the client used, for `next_uri`: `http://localhost:8080/v1`. */
+  readonly base: string;
+}
+
+export interface SharedParameters {
+  readonly columns?: readonly string[];
+  readonly filters?: string;
+  readonly sortBy?: string;
+  readonly limit?: number;
+  readonly offset: number;
+  readonly sampleCount?: number;
+  readonly ignoreMaxDatapoints: boolean;
+}
+
+/**
+ * The named query parameters asked for: `params.NAME=value`. An empty value is a value here.
+ * @throws RequestError invalid_parameter for two different values of one name, and for a NUL, which no run can have
+ */
+export function queryParametersOf(parameters: QueryParameters): Readonly<Record<string, string>> {
+  const named: [string, string][] = [];
+  for (const [name, sent] of parameters) {
+    if (!name.startsWith('params.')) continue;
+    const values = [...new Set(sent)];
+    const [value = ''] = values;
+    if (values.length > 1) {
+      const problem = `${excerpt(name)}: sent ${values.length} times with different values, expected one`;
+      throw new RequestError('invalid_parameter', problem);
+    }
+    if (name.includes('\0') || value.includes('\0')) {
+      throw new RequestError('invalid_parameter', `${excerpt(name)}: found a NUL character, expected text without one`);
+    }
+    named.push([name.slice('params.'.length), value]);
+  }
+  return Object.fromEntries(named);
+}
+
+/** Each call may be answered with other rows. */
+export function asksForSample(parameters: QueryParameters): boolean {
+  return parameters.get(SHARED_PARAMETERS.sampleCount.name)?.some((value) => value !== '') ?? false;
+}
+
+export function allowsPartialResults(parameters: QueryParameters): boolean {
+  return parseBoolean(parameters, SHARED_PARAMETERS.allowPartialResults);
+}
+
+/**
+ * @param target `execution_id` and `queryID` may be sent as parameters too, and must then say the same as the address
+ * @throws RequestError invalid_parameter · incompatible_parameters
+ */
+export function parseSharedParameters(parameters: QueryParameters, target: Target): SharedParameters {
+  const table = SHARED_PARAMETERS;
+  requireSameTarget(parameters, target);
+  const columns = parameterOf(parameters, table.columns.name);
+  const filters = parameterOf(parameters, table.filters.name);
+  const sortBy = parameterOf(parameters, table.sortBy.name);
+  const limit = parseInteger(parameters, table.limit);
+  const offset = parseInteger(parameters, table.offset);
+  const sampleCount = parseInteger(parameters, table.sampleCount);
+  if (sampleCount !== undefined) requireNone(parameters, table.sampleCount);
+  // Acted on before, where the state asked for it; a value that is none is refused whatever the state.
+  allowsPartialResults(parameters);
+  return {
+    ...(columns !== undefined && { columns: parseColumnNames(columns) }),
+    ...(filters !== undefined && { filters }),
+    ...(sortBy !== undefined && { sortBy }),
+    ...(limit !== undefined && { limit }),
+    offset: offset ?? 0,
+    ...(sampleCount !== undefined && { sampleCount }),
+    ignoreMaxDatapoints: parseBoolean(parameters, table.ignoreMaxDatapoints),
+  };
+}
+
+/**
+ * `execution_id` and `queryID` say what the address says. A dataset's address names no query, so there it may be any.
+ * @throws RequestError invalid_parameter
+ */
+export function requireSameTarget(parameters: QueryParameters, target: Target): void {
+  const { executionId, queryId } = SHARED_PARAMETERS;
+  switch (target.kind) {
+    case 'execution':
+      requireSame(parameters, executionId, target.executionId);
+      break;
+    case 'query':
+      requireSame(parameters, queryId, target.queryId);
+      break;
+    case 'dataset':
+      parseInteger(parameters, { ...queryId, min: 0 });
+      break;
+    default:
+      target satisfies never;
+  }
+}
+
+function requireSame(parameters: QueryParameters, { name }: SharedParameter, expected: string): void {
+  const found = parameterOf(parameters, name);
+  if (found !== undefined && found.toUpperCase() !== expected.toUpperCase()) {
+    throw new RequestError(
+      'invalid_parameter',
+      `${name}: found "${excerpt(found)}", but the address asks for ${expected}`,
+    );
+  }
+}
+
+function requireNone(parameters: QueryParameters, { name, excludes }: Required<IntegerParameter>): void {
+  const other = excludes.find((excluded) => parameterOf(parameters, excluded) !== undefined);
+  if (other === undefined) return;
+  throw new RequestError(
+    'incompatible_parameters',
+    `${name} and ${other} cannot be combined: a sample is drawn from the whole result`,
+  );
+}
+
+function parseBoolean(parameters: QueryParameters, { name }: BooleanParameter): boolean {
+  const text = parameterOf(parameters, name)?.toLowerCase();
+  switch (text) {
+    case 'true':
+    case '1':
+      return true;
+    case undefined:
+    case 'false':
+    case '0':
+      return false;
+    default:
+      throw new RequestError('invalid_parameter', `${name}: found "${excerpt(text)}", expected true or false`);
+  }
+}
+
+function parseInteger(
+  parameters: QueryParameters,
+  { name, min }: Pick<IntegerParameter, 'name' | 'min'>,
+): number | undefined {
+  const text = parameterOf(parameters, name);
+  if (text === undefined) return undefined;
+  if (!/^[0-9]+$/.test(text) || Number(text) < min) {
+    throw new RequestError(
+      'invalid_parameter',
+      `${name}: found "${excerpt(text)}", expected a whole number, at least ${min}`,
+    );
+  }
+  // Beyond what a double counts exactly there is no row to ask for: the largest safe integer asks for the same.
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
+}
+
+function excerpt(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 60)}…`;
+}

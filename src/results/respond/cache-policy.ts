@@ -1,0 +1,58 @@
+/**
+ * How long an answer may be kept by whoever received it, and how it is recognised. An execution's answer never changes until
+ * it expires; a query's latest run may change at any moment; a dataset's changes with its next refresh.
+ */
+import { createHash } from 'node:crypto';
+import type { Execution } from '../../domain/execution.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { CachePolicy } from '../request/cache-policy.ts';
+
+/** The longest that HTTP caches are told to keep anything: a year. */
+const SECONDS_MAX = 31_536_000;
+
+/** `private`, because what one key may see another may not. */
+export function cacheControlOf(cachePolicy: CachePolicy, execution: Execution, now: Instant): string {
+  switch (cachePolicy.kind) {
+    case 'immutable':
+      return `private, max-age=${secondsUntil(execution.expiresAt ?? now + SECONDS_MAX * 1000, now)}`;
+    case 'revalidate':
+      return 'private, no-cache';
+    case 'until':
+      // Older than the refresh that was due: that one is under way, or failed, and what it brings must not be missed.
+      if ((execution.startedAt ?? execution.submittedAt) < cachePolicy.since) return 'private, no-cache';
+      return `private, max-age=${secondsUntil(Math.min(cachePolicy.instant, execution.expiresAt ?? cachePolicy.instant), now)}`;
+    default:
+      return cachePolicy satisfies never;
+  }
+}
+
+function secondsUntil(instant: Instant, now: Instant): number {
+  return Math.max(0, Math.min(SECONDS_MAX, Math.floor((instant - now) / 1000)));
+}
+
+/** A strong ETag: the answer's bytes are a function of `identity`, so its hash stands for them, before they are read. */
+export function etagOf(identity: string): string {
+  return `"${createHash('sha256').update(identity).digest('base64url').slice(0, 27)}"`;
+}
+
+/**
+ * Whether a client that sends this If-None-Match has the answer already. Which content encoding it has it in (a suffix of
+ * the tag) makes no difference.
+ */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => plainEtag(tag) === etag);
+}
+
+/** The ETag of the answer in a content encoding: its name, perhaps with the version of what compressed it (`gzip-1a2b`). */
+export function encodedEtag(etag: string, encoding: string | undefined): string {
+  return encoding === undefined ? etag : `${etag.slice(0, -1)}+${encoding}"`;
+}
+
+function plainEtag(tag: string): string {
+  return tag
+    .trim()
+    .replace(/^W\//, '')
+    .replace(/\+[\w-]+"$/, '"');
+}

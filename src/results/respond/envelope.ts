@@ -1,0 +1,56 @@
+/** The JSON envelope of specification §2.1–2.3, as plain objects with wire names. Fields that do not apply are absent. */
+
+import { formatColumnType } from '../../domain/column-type.ts';
+import { datapointsOf } from '../../domain/datapoints.ts';
+import { type Execution, type ExecutionState, formatState, STATES } from '../../domain/execution.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import type { Column, ResultSet } from '../../domain/result-set.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Everything but the result: ids, state and times. @param state as the reader is to see it */
+export function envelopeOf(execution: Execution, state: ExecutionState): Fields {
+  return {
+    execution_id: execution.id,
+    query_id: execution.queryId,
+    state: formatState(state),
+    is_execution_finished: STATES[state].terminal,
+    submitted_at: formatInstant(execution.submittedAt),
+    ...(execution.startedAt !== undefined && { execution_started_at: formatInstant(execution.startedAt) }),
+    ...(execution.endedAt !== undefined && { execution_ended_at: formatInstant(execution.endedAt) }),
+    ...(execution.cancelledAt !== undefined && { cancelled_at: formatInstant(execution.cancelledAt) }),
+    ...(execution.expiresAt !== undefined && { expires_at: formatInstant(execution.expiresAt) }),
+    ...(execution.error !== undefined && { error: errorOf(execution.error) }),
+  };
+}
+
+function errorOf(error: NonNullable<Execution['error']>): Fields {
+  const metadata = {
+    ...(error.line !== undefined && { line: error.line }),
+    ...(error.column !== undefined && { column: error.column }),
+  };
+  return { type: error.type, message: error.message, ...(Object.keys(metadata).length > 0 && { metadata }) };
+}
+
+/**
+ * `result.metadata`: of a page with these columns, rows and cell bytes. For the whole result (`result_metadata` of the status
+ * endpoint), hand it the whole's.
+ */
+export function metadataOf(
+  execution: Execution,
+  resultSet: ResultSet,
+  page: { readonly columns: readonly Column[]; readonly rowCount: number; readonly cellBytes: number },
+): Fields {
+  const { submittedAt, startedAt, endedAt } = execution;
+  return {
+    column_names: page.columns.map((column) => column.name),
+    column_types: page.columns.map((column) => formatColumnType(column.type)),
+    row_count: page.rowCount,
+    result_set_bytes: page.cellBytes,
+    total_row_count: resultSet.rowCount,
+    total_result_set_bytes: resultSet.cellBytes,
+    datapoint_count: datapointsOf(page.rowCount, page.columns.length, page.cellBytes),
+    ...(startedAt !== undefined && { pending_time_millis: startedAt - submittedAt }),
+    ...(startedAt !== undefined && endedAt !== undefined && { execution_time_millis: endedAt - startedAt }),
+  };
+}
