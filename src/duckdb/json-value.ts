@@ -7,6 +7,7 @@
  */
 import type { ColumnType } from '../domain/column-type.ts';
 import type { Parameters } from './parameters.ts';
+import { positiveZero } from './positive-zero.ts';
 import { isWideDecimal, storedField } from './storage-type.ts';
 
 /** What takes the names of row fields, and says how the statement has them. */
@@ -94,7 +95,7 @@ function isEmbeddedAsIs(type: ColumnType): boolean {
 
 /** A real goes through text: as a double, 0.1::FLOAT is 0.10000000149011612. */
 function finiteNumber(type: ColumnType, e: string): string {
-  return type.kind === 'real' ? `${e}::VARCHAR::DOUBLE` : e;
+  return type.kind === 'real' ? `${positiveZero(e)}::VARCHAR::DOUBLE` : positiveZero(e);
 }
 
 function nonFiniteText(e: string): string {

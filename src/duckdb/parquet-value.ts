@@ -1,12 +1,13 @@
 /**
  * Stored values as they stand in a Parquet file for others to read: rows (structs) with their real field names, JSON marked as
- * JSON. Everything else is as it is stored, and so are the kinds that are kept as text because Parquet as DuckDB writes it
+ * JSON, one zero. Everything else is as it is stored, and so are the kinds that are kept as text because Parquet as DuckDB writes it
  * would lose digits of them (storage-type.ts).
  *
  * What cannot be written is found beforehand: DuckDB has no empty names, none with a NUL, and takes two that differ only in
  * the case of ASCII letters for one.
  */
 import type { ColumnType } from '../domain/column-type.ts';
+import { positiveZero } from './positive-zero.ts';
 import { quoteName } from './quoting.ts';
 import { storageType, storedField } from './storage-type.ts';
 
@@ -73,6 +74,9 @@ function convert(type: ColumnType, e: string, depth: number): string {
   switch (type.kind) {
     case 'json':
       return `CAST(${e} AS JSON)`;
+    case 'real':
+    case 'double':
+      return positiveZero(e);
     case 'timestamp':
       return `CAST(${e} AS TIMESTAMP_MS)`;
     case 'array':
@@ -101,6 +105,8 @@ function each(element: ColumnType, list: string, depth: number): string {
 
 function isAsStored(type: ColumnType): boolean {
   switch (type.kind) {
+    case 'real':
+    case 'double':
     case 'json':
     case 'row':
       return false;

@@ -7,6 +7,7 @@ import { type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
 import type { ColumnType } from '../domain/column-type.ts';
 import { bareLeafType } from './bare-leaf.ts';
 import { type ParquetNode, unwrap } from './parquet-schema.ts';
+import { positiveZero } from './positive-zero.ts';
 import { quoteText } from './quoting.ts';
 import { storageType, storedField } from './storage-type.ts';
 import { countSince1970, type InstantType, inYears } from './years.ts';
@@ -67,9 +68,9 @@ function convert(source: DuckDBType, node: ParquetNode, reading: Reading, depth:
     case DuckDBTypeId.UHUGEINT:
       return cast({ kind: 'uint256' });
     case DuckDBTypeId.FLOAT:
-      return same({ kind: 'real' });
+      return { type: { kind: 'real' }, stored: positiveZero };
     case DuckDBTypeId.DOUBLE:
-      return same({ kind: 'double' });
+      return { type: { kind: 'double' }, stored: positiveZero };
     case DuckDBTypeId.DECIMAL:
       return same({ kind: 'decimal', precision: source.width, scale: source.scale });
     case DuckDBTypeId.VARCHAR:

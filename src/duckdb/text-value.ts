@@ -6,6 +6,7 @@
 import type { ColumnType } from '../domain/column-type.ts';
 import { isExactDouble } from './exact-double.ts';
 import { hasNumberMark, losesDigits, losesWriting, NUMBER_MARK, unwrapNumbers, wrapNumbers } from './exact-json.ts';
+import { positiveZero } from './positive-zero.ts';
 import { quoteText } from './quoting.ts';
 import { isWideDecimal, storageType, storedField } from './storage-type.ts';
 import { inYears } from './years.ts';
@@ -55,7 +56,7 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     case 'real':
     case 'double': {
       const named = `lower(ltrim(${trimmed}, '-+')) IN ('nan', 'inf', 'infinity')`;
-      return when(`${tryCast} IS NOT NULL AND (isfinite(${tryCast}) OR ${named})`, tryCast);
+      return when(`${tryCast} IS NOT NULL AND (isfinite(${tryCast}) OR ${named})`, positiveZero(tryCast));
     }
     case 'decimal': {
       if (isWideDecimal(type)) return wideDecimal(type, text, trimmed, fail);

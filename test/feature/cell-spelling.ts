@@ -20,6 +20,8 @@ export function isSpelling(value: ExactValue | undefined, cell: Cell, type: Colu
       if (typeof value !== 'string') return false;
       if (!Number.isFinite(cell.value)) return value === `s${cell.value}`;
       const read = Number(value.slice(1));
+      // There is one zero, so −0 is spelled 0.
+      if (Object.is(read, -0)) return false;
       return value.startsWith('n') && (type.kind === 'real' ? Math.fround(read) : read) === cell.value;
     }
     case 'text':

@@ -12,10 +12,11 @@ export function canonicalJson(text: string): string {
   );
 }
 
-/** Digits of a whole number as they stand; of what a double holds, the shortest form of that double. */
+/** Digits of a whole number as they stand; of what a double holds, the shortest form of that double. −0.0 is not 0.0. */
 export function canonicalNumber(token: string): string {
   if (/^-?[0-9]+$/.test(token)) return token === '-0' ? '0' : token;
   const value = Number(token);
+  if (Object.is(value, -0)) return '-0';
   return Number.isSafeInteger(value) ? String(value) : value.toExponential();
 }
 

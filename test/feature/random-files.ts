@@ -93,7 +93,12 @@ function floating(type: string, bytes: number, finite: fc.Arbitrary<number>): Ty
     // So that a large one is compared as the double that it is.
     return Number.isSafeInteger(n) || !/^-?[0-9]+$/.test(digits) ? digits : n.toExponential();
   });
-  return scalar(type, bytes, fc.oneof(number, number, fc.constantFrom('"NaN"', '"Infinity"', '"-Infinity"')));
+  const { cell } = scalar(type, bytes, fc.oneof(number, number, fc.constantFrom('"NaN"', '"Infinity"', '"-Infinity"')));
+  // There is one zero, whatever its sign in the file.
+  return {
+    type,
+    cell: fc.oneof({ weight: 9, arbitrary: cell }, fc.constant({ source: '-0.0', expected: '0', bytes })),
+  };
 }
 
 /** Instants from 1700 to 2200, which every timestamp type has. */

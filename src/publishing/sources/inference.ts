@@ -8,6 +8,7 @@
  */
 import type { ColumnType } from '../../domain/column-type.ts';
 import { isExactDouble } from '../../duckdb/exact-double.ts';
+import { positiveZero } from '../../duckdb/positive-zero.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
 import {
   INT256_MAX,
@@ -152,7 +153,7 @@ export function inferredValue(type: ColumnType, column: string, parsed: string, 
       return { parsed: textToStored(type, column, fail), stored: guarded(matches(column, PLAIN)) };
     case 'double':
       return {
-        parsed: castTo('DOUBLE'),
+        parsed: positiveZero(castTo('DOUBLE')),
         stored: guarded(`CASE WHEN ${isExactDouble(column, parsed)} THEN true ELSE ${isOneOf(column, SPECIALS)} END`),
       };
     case 'date':

@@ -21,10 +21,6 @@ function orderOf(stored: string, type: ColumnType): readonly string[] {
     case 'hugeint':
     case 'int256':
       return [`${stored}::BIGNUM`];
-    case 'real':
-    case 'double':
-      // Of a column that is sorted by, DuckDB takes the values out of the sorted keys, where −0.0 has become 0.0; not of a sum.
-      return [`${stored} + 0`];
     case 'decimal':
       return [isWideDecimal(type) ? `replace(${stored}, '.', '')::BIGNUM` : stored];
     default:
