@@ -49,7 +49,7 @@ const VALUES: readonly (readonly [type: string, sql: string, json: string, csv: 
   ['real', `'-inf'`, '"-Infinity"', '-Infinity'],
   ['double', '0.1', '0.1', '0.1'],
   ['double', '5e-324', '5e-324', '5e-324'],
-  ['double', '1.7976931348623157e308', '1.7976931348623157e308', '1.7976931348623157e+308'],
+  ['double', '1.7976931348623157e308', '1.7976931348623157e308', '1.7976931348623157e308'],
   ['double', '100000000000000', '100000000000000.0', '100000000000000.0'],
   ['double', `'nan'`, '"NaN"', 'NaN'],
   ['double', `'inf'`, '"Infinity"', 'Infinity'],

@@ -49,6 +49,7 @@ function telling(directory: string): Readonly<Record<string, string>> {
     QRS_LEASE_SECONDS: '60',
     QRS_SHUTDOWN_GRACE: '1',
     QRS_SWEEP_SCHEDULE: '6 * * * *',
+    QRS_SWEEP_SHARE: '0.5',
     QRS_SCHEDULE: 'false',
   };
 }

@@ -1,6 +1,6 @@
 /** Contract §4: the exact bytes and headers of each error, and which of several is the one that is answered. */
 import assert from 'node:assert/strict';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { rawRequest } from './http-client.ts';
@@ -159,9 +159,9 @@ test('a fault of the service says a request id and nothing else; the service goe
   await service.publish(8, 'n\n2\n');
   const folder = join(service.commandLine.dataDir, 'results', id);
   const [part] = (await readdir(folder, { recursive: true })).filter((name) => /part-\d+/.test(name));
-  // A folder where the object was: no damage that a checksum tells, but something that must not happen.
+  // A link that leads to itself where the object was: no damage that a checksum tells, but something that must not happen.
   await rm(join(folder, part ?? ''));
-  await mkdir(join(folder, part ?? ''));
+  await symlink(join(folder, part ?? ''), join(folder, part ?? ''));
   for (const path of ['/v1/query/7/results', '/v1/query/7/results/csv']) {
     const response = await service.get(path);
     assert.deepEqual([response.status, response.headers.get('x-error-code')], [500, 'internal']);

@@ -78,7 +78,8 @@ test('when every result has expired, the newest run, whatever its state', async 
   assert.deepEqual(await latest(service), [id, 'QUERY_STATE_COMPLETED']);
   qrs.now += 1;
   assert.deepEqual(await latest(service), [failed, 'QUERY_STATE_FAILED']);
-  await qrs.get('sweep');
+  // The clock has jumped, so the sweep wants to be told.
+  await qrs.get('sweep', '--yes');
   assert.deepEqual(await latest(service), [failed, 'QUERY_STATE_FAILED']);
 });
 
