@@ -124,7 +124,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     searches,
     exports,
     rangesAtOnce: RANGES_AT_ONCE,
-    recent: new LruBytes(settings.pageCacheBytes * CACHE_SHARES.recent, () => 0),
+    addresses: new LruBytes(settings.pageCacheBytes * CACHE_SHARES.recent, () => 0),
     segmentIndexes: new LruBytes(
       settings.pageCacheBytes * CACHE_SHARES.segmentIndexes,
       (segmentIndex) => segmentIndex.segmentBytes.length * 40,

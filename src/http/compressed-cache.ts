@@ -1,6 +1,6 @@
 /** The compressed forms of finished answers, kept beside the plain ones: compressing a full page takes as long as reading it. */
 import { LruBytes } from '../results/cache/lru-bytes.ts';
-import { type ByteChunks, joined } from '../results/read/byte-chunks.ts';
+import { type ByteChunks, join } from '../results/read/byte-chunks.ts';
 import { compress, type Encoding } from './compression.ts';
 
 export class CompressedCache {
@@ -17,7 +17,7 @@ export class CompressedCache {
 
   /** @param etag what the bytes are known by; without it they are compressed anew each time */
   async get(bytes: ByteChunks, etag: string | undefined, encoding: Encoding): Promise<Uint8Array> {
-    if (etag === undefined) return await compress(joined(bytes), encoding);
+    if (etag === undefined) return await compress(join(bytes), encoding);
     const key = `${encoding} ${etag}`;
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
@@ -26,7 +26,7 @@ export class CompressedCache {
   }
 
   async #compress(key: string, bytes: ByteChunks, encoding: Encoding): Promise<Uint8Array> {
-    const compressing = compress(joined(bytes), encoding);
+    const compressing = compress(join(bytes), encoding);
     this.#underWay.set(key, compressing);
     try {
       const compressed = await compressing;

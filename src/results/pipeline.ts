@@ -16,7 +16,7 @@ import type { CatalogCache } from './cache/catalog-cache.ts';
 import type { LruBytes } from './cache/lru-bytes.ts';
 import type { SingleFlight } from './cache/single-flight.ts';
 import { type PlanLimits, pageRowsMax, planRead } from './plan/read-plan.ts';
-import { resolve } from './plan/resolve.ts';
+import { resolveTarget } from './plan/resolve.ts';
 import type { ByteChunks } from './read/byte-chunks.ts';
 import { openPage, type PageOfRows, type ReadDeps } from './read/page.ts';
 import type { ParquetExports } from './read/parquet-exports.ts';
@@ -55,7 +55,7 @@ export interface ResultsDeps extends ReadDeps, PlanLimits, AnswerSettings {
   /** Finished answers by identity. Results are immutable: only access and expiry are checked before this is asked. */
   readonly pages: LruBytes<FinishedPage>;
   /** What was answered a moment ago, by who asked and the whole address. */
-  readonly recent: LruBytes<AddressEntry>;
+  readonly addresses: LruBytes<AddressEntry>;
   /** What passes over streamed answers have shown, by identity. */
   readonly segmentIndexes: LruBytes<SegmentIndex>;
   /** Pages that are being read, by identity. */
@@ -112,18 +112,18 @@ export function answerAgain(
   deps: ResultsDeps,
   stats: RequestStats,
 ): { readonly answer: Answer; readonly terms: Pick<AddressEntry, 'catalogVersion' | 'execution'> } | undefined {
-  const recent = address === undefined ? undefined : deps.recent.get(`${principal.keyId} ${address}`);
-  if (recent === undefined || recent.catalogVersion !== deps.catalogCache.version) return undefined;
-  const { execution } = recent;
+  const addresses = address === undefined ? undefined : deps.addresses.get(`${principal.keyId} ${address}`);
+  if (addresses === undefined || addresses.catalogVersion !== deps.catalogCache.version) return undefined;
+  const { execution } = addresses;
   const now = deps.clock();
   if (now >= (execution.expiresAt ?? Number.POSITIVE_INFINITY)) return undefined;
-  const page = deps.pages.get(recent.identity);
+  const page = deps.pages.get(addresses.identity);
   if (page === undefined) return undefined;
   stats.executionId = execution.id;
   stats.queryId = execution.queryId;
   stats.cache = 'hit';
   const answer = finishedAnswer(page, cachePolicy, headers['if-none-match'], execution, now, stats);
-  return { answer, terms: { catalogVersion: recent.catalogVersion, execution } };
+  return { answer, terms: { catalogVersion: addresses.catalogVersion, execution } };
 }
 
 function finishedAnswer(
@@ -174,7 +174,7 @@ async function answerOnce(
   const timed = <T>(name: string, work: () => T | Promise<T>) => stats.stage(name, deps.monotonic, work);
 
   const execution = await timed('resolve', () =>
-    resolve(request.target, parameters, principal, deps.catalogCache, now),
+    resolveTarget(request.target, parameters, principal, deps.catalogCache, now),
   );
   stats.executionId = execution.id;
   stats.queryId = execution.queryId;
@@ -188,7 +188,7 @@ async function answerOnce(
   const known = isSample ? undefined : deps.pages.get(identity);
   const remember = () => {
     if (request.address === undefined) return;
-    deps.recent.put(`${principal.keyId} ${request.address}`, { catalogVersion, execution, identity });
+    deps.addresses.put(`${principal.keyId} ${request.address}`, { catalogVersion, execution, identity });
   };
   stats.cache = known === undefined ? 'miss' : 'hit';
   if (known !== undefined) {
@@ -253,7 +253,7 @@ export async function answerStatus(
 ): Promise<Answer> {
   const now = deps.clock();
   const execution = await stats.stage('resolve', deps.monotonic, () =>
-    resolve(request.target, new Map(), principal, deps.catalogCache, now),
+    resolveTarget(request.target, new Map(), principal, deps.catalogCache, now),
   );
   stats.executionId = execution.id;
   stats.queryId = execution.queryId;

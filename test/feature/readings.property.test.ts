@@ -1,4 +1,4 @@
-/** The law of the quick reading: what it answers is what the plain one answers, or it says that it does not know. */
+/** The law of the fast mode: what it answers is what the safe mode answers, or it says that it does not know. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,13 @@ import type { Part } from '../../src/domain/result-set.ts';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { compileRange, ROW_SEPARATOR } from '../../src/results/compile/range.ts';
 import { WorkQueue } from '../../src/results/limits/work-queue.ts';
-import { type Chunk, PAGE_RANGE_ROWS, PartReader, type Range, rangesOf } from '../../src/results/read/part-reader.ts';
+import {
+  type Chunk,
+  PAGE_RANGE_ROWS,
+  type PartRange,
+  PartReader,
+  rangesOf,
+} from '../../src/results/read/part-reader.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const CASES = Number(process.env.TEST_CASES ?? 60);
@@ -48,7 +54,7 @@ after(async () => {
 });
 
 /** @param beside whether pages are read meanwhile */
-async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly Range[], beside: boolean) {
+async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly PartRange[], beside: boolean) {
   const limits = { runningMax: 2, waitingMax: 100 };
   const pageTurns = new WorkQueue(limits);
   const reader = new PartReader(columns, format, {
@@ -79,12 +85,12 @@ function joined(chunks: readonly Chunk[], format: 'json' | 'csv') {
   };
 }
 
-test('rows read quickly, in ranges side by side, are those of one plain reading', async () => {
+test('rows read in the fast mode, in ranges side by side, are those of one read in the safe mode', async () => {
   const slices = fc.record({ from: fc.nat(ROWS - 1), rows: fc.integer({ min: 1, max: ROWS }) });
   const formats = fc.constantFrom('json', 'csv');
   const law = fc.asyncProperty(slices, formats, fc.boolean(), async ({ from, rows }, format, beside) => {
     const to = Math.min(ROWS, from + rows);
-    const statement = compileRange(columns, format, part.key, from, to, 'plain');
+    const statement = compileRange({ columns, format }, { path: part.key, from, to }, 'safe');
     for (const duckDb of duckDbs) {
       const [row] = await duckDb.query(statement, signal);
       const [bytes, , cellBytes] = row as unknown as [Uint8Array, bigint, bigint];
@@ -97,19 +103,21 @@ test('rows read quickly, in ranges side by side, are those of one plain reading'
 });
 
 async function holds(duckDb: DuckDb | undefined, from: number, to: number): Promise<unknown> {
-  const [row] = (await duckDb?.query(compileRange(columns, 'json', part.key, from, to, 'quick'), signal)) ?? [];
+  const [row] =
+    (await duckDb?.query(compileRange({ columns, format: 'json' }, { path: part.key, from, to }, 'fast'), signal)) ??
+    [];
   return row?.[3];
 }
 
-test('a quick reading says when a value is not finite', async () => {
+test('the fast mode says when a value is not finite', async () => {
   assert.equal(await holds(duckDbs[0], 0, NOT_FINITE), true);
   assert.equal(await holds(duckDbs[0], 0, NOT_FINITE + 1), false);
   assert.equal(await holds(duckDbs[0], NOT_FINITE, NOT_FINITE + 1), false);
   assert.equal(await holds(duckDbs[0], NOT_FINITE + 1, ROWS), true);
 });
 
-test('a quick reading says when rows did not come in order', async () => {
-  const { text, values } = compileRange(columns, 'csv', part.key, 0, ROWS, 'quick');
+test('the fast mode says when rows did not come in order', async () => {
+  const { text, values } = compileRange({ columns, format: 'csv' }, { path: part.key, from: 0, to: ROWS }, 'fast');
   // The same statement over rows in another order.
   const reversed = text.replace(/FROM (read_parquet\(.*?\))/, 'FROM (SELECT * FROM $1 ORDER BY file_row_number DESC)');
   assert.notEqual(reversed, text);

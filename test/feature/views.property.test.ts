@@ -103,7 +103,12 @@ test('parts joined are the rows that the filter keeps, in the order of the keys,
     await mkdir(folder);
     const view = viewOf(onlyKept, order === null ? [] : [order]);
     const source = { columns, rowCount: ROWS.length, cellBytes: 0, parts: [], truncated: false };
-    const { resultSet, bytes } = await materializeView(duckDb, view, source, paths, folder, partRows, signal);
+    const { resultSet, bytes } = await materializeView(
+      duckDb,
+      { view, resultSet: source, paths },
+      { directory: folder, partRows },
+      signal,
+    );
 
     const expected = ROWS.filter(({ keep }) => keep || !onlyKept);
     if (order !== null) expected.sort((a, b) => compare(a, b, order) || a.position - b.position);
@@ -147,14 +152,20 @@ test('a slice whose rows are found first and read then is the one that a scan gi
   const law = fc.asyncProperty(slices, async ({ keys, onlyKept, projection, format, ...slice }) => {
     const view = viewOf(onlyKept, keys);
     const asked = columns.flatMap((column, index) => (projection.includes(index) ? [{ ...column, index }] : []));
-    const [scanned] = await duckDb.query(compileViewSlice(asked, format, paths, view, slice, 'asked'), signal);
+    const [scanned] = await duckDb.query(
+      compileViewSlice({ columns: asked, format }, paths, view, slice, 'asked'),
+      signal,
+    );
     const found = await duckDb.query(compilePositions(paths, view, slice), signal);
     assert.equal(found.length, Number(scanned?.[3]));
     const positions = found
       .slice(0, slice.rowCountMax)
       .map(([part, row]) => ({ part: Number(part), row: BigInt(Number(row)) }));
     if (positions.length === 0) return;
-    const [read] = await duckDb.query(compileSliceAt(asked, format, paths, view, slice, positions), signal);
+    const [read] = await duckDb.query(
+      compileSliceAt({ columns: asked, format }, paths, view, slice, positions),
+      signal,
+    );
     assert.deepEqual(read?.slice(0, 3), scanned?.slice(0, 3));
     assert.equal(Number(read?.[3]), positions.length);
   });

@@ -7,7 +7,7 @@ import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
 import type { ComparisonOperator } from '../../expression/tree.ts';
 import type { ColumnRef } from '../plan/predicate.ts';
 import { familyOf } from '../plan/type-family.ts';
-import { typeFamilyOf } from './value.ts';
+import { comparableColumn } from './value.ts';
 
 export function compareColumns(left: ColumnRef, operator: ComparisonOperator, right: ColumnRef): string {
   const [leftSql, rightSql] = sides(left, right);
@@ -23,7 +23,10 @@ function sides(left: ColumnRef, right: ColumnRef): readonly [string, string] {
         return [storedColumn(left.index), storedColumn(right.index)];
       return [nanosSince1970(left), nanosSince1970(right)];
     default:
-      return [typeFamilyOf(storedColumn(left.index), left.type), typeFamilyOf(storedColumn(right.index), right.type)];
+      return [
+        comparableColumn(storedColumn(left.index), left.type),
+        comparableColumn(storedColumn(right.index), right.type),
+      ];
   }
 }
 

@@ -1,12 +1,12 @@
 /**
  * `=` and `<>` between a column and a value, so that no bloom filter of a Parquet file is asked. DuckDB 1.5 looks values up in them
  * wrongly where they are binary (it hashes their printed form, not their bytes) or floating (−0.0 and 0.0, and the two signs
- * of not-a-number, are equal but hash differently), and skips row groups that have them. Our files have none any more; those stored
- * earlier do.
+ * of not-a-number, are equal but hash differently), and skips row groups that have them. We no longer write bloom filters;
+ * files stored earlier have them.
  */
 import type { ColumnType } from '../../domain/column-type.ts';
 
-/** SQL, to be put in parentheses, of whether `column` equals `value`, both as `comparable` and `compileValue` give them. */
+/** SQL, to be put in parentheses, of whether `column` equals `value`, both as `comparableColumn` and `compileValue` give them. */
 export function compileEqual(column: string, value: string, { kind }: ColumnType): string {
   // As a range: minimum and maximum still skip row groups, and are right.
   return isLookedUpWrongly(kind) ? `${column} >= ${value} AND ${column} <= ${value}` : `${column} = ${value}`;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
 import { DuckDb } from '../../duckdb/duckdb.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
-import { readPattern } from '../plan/literals/pattern.ts';
+import { parsePattern } from '../plan/literals/pattern.ts';
 import { compileLike } from './like.ts';
 
 let duckDb: DuckDb;
@@ -23,7 +23,7 @@ after(() => duckDb[Symbol.asyncDispose]());
 
 async function isLike(text: string, pattern: string, caseInsensitive = false, escapeText?: string): Promise<unknown> {
   const parameters = new Parameters();
-  const reading = readPattern(pattern, escapeText);
+  const reading = parsePattern(pattern, escapeText);
   assert.ok(reading.kind === 'pattern');
   const value = `${parameters.add(text)}::VARCHAR`;
   const sql = compileLike('t', reading.pattern, caseInsensitive, parameters);

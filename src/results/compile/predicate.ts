@@ -9,7 +9,7 @@ import type { ColumnRef, Predicate, Value } from '../plan/predicate.ts';
 import { compareColumns } from './columns.ts';
 import { compileEqual, compileIn, compileUnequal } from './equality.ts';
 import { compileLike } from './like.ts';
-import { compileValue, decimalText, typeFamilyOf } from './value.ts';
+import { comparableColumn, compileValue, decimalText } from './value.ts';
 import { compareWide, isWide } from './wide.ts';
 
 /** SQL of type BOOLEAN, safe to be joined with others by AND and OR. */
@@ -37,7 +37,7 @@ export function compilePredicate(predicate: Predicate, parameters: Parameters): 
     case 'in': {
       const { index, type } = predicate.column;
       const values = predicate.values.map((value) => compileValue(value, type, parameters));
-      return `(${compileIn(typeFamilyOf(storedColumn(index), type), values, type)})`;
+      return `(${compileIn(comparableColumn(storedColumn(index), type), values, type)})`;
     }
     case 'like': {
       const stored = storedColumn(predicate.column.index);
@@ -49,7 +49,7 @@ export function compilePredicate(predicate: Predicate, parameters: Parameters): 
       return `(${storedColumn(predicate.column.index)} IS ${predicate.truth ? 'TRUE' : 'FALSE'})`;
     case 'contains': {
       const stored = storedColumn(predicate.column.index);
-      const element = typeFamilyOf('e', predicate.element);
+      const element = comparableColumn('e', predicate.element);
       const list = element === 'e' ? stored : `list_transform(${stored}, lambda e: ${element})`;
       return `list_contains(${list}, ${compileValue(predicate.value, predicate.element, parameters)})`;
     }
@@ -70,7 +70,7 @@ function compileComparison(
     const digits = column.type.kind === 'decimal' ? decimalText(value, column.type) : value.toString();
     return `(${compareWide(stored, column.type.kind !== 'uint256', operator, digits, compiled)})`;
   }
-  const left = typeFamilyOf(stored, column.type);
+  const left = comparableColumn(stored, column.type);
   if (operator === '=') return `(${compileEqual(left, compiled, column.type)})`;
   if (operator === '!=') return `(${compileUnequal(left, compiled, column.type)})`;
   return `(${left} ${operator} ${compiled})`;

@@ -1,9 +1,8 @@
 /**
- * Compiles a read of one stored part into a statement. Every statement of the read path answers with one row:
+ * Compiles a read of one stored part into a statement. Every statement of the read path gives one row:
  * the encoded rows as bytes, how many they are, and their cell bytes.
  *
- * One large text per range, made inside DuckDB and fetched as bytes, is what makes a page of 25,000 rows cost 20 ms instead
- * of 150.
+ * DuckDB makes one large text of a range, and we fetch it as bytes: a page of 25,000 rows then takes 20 ms, not 150.
  */
 import type { Column } from '../../domain/result-set.ts';
 import { rowBytesOf, totalBytesOf } from '../../duckdb/cell-bytes.ts';
@@ -23,76 +22,71 @@ export interface ProjectedColumn extends Column {
   readonly index: number;
 }
 
-/**
- * `plain` is right whatever the rows are, and the one to take for few. For many, `quick` takes two thirds of its time: it takes
- * floating-point values for finite and the rows for coming in stored order, and its answer says whether they did; where not, it is
- * to be read again, plain.
- */
-export type Reading = 'quick' | 'plain';
+/** How rows become text: which columns, in which format. */
+export interface RowEncoding {
+  readonly columns: readonly ProjectedColumn[];
+  readonly format: TextFormat;
+}
 
-/** A batch of DuckDB's has 2048 rows and keeps their order, so one mark in each tells whether the batches came in order. */
+/** Rows `from` (inclusive) to `to` (exclusive) of the part at `path`, counted within the part. */
+export interface StoredRange {
+  readonly path: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * `safe` is right for any rows, and the faster one for few. For many rows `fast` takes two thirds of the time. It assumes that
+ * floating-point values are finite and that rows come in stored order, and its answer says whether that was so. If it was not, the
+ * range has to be read again with `safe`.
+ */
+export type ReadMode = 'fast' | 'safe';
+
+/** DuckDB works in batches of 2048 rows and keeps the order within one, so one mark in each shows whether the batches came in order. */
 const MARK_EVERY = 1024;
 
-/**
- * Rows `from` (inclusive) to `to` (exclusive) of the part at `path`, counted within the part. Answers with a fourth value:
- * whether what the reading takes for granted was so.
- */
-export function compileRange(
-  columns: readonly ProjectedColumn[],
-  format: TextFormat,
-  path: string,
-  from: number,
-  to: number,
-  reading: Reading,
-): Statement {
+/** Reads a range. Its row has a fourth value: whether what the mode assumes was so. */
+export function compileRange(encoding: RowEncoding, range: StoredRange, mode: ReadMode): Statement {
+  const { columns, format } = encoding;
   const parameters = new Parameters();
   const separator = parameters.add(ROW_SEPARATOR[format]);
-  const row = encodedRow(columns, format, parameters, reading);
-  // Without an order of its own the aggregate takes rows as they come: of several row groups, with several threads, in any. Bytes
-  // in one sum take less planning, in one for each column less counting.
+  const row = encodedRow(encoding, parameters, mode);
+  // Without an ORDER BY of its own the aggregate takes rows as they come, and several threads give several row groups in any
+  // order. One sum over all columns takes less planning, one sum for each column less counting.
   const [order, bytes, holds] =
-    reading === 'plain'
+    mode === 'safe'
       ? [' ORDER BY file_row_number', `sum(${rowBytes(columns)})`, 'true']
       : [
           '',
           totalBytes(columns),
-          [cameInOrder(parameters.add(BigInt(from))), ...onlyFinite(columns, format)].join(' AND '),
+          [cameInOrder(parameters.add(BigInt(range.from))), ...onlyFinite(columns, format)].join(' AND '),
         ];
   const text = [
     `SELECT encode(string_agg(${row}, ${separator}::VARCHAR${order})), count(*), ${bytes}, ${holds}`,
-    rowsOfPart(path, from, to, parameters),
+    rowsOfPart(range, parameters),
   ].join(' ');
   return { text, values: parameters.values };
 }
 
-/** SQL of whether the rows from `start` on reached the aggregates of this statement, which all take them alike, in order. */
+/** SQL of whether the rows from `start` on reached the aggregates in order. All aggregates of a statement get rows in the same order. */
 function cameInOrder(start: string): string {
   const marks = `list(file_row_number) FILTER (file_row_number % ${MARK_EVERY} = 0 OR file_row_number = ${start})`;
   return `${marks} = list_sort(${marks})`;
 }
 
-/** SQL of whether no value is one that only a plain reading writes as JSON. CSV has no such. */
+/** SQL of whether every value is one that the fast mode can write as JSON. In CSV it can write all. */
 function onlyFinite(columns: readonly ProjectedColumn[], format: TextFormat): readonly string[] {
   if (format === 'csv') return [];
   const floats = columns.filter(({ type }) => mayBeNonFinite(type));
   return floats.map(({ index }) => `count(*) FILTER (NOT isfinite(${storedColumn(index)})) = 0`);
 }
 
-/**
- * How many rows from `from` on, and before `to`, together have at most `bytesMax` cell bytes; and the cell bytes of all of
- * them up to `to`.
- */
-export function compileFit(
-  columns: readonly ProjectedColumn[],
-  path: string,
-  from: number,
-  to: number,
-  bytesMax: number,
-): Statement {
+/** How many of the range's first rows together have at most `bytesMax` cell bytes; and the cell bytes of the whole range. */
+export function compileFit(columns: readonly ProjectedColumn[], range: StoredRange, bytesMax: number): Statement {
   const parameters = new Parameters();
   const running = `sum(${rowBytes(columns)}) OVER (ORDER BY file_row_number)`;
   return {
-    text: `SELECT count(*) FILTER (running <= ${parameters.add(BigInt(bytesMax))}), max(running) FROM (SELECT ${running} AS running ${rowsOfPart(path, from, to, parameters)})`,
+    text: `SELECT count(*) FILTER (running <= ${parameters.add(BigInt(bytesMax))}), max(running) FROM (SELECT ${running} AS running ${rowsOfPart(range, parameters)})`,
     values: parameters.values,
   };
 }
@@ -107,20 +101,15 @@ export function partsAt(paths: readonly string[], parameters: Parameters): strin
   return `read_parquet(${parameters.add(paths)}::VARCHAR[], file_row_number = true)`;
 }
 
-/** SQL of where rows `from` (inclusive) to `to` (exclusive) of the file at `path` come from: only their row groups are read. */
-export function rowsOfPart(path: string, from: number, to: number, parameters: Parameters): string {
+/** The FROM and WHERE of a range: only its row groups are read. */
+export function rowsOfPart({ path, from, to }: StoredRange, parameters: Parameters): string {
   const [start, end] = [parameters.add(BigInt(from)), parameters.add(BigInt(to))];
   return `FROM ${partAt(path, parameters)} WHERE file_row_number >= ${start} AND file_row_number < ${end}`;
 }
 
 /** SQL of one row's text in the format. */
-export function encodedRow(
-  columns: readonly ProjectedColumn[],
-  format: TextFormat,
-  parameters: Parameters,
-  reading: Reading = 'plain',
-): string {
-  return format === 'csv' ? csvRow(columns, parameters) : jsonRow(columns, parameters, reading);
+export function encodedRow({ columns, format }: RowEncoding, parameters: Parameters, mode: ReadMode = 'safe'): string {
+  return format === 'csv' ? csvRow(columns, parameters) : jsonRow(columns, parameters, mode);
 }
 
 /** SQL of one row's cell bytes. */
@@ -138,8 +127,8 @@ function totalBytes(columns: readonly ProjectedColumn[]): string {
   );
 }
 
-function jsonRow(columns: readonly ProjectedColumn[], parameters: Parameters, reading: Reading): string {
-  const jsonOf = reading === 'quick' ? finiteJsonValueOf : jsonValueOf;
+function jsonRow(columns: readonly ProjectedColumn[], parameters: Parameters, mode: ReadMode): string {
+  const jsonOf = mode === 'fast' ? finiteJsonValueOf : jsonValueOf;
   const members = columns.map(
     ({ name, type, index }) => `${parameters.add(name)}::VARCHAR, ${jsonOf(type, storedColumn(index), parameters)}`,
   );

@@ -2,7 +2,7 @@
 import type { ColumnType } from '../../domain/column-type.ts';
 import { isWideDecimal, storedColumn } from '../../duckdb/storage-type.ts';
 import type { BoundSortKey } from '../plan/bind-sort.ts';
-import { typeFamilyOf } from './value.ts';
+import { comparableColumn } from './value.ts';
 
 /** At least one term a key: a uint256 has two. */
 export function compileSortKeys(keys: readonly BoundSortKey[]): readonly string[] {
@@ -24,6 +24,6 @@ function orderOf(stored: string, type: ColumnType): readonly string[] {
     case 'decimal':
       return [isWideDecimal(type) ? `replace(${stored}, '.', '')::BIGNUM` : stored];
     default:
-      return [typeFamilyOf(stored, type)];
+      return [comparableColumn(stored, type)];
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Columns and values as SQL that DuckDB compares as their type means, not as its storage would: what is stored as text
- * only for its width (storage-type.ts) is made a value again. Every value travels as a parameter.
+ * Columns and values as SQL that DuckDB compares by the meaning of their type, not by how they are stored: a number
+ * that is stored as text because it is too wide (storage-type.ts) is compared as a number. Every value travels as a parameter.
  */
 import type { ColumnType } from '../../domain/column-type.ts';
 import type { Parameters } from '../../duckdb/parameters.ts';
@@ -8,7 +8,7 @@ import { storageType } from '../../duckdb/storage-type.ts';
 import { formatTime } from '../plan/literals/time.ts';
 import type { Value } from '../plan/predicate.ts';
 
-/** SQL for a value of the type, comparable with `comparable(…)` of a column of the type. */
+/** SQL for a value of the type, to be compared with the `comparableColumn` of that type. */
 export function compileValue(value: Value, type: ColumnType, parameters: Parameters): string {
   switch (type.kind) {
     case 'varchar':
@@ -52,8 +52,8 @@ export function compileValue(value: Value, type: ColumnType, parameters: Paramet
   }
 }
 
-/** SQL for a stored column (or list element) as `compileValue` gives values of its type. */
-export function typeFamilyOf(stored: string, type: ColumnType): string {
+/** SQL for a stored column (or list element), to be compared with what `compileValue` makes of a value of its type. */
+export function comparableColumn(stored: string, type: ColumnType): string {
   if (type.kind === 'interval') return intervalMicros(`${stored}::INTERVAL`);
   return type.kind === 'time' && type.withZone ? `${stored}::TIMETZ` : stored;
 }

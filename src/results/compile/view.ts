@@ -12,9 +12,18 @@ import { quoteText } from '../../duckdb/quoting.ts';
 import type { RowOrder } from '../../duckdb/row-order.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { View, ViewRows } from '../plan/view.ts';
-import type { TextFormat } from '../request/format.ts';
 import { compilePredicate } from './predicate.ts';
-import { encodedRow, type ProjectedColumn, partAt, partsAt, ROW_SEPARATOR, rowBytes, rowsOfPart } from './range.ts';
+import {
+  encodedRow,
+  type ProjectedColumn,
+  partAt,
+  partsAt,
+  ROW_SEPARATOR,
+  type RowEncoding,
+  rowBytes,
+  rowsOfPart,
+  type StoredRange,
+} from './range.ts';
 import { compileSortKeys } from './sort.ts';
 
 /** Where a row is stored: in which of the parts, and at which of its rows. */
@@ -31,24 +40,23 @@ export interface ViewSlice {
 }
 
 /**
- * Rows of a view, straight from the parts at `paths`. Answers with one row: the encoded rows, how many they are, their
- * cell bytes, and how many rows were found, which is more than were encoded when others follow.
- * @param order how the rows of an unsorted view are taken in stored order: `compileSlice` shows whether it is kept
+ * Reads rows of a view straight from the parts at `paths`. Gives one row: the encoded rows, how many they are, their cell bytes,
+ * and how many rows were found, which is one more than were encoded if others follow.
+ * @param order how an unsorted view gets its rows in stored order: run `compileSlice` through `rowOrderOf` to find out
  */
 export function compileViewSlice(
-  columns: readonly ProjectedColumn[],
-  format: TextFormat,
+  encoding: RowEncoding,
   paths: readonly string[],
   view: View,
   slice: ViewSlice,
   order: RowOrder,
 ): Statement {
   const parameters = new Parameters();
-  const found = sliceOf(neededColumns(columns, view), paths, view, slice, order, parameters);
-  return compileFound(columns, format, found, view, slice, parameters);
+  const found = compileSelected({ columns: encoding.columns, paths, view, slice }, order, parameters);
+  return compileFound(encoding, found, view, slice, parameters);
 }
 
-/** What `compileViewSlice` reads when order is kept. */
+/** What `compileViewSlice` reads if DuckDB keeps the order: its plan is looked at to see whether it does. */
 export function compileSlice(
   columns: readonly ProjectedColumn[],
   paths: readonly string[],
@@ -56,10 +64,7 @@ export function compileSlice(
   slice: ViewSlice,
 ): Statement {
   const parameters = new Parameters();
-  return {
-    text: sliceOf(neededColumns(columns, view), paths, view, slice, 'kept', parameters),
-    values: parameters.values,
-  };
+  return { text: compileSelected({ columns, paths, view, slice }, 'kept', parameters), values: parameters.values };
 }
 
 /** Where the rows of a slice of a view are stored, and one row more where others follow: a row for each, in order. */
@@ -68,17 +73,16 @@ export function compilePositions(paths: readonly string[], view: View, slice: Vi
   return { text: positionsOf(paths, view, slice, parameters), values: parameters.values };
 }
 
-/** What `compileViewSlice` answers, given where its rows are stored: reads no row groups but those. */
+/** As `compileViewSlice`, once it is known where the rows are stored: reads only the row groups that they are in. */
 export function compileSliceAt(
-  columns: readonly ProjectedColumn[],
-  format: TextFormat,
+  encoding: RowEncoding,
   paths: readonly string[],
   view: View,
   slice: ViewSlice,
   positions: readonly StoredPosition[],
 ): Statement {
   const parameters = new Parameters();
-  const needed = neededColumns(columns, view);
+  const needed = neededColumns(encoding.columns, view);
   const rowsOf = Map.groupBy(positions, ({ part }) => part);
   const found = paths.flatMap((path, part) => {
     const rows = rowsOf.get(part);
@@ -87,19 +91,24 @@ export function compileSliceAt(
     const numbers = rows.map(({ row }) => parameters.add(row)).join(', ');
     return `SELECT ${[...needed, `${part} AS file_index`, 'file_row_number'].join(', ')} FROM ${file} WHERE file_row_number IN (${numbers})`;
   });
-  return compileFound(columns, format, found.join(' UNION ALL '), view, slice, parameters);
+  return compileFound(encoding, found.join(' UNION ALL '), view, slice, parameters);
 }
 
-/** A query for the `needed` columns of the slice's rows, in any order, and of one more where others follow. */
-function sliceOf(
-  needed: readonly string[],
-  paths: readonly string[],
-  view: View,
-  slice: ViewSlice,
+/** Which rows, and which of their columns. */
+interface SelectedRows {
+  readonly columns: readonly ProjectedColumn[];
+  readonly paths: readonly string[];
+  readonly view: View;
+  readonly slice: ViewSlice;
+}
+
+/** A query for the slice's rows, in any order, and for one row more if others follow. */
+function compileSelected(
+  { columns, paths, view, slice }: SelectedRows,
   order: RowOrder,
   parameters: Parameters,
 ): string {
-  const selected = [...needed, ...POSITION].join(', ');
+  const selected = [...neededColumns(columns, view), ...POSITION].join(', ');
   if (view.sortKeys.length === 0 && order === 'asked') {
     // Only positions are sorted, not whole rows; and only the row groups are read that those lie in.
     const positions = positionsOf(paths, view, slice, parameters);
@@ -121,13 +130,13 @@ function limitOf({ rowCountMax, offset }: ViewSlice, parameters: Parameters): st
 
 /** Encodes what the query `found` finds, in the order of the view, as far as it fits. */
 function compileFound(
-  columns: readonly ProjectedColumn[],
-  format: TextFormat,
+  encoding: RowEncoding,
   found: string,
   view: View,
   { rowCountMax, cellBytesMax }: ViewSlice,
   parameters: Parameters,
 ): Statement {
+  const { columns, format } = encoding;
   const fits = [`position <= ${parameters.add(BigInt(rowCountMax))}`];
   if (cellBytesMax !== undefined) {
     fits.push(`(position = 1 OR sum(row_bytes) OVER (ORDER BY position) <= ${parameters.add(BigInt(cellBytesMax))})`);
@@ -137,7 +146,7 @@ function compileFound(
     `WITH found AS (${found}),`,
     `numbered AS (SELECT *, row_number() OVER (ORDER BY ${orderOf(view)}) AS position, ${rowBytes(columns)} AS row_bytes FROM found),`,
     `fitted AS (SELECT *, ${fits.join(' AND ')} AS fits FROM numbered)`,
-    `SELECT encode(string_agg(${encodedRow(columns, format, parameters)}, ${separator}::VARCHAR ORDER BY position) FILTER (fits)),`,
+    `SELECT encode(string_agg(${encodedRow(encoding, parameters)}, ${separator}::VARCHAR ORDER BY position) FILTER (fits)),`,
     'count(*) FILTER (fits), coalesce(sum(row_bytes) FILTER (fits), 0), count(*) FROM fitted',
   ].join(' ');
   return { text, values: parameters.values };
@@ -163,21 +172,15 @@ export function compileMaterialization(
   return { text: copyOf(`${from}${orderBy}`, destination), values: parameters.values };
 }
 
-/** Writes rows `from` (inclusive) to `to` (exclusive) of the file at `path` to a file of their own. */
-export function compileCut(
-  path: string,
-  from: number,
-  to: number,
-  destination: Destination,
-  rowOrder: RowOrder,
-): Statement {
+/** Writes a range of a file to a file of its own. */
+export function compileCut(range: StoredRange, destination: Destination, rowOrder: RowOrder): Statement {
   const parameters = new Parameters();
-  const rows = rowsOfPart(path, from, to, parameters);
+  const rows = rowsOfPart(range, parameters);
   const orderBy = rowOrder === 'asked' ? ' ORDER BY file_row_number' : '';
   return { text: copyOf(`${rows}${orderBy}`, destination), values: parameters.values };
 }
 
-/** lz4 is quicker than zstd and 1.7 times larger: right for what is derived and thrown away. */
+/** lz4 is faster than zstd and 1.7 times larger: right for files that are derived and thrown away. */
 function copyOf(rows: string, { columns, path, rowGroupRows }: Destination): string {
   const options = parquetOptions('lz4_raw', rowGroupRows, columns.length);
   return `COPY (SELECT ${storedColumns(columns)} ${rows}) TO ${quoteText(path)} (${options})`;
@@ -188,7 +191,7 @@ function storedColumns(columns: readonly Column[]): string {
 }
 
 /** What a view is known by: two requests that mean the same view, in whatever words, have the same. */
-export function identityOf(executionId: string, view: View): string {
+export function viewIdentity(executionId: string, view: View): string {
   const parameters = new Parameters();
   const { from, order } = clausesOf(view, [executionId], parameters);
   const values = parameters.values.map((value) => `${typeof value} ${String(value)}`);

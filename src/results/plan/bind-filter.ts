@@ -17,7 +17,7 @@ import type {
 import { bindName, bindNameOrAdviseQuotes, findName } from './bind-name.ts';
 import { compareLiteral } from './compare-literal.ts';
 import { readLiteral, type ScalarType, type ValueLiteral } from './literals/literal.ts';
-import { PATTERN_LENGTH_MAX, readPattern, WILDCARDS_MAX } from './literals/pattern.ts';
+import { PATTERN_LENGTH_MAX, parsePattern, WILDCARDS_MAX } from './literals/pattern.ts';
 import type { Reading, Unreadable } from './literals/reading.ts';
 import type { ColumnRef, Predicate, Value } from './predicate.ts';
 import { familyOf } from './type-family.ts';
@@ -154,7 +154,7 @@ class FilterBinder {
     if (literal.kind !== 'text' && literal.kind !== 'hex') {
       throw unexpected(this.#source, 'value', literal.at, `a pattern in single quotes after ${word}`);
     }
-    const reading = readPattern(literal.text, node.escape?.text);
+    const reading = parsePattern(literal.text, node.escape?.text);
     switch (reading.kind) {
       case 'pattern':
         return { kind: 'like', column, pattern: reading.pattern, caseInsensitive: node.caseInsensitive };

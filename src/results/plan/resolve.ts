@@ -8,7 +8,7 @@ import type { QueryParameters } from '../request/query-string.ts';
 import { queryParametersOf, type Target } from '../request/results-request.ts';
 
 /** @throws RequestError for a malformed id, an unknown one, one of another's, and a query that has never run */
-export async function resolve(
+export async function resolveTarget(
   target: Target,
   parameters: QueryParameters,
   principal: Principal,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byteLengthOf, gather, joined, sliceOfPieces } from './byte-chunks.ts';
+import { byteLengthOf, cutBytes, gather, join } from './byte-chunks.ts';
 
 const byteChunks = ['ab', '', 'cde', 'f'].map((text) => Buffer.from(text));
 
@@ -16,15 +16,15 @@ test('few bytes are gathered in one piece, many are left where they are', () => 
 });
 
 test('joined they are one; a single one is not copied', () => {
-  assert.deepEqual(joined(byteChunks), Buffer.from('abcdef'));
+  assert.deepEqual(join(byteChunks), Buffer.from('abcdef'));
   const only = Buffer.from('only');
-  assert.equal(joined([only]), only);
+  assert.equal(join([only]), only);
 });
 
 test('every slice of the pieces is that slice of the whole', () => {
   for (let from = 0; from <= 7; from += 1) {
     for (let to = from; to <= 8; to += 1) {
-      const text = Buffer.concat([...sliceOfPieces(byteChunks, from, to)]).toString();
+      const text = Buffer.concat([...cutBytes(byteChunks, from, to)]).toString();
       assert.equal(text, 'abcdef'.slice(from, to), `${from} to ${to}`);
     }
   }

@@ -16,13 +16,13 @@ export function gather(byteChunks: ByteChunks): ByteChunks {
 }
 
 /** The same bytes in one piece. */
-export function joined(byteChunks: ByteChunks): Uint8Array {
+export function join(byteChunks: ByteChunks): Uint8Array {
   const [first] = byteChunks;
   return byteChunks.length === 1 && first !== undefined ? first : Buffer.concat(byteChunks);
 }
 
 /** The bytes from `from` to `to`, exclusive, of those there are. */
-export function* sliceOfPieces(byteChunks: ByteChunks, from: number, to: number): Generator<Uint8Array> {
+export function* cutBytes(byteChunks: ByteChunks, from: number, to: number): Generator<Uint8Array> {
   let start = 0;
   for (const piece of byteChunks) {
     const end = start + piece.byteLength;

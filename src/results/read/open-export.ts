@@ -8,7 +8,7 @@ import { fieldProblem, nameProblem } from '../../duckdb/parquet-value.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ProjectedColumn } from '../compile/range.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
-import { askedFor, derivedObject, openSlice, type PageOfRows, projectedColumns, type ReadDeps } from './page.ts';
+import { askedFor, openDerived, openSlice, type PageOfRows, projectColumns, type ReadDeps } from './page.ts';
 import type { ExportedRows } from './parquet-exports.ts';
 import { PartReader } from './part-reader.ts';
 
@@ -26,7 +26,7 @@ export async function openExport(
   deps: ReadDeps,
   signal: AbortSignal,
 ): Promise<ExportPage> {
-  const columns = projectedColumns(plan, resultSet);
+  const columns = projectColumns(plan, resultSet);
   requireNames(columns);
   const { slice, drawn, view } = askedFor(plan, resultSet, deps.random);
   using held = new DisposableStack();
@@ -36,7 +36,7 @@ export async function openExport(
   const made = isView ? held.use(await deps.views.get(executionId, drawn, view, keyId, signal)).resultSet : undefined;
   const { parts } = made ?? drawn;
   const open: ExportedRows['open'] =
-    made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => derivedObject(key);
+    made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => openDerived(key);
   // How many rows fit has nothing to do with the format.
   const reader = new PartReader(columns, 'json', { ...deps, keyId, open });
   const opened = await openSlice(plan, slice, columns, made ?? drawn, reader, signal);

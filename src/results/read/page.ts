@@ -83,16 +83,16 @@ export async function openPage(
   deps: ReadDeps,
   signal: AbortSignal,
 ): Promise<PageOfRows> {
-  const columns = projectedColumns(plan, resultSet);
+  const columns = projectColumns(plan, resultSet);
   const { store } = deps;
   const stored = new PartReader(columns, format, { ...deps, keyId, open: (...asked) => store.open(...asked) });
   const { slice, drawn, view } = askedFor(plan, resultSet, deps.random);
   if (view === undefined)
-    return admitted(await openSlice(plan, slice, columns, resultSet, stored, signal), keyId, deps);
+    return acquireIfLarge(await openSlice(plan, slice, columns, resultSet, stored, signal), keyId, deps);
   if (isCheap(plan, slice.offset, drawn, deps.directRowsMax) && !deps.views.has(executionId, view)) {
     return await openViewSlice(plan, slice, view, columns, drawn, stored, signal);
   }
-  const derived = new PartReader(columns, format, { ...deps, keyId, open: async ({ key }) => derivedObject(key) });
+  const derived = new PartReader(columns, format, { ...deps, keyId, open: async ({ key }) => openDerived(key) });
   let open: OpenView;
   try {
     open = await openView(executionId, drawn, view, keyId, deps, signal);
@@ -106,14 +106,14 @@ export async function openPage(
   try {
     const page = await openSlice(plan, slice, columns, open.resultSet, derived, signal);
     const released = { ...page, filteredRowCount: open.resultSet.rowCount, release: () => open[Symbol.dispose]() };
-    return admitted(released, keyId, deps);
+    return acquireIfLarge(released, keyId, deps);
   } catch (error) {
     open[Symbol.dispose]();
     throw error;
   }
 }
 
-export function projectedColumns(plan: ReadPlan, resultSet: ResultSet): readonly ProjectedColumn[] {
+export function projectColumns(plan: ReadPlan, resultSet: ResultSet): readonly ProjectedColumn[] {
   return plan.projection.flatMap((index): readonly ProjectedColumn[] => {
     const column = resultSet.columns[index];
     return column === undefined ? [] : [{ ...column, index }];
@@ -150,7 +150,7 @@ async function openView(
 }
 
 /** A page of more than one range is an export: it is let in or refused here, before its first byte. */
-function admitted(page: PageOfRows, keyId: string, deps: ReadDeps): PageOfRows {
+function acquireIfLarge(page: PageOfRows, keyId: string, deps: ReadDeps): PageOfRows {
   if (page.small) return page;
   const entry = deps.limiter.acquire(keyId);
   return {
@@ -257,6 +257,6 @@ function sampleView(
 }
 
 /** A view's part is kept by the view being open. */
-export function derivedObject(path: string): OpenObject {
+export function openDerived(path: string): OpenObject {
   return { path, [Symbol.asyncDispose]: async () => undefined };
 }

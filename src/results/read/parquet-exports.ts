@@ -107,7 +107,7 @@ export class ParquetExports {
         const paths: string[] = [];
         for (const part of touched) paths.push(objects.use(await rows.open(part, rowsRead(part, rows), within)).path);
         const read = partRows(rows, touched, paths);
-        const [measureSegments] = await duckDb.query(compileCellBytes(rows.columns, read), within);
+        const [cellBytes] = await duckDb.query(compileCellBytes(rows.columns, read), within);
         const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
         const writing = (order: RowOrder) => compileExport(rows.columns, read, path, rowGroupRows, order);
         const statement = await inStoredOrder(duckDb, writing, within);
@@ -116,7 +116,7 @@ export class ParquetExports {
         if (Number(written?.[0]) !== expected) {
           throw new ObjectDamaged(touched[0]?.key ?? '', `${written?.[0]} rows where ${expected} are stored`);
         }
-        return Number(measureSegments?.[0]);
+        return Number(cellBytes?.[0]);
       } catch (error) {
         throw readFailure(error);
       }

@@ -8,7 +8,14 @@ import { allRowsOf, type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts
 import type { DuckDb, Row, Statement } from '../../duckdb/duckdb.ts';
 import { rowOrderOf } from '../../duckdb/row-order.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
-import { compileFit, compileRange, type ProjectedColumn, type Reading, ROW_SEPARATOR } from '../compile/range.ts';
+import {
+  compileFit,
+  compileRange,
+  type ProjectedColumn,
+  type ReadMode,
+  ROW_SEPARATOR,
+  type RowEncoding,
+} from '../compile/range.ts';
 import { compilePositions, compileSlice, compileSliceAt, compileViewSlice, type ViewSlice } from '../compile/view.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { WorkQueue } from '../limits/work-queue.ts';
@@ -53,7 +60,7 @@ export interface Chunk extends ChunkSize {
   readonly byteChunks: ByteChunks;
 }
 
-export interface Range extends RowRange {
+export interface PartRange extends RowRange {
   readonly part: Part;
 }
 
@@ -61,19 +68,19 @@ export interface Range extends RowRange {
 export const PAGE_RANGE_ROWS = ROW_GROUP_ROWS;
 /** Two row groups take a tenth less time than one by one: whoever reads everything has no need of the first rows sooner. */
 export const EXPORT_RANGE_ROWS = 2 * ROW_GROUP_ROWS;
-const PIECES_BESIDE_PAGES = 4;
+const SPLIT_BESIDE_PAGES = 4;
 const RANGE_BYTES_AIM = 8 * 1024 * 1024;
-/** Up to so many rows a plain reading is the quicker one: there is less to plan. */
-const PLAIN_ROWS_MAX = 1000;
-/** Of so many columns planning a quick reading takes longer than it saves, and longer with every column. */
-const QUICK_COLUMNS_MAX = 200;
+/** Up to so many rows the safe mode is the faster one: there is less to plan. */
+const SAFE_ROWS_MAX = 1000;
+/** With more columns than this, planning the fast mode takes longer than it saves. */
+const FAST_COLUMNS_MAX = 200;
 /** So few rows of a sort are found by their keys first, among so many that these do not lie in the same row groups anyway. */
 const FOUND_ROWS_MAX = 1000;
 const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
 
 /** Rows `from` to `to` (exclusive) of a result set, cut into ranges of at most so many rows, and fewer where these are wide. */
-export function rangesOf(parts: readonly Part[], from: number, to: number, rangeRowsMax: number): readonly Range[] {
-  const ranges: Range[] = [];
+export function rangesOf(parts: readonly Part[], from: number, to: number, rangeRowsMax: number): readonly PartRange[] {
+  const ranges: PartRange[] = [];
   for (const part of parts) {
     const end = Math.min(to - part.firstRow, part.rowCount);
     const rowBytes = Math.max(1, part.cellBytes / Math.max(1, part.rowCount));
@@ -90,14 +97,13 @@ export function rangesOf(parts: readonly Part[], from: number, to: number, range
 }
 
 export class PartReader {
-  readonly #columns: readonly ProjectedColumn[];
-  readonly #format: TextFormat;
+  readonly #encoding: RowEncoding;
   readonly #deps: PartReaderDeps;
-  #reading: Reading = 'quick';
+  /** For ranges of more than a few rows. */
+  #mode: ReadMode = 'fast';
 
   constructor(columns: readonly ProjectedColumn[], format: TextFormat, deps: PartReaderDeps) {
-    this.#columns = columns;
-    this.#format = format;
+    this.#encoding = { columns, format };
     this.#deps = deps;
   }
 
@@ -116,7 +122,8 @@ export class PartReader {
     for (const part of touched) {
       const first = Math.max(0, from - part.firstRow);
       const last = Math.min(part.rowCount, to - part.firstRow);
-      const statement = ([path]: readonly string[]) => compileFit(this.#columns, path ?? '', first, last, left);
+      const { columns } = this.#encoding;
+      const statement = ([path = '']: readonly string[]) => compileFit(columns, { path, from: first, to: last }, left);
       const { pageTurns, keyId } = this.#deps;
       const [row] = await pageTurns.run(
         keyId,
@@ -135,17 +142,17 @@ export class PartReader {
    * @param skipped sizes of the first ranges, which are not to be read: they come without pieces
    */
   async *ranges(
-    ranges: readonly Range[],
+    ranges: readonly PartRange[],
     takeTurns: boolean,
     signal: AbortSignal,
     skipped: readonly ChunkSize[] = [],
   ): AsyncGenerator<Chunk> {
     for (const size of skipped.slice(0, ranges.length)) yield { ...size, byteChunks: [] };
     const { exports, pageTurns, keyId, rangesAtOnce, monotonic, sleep } = this.#deps;
-    const read = async (range: Range, during: AbortSignal) => {
+    const read = async (range: PartRange, during: AbortSignal) => {
       if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
       // While pages are read, a range is read in pieces, and after each comes a pause as long as it took.
-      const byteChunks = pageTurns.running > 0 ? piecesOf(range, PIECES_BESIDE_PAGES) : [range];
+      const byteChunks = pageTurns.running > 0 ? splitRange(range, SPLIT_BESIDE_PAGES) : [range];
       const chunks: Chunk[] = [];
       for (const piece of byteChunks) {
         const inTurn = async () => {
@@ -155,24 +162,23 @@ export class PartReader {
         };
         await exports.run(keyId, inTurn, during);
       }
-      return joinedChunk(chunks, this.#format);
+      return joinChunks(chunks, this.#encoding.format);
     };
     yield* readAhead(ranges.slice(skipped.length), rangesAtOnce - 1, read, signal);
   }
 
-  async #range({ part, from, to }: Range, signal: AbortSignal): Promise<Chunk> {
-    const readAs = async (reading: Reading) => {
-      const statement = ([path]: readonly string[]) =>
-        compileRange(this.#columns, this.#format, path ?? '', from, to, reading);
+  async #range({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {
+    const readIn = async (mode: ReadMode) => {
+      const statement = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
       const [row] = await this.#read([{ part, from, to }], statement, signal, this.#deps.pageDuckDb);
       return row ?? [];
     };
-    const small = to - from <= PLAIN_ROWS_MAX || this.#columns.length > QUICK_COLUMNS_MAX;
-    let row = await readAs(small ? 'plain' : this.#reading);
+    const small = to - from <= SAFE_ROWS_MAX || this.#encoding.columns.length > FAST_COLUMNS_MAX;
+    let row = await readIn(small ? 'safe' : this.#mode);
     if (row[3] !== true) {
-      // What one range is like the others probably are, too.
-      this.#reading = 'plain';
-      row = await readAs('plain');
+      // The other ranges are probably like this one.
+      this.#mode = 'safe';
+      row = await readIn('safe');
     }
     const [bytes, rowCount, cellBytes] = row;
     // The manifest says how many rows are there; fewer would be an answer that is silently short.
@@ -210,9 +216,9 @@ export class PartReader {
     const statement = async (paths: readonly string[], within: AbortSignal) => {
       // Of a draw all rows are taken, so none has to be the first.
       const isCut = view.sortKeys.length === 0 && view.rows.kind === 'matching';
-      const slicing = compileSlice(this.#columns, paths, view, slice);
+      const slicing = compileSlice(this.#encoding.columns, paths, view, slice);
       const order = isCut ? await rowOrderOf(this.#deps.duckDb, slicing, within) : 'kept';
-      return compileViewSlice(this.#columns, this.#format, paths, view, slice, order);
+      return compileViewSlice(this.#encoding, paths, view, slice, order);
     };
     const [row] = await this.#read(parts.map(wholePart), statement, signal);
     return row ?? [];
@@ -227,8 +233,7 @@ export class PartReader {
       .slice(0, slice.rowCountMax)
       .map(([part, row]) => ({ part: Number(part), row: row as bigint }));
     if (positions.length === 0) return [null, 0, 0, found.length];
-    const statement = (paths: readonly string[]) =>
-      compileSliceAt(this.#columns, this.#format, paths, view, slice, positions);
+    const statement = (paths: readonly string[]) => compileSliceAt(this.#encoding, paths, view, slice, positions);
     const [row] = await this.#read(parts.map(wholePart), statement, signal);
     const [bytes, rowCount, cellBytes, read] = row ?? [];
     if (Number(read) !== positions.length) {
@@ -238,7 +243,7 @@ export class PartReader {
   }
 
   async #read(
-    ranges: readonly Range[],
+    ranges: readonly PartRange[],
     compile: (paths: readonly string[], signal: AbortSignal) => Statement | Promise<Statement>,
     signal: AbortSignal,
     duckDb = this.#deps.duckDb,
@@ -264,7 +269,7 @@ function isFoundFirst(parts: readonly Part[], { sortKeys }: View, { rowCountMax 
 }
 
 /** The range in so many pieces of about the same size, fewer where it has not as many rows. */
-function piecesOf(range: Range, count: number): readonly Range[] {
+function splitRange(range: PartRange, count: number): readonly PartRange[] {
   const cutAt = (index: number) => range.from + Math.round(((range.to - range.from) * index) / count);
   const byteChunks = Array.from({ length: count }, (_, index) => ({
     ...range,
@@ -274,7 +279,7 @@ function piecesOf(range: Range, count: number): readonly Range[] {
   return byteChunks.filter(({ from, to }) => from < to);
 }
 
-function joinedChunk(chunks: readonly Chunk[], format: TextFormat): Chunk {
+function joinChunks(chunks: readonly Chunk[], format: TextFormat): Chunk {
   const separator = Buffer.from(ROW_SEPARATOR[format]);
   return {
     byteChunks: chunks.flatMap(({ byteChunks }, index) => (index === 0 ? byteChunks : [separator, ...byteChunks])),
@@ -283,7 +288,7 @@ function joinedChunk(chunks: readonly Chunk[], format: TextFormat): Chunk {
   };
 }
 
-function wholePart(part: Part): Range {
+function wholePart(part: Part): PartRange {
   return { part, ...allRowsOf(part) };
 }
 

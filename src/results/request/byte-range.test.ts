@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRange, sliceOf } from './byte-range.ts';
+import { parseRange, resolveRange } from './byte-range.ts';
 
 for (const [header, expected] of [
   ['bytes=0-', { from: 0, to: 1000 }],
@@ -13,7 +13,7 @@ for (const [header, expected] of [
   test(`${header} of 1000 bytes is ${expected.from} to ${expected.to}`, () => {
     const range = parseRange(header);
     assert.ok(range !== undefined);
-    assert.deepEqual(sliceOf(range, 1000), expected);
+    assert.deepEqual(resolveRange(range, 1000), expected);
   });
 }
 
@@ -25,7 +25,7 @@ for (const header of ['bytes=1000-', 'bytes=-0', 'bytes=2000-3000']) {
   test(`${header} of 1000 bytes cannot be satisfied`, () => {
     const range = parseRange(header);
     assert.ok(range !== undefined);
-    assert.throws(() => sliceOf(range, 1000), {
+    assert.throws(() => resolveRange(range, 1000), {
       code: 'range_not_satisfiable',
       message: 'Range: found a range that begins after the end, expected one within 1000 bytes',
       headers: { 'content-range': 'bytes */1000' },

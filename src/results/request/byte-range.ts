@@ -26,7 +26,7 @@ export function parseRange(header: string | undefined): ByteRange | undefined {
  * The part of an answer of so many bytes that is asked for.
  * @throws RequestError range_not_satisfiable when there is none of it
  */
-export function sliceOf(range: ByteRange, bytes: number): ByteSlice {
+export function resolveRange(range: ByteRange, bytes: number): ByteSlice {
   const from = range.kind === 'from' ? range.first : Math.max(0, bytes - range.length);
   const to = range.kind === 'from' && range.last !== undefined ? Math.min(bytes, range.last + 1) : bytes;
   if (from < to) return { from, to };

@@ -7,7 +7,7 @@
 
 import { createHash } from 'node:crypto';
 import { RequestStats } from '../../observation/request-stats.ts';
-import { type ByteChunks, byteLengthOf, sliceOfPieces } from '../read/byte-chunks.ts';
+import { type ByteChunks, byteLengthOf, cutBytes } from '../read/byte-chunks.ts';
 import type { PageOfRows } from '../read/page.ts';
 import type { Chunk, ChunkSize } from '../read/part-reader.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
@@ -73,7 +73,7 @@ export async function* readSlice(
     index += 1;
     // Of a segment before the slice only the sizes were needed, for what follows the rows; its bytes are not the real ones.
     if (index <= skipped) continue;
-    yield* sliceOfPieces(segment, slice.from - start, slice.to - start);
+    yield* cutBytes(segment, slice.from - start, slice.to - start);
     start += byteLengthOf(segment);
     if (start >= slice.to) return;
   }

@@ -8,7 +8,7 @@ import type { RequestStats } from '../../observation/request-stats.ts';
 import type { AnswerBody } from '../answer.ts';
 import type { ResultsDeps } from '../pipeline.ts';
 import type { PageOfRows } from '../read/page.ts';
-import { sliceOf } from '../request/byte-range.ts';
+import { resolveRange } from '../request/byte-range.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
 import { releaseAfter } from './respond.ts';
 import { type Encode, measureSegments, readSlice, recordSegments, type SegmentIndex } from './resumable.ts';
@@ -52,7 +52,7 @@ export async function streamBody(
       return lease === undefined ? leases.during(executionId, given) : holding(lease, given);
     };
     if (isRange && segmentIndex !== undefined) {
-      const slice = sliceOf(range, segmentIndex.bytes);
+      const slice = resolveRange(range, segmentIndex.bytes);
       const chunks = held(readSlice(page, encode, segmentIndex, slice, stats, signal));
       return { kind: 'partial', chunks, slice, size: segmentIndex };
     }

@@ -21,18 +21,26 @@ export interface MaterializedView {
   readonly bytes: number;
 }
 
-/**
- * @param paths of the parts of `source`
- * @param directory absolute; there and empty
- * @param partRows a part of the view has so many rows, the last one fewer
- */
+/** What a view is made from. */
+export interface ViewSource {
+  readonly view: View;
+  readonly resultSet: ResultSet;
+  /** Of the parts of the result set. */
+  readonly paths: readonly string[];
+}
+
+/** Where a view is written. */
+export interface ViewDestination {
+  /** Absolute; there and empty. */
+  readonly directory: string;
+  /** The rows of each part of the view but the last, which may have fewer. */
+  readonly partRows: number;
+}
+
 export async function materializeView(
   duckDb: DuckDb,
-  view: View,
-  source: ResultSet,
-  paths: readonly string[],
-  directory: string,
-  partRows: number,
+  { view, resultSet: source, paths }: ViewSource,
+  { directory, partRows }: ViewDestination,
   signal: AbortSignal,
 ): Promise<MaterializedView> {
   const whole = join(directory, 'whole.parquet');
@@ -49,7 +57,7 @@ export async function materializeView(
     for (let firstRow = 0; firstRow < rowCount; firstRow += partRows) {
       const path = join(directory, `part-${parts.length}.parquet`);
       const cut = (order: RowOrder) =>
-        compileCut(whole, firstRow, firstRow + partRows, { columns, path, rowGroupRows }, order);
+        compileCut({ path: whole, from: firstRow, to: firstRow + partRows }, { columns, path, rowGroupRows }, order);
       await duckDb.query(await inStoredOrder(duckDb, cut, signal), signal);
       parts.push(await partOf(duckDb, columns, path, firstRow, signal));
     }

@@ -10,7 +10,7 @@ import { allRowsOf, PART_ROWS, type ResultSet } from '../../../domain/result-set
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { isStorageFull } from '../../../errors/storage-full.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
-import { identityOf } from '../../compile/view.ts';
+import { viewIdentity } from '../../compile/view.ts';
 import { withinMillis } from '../../limits/time-limit.ts';
 import type { WorkQueue } from '../../limits/work-queue.ts';
 import type { View } from '../../plan/view.ts';
@@ -64,7 +64,7 @@ export class ViewCache {
 
   /** Whether a view is made already, so that any page of it is cheap. */
   has(executionId: string, view: View): boolean {
-    return (this.#entries.get(identityOf(executionId, view))?.bytes ?? 0) > 0;
+    return (this.#entries.get(viewIdentity(executionId, view))?.bytes ?? 0) > 0;
   }
 
   /** Removes every view that nobody reads: a full disk is better used for one that somebody waits for. @returns whether there was one */
@@ -87,7 +87,7 @@ export class ViewCache {
     signal: AbortSignal,
   ): Promise<OpenView> {
     signal.throwIfAborted();
-    const identity = identityOf(executionId, view);
+    const identity = viewIdentity(executionId, view);
     const entry = this.#entries.get(identity) ?? this.#start(identity, resultSet, view, keyId);
     this.#entries.delete(identity);
     this.#entries.set(identity, entry);
@@ -188,7 +188,7 @@ export class ViewCache {
         const made = await withRoom(this, async () => {
           await rm(directory, { recursive: true, force: true });
           await mkdir(directory);
-          return await materializeView(duckDb, view, resultSet, paths, directory, PART_ROWS, within);
+          return await materializeView(duckDb, { view, resultSet, paths }, { directory, partRows: PART_ROWS }, within);
         });
         // A view is there once it takes bytes, also one without rows.
         return { ...made, bytes: Math.max(1, made.bytes) };

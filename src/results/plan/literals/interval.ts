@@ -16,9 +16,9 @@ const UNIT_MICROS: ReadonlyMap<string, bigint> = new Map([
   ['year', 31_104_000_000_000n],
 ]);
 
-const PIECE = /\s*(?:([+-]?\d{1,18})\s+([a-z]+)|([+-]?)(\d{1,9}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)(?=\s|$)/iy;
-/** Pieces of one interval. */
-const PIECES_MAX = 16;
+const TERM = /\s*(?:([+-]?\d{1,18})\s+([a-z]+)|([+-]?)(\d{1,9}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)(?=\s|$)/iy;
+/** Terms of one interval: `3 days` is one, `04:05:06` another. */
+const TERMS_MAX = 16;
 const EXPECTED = "an interval such as '3 days' or '1 month 2 days 04:05:06'";
 
 /** In microseconds; any literal fits into 128 bits. */
@@ -26,11 +26,11 @@ export function readInterval(text: string): Reading {
   const trimmed = text.trim();
   let micros = 0n;
   let at = 0;
-  for (let byteChunks = 0; at < trimmed.length || byteChunks === 0; byteChunks += 1) {
-    PIECE.lastIndex = at;
-    const match = PIECE.exec(trimmed);
-    if (match === null || byteChunks === PIECES_MAX) return unreadable(EXPECTED);
-    at = PIECE.lastIndex;
+  for (let terms = 0; at < trimmed.length || terms === 0; terms += 1) {
+    TERM.lastIndex = at;
+    const match = TERM.exec(trimmed);
+    if (match === null || terms === TERMS_MAX) return unreadable(EXPECTED);
+    at = TERM.lastIndex;
     const [, count, word = ''] = match;
     const unit = UNIT_MICROS.get(word.toLowerCase().replace(/s$/, ''));
     if (count === undefined) micros += clockMicros(match);

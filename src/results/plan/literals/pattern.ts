@@ -19,13 +19,13 @@ export const WILDCARDS_MAX = 100;
 /** In code units. */
 export const PATTERN_LENGTH_MAX = 1_000;
 
-export type PatternReading =
+export type ParsedPattern =
   | { readonly kind: 'pattern'; readonly pattern: LikePattern }
   | { readonly kind: 'open-escape' }
   | { readonly kind: 'too-long' }
   | { readonly kind: 'too-many-wildcards' };
 
-export function readPattern(text: string, escapeCharacter: string | undefined): PatternReading {
+export function parsePattern(text: string, escapeCharacter: string | undefined): ParsedPattern {
   if (text.length > PATTERN_LENGTH_MAX) return { kind: 'too-long' };
   const parts: LikePart[] = [];
   let literal = '';
