@@ -49,16 +49,29 @@ export function addExecutionsCommand(program: Command, context: CommandContext):
   const executions = program
     .command('executions')
     .description('follow runs whose engine is elsewhere, and look at runs');
+  const step = stepOf(context);
+  addSubmit(executions, context, step);
+  addStart(executions, context, step);
+  addFail(executions, context, step);
+  addCancel(executions, context, step);
+  addShow(executions, context);
+  addList(executions, context);
+}
 
-  /** One step of one run, or the making of it. */
-  const step = async (options: JsonOption, take: (executions: Executions) => Promise<Execution>) => {
+/** One step of one run, or the making of it; prints the run. */
+type Step = (options: JsonOption, take: (executions: Executions) => Promise<Execution>) => Promise<void>;
+
+function stepOf(context: CommandContext): Step {
+  return async (options, take) => {
     await withService(context, async (service) => {
       const execution = await take((await service.catalog()).executions);
       if (options.json) printJson(context, executionRecord(execution, context.clock()));
       else printLines(context, [execution.id]);
     });
   };
+}
 
+function addSubmit(executions: Command, context: CommandContext, step: Step): void {
   executions
     .command('submit')
     .description('begin a run of a query: it is PENDING')
@@ -79,7 +92,9 @@ export function addExecutionsCommand(program: Command, context: CommandContext):
         return execution;
       });
     });
+}
 
+function addStart(executions: Command, context: CommandContext, step: Step): void {
   executions
     .command('start')
     .description('PENDING → EXECUTING')
@@ -88,7 +103,9 @@ export function addExecutionsCommand(program: Command, context: CommandContext):
     .action(async (id: string, options: JsonOption) => {
       await step(options, (all) => all.start(id, context.clock()));
     });
+}
 
+function addFail(executions: Command, context: CommandContext, step: Step): void {
   executions
     .command('fail')
     .description('PENDING or EXECUTING → FAILED')
@@ -104,7 +121,9 @@ export function addExecutionsCommand(program: Command, context: CommandContext):
       const error = { type, message, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
       await step(options, (all) => all.fail(id, error, context.clock()));
     });
+}
 
+function addCancel(executions: Command, context: CommandContext, step: Step): void {
   executions
     .command('cancel')
     .description('PENDING or EXECUTING → CANCELLED')
@@ -113,7 +132,9 @@ export function addExecutionsCommand(program: Command, context: CommandContext):
     .action(async (id: string, options: JsonOption) => {
       await step(options, (all) => all.cancel(id, context.clock()));
     });
+}
 
+function addShow(executions: Command, context: CommandContext): void {
   executions
     .command('show')
     .description('print a run as lines of name=value')
@@ -128,7 +149,9 @@ export function addExecutionsCommand(program: Command, context: CommandContext):
         else printLines(context, executionLines(record));
       });
     });
+}
 
+function addList(executions: Command, context: CommandContext): void {
   executions
     .command('list')
     .description('list the ids of runs, newest first')

@@ -32,6 +32,7 @@ import type { ResultsDeps } from '../results/pipeline.ts';
 import { byteLengthOf } from '../results/read/byte-chunks.ts';
 import { ParquetExports } from '../results/read/parquet-exports.ts';
 import type { ResultStore } from '../store/result-store.ts';
+import { once } from './once.ts';
 import type { Service } from './service.ts';
 import { startTelemetry, type TelemetryEffects } from './telemetry.ts';
 
@@ -210,7 +211,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   );
   observe({ kind: 'listening', url: server.url });
   const closing = opened.move();
-  const stop = onceDone(async () => {
+  const stop = once(async () => {
     observe({ kind: 'stopping', underWay: inFlight.underWay });
     inFlight.stopAccepting();
     const cut = await inFlight.drained(settings.shutdownGraceMillis, effects.sleep);
@@ -260,15 +261,6 @@ function authenticator(catalogCache: CatalogCache, perMinute: number, monotonic:
 function rateLimitOf({ settings }: Service, monotonic: () => number): RateLimit | undefined {
   const { rateLimit, rateBurst } = settings;
   return rateLimit === 'off' ? undefined : new RateLimit({ perSecond: rateLimit, burst: rateBurst, monotonic });
-}
-
-/** The same doing for everybody who asks. */
-function onceDone(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= work();
-    return done;
-  };
 }
 
 function datasetRoute(dataset: Dataset, clock: Clock): DatasetRoute {

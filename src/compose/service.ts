@@ -21,6 +21,7 @@ import { findOverlap, type NamedPath } from '../files/overlap.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
 import { STAGING } from '../store/local/object-path.ts';
 import type { ResultStore } from '../store/result-store.ts';
+import { once } from './once.ts';
 
 /** Absolute paths. */
 export interface Directories {
@@ -195,19 +196,4 @@ async function makePrivate(directory: string, setting: string = SETTINGS.dataDir
   } catch (error) {
     throw folderFailure(error, directory, setting);
   }
-}
-
-/** The same opening for everybody who asks; one that failed is tried again for the next. */
-function once<T>(open: () => Promise<T>): () => Promise<T> {
-  let opening: Promise<T> | undefined;
-  return () => {
-    if (opening === undefined) {
-      const current = open();
-      opening = current;
-      current.catch(() => {
-        if (opening === current) opening = undefined;
-      });
-    }
-    return opening;
-  };
 }

@@ -7,7 +7,7 @@
  *
  * When both days are restricted (neither begins with an asterisk), a day matches that matches either, as cron has always had it.
  */
-import type { Instant } from './instant.ts';
+import { DAY_MILLIS, type Instant } from './instant.ts';
 
 export interface Cron {
   /** Each field as the set of its values. */
@@ -46,8 +46,7 @@ const FIELDS: readonly [Field, Field, Field, Field, Field] = [
 ];
 
 const MINUTE = 60_000;
-const MINUTES_PER_DAY = 24 * 60;
-const DAY = MINUTES_PER_DAY * MINUTE;
+const MINUTES_PER_DAY = DAY_MILLIS / MINUTE;
 /** A leap day that must fall on a given weekday comes back within 40 years (eight skipped by 2100). */
 const DAYS_MAX = 41 * 366;
 
@@ -117,12 +116,12 @@ function getTick(cron: Cron, from: Instant, direction: 1 | -1): Instant {
 
 /** The nearest tick at `from`, a whole minute, or beyond it in `direction`: day by day, then within the day. */
 function findTick(cron: Cron, from: Instant, direction: 1 | -1): Instant | undefined {
-  let day = Math.floor(from / DAY) * DAY;
+  let day = Math.floor(from / DAY_MILLIS) * DAY_MILLIS;
   let minute = Math.floor((from - day) / MINUTE);
   for (
     let days = 0;
     days < DAYS_MAX;
-    days += 1, day += direction * DAY, minute = direction > 0 ? 0 : MINUTES_PER_DAY - 1
+    days += 1, day += direction * DAY_MILLIS, minute = direction > 0 ? 0 : MINUTES_PER_DAY - 1
   ) {
     if (!matchesDay(cron, day)) continue;
     for (; minute >= 0 && minute < MINUTES_PER_DAY; minute += direction) {

@@ -1,13 +1,14 @@
 /** Values that Parquet holds more exactly than DuckDB reads them (parquet-schema.ts), as SQL over what they physically are. */
+import { DAY_MILLIS } from '../domain/instant.ts';
 import type { BareLeaf } from './parquet-schema.ts';
-import type { SourceType } from './source-type.ts';
+import type { StoredConversion } from './stored-conversion.ts';
 
 /** The fewest and most nanoseconds since 1970 that DuckDB takes for a timestamp. */
 const NANOS_MIN = '-9223286400000000000';
 const NANOS_MAX = '9223372036854775806';
 const MICROS_MIN = `epoch_us(TIMESTAMP '0001-01-01')`;
 const MICROS_MAX = `epoch_us(TIMESTAMP '9999-12-31 23:59:59.999999')`;
-const DAY_NANOS = '86400000000000';
+const DAY_NANOS = DAY_MILLIS * 1_000_000;
 /** The Julian day of 1970-01-01. */
 const JULIAN_1970 = 2440588;
 
@@ -18,7 +19,7 @@ const TWO_TO_64 = '18446744073709551616';
  * @param asNanos whether instants become timestamp(9) in UTC; else those that are whole microseconds are kept, with their zone
  * @param fail SQL that ends the statement, given SQL for the text of a value that cannot be stored
  */
-export function bareLeafType(bare: BareLeaf, asNanos: boolean, fail: (text: string) => string): SourceType {
+export function bareLeafType(bare: BareLeaf, asNanos: boolean, fail: (text: string) => string): StoredConversion {
   switch (bare.kind) {
     case 'decimal':
       return {
@@ -49,7 +50,7 @@ function whenFits(e: string, fits: string, value: string, otherwise: string): st
   return `CASE WHEN ${e} IS NULL THEN NULL WHEN ${fits} THEN ${value} ELSE ${otherwise} END`;
 }
 
-function timestampOfNanos(nanosOf: (e: string) => string, fail: (text: string) => string): SourceType {
+function timestampOfNanos(nanosOf: (e: string) => string, fail: (text: string) => string): StoredConversion {
   return {
     type: { kind: 'timestamp', digits: 9, withZone: false },
     shown: (e) => sinceEpoch(nanosOf(e)),
@@ -61,7 +62,11 @@ function timestampOfNanos(nanosOf: (e: string) => string, fail: (text: string) =
   };
 }
 
-function microseconds(nanosOf: (e: string) => string, withZone: boolean, fail: (text: string) => string): SourceType {
+function microseconds(
+  nanosOf: (e: string) => string,
+  withZone: boolean,
+  fail: (text: string) => string,
+): StoredConversion {
   return {
     type: { kind: 'timestamp', digits: 6, withZone },
     shown: (e) => sinceEpoch(nanosOf(e)),

@@ -8,10 +8,10 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Catalog, type Completion, IllegalTransition, type Lease } from '../catalog/catalog.ts';
+import { type Catalog, type Completion, IllegalTransition } from '../catalog/catalog.ts';
 import type { ColumnType } from '../domain/column-type.ts';
 import { type Execution, STATES } from '../domain/execution.ts';
-import type { Clock } from '../domain/instant.ts';
+import type { Clock, Instant } from '../domain/instant.ts';
 import { type Part, type ResultSet, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
 import { partKey, preSampleKey, stagingName, writerOfKey, writerPrefix } from '../domain/written-names.ts';
@@ -41,7 +41,7 @@ export interface PublishDependencies {
   readonly random: () => number;
   /** A new execution id: a ULID. */
   readonly newId: () => string;
-  /** This process, as `currentHolder` names it. */
+  /** This process, as `currentLeaseOwner` names it. */
   readonly owner: string;
 }
 
@@ -89,18 +89,22 @@ export async function publish(
   signal: AbortSignal,
   onProgress: (progress: Progress) => void = () => undefined,
 ): Promise<Execution> {
-  const startedAt = dependencies.clock();
-  const execution = await executionToComplete(dependencies, request, startedAt);
+  const { catalog } = dependencies;
+  const execution = await executionToComplete(dependencies, request, dependencies.clock());
   const lease = await WriteLease.acquire(execution.id, { ...dependencies, ...options });
   if (lease === undefined) throw new PublishError(`execution ${execution.id} is being published by another process`);
   const staging = join(dependencies.stagingDirectory, stagingName(lease.current));
   const working = AbortSignal.any([signal, lease.signal]);
   let resultSet: ResultSet | undefined;
   try {
-    const staged = await stage(dependencies, request, options, staging, working, onProgress);
+    const work = { request, layout: options, staging, onProgress };
+    const staged = await stage(dependencies, work, working);
     resultSet = await store(dependencies.store, staged, writerPrefix(lease.current), working, onProgress);
     working.throwIfAborted();
-    return await commit(dependencies, request, options, execution, resultSet, lease.current);
+    const completion = completionOf(execution, resultSet, dependencies.clock(), options.retentionDays);
+    return request.executionId === undefined
+      ? await catalog.executions.addCompleted(execution, completion, lease.current)
+      : await catalog.executions.complete(execution.id, completion, lease.current);
   } catch (error) {
     const committed = await settle(dependencies, execution.id, resultSet, lease);
     if (committed !== undefined) return committed;
@@ -119,7 +123,7 @@ export async function publish(
 async function executionToComplete(
   { catalog, newId }: PublishDependencies,
   { queryId, executionId, parameters }: PublishRequest,
-  now: number,
+  now: Instant,
 ): Promise<Execution> {
   if ((await catalog.queries.find(queryId)) === undefined) {
     throw new PublishError(`there is no query ${queryId}: add it first`);
@@ -137,13 +141,18 @@ async function executionToComplete(
   return execution;
 }
 
+interface Staging {
+  readonly request: PublishRequest;
+  readonly layout: PartLayout;
+  /** The folder of this writer alone. */
+  readonly staging: string;
+  readonly onProgress: (progress: Progress) => void;
+}
+
 async function stage(
   dependencies: PublishDependencies,
-  request: PublishRequest,
-  layout: PartLayout,
-  staging: string,
+  { request, layout, staging, onProgress }: Staging,
   signal: AbortSignal,
-  onProgress: (progress: Progress) => void,
 ): Promise<Converted> {
   await mkdir(staging, { recursive: true });
   onProgress({ phase: 'reading' });
@@ -165,9 +174,16 @@ async function stage(
     scratch: staging,
     delimiter: request.delimiter,
   };
-  const onRows = (rows: number) => onProgress({ phase: 'converting', rows });
+  const conversion = {
+    context,
+    kind,
+    folder: join(staging, 'parts'),
+    layout,
+    random: dependencies.random,
+    onRows: (rows: number) => onProgress({ phase: 'converting', rows }),
+  };
   try {
-    return await convert(context, kind, join(staging, 'parts'), layout, dependencies.random, signal, onRows);
+    return await convert(conversion, signal);
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
     throw new PublishError('the rows are too wide for the memory that publishing may use: raise QRS_PUBLISH_MEMORY');
@@ -194,20 +210,9 @@ async function store(
   return { columns, rowCount, cellBytes, truncated, parts: stored, ...(preSample && { preSample }) };
 }
 
-async function commit(
-  { catalog, clock }: PublishDependencies,
-  { executionId }: PublishRequest,
-  { retentionDays }: PublishOptions,
-  execution: Execution,
-  resultSet: ResultSet,
-  lease: Lease,
-): Promise<Execution> {
-  const endedAt = clock();
+function completionOf(execution: Execution, resultSet: ResultSet, endedAt: Instant, retentionDays: number): Completion {
   const startedAt = execution.startedAt ?? execution.submittedAt;
-  const completion: Completion = { startedAt, endedAt, expiresAt: expiryOf(endedAt, retentionDays), resultSet };
-  return executionId === undefined
-    ? await catalog.executions.addCompleted(execution, completion, lease)
-    : await catalog.executions.complete(execution.id, completion, lease);
+  return { startedAt, endedAt, expiresAt: expiryOf(endedAt, retentionDays), resultSet };
 }
 
 async function storeSample(

@@ -2,6 +2,7 @@
  * The table of settings: every name, its default, how its value is read, and what it means. docs/reference/settings.md
  * lists the same (a test compares them); `Settings` is the table's values, typed.
  */
+import { DAY_MILLIS } from '../domain/instant.ts';
 import { catalogLocation, engineLocation, storeLocation } from './location.ts';
 import { machineShare, memoryShare, type Share } from './memory.ts';
 import { trustedProxies, webOrigins } from './network-value.ts';
@@ -73,7 +74,7 @@ export const SETTINGS = {
   engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
     about: 'How many threads a scheduled query takes in DuckDB; the other cores are left to requests.',
   }),
-  engineTimeoutMillis: setting('QRS_ENGINE_TIMEOUT', '600', duration(1, 86_400_000), {
+  engineTimeoutMillis: setting('QRS_ENGINE_TIMEOUT', '600', duration(1, DAY_MILLIS), {
     about: 'The longest that a scheduled query may take.',
   }),
   schedule: setting('QRS_SCHEDULE', 'true', boolean(), {
@@ -117,7 +118,7 @@ export const SETTINGS = {
     about:
       'The most memory that the process aims to take; the other settings of memory are shares of it, or sizes. `auto`: 60 % of the machine, or of its cgroup where that has less, and at most 4 GB.',
   }),
-  readTimeoutMillis: setting('QRS_READ_TIMEOUT', '60', duration(1, 86_400_000), {
+  readTimeoutMillis: setting('QRS_READ_TIMEOUT', '60', duration(1, DAY_MILLIS), {
     about: 'The longest that one read may take.',
   }),
   readMemoryBytes: setting('QRS_READ_MEMORY', '30%', memoryShare(SIZE_MIN, '64MB'), {
@@ -151,7 +152,7 @@ export const SETTINGS = {
     about:
       'A result of at most so many rows is filtered and sorted anew for each page; a walk over a longer one materialises its view first.',
   }),
-  viewTimeoutMillis: setting('QRS_VIEW_TIMEOUT', '600', duration(1, 86_400_000), {
+  viewTimeoutMillis: setting('QRS_VIEW_TIMEOUT', '600', duration(1, DAY_MILLIS), {
     about: 'The longest that materialising a view may take.',
   }),
   parquetBytesMax: setting('QRS_PARQUET_DISK', '20GB', size(0, '0'), {
@@ -199,7 +200,7 @@ export const SETTINGS = {
   sortKeysMax: setting('QRS_SORT_KEYS_MAX', '16', integer(1, 1000), {
     about: 'The most columns in a sort expression.',
   }),
-  leaseMillis: setting('QRS_LEASE_SECONDS', '30', duration(1000, 86_400_000), {
+  leaseMillis: setting('QRS_LEASE_SECONDS', '30', duration(1000, DAY_MILLIS), {
     about: 'How long a process that died keeps others from its work: the length of its leases.',
   }),
   rateLimit: setting('QRS_RATE_LIMIT', 'off', either(oneOf('off'), decimal(1_000_000)), {
@@ -237,7 +238,7 @@ export const SETTINGS = {
   idleTimeoutMillis: setting('QRS_IDLE_TIMEOUT', '72', duration(1000, 3_600_000), {
     about: 'How long a connection is kept open between two requests. Longer than the proxy in front keeps its own.',
   }),
-  stalledTimeoutMillis: setting('QRS_STALLED_TIMEOUT', '15m', duration(1000, 86_400_000), {
+  stalledTimeoutMillis: setting('QRS_STALLED_TIMEOUT', '15m', duration(1000, DAY_MILLIS), {
     about: 'A connection on which nothing moves for so long is cut. Longer than the longest read (`QRS_VIEW_TIMEOUT`).',
   }),
   logLevel: setting('QRS_LOG_LEVEL', 'info', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), {

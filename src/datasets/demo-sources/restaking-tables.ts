@@ -1,10 +1,11 @@
 /** The restaking protocol of the demo sources: operators, services, stakers, and 400 days of their events. */
+import { DAY_MILLIS } from '../../domain/instant.ts';
 import { STRATEGIES } from '../restaking/strategies.ts';
+import type { DemoSize, DemoTable } from './demo-table.ts';
 import { pickWord } from './macros.ts';
-import type { DemoSize, DemoTable } from './write-demo-sources.ts';
 
-const BLOCKS = 400 * 24 * 60 * 5;
 const BLOCK_SECONDS = 12;
+const BLOCKS = (400 * DAY_MILLIS) / 1000 / BLOCK_SECONDS;
 const FIRST_BLOCK = 18_000_000;
 
 /** How much of all deposits goes to each strategy, in hundredths, in the order of STRATEGIES. */
@@ -201,7 +202,7 @@ function metadataTables(size: DemoSize, untilSeconds: number): readonly DemoTabl
     sql: `SELECT CASE WHEN unit(i, ${salt}) < 0.5 THEN shouted(address('${kind}', i)) ELSE address('${kind}', i) END AS ${kind},
         CASE WHEN version = 0 AND unit(i, ${salt + 1}) < 0.1 THEN 'Formerly ' || name ELSE name END AS name,
         CASE WHEN unit(i, ${salt + 2}) < 0.8 THEN 'https://' || lower(replace(name, ' ', '-')) || '.example' END AS website,
-        to_timestamp(${untilSeconds} - 86400 * (390 - 200 * version - i % 90)) AS updated_at
+        to_timestamp(${untilSeconds} - ${DAY_MILLIS / 1000} * (390 - 200 * version - i % 90)) AS updated_at
       FROM (
         SELECT i, version, ${name} AS name
         FROM range(${count}) AS t (i), range(2) AS v (version)

@@ -8,18 +8,10 @@ import { dirname, join, resolve } from 'node:path';
 import { DAY_MILLIS, type Instant } from '../../domain/instant.ts';
 import { DuckDb } from '../../duckdb/duckdb.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
+import type { DemoSize } from './demo-table.ts';
 import { MACROS } from './macros.ts';
 import { pointsTables } from './points-tables.ts';
 import { restakingTables } from './restaking-tables.ts';
-
-export interface DemoSize {
-  readonly operators: number;
-  readonly avss: number;
-  /** Each gives about ten share events. */
-  readonly stakers: number;
-  /** Each gives about ten transactions, ten engagements and six casts. */
-  readonly wallets: number;
-}
 
 export const DEMO_SIZES = {
   full: { operators: 500, avss: 40, stakers: 100_000, wallets: 50_000 },
@@ -37,11 +29,6 @@ export interface DemoOptions {
   /** Told of each table before it is made; `schema.table`, or the name of one that others are made from. */
   readonly onTable?: (name: string) => void;
 }
-
-/** A step of the generation: a table that others are made from, or one that is written out, in the order of `orderBy`. */
-export type DemoTable =
-  | { readonly kind: 'scratch'; readonly name: string; readonly sql: string }
-  | { readonly kind: 'source'; readonly name: string; readonly sql: string; readonly orderBy: string };
 
 export interface DemoTableWritten {
   /** `schema.table` */

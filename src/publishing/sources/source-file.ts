@@ -8,7 +8,7 @@ import { PublishError } from '../publish-error.ts';
 import { compressionOf, decompress } from './decompress.ts';
 import { type Encoding, transcode } from './encoding.ts';
 import { HEAD_BYTES, refuseForeign } from './foreign-file.ts';
-import type { JsonLayout } from './json/json-source.ts';
+import type { JsonLayout } from './json/json-relation.ts';
 
 export const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
 export type Format = (typeof FORMATS)[number];

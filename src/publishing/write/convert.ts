@@ -28,6 +28,18 @@ import { writePreSample } from './pre-sample.ts';
 /** A value is quoted in an error up to this many characters. */
 const VALUE_LENGTH_MAX = 100;
 
+export interface Conversion {
+  readonly context: SourceContext;
+  readonly kind: FileKind;
+  /** Where the parts are staged; not there yet. */
+  readonly folder: string;
+  readonly layout: PartLayout;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Told how many rows are finished. */
+  readonly onRows: (rows: number) => void;
+}
+
 export interface Converted extends StagedParts {
   readonly columns: readonly Column[];
   readonly sample: StagedPart | undefined;
@@ -37,27 +49,21 @@ export interface Converted extends StagedParts {
  * @throws PublishError naming the line, the row or the column; DuckDB's own error where its memory is too little; the signal's
  *   reason once it is aborted.
  */
-export async function convert(
-  context: SourceContext,
-  kind: FileKind,
-  folder: string,
-  layout: PartLayout,
-  random: () => number,
-  signal: AbortSignal,
-  onRows: (rows: number) => void,
-): Promise<Converted> {
-  let source = await openSource(context, kind, signal);
+export async function convert(conversion: Conversion, signal: AbortSignal): Promise<Converted> {
+  const { context, layout, folder, ...effects } = conversion;
+  let source = await openSource(context, conversion.kind, signal);
   checkDeclared(context.types, source);
   let widened = false;
   let groups = layout;
   for (;;) {
     try {
-      const write = (during: AbortSignal) => writeParts(context.duckDb, source, folder, groups, during, onRows);
+      const target = { folder, layout: groups, onRows: effects.onRows };
+      const write = (during: AbortSignal) => writeParts(context.duckDb, source, target, during);
       const staged = await withCheck(write, source.check, signal);
       const columns = source.columns.map(({ name, type }) => ({ name, type }));
       const types = columns.map(({ type }) => type);
-      const path = join(folder, 'pre-sample.parquet');
-      const sample = await writePreSample(context.duckDb, staged.parts, types, path, groups, random, signal);
+      const draw = { path: join(folder, 'pre-sample.parquet'), layout: groups, random: effects.random };
+      const sample = await writePreSample(context.duckDb, { parts: staged.parts, types }, draw, signal);
       return { ...staged, columns, sample };
     } catch (error) {
       signal.throwIfAborted();

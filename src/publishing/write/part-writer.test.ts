@@ -39,6 +39,11 @@ test('a part is read once it is finished, which the one before the last need not
   };
   const source = { columns: [], relation: 't', path: 'none' } as unknown as Source;
   const never = new AbortController().signal;
-  const { parts } = await writeParts({ query } as unknown as DuckDb, source, folder, LAYOUT, never, () => undefined);
+  const { parts } = await writeParts(
+    { query } as unknown as DuckDb,
+    source,
+    { folder, layout: LAYOUT, onRows: () => undefined },
+    never,
+  );
   assert.equal(parts.length, 3);
 });

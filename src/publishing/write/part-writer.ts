@@ -45,18 +45,22 @@ export interface StagedParts {
   readonly truncated: boolean;
 }
 
+export interface PartsTarget {
+  /** Empty or not there yet. */
+  readonly folder: string;
+  readonly layout: PartLayout;
+  /** Told how many rows are finished. */
+  readonly onRows: (rows: number) => void;
+}
+
 /**
  * @param duckDb has one thread: with more, DuckDB writes several files out of order
- * @param folder empty or not there yet
- * @param onRows told how many rows are finished
  */
 export async function writeParts(
   duckDb: DuckDb,
   source: Source,
-  folder: string,
-  layout: PartLayout,
+  { folder, layout, onRows }: PartsTarget,
   signal: AbortSignal,
-  onRows: (rows: number) => void,
 ): Promise<StagedParts> {
   const types = source.columns.map((column) => column.type);
   const copy = copyStatement(source, folder, layout);

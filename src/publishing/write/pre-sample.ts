@@ -11,22 +11,23 @@ import { escapeGlob } from '../../duckdb/escape-glob.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
 import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
-import { measurePart, partOptions, type StagedPart } from './part-writer.ts';
+import { measurePart, type PartLayout, partOptions, type StagedPart } from './part-writer.ts';
 
 /** 8.5 MB for ten columns. A result of no more rows has no pre-sample: its rows are drawn directly. */
 export const PRE_SAMPLE_ROWS = 100_000;
 
-/**
- * @param random uniform in [0, 1)
- * @returns undefined where the result is small enough to be drawn from directly
- */
+export interface PreSampleTarget {
+  readonly path: string;
+  readonly layout: Pick<PartLayout, 'rowGroupRows' | 'preSampleRows'>;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** @returns undefined where the result is small enough to be drawn from directly */
 export async function writePreSample(
   duckDb: DuckDb,
-  parts: readonly StagedPart[],
-  types: readonly ColumnType[],
-  path: string,
-  layout: { readonly rowGroupRows: number; readonly preSampleRows: number },
-  random: () => number,
+  { parts, types }: { readonly parts: readonly StagedPart[]; readonly types: readonly ColumnType[] },
+  { path, layout, random }: PreSampleTarget,
   signal: AbortSignal,
 ): Promise<StagedPart | undefined> {
   const total = parts.reduce((sum, part) => sum + part.rowCount, 0);

@@ -31,17 +31,18 @@ export async function openCsv(context: SourceContext, signal: AbortSignal): Prom
     `buffer_size = ${2 * LINE_BYTES_MAX}`,
   ];
   const check = async (during: AbortSignal) => await checkCsv(context.file, delimiter, names.length, during);
-  return await build(context, names, `read_csv($1, ${options.join(', ')})`, check, false, signal);
+  return await build(context, { names, relation: `read_csv($1, ${options.join(', ')})`, check }, false, signal);
 }
 
-async function build(
-  context: SourceContext,
-  names: readonly string[],
-  relation: string,
-  check: (signal: AbortSignal) => Promise<number>,
-  everyRow: boolean,
-  signal: AbortSignal,
-): Promise<Source> {
+interface CsvFile {
+  readonly names: readonly string[];
+  readonly relation: string;
+  /** Holds the whole file against RFC 4180. @returns the number of its rows */
+  readonly check: (signal: AbortSignal) => Promise<number>;
+}
+
+async function build(context: SourceContext, file: CsvFile, everyRow: boolean, signal: AbortSignal): Promise<Source> {
+  const { names, relation, check } = file;
   const base = { relation, path: context.path };
   const explain: Source['explain'] = (error, s) => explainCsv(error, check, s);
   const open = async (): Promise<Source> => {
@@ -50,7 +51,7 @@ async function build(
       ...base,
       columns: names.map((name, i) => textColumn(name, i, context.types.get(name), columnStats[i])),
       check,
-      widen: (s) => build(context, names, relation, check, true, s),
+      widen: (s) => build(context, file, true, s),
       explain,
     };
   };

@@ -4,8 +4,7 @@ import { createInterface } from 'node:readline/promises';
 import { hasNumberMark } from '../../../duckdb/exact-json.ts';
 import { PublishError } from '../../publish-error.ts';
 import type { SourceContext } from '../source.ts';
-import { KEYS_UNKNOWN, MARKED, NO_OBJECT } from './json-relation.ts';
-import type { JsonLayout } from './json-source.ts';
+import { type JsonLayout, KEYS_UNKNOWN, MARKED, NO_OBJECT } from './json-relation.ts';
 
 /** The error that names the line or the record, or `error` itself when it has another cause. */
 export async function explainJson(

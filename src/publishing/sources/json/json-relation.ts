@@ -7,6 +7,9 @@ import { quoteText } from '../../../duckdb/quoting.ts';
 import { jsonPointer } from '../../../duckdb/text-value.ts';
 import { NARROW_COLUMNS_MAX } from '../../write/stored-rows.ts';
 
+/** How the objects stand in the file: one a line, or as the elements of one array. */
+export type JsonLayout = 'newline_delimited' | 'array';
+
 /** How a failed statement says why. */
 export const NO_OBJECT = 'json value is no object';
 export const KEYS_UNKNOWN = 'json object has unknown keys';

@@ -19,7 +19,7 @@ import {
 } from '../source.ts';
 import { collectColumnStats, inferredReading, sampleRows } from '../text-columns.ts';
 import { explainJson } from './json-problem.ts';
-import { relationOf } from './json-relation.ts';
+import { type JsonLayout, relationOf } from './json-relation.ts';
 import { typeOfStructures } from './json-structure.ts';
 
 const EXCERPT_LENGTH = 200;
@@ -28,8 +28,6 @@ const KEYS_MAX = 10_000;
 const SHAPES_MAX = 1000;
 /** Of a column whose type is not declared, before its values are looked at. */
 const NOTHING_KNOWN: ColumnType = { kind: 'boolean' };
-
-export type JsonLayout = 'newline_delimited' | 'array';
 
 /** @throws PublishError naming the line when the file is not JSON objects. */
 export async function openJson(context: SourceContext, layout: JsonLayout, signal: AbortSignal): Promise<Source> {
@@ -59,7 +57,7 @@ async function build(
       const seen = columnStats[i];
       if (declared !== undefined || seen === undefined) {
         columns.push(declared === undefined ? anyJson(name, i) : declaredColumn(name, i, declared));
-      } else columns.push(await inferredColumn(context, base, sample, name, i, seen, signal));
+      } else columns.push(await inferredColumn(context, { base, sample, name, index: i, columnStats: seen }, signal));
     }
     const asWritten = columns.flatMap(({ type }, i) => (keepsWriting(type) ? [i] : []));
     return {
@@ -144,13 +142,18 @@ function anyJson(name: string, index: number): SourceColumn {
   return columnReadAs({ name, type, inferred: false }, index, { key: 'any json', read });
 }
 
+interface SeenColumn {
+  readonly name: string;
+  readonly index: number;
+  readonly columnStats: ColumnStats;
+  /** The rows that the type is taken from: all of them (`base` itself) or the first ones. */
+  readonly sample: Pick<Source, 'relation' | 'path'>;
+  readonly base: Pick<Source, 'relation' | 'path'>;
+}
+
 async function inferredColumn(
   context: SourceContext,
-  base: Pick<Source, 'relation' | 'path'>,
-  sample: Pick<Source, 'relation' | 'path'>,
-  name: string,
-  index: number,
-  columnStats: ColumnStats,
+  { base, sample, name, index, columnStats }: SeenColumn,
   signal: AbortSignal,
 ): Promise<SourceColumn> {
   const raw = `s${index}`;

@@ -11,7 +11,8 @@ import { jsonValueOf, plainText } from '../../../duckdb/json-value.ts';
 import { bareLeaves, type ParquetNode, readSchema, schemaStatement } from '../../../duckdb/parquet-schema.ts';
 import { TYPES_KEY, typeInParquet } from '../../../duckdb/parquet-value.ts';
 import { quoteText } from '../../../duckdb/quoting.ts';
-import { SchemaProblem, type SourceType, sourceTypeOf } from '../../../duckdb/source-type.ts';
+import { SchemaProblem, sourceTypeOf } from '../../../duckdb/source-type.ts';
+import type { StoredConversion } from '../../../duckdb/stored-conversion.ts';
 import { jsonToStored, textToStored } from '../../../duckdb/text-value.ts';
 import { PublishError } from '../../publish-error.ts';
 import { checkNames } from '../column-names.ts';
@@ -119,7 +120,7 @@ function typeOf(
   described: DescribedColumn | undefined,
   asNanos: boolean,
   fail: (text: string) => string,
-): SourceType {
+): StoredConversion {
   if (described === undefined) throw new TypeError('every column was described');
   try {
     return sourceTypeOf(described.type, node, { asNanos, fail });
@@ -134,7 +135,7 @@ function isNested(type: ColumnType): boolean {
 }
 
 /** SQL for a value as the service would answer with it. */
-function textOf({ type, stored }: SourceType, expression: string): string {
+function textOf({ type, stored }: StoredConversion, expression: string): string {
   const value = stored(expression);
   if (!isNested(type)) return plainText(type, value);
   const json = `to_json(${jsonValueOf(type, value, { add: quoteText })})::VARCHAR`;

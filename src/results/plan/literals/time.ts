@@ -2,6 +2,7 @@
  * Dates and times as text, read as each type that holds them. A time without a zone is UTC; what is missing on the right is
  * zero: `2024-03-05`, `2024-03-05 15:03`, `2024-03-05T15:03:07.5Z`, `2024-03-05 15:03:07 +02:00`.
  */
+import { DAY_MILLIS } from '../../../domain/instant.ts';
 import { placeOnPoints, type Reading, unreadable } from './reading.ts';
 
 const CLOCK = String.raw`(\d{1,2})(?::(\d{2})(?::(\d{2})(?:\.(\d+))?)?)?`;
@@ -10,8 +11,8 @@ const INSTANT = new RegExp(String.raw`^(\d{4})-(\d{1,2})-(\d{1,2})(?:[ t]+${CLOC
 const TIME = new RegExp(`^${CLOCK}${ZONE}$`, 'i');
 
 const SECOND_NANOS = 1_000_000_000n;
-const DAY_NANOS = 86_400n * SECOND_NANOS;
 const MICRO_NANOS = 1_000n;
+const DAY_NANOS = BigInt(DAY_MILLIS) * 1_000n * MICRO_NANOS;
 const DAY_MICROS = DAY_NANOS / MICRO_NANOS;
 const INT64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
 
@@ -87,7 +88,7 @@ function daysSince1970(year: number, month: number, day: number): number | strin
   // As setUTCFullYear, not Date.UTC, takes the years 0 to 99 for what they are. Day 0 is the last of the month before.
   const length = new Date(new Date(0).setUTCFullYear(year, month, 0)).getUTCDate();
   if (day < 1 || day > length) return `${name} ${year} has ${length} days.`;
-  return new Date(0).setUTCFullYear(year, month - 1, day) / 86_400_000;
+  return new Date(0).setUTCFullYear(year, month - 1, day) / DAY_MILLIS;
 }
 
 function clockNanos(hour: string, minute = '0', second = '0', fraction = ''): Nanos | string {
