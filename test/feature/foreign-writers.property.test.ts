@@ -1,6 +1,6 @@
 /**
  * Law of foreign writers: whatever type a Parquet file holds, at whatever depth, it is published exactly or refused by the name of
- * its column. Files by pyarrow, the shapes of ClickHouse's files among them; DuckDB's own are in publish-types.test.ts. What is
+ * its column. Files by pyarrow, the shapes of ClickHouse's files among them; DuckDB's own are in duckdb-writer.property.test.ts. What is
  * expected is worked out here, from the numbers that the file holds.
  */
 import assert from 'node:assert/strict';

@@ -132,3 +132,31 @@ test('any number written in any way, among any text, keeps its digits', async ()
     { numRuns: 15 },
   );
 });
+
+test('an object with a key twice, nested and of no declared type, is kept as it is written', async () => {
+  const key = fc.constantFrom('a', 'b');
+  const { value, object } = fc.letrec<{ value: string; object: string }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom('1', 'null', '2.50', '"x"'),
+      tie('object'),
+      fc.array(tie('value'), { maxLength: 2 }).map((members) => `[${members.join(',')}]`),
+    ),
+    object: fc
+      .array(fc.tuple(key, tie('value')), { minLength: 1, maxLength: 3 })
+      .map((members) => `{${members.map(([name, member]) => `"${name}":${member}`).join(',')}}`),
+  }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(object, { maxLength: 4 }), value, async (others, within) => {
+      const values = [...others, `{"a":${within},"b":1,"a":${within}}`];
+      const file = await place.write('twice.ndjson', values.map((text) => `{"d":{"k":${text}}}\n`).join(''));
+      const execution = await place.publish(file);
+      assert.deepEqual(await place.columns(execution), ['d json']);
+      assert.deepEqual(
+        await place.rows(execution),
+        values.map((text) => [`{"k":${text}}`]),
+      );
+    }),
+    { numRuns: 5 },
+  );
+});

@@ -78,7 +78,7 @@ function decimal(precision: number, scale: number): TypeOfCells {
   const units = fc.oneof(fc.bigInt({ min: -max, max }), fc.constantFrom(-max, max, 0n, 1n, -1n));
   return scalar(
     `decimal(${precision}, ${scale})`,
-    16,
+    precision > 38 ? 32 : 16,
     units.map((n) => {
       const digits = String(n < 0n ? -n : n).padStart(scale + 1, '0');
       const point = digits.length - scale;
@@ -128,6 +128,9 @@ const SCALARS: readonly TypeOfCells[] = [
   decimal(18, 18),
   decimal(38, 6),
   decimal(38, 38),
+  decimal(39, 0),
+  decimal(60, 18),
+  decimal(76, 76),
   floating('double', 8, fc.double({ noNaN: true, noDefaultInfinity: true })),
   floating('real', 4, fc.constantFrom(0, 1, -1.5, 0.1, 1e10, 1e-10, 16777216, 3.4e38)),
   {
@@ -178,12 +181,17 @@ function array({ type, cell }: TypeOfCells): TypeOfCells {
   };
 }
 
-function map({ type, cell }: TypeOfCells): TypeOfCells {
-  const entries = fc.uniqueArray(fc.tuple(text, nullable(cell)), { maxLength: 3, selector: ([key]) => key });
+/** Keys of objects are texts: a value of any other type stands there as CSV would spell it. */
+function map(key: TypeOfCells, { type, cell }: TypeOfCells): TypeOfCells {
+  const keys = key.cell.map(({ expected, bytes }) => ({
+    text: expected.startsWith('"') ? String(JSON.parse(expected)) : expected,
+    bytes,
+  }));
+  const entries = fc.uniqueArray(fc.tuple(keys, nullable(cell)), { maxLength: 3, selector: ([{ text }]) => text });
   return {
-    type: `map(varchar, ${type})`,
+    type: `map(${key.type}, ${type})`,
     cell: entries.map((pairs) => {
-      const cells = pairs.map(([key, value]) => named(key, value, Buffer.byteLength(key)));
+      const cells = pairs.map(([{ text, bytes }, value]) => named(text, value, bytes));
       return joined('{', cells, '}');
     }),
   };
@@ -228,9 +236,15 @@ function nullable(cell: fc.Arbitrary<RandomCell>): fc.Arbitrary<RandomCell> {
 }
 
 const scalarType = fc.constantFrom(...SCALARS);
+/** Of floating keys only those that everyone spells alike. */
+const keyType = fc.constantFrom(
+  ...SCALARS.filter(({ type }) => type !== 'double' && type !== 'real'),
+  ...['double', 'real'].map((type) => scalar(type, type === 'real' ? 4 : 8, fc.constantFrom('0.5', '-1.5', '"NaN"'))),
+  array(scalar('integer', 4, fc.constantFrom('0', '-1', '2147483647'))),
+);
 const nestedType = fc.oneof(
   scalarType.map(array),
-  scalarType.map(map),
+  fc.tuple(keyType, scalarType).map(([key, value]) => map(key, value)),
   fc.array(scalarType, { minLength: 1, maxLength: 4 }).map(row),
   scalarType.map((type) => array(array(type))),
   scalarType.map((type) => array(row([type]))),
