@@ -127,12 +127,13 @@ export interface Executions {
   list(filter: ExecutionFilter): Promise<readonly Execution[]>;
   /**
    * The newest run, in the order of `list`, with a stored result not expired at `now`; when there is none, the newest run (contract §2).
-   * With parameters: only runs that have each of these values.
+   * With parameters: only runs that have each of these values. As if there were no runs with the ids in `except`.
    */
   findLatest(
     queryId: number,
     parameters: Readonly<Record<string, string>>,
     now: Instant,
+    except?: readonly string[],
   ): Promise<Execution | undefined>;
   /** The place of a pending run among its like: 1 for the one submitted first. */
   queuePosition(execution: Execution): Promise<number>;

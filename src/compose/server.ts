@@ -24,6 +24,7 @@ import { requireStillJoined } from '../maintenance/installation.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
 import { CatalogCache } from '../results/cache/catalog-cache.ts';
 import { LruBytes } from '../results/cache/lru-bytes.ts';
+import { MissingResults } from '../results/cache/missing-results.ts';
 import { SingleFlight } from '../results/cache/single-flight.ts';
 import { ViewCache } from '../results/derived/views/view-cache.ts';
 import { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
@@ -78,6 +79,20 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const { datasets, refusals } = await registerDatasets(catalog, await service.datasets(), clock());
   for (const refusal of refusals) observe({ kind: 'dataset_refused', refusal });
   const store = await service.store();
+  const missing: MissingResults = new MissingResults({
+    executions: catalog.executions,
+    store,
+    onChange: (executionId, isMissing) => {
+      catalogCache.forget();
+      observe({ kind: isMissing ? 'result_missing' : 'result_restored', executionId });
+    },
+  });
+  const catalogCache = new CatalogCache(
+    catalog,
+    (key) => findPrincipal(catalog.principals, key),
+    (executionId, resultSet) => missing.isMissing(executionId, resultSet),
+  );
+  const readStore = missing.noticing(store);
   const duckDb = await service.reads();
   const pageDuckDb = await service.pages();
   const heavy = await service.heavy();
@@ -87,7 +102,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     directory: folder.path,
     bytesMax: settings.viewBytesMax,
     viewsMax: settings.viewsMax,
-    store,
+    store: readStore,
     duckDb: heavy,
     queue,
     millisMax: settings.viewTimeoutMillis,
@@ -117,7 +132,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const exportsWaitingMax = settings.heavyReadsMax * RANGES_AT_ONCE;
   const exports = new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: exportsWaitingMax }, pageTurns);
   const results: ResultsDeps = {
-    catalogCache: new CatalogCache(catalog, (key) => findPrincipal(catalog.principals, key)),
+    catalogCache,
     queuePosition: (execution) => catalog.executions.queuePosition(execution),
     pages: new LruBytes(settings.pageCacheBytes * CACHE_SHARES.pages, (page) => byteLengthOf(page.byteChunks)),
     pageDuckDb,
@@ -134,7 +149,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     limiter: new ConcurrencyLimiter(settings),
     monotonic,
     sleep: effects.sleep,
-    store,
+    store: readStore,
     duckDb,
     views,
     parquet,
@@ -200,7 +215,10 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const server: RunningServer = await startServer(
     {
       results,
-      health: { readiness: readinessOf(catalog, store, observe, effects) },
+      health: {
+        readiness: readinessOf({ catalog, store, missing }, observe, effects),
+        missingResults: () => missing.count,
+      },
       authenticate: authenticator(results.catalogCache, settings.failedKeysPerMinute, monotonic),
       onFault: (fault) => observe({ kind: 'fault', ...fault }),
       context: { inFlight, observe, clock, monotonic, rateLimit: rateLimitOf(service, monotonic) },
@@ -231,7 +249,15 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   };
 }
 
-function readinessOf(catalog: Catalog, store: ResultStore, observe: Observe, effects: ServerEffects): Readiness {
+function readinessOf(
+  {
+    catalog,
+    store,
+    missing,
+  }: { readonly catalog: Catalog; readonly store: ResultStore; readonly missing: MissingResults },
+  observe: Observe,
+  effects: ServerEffects,
+): Readiness {
   return new Readiness({
     checks: {
       catalog: () => catalog.check(),
@@ -240,6 +266,7 @@ function readinessOf(catalog: Catalog, store: ResultStore, observe: Observe, eff
         await requireStillJoined({ catalog, store }).catch((error: unknown) => {
           throw new NotReady('it is not the one that belongs to the catalog', { cause: error });
         });
+        await missing.lookAgain();
       },
     },
     monotonic: effects.monotonic,

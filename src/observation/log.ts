@@ -73,6 +73,16 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
       return { level: 'error', message: `dataset not served: ${observation.refusal}`, facts: {} };
     case 'clock_jumped':
       return { level: 'warn', message: observation.about, facts: {} };
+    case 'result_missing': {
+      const message = 'parts of a result are missing from the store: as the latest run of its query it is passed over';
+      return { level: 'error', message, facts: { execution_id: observation.executionId } };
+    }
+    case 'result_restored':
+      return {
+        level: 'info',
+        message: 'no part of a result is missing any more',
+        facts: { execution_id: observation.executionId },
+      };
     case 'sweep_stopped':
       return { level: 'warn', message: `sweep stopped: ${observation.reason}`, facts: {} };
     case 'swept': {

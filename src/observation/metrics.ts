@@ -74,6 +74,8 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
       case 'dataset_refused':
         break;
       case 'clock_jumped':
+      case 'result_missing':
+      case 'result_restored':
       case 'sweep_stopped':
         return;
       default:

@@ -24,6 +24,8 @@ export type Observation =
   | { readonly kind: 'dataset_refused'; readonly refusal: string }
   /** The clock is more than a day away from where it was last seen. */
   | { readonly kind: 'clock_jumped'; readonly about: string }
+  /** Parts of a result are missing from the store, or there again: an older run is the latest of its query as long as they are. */
+  | { readonly kind: 'result_missing' | 'result_restored'; readonly executionId: string }
   /** A sweep of the schedule left alone what it would have deleted. */
   | { readonly kind: 'sweep_stopped'; readonly reason: string }
   | { readonly kind: 'swept'; readonly expired: number; readonly orphans: number; readonly bytes: number };

@@ -12,7 +12,7 @@ import { RequestError } from '../errors/errors.ts';
 import type { ReadLeases } from '../leases/read-leases.ts';
 import { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from './answer.ts';
-import type { CatalogCache } from './cache/catalog-cache.ts';
+import type { CatalogCache, Latest } from './cache/catalog-cache.ts';
 import type { LruBytes } from './cache/lru-bytes.ts';
 import type { SingleFlight } from './cache/single-flight.ts';
 import { type PlanLimits, pageRowsMax, planRead } from './plan/read-plan.ts';
@@ -30,7 +30,7 @@ import {
   requireSameTarget,
 } from './request/results-request.ts';
 import { type AnswerSettings, answerIdentity } from './respond/answer-identity.ts';
-import { cacheControlOf, etagOf, matchesEtag } from './respond/cache-policy.ts';
+import { etagOf, headersOf, matchesEtag, skippedOf } from './respond/cache-policy.ts';
 import { envelopeOf, metadataOf } from './respond/envelope.ts';
 import { respondNdjson } from './respond/ndjson.ts';
 import { answerParquet } from './respond/parquet.ts';
@@ -89,9 +89,8 @@ export type OpenedPage =
     };
 
 /** What an address meant to a key, as long as nothing has been committed and the execution has not expired. */
-export interface AddressEntry {
+export interface AddressEntry extends Latest {
   readonly catalogVersion: number | undefined;
-  readonly execution: Execution;
   /** Of the finished page. */
   readonly identity: string;
 }
@@ -122,7 +121,7 @@ export function answerAgain(
   stats.executionId = execution.id;
   stats.queryId = execution.queryId;
   stats.cache = 'hit';
-  const answer = finishedAnswer(page, cachePolicy, headers['if-none-match'], execution, now, stats);
+  const answer = finishedAnswer(page, cachePolicy, headers['if-none-match'], addresses, now, stats);
   return { answer, terms: { catalogVersion: addresses.catalogVersion, execution } };
 }
 
@@ -130,12 +129,12 @@ function finishedAnswer(
   page: FinishedPage,
   cachePolicy: CachePolicy,
   ifNoneMatch: string | undefined,
-  execution: Execution,
+  found: Latest,
   now: Instant,
   stats: RequestStats,
 ): Answer {
   const { contentType, etag, byteChunks } = page;
-  const headers = { ...page.headers, ...headersOf(cachePolicy, execution, now) };
+  const headers = { ...page.headers, ...headersOf(cachePolicy, found, now) };
   if (matchesEtag(ifNoneMatch, etag)) return { contentType, headers, etag, body: { kind: 'unchanged' } };
   stats.add(page);
   return { contentType, headers, etag, body: { kind: 'whole', byteChunks } };
@@ -154,10 +153,18 @@ export async function answerResults(
   } catch (error) {
     const isGone = error instanceof RequestError && error.code === 'result_damaged' && stats.executionId !== undefined;
     if (isGone) await deps.catalogCache.refresh();
-    // An object that is missing because it expired and was swept a moment ago is no damage: the second look says so.
-    if (!isGone || (await deps.catalogCache.resultSet(stats.executionId ?? '')) !== undefined) throw error;
+    // An object that is missing because it expired and was swept a moment ago is no damage, and behind a result whose parts are
+    // missing there may be an older one: the second look says so.
+    if (!isGone || !(await isToldOtherwise(request, principal, deps, stats.executionId ?? ''))) throw error;
     return await answerOnce(request, principal, deps, stats, signal);
   }
+}
+
+/** Whether the request means another execution by now, or that one has no result any more. */
+async function isToldOtherwise(request: ResultsRequest, principal: Principal, deps: ResultsDeps, executionId: string) {
+  if ((await deps.catalogCache.resultSet(executionId)) === undefined) return true;
+  const found = await resolveTarget(request.target, request.parameters, principal, deps.catalogCache, deps.clock());
+  return found.execution.id !== executionId;
 }
 
 async function answerOnce(
@@ -173,9 +180,10 @@ async function answerOnce(
   const catalogVersion = deps.catalogCache.version;
   const timed = <T>(name: string, work: () => T | Promise<T>) => stats.stage(name, deps.monotonic, work);
 
-  const execution = await timed('resolve', () =>
+  const found = await timed('resolve', () =>
     resolveTarget(request.target, parameters, principal, deps.catalogCache, now),
   );
+  const { execution } = found;
   stats.executionId = execution.id;
   stats.queryId = execution.queryId;
   const state = stateAt(execution, now);
@@ -188,12 +196,12 @@ async function answerOnce(
   const known = isSample ? undefined : deps.pages.get(identity);
   const remember = () => {
     if (request.address === undefined) return;
-    deps.addresses.put(`${principal.keyId} ${request.address}`, { catalogVersion, execution, identity });
+    deps.addresses.put(`${principal.keyId} ${request.address}`, { ...found, catalogVersion, identity });
   };
   stats.cache = known === undefined ? 'miss' : 'hit';
   if (known !== undefined) {
     remember();
-    return finishedAnswer(known, request.cachePolicy, request.ifNoneMatch, execution, now, stats);
+    return finishedAnswer(known, request.cachePolicy, request.ifNoneMatch, found, now, stats);
   }
 
   const resultSet = await resultSetOf(execution, deps.catalogCache);
@@ -202,7 +210,9 @@ async function answerOnce(
     return planRead(parseSharedParameters(parameters, request.target), format, resultSet, deps);
   });
   const etag = isSample ? undefined : etagOf(identity);
-  const cachePolicy = isSample ? { 'cache-control': 'no-store' } : headersOf(request.cachePolicy, execution, now);
+  const cachePolicy = isSample
+    ? { 'cache-control': 'no-store', ...skippedOf(found) }
+    : headersOf(request.cachePolicy, found, now);
   if (format === 'parquet') {
     const asked = { request, executionId: execution.id, plan, resultSet, keyId: principal.keyId, cachePolicy };
     return await answerParquet(asked, deps, stats, signal);
@@ -252,7 +262,7 @@ export async function answerStatus(
   stats: RequestStats,
 ): Promise<Answer> {
   const now = deps.clock();
-  const execution = await stats.stage('resolve', deps.monotonic, () =>
+  const { execution } = await stats.stage('resolve', deps.monotonic, () =>
     resolveTarget(request.target, new Map(), principal, deps.catalogCache, now),
   );
   stats.executionId = execution.id;
@@ -266,13 +276,6 @@ export async function answerStatus(
     ...(state === 'PENDING' && { queue_position: await deps.queuePosition(execution) }),
   };
   return envelopeAnswer(request, execution, state, body, now);
-}
-
-function headersOf(cachePolicy: CachePolicy, execution: Execution, now: Instant): Readonly<Record<string, string>> {
-  return {
-    'cache-control': cacheControlOf(cachePolicy, execution, now),
-    ...(execution.endedAt !== undefined && { 'last-modified': new Date(execution.endedAt).toUTCString() }),
-  };
 }
 
 async function resultSetOf(execution: Execution, catalogCache: CatalogCache): Promise<ResultSet> {
@@ -323,7 +326,7 @@ function envelopeAnswer(
   if (!STATES[state].terminal) return { contentType, headers: { 'cache-control': 'no-store' }, body: whole };
   const etag = etagOf(text);
   const headers = {
-    ...headersOf(request.cachePolicy, execution, now),
+    ...headersOf(request.cachePolicy, { execution }, now),
     ...(state === 'EXPIRED' && { 'cache-control': 'private, no-cache' }),
   };
   if (matchesEtag(request.ifNoneMatch, etag)) return unchanged(request.format, etag, headers);

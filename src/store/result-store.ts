@@ -28,6 +28,8 @@ export interface ResultStore {
   open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject>;
   /** Reads the whole object and compares it with `sha256` and the hashes of its blocks. @throws ObjectDamaged */
   verify(object: ObjectRef, signal: AbortSignal): Promise<void>;
+  /** Those of the keys of which there is no object. Only their names are looked at. */
+  findMissing(keys: readonly string[]): Promise<readonly string[]>;
   /** Objects below a prefix, in no particular order; what cannot be an object, by its name or its kind, is left out. */
   list(prefix: string): AsyncIterable<StoredObject>;
   /** Deletes these objects and nothing else; one that is not there is no error. */
@@ -59,8 +61,11 @@ export interface StoredObject {
 
 export class ObjectDamaged extends Error {
   readonly key: string;
-  constructor(key: string, found: string) {
+  /** There is no such object at all. */
+  readonly isMissing: boolean;
+  constructor(key: string, found: string, isMissing = false) {
     super(`stored object ${key} is damaged: ${found}`);
     this.key = key;
+    this.isMissing = isMissing;
   }
 }

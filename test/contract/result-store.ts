@@ -149,6 +149,22 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       await assert.rejects(under.store.verify(object, signal), { constructor: ObjectDamaged, message: /missing/ });
     });
 
+    test('the keys of which there is no object are told', async () => {
+      const [first, second] = [
+        await put('01A/1/part-0', Buffer.from('abc')),
+        await put('01A/1/part-1', Buffer.from('d')),
+      ];
+      await under.lose(second.key);
+      assert.deepEqual(await under.store.findMissing([first.key, second.key, '01B/1/part-0', '01A/1']), [
+        second.key,
+        '01B/1/part-0',
+        '01A/1',
+      ]);
+      await assert.rejects(read(second), { isMissing: true });
+      await under.damage(first.key);
+      await assert.rejects(read(first), { isMissing: false });
+    });
+
     test('an object of another length than the manifest says is damaged', async () => {
       const object = await put('01A/1/part-0', Buffer.from('abc'));
       await assert.rejects(read({ ...object, objectBytes: 4 }), /it has 3 bytes, expected 4/);

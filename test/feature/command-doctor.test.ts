@@ -22,7 +22,7 @@ test('an empty data directory is well: each check is a line, and nothing is left
   const { code, out, err } = await qrs.run(['doctor']);
   assert.deepEqual({ code, err }, { code: 0, err: '' });
   const checks = out.split('\n').map((line) => /^(?:ok|warning) +([^:]+):/.exec(line)?.[1]);
-  assert.deepEqual(checks.slice(0, 11), [
+  assert.deepEqual(checks.slice(0, 12), [
     'settings',
     'memory',
     'data directory',
@@ -32,6 +32,7 @@ test('an empty data directory is well: each check is a line, and nothing is left
     'store',
     'foreign files',
     'installation',
+    'stored results',
     'clock',
     'leases',
   ]);

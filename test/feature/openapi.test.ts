@@ -47,7 +47,10 @@ function emptyServer(): { readonly server: FastifyInstance; readonly routes: rea
   const nothing = { execution: async () => undefined, query: async () => undefined };
   const deps: HttpDeps = {
     results: { catalogCache: nothing, clock: () => 0, monotonic: () => 0 } as unknown as ResultsDeps,
-    health: { readiness: new Readiness({ checks: {}, monotonic: () => 0, sleep: async () => {}, onFailed: () => {} }) },
+    health: {
+      readiness: new Readiness({ checks: {}, monotonic: () => 0, sleep: async () => {}, onFailed: () => {} }),
+      missingResults: () => 0,
+    },
     authenticate: async () => ({ keyId: 'k', owner: { kind: 'user', name: 'ann' }, teams: [] }),
     onFault: ({ error }) => {
       throw error;

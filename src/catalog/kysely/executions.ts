@@ -58,8 +58,9 @@ export class KyselyExecutions implements Executions {
     queryId: number,
     parameters: Readonly<Record<string, string>>,
     now: Instant,
+    except: readonly string[] = [],
   ): Promise<Execution | undefined> {
-    return await findLatest(this.#db, queryId, parameters, now);
+    return await findLatest(this.#db, queryId, parameters, now, except);
   }
 
   async queuePosition(execution: Execution): Promise<number> {

@@ -14,33 +14,36 @@ export async function findLatest(
   queryId: number,
   parameters: Parameters,
   now: Instant,
+  except: readonly string[],
 ): Promise<Execution | undefined> {
   const [first, ...others] = Object.entries(parameters);
   const row =
     first === undefined
-      ? ((await newestStored(db, queryId, now)) ?? (await newest(db, queryId)))
-      : await newestWith(db, queryId, first, others, now);
+      ? ((await newestStored(db, queryId, now, except)) ?? (await newest(db, queryId, except)))
+      : await newestWith(db, queryId, [first, ...others], now, except);
   return row === undefined ? undefined : executionOf(row);
 }
 
-async function newestStored(db: Kysely<CatalogTables>, queryId: number, now: Instant) {
+async function newestStored(db: Kysely<CatalogTables>, queryId: number, now: Instant, except: readonly string[]) {
   return await db
     .selectFrom('result_sets')
     .innerJoin('executions', 'executions.id', 'result_sets.execution_id')
     .selectAll('executions')
     .where('result_sets.query_id', '=', queryId)
     .where('result_sets.expires_at', '>', now)
+    .$if(except.length > 0, (runs) => runs.where('result_sets.execution_id', 'not in', except))
     .orderBy('result_sets.ordered_at', 'desc')
     .orderBy('result_sets.execution_id', 'desc')
     .limit(1)
     .executeTakeFirst();
 }
 
-async function newest(db: Kysely<CatalogTables>, queryId: number) {
+async function newest(db: Kysely<CatalogTables>, queryId: number, except: readonly string[]) {
   return await db
     .selectFrom('executions')
     .selectAll()
     .where('query_id', '=', queryId)
+    .$if(except.length > 0, (runs) => runs.where('id', 'not in', except))
     .orderBy('ordered_at', 'desc')
     .orderBy('id', 'desc')
     .limit(1)
@@ -51,9 +54,9 @@ async function newest(db: Kysely<CatalogTables>, queryId: number) {
 async function newestWith(
   db: Kysely<CatalogTables>,
   queryId: number,
-  [name, value]: readonly [string, string],
-  others: readonly (readonly [string, string])[],
+  [[name, value], ...others]: readonly [readonly [string, string], ...(readonly [string, string])[]],
   now: Instant,
+  except: readonly string[],
 ) {
   let runs = db
     .selectFrom('execution_parameters as chosen')
@@ -62,6 +65,7 @@ async function newestWith(
     .where('chosen.query_id', '=', queryId)
     .where('chosen.name', '=', name)
     .where('chosen.value', '=', value)
+    .$if(except.length > 0, (chosen) => chosen.where('chosen.execution_id', 'not in', except))
     .orderBy('chosen.ordered_at', 'desc')
     .orderBy('chosen.execution_id', 'desc')
     .limit(1);

@@ -196,6 +196,8 @@ test('every way to look for runs walks an index, however many runs there are', a
   const executions = new KyselyExecutions(db);
   await executions.findLatest(7, {}, 0);
   await executions.findLatest(7, { chain: 'base', day: '1' }, 0);
+  await executions.findLatest(7, {}, 0, ['a', 'b']);
+  await executions.findLatest(7, { chain: 'base' }, 0, ['a', 'b']);
   await executions.list({ limit: 10 });
   await executions.list({ limit: 10, queryId: 7 });
   await executions.list({ limit: 10, state: 'PENDING' });
@@ -209,7 +211,7 @@ test('every way to look for runs walks an index, however many runs there are', a
       .all(...(parameters as string[]))
       .map((row) => String(row.detail)),
   );
-  assert.equal(plans.length, 12);
+  assert.equal(plans.length, 16);
   for (const step of plans.flat()) {
     // A list of all runs goes down its index from the newest; all else looks up where to begin. Nothing is sorted.
     assert.match(step, /^SEARCH .* USING|^SCAN executions USING INDEX executions_newest$/);

@@ -30,6 +30,14 @@ export function headerComponents(prefixes: readonly string[]): Readonly<Record<s
         schema: { type: 'integer', minimum: 0 },
       },
     ],
+    [
+      `${prefix}-Skipped-Execution-Id`,
+      {
+        description:
+          'The newest run that has a result, where an older one is answered because parts of that result are missing from the store.',
+        schema: { type: 'string' },
+      },
+    ],
   ]);
   return {
     Link: {
@@ -110,7 +118,7 @@ export function partialHeaders(prefixes: readonly string[]): Fragment {
 
 /** The headers of a page of rows. As JSON it says in its body where the next page is, else here. */
 export function pageHeaders(prefixes: readonly string[]): Fragment {
-  const own = ['Next-Offset', 'Next-Uri', 'Filtered-Row-Count', 'Row-Count'];
+  const own = ['Next-Offset', 'Next-Uri', 'Filtered-Row-Count', 'Row-Count', 'Skipped-Execution-Id'];
   return refsTo([
     'Link',
     ...own.flatMap((name) => prefixes.map((prefix) => `${prefix}-${name}`)),

@@ -16,8 +16,11 @@ export function servicePaths(serverUrl: string): Readonly<Record<string, Fragmen
       operationId: 'getReadiness',
       summary: 'Whether it can answer',
       description:
-        'A write to the catalog commits, its schema is ours, the store is ours and writable, and the service is not stopping.',
-      responses: { 200: statusOf('ready'), 503: errorResponse(['not_ready', 'shutting_down']) },
+        'A write to the catalog commits, its schema is ours, the store is ours and writable, and the service is not stopping. Results of which parts are missing from the store are counted.',
+      responses: {
+        200: statusOf('ready', { missing_results: { type: 'integer', minimum: 1 } }),
+        503: errorResponse(['not_ready', 'shutting_down']),
+      },
     }),
     '/metrics': open(serverUrl, {
       operationId: 'getMetrics',
@@ -63,7 +66,7 @@ function open(serverUrl: string, operation: Operation): Fragment {
   return pathItem({ tags: ['Service'], security: [], ...operation }, { servers: [{ url: serverUrl }] });
 }
 
-function statusOf(status: string): Fragment {
+function statusOf(status: string, more: Fragment = {}): Fragment {
   return {
     description: 'It is.',
     headers: neverKept(),
@@ -71,7 +74,7 @@ function statusOf(status: string): Fragment {
       'application/json': {
         schema: {
           type: 'object',
-          properties: { status: { const: status } },
+          properties: { status: { const: status }, ...more },
           required: ['status'],
           additionalProperties: false,
         },

@@ -14,6 +14,7 @@ import { examineClock, examineForeignFiles, examineInstallation } from './instal
 import { examineLeases } from './leases.ts';
 import { examineMemory } from './memory.ts';
 import { examineQueryIds } from './query-ids.ts';
+import { examineResults } from './results.ts';
 
 const RESULTS_AT_ONCE = 500;
 
@@ -43,6 +44,7 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   yield await examineForeignFiles(service.directories);
   if (catalog.status === 'wrong') return;
   yield await examineInstallation(service);
+  yield await examineResults(service, signal);
   yield await examineClock(service);
   yield await examineLeases(await service.catalog(), clock());
   yield await examineQueryIds(await service.catalog(), await service.datasets());

@@ -11,10 +11,14 @@ function countRows() {
   const asked: string[] = [];
   const state = { version: 1 };
   const catalog = { version: () => state.version } as unknown as Catalog;
-  const catalogCache = new CatalogCache(catalog, async (key) => {
-    asked.push(key);
-    return key === 'right' ? ANN : undefined;
-  });
+  const catalogCache = new CatalogCache(
+    catalog,
+    async (key) => {
+      asked.push(key);
+      return key === 'right' ? ANN : undefined;
+    },
+    async () => false,
+  );
   const find = async (key: string) => await catalogCache.principal(key, `hash of ${key}`);
   const commit = async () => {
     state.version += 1;

@@ -4,36 +4,54 @@
  * depend on, so what was looked up before still holds: a revoked key or a new run is seen by the next request.
  */
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { Execution } from '../../domain/execution.ts';
+import { type Execution, STATES, stateAt } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Principal, Query } from '../../domain/principal.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
+
+/** The latest run of a query. */
+export interface Latest {
+  readonly execution: Execution;
+  /** The newest run that has a result, where that is not this one: parts of it are missing from the store. */
+  readonly skipped?: string;
+}
 
 export type FindPrincipal = (key: string) => Promise<Principal | undefined>;
 
 /** More than are in use at a time; when it is reached, everything is forgotten. */
 const ENTRIES_MAX = 20_000;
+/** Of the newest results so many may be missing until the newest of all is answered, and found damaged. */
+const SKIPPED_MAX = 100;
 /** Keys that were not there, remembered apart: whoever sends many makes nobody forget what others look up. */
 const WRONG_KEYS_MAX = 1000;
 
 export class CatalogCache {
   readonly #catalog: Catalog;
   readonly #findPrincipal: FindPrincipal;
+  readonly #isMissing: (executionId: string, resultSet: ResultSet) => Promise<boolean>;
   readonly #known = new Map<string, unknown>();
   /** Hashes. */
   readonly #wrongKeys = new Set<string>();
-  #version: number | undefined;
+  /** Of the catalog, when it was last asked. */
+  #catalogVersion: number | undefined;
+  #version = 0;
   #asking: Promise<void> | undefined;
   /** The catalog has been asked in this turn of the event loop. */
   #isCurrent = false;
 
-  constructor(catalog: Catalog, findPrincipal: FindPrincipal) {
+  /** @param isMissing whether parts of a result are missing from the store */
+  constructor(
+    catalog: Catalog,
+    findPrincipal: FindPrincipal,
+    isMissing: (executionId: string, resultSet: ResultSet) => Promise<boolean>,
+  ) {
     this.#catalog = catalog;
     this.#findPrincipal = findPrincipal;
+    this.#isMissing = isMissing;
   }
 
-  /** Of the catalog, when it was last asked: what was found under it still holds while it is the same. */
-  get version(): number | undefined {
+  /** What was found under it still holds while it is the same. */
+  get version(): number {
     return this.#version;
   }
 
@@ -60,10 +78,16 @@ export class CatalogCache {
   }
 
   #take(version: number): void {
-    if (version === this.#version && this.#known.size < ENTRIES_MAX) return;
+    if (version === this.#catalogVersion && this.#known.size < ENTRIES_MAX) return;
+    this.#catalogVersion = version;
+    this.forget();
+  }
+
+  /** What the catalog says holds no longer, though nothing has been committed: a result has gone missing, or is there again. */
+  forget(): void {
     this.#known.clear();
     this.#wrongKeys.clear();
-    this.#version = version;
+    this.#version += 1;
   }
 
   /**
@@ -98,18 +122,41 @@ export class CatalogCache {
     return await this.#remember(`result ${executionId}`, () => this.#catalog.executions.findResultSet(executionId));
   }
 
-  /** The latest run, as `Executions.findLatest`: time alone can change it, when the result it had expires. */
+  /**
+   * The latest run, as `Executions.findLatest`, but of the results with missing parts, as long as another is whole: time alone can change
+   * it, when the result it had expires.
+   */
   async latest(
     queryId: number,
     parameters: Readonly<Record<string, string>>,
     now: Instant,
-  ): Promise<Execution | undefined> {
+  ): Promise<Latest | undefined> {
     const name = `latest ${queryId} ${JSON.stringify(Object.entries(parameters).sort())}`;
-    const find = () => this.#catalog.executions.findLatest(queryId, parameters, now);
+    const find = () => this.#findLatest(queryId, parameters, now);
     const found = await this.#remember(name, find);
-    if (found?.expiresAt === undefined || now < found.expiresAt) return found;
+    if (now < (found?.execution.expiresAt ?? Number.POSITIVE_INFINITY)) return found;
     this.#known.delete(name);
     return await this.#remember(name, find);
+  }
+
+  async #findLatest(
+    queryId: number,
+    parameters: Readonly<Record<string, string>>,
+    now: Instant,
+  ): Promise<Latest | undefined> {
+    const { executions } = this.#catalog;
+    const newest = await executions.findLatest(queryId, parameters, now);
+    const skipped: string[] = [];
+    let found = newest;
+    while (found !== undefined && STATES[stateAt(found, now)].hasResult && skipped.length < SKIPPED_MAX) {
+      const resultSet = await this.resultSet(found.id);
+      const isMissing = resultSet !== undefined && (await this.#isMissing(found.id, resultSet));
+      if (!isMissing) return { execution: found, ...(skipped[0] !== undefined && { skipped: skipped[0] }) };
+      skipped.push(found.id);
+      found = await executions.findLatest(queryId, parameters, now, skipped);
+    }
+    // Without any whole result the newest run says what is the matter.
+    return newest && { execution: newest };
   }
 
   async #remember<T>(name: string, find: () => Promise<T>): Promise<T> {

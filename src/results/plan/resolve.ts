@@ -3,7 +3,7 @@ import { type Execution, isExecutionId } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { mayRead, type Principal } from '../../domain/principal.ts';
 import { RequestError } from '../../errors/errors.ts';
-import type { CatalogCache } from '../cache/catalog-cache.ts';
+import type { CatalogCache, Latest } from '../cache/catalog-cache.ts';
 import type { QueryParameters } from '../request/query-string.ts';
 import { queryParametersOf, type Target } from '../request/results-request.ts';
 
@@ -14,10 +14,10 @@ export async function resolveTarget(
   principal: Principal,
   catalogCache: CatalogCache,
   now: Instant,
-): Promise<Execution> {
+): Promise<Latest> {
   switch (target.kind) {
     case 'execution':
-      return await resolveExecution(target.executionId, principal, catalogCache);
+      return { execution: await resolveExecution(target.executionId, principal, catalogCache) };
     case 'query':
     case 'dataset':
       return await resolveLatest(target.queryId, parameters, principal, catalogCache, now);
@@ -44,7 +44,7 @@ async function resolveLatest(
   principal: Principal,
   catalogCache: CatalogCache,
   now: Instant,
-): Promise<Execution> {
+): Promise<Latest> {
   if (!/^[0-9]+$/.test(text)) {
     throw new RequestError('invalid_query_id', `The requested query ID (ID: ${text}) is invalid.`);
   }
@@ -54,12 +54,12 @@ async function resolveLatest(
   if (query === undefined || !mayRead(principal, query)) {
     throw new RequestError('query_not_found', 'not found: Query not found or private');
   }
-  const execution = await catalogCache.latest(id, queryParametersOf(parameters), now);
-  if (execution === undefined) {
+  const latest = await catalogCache.latest(id, queryParametersOf(parameters), now);
+  if (latest === undefined) {
     throw new RequestError(
       'no_execution_found',
       'not found: No execution found for the latest version of the given query',
     );
   }
-  return execution;
+  return latest;
 }

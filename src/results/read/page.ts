@@ -22,7 +22,7 @@ import type { TextFormat } from '../request/format.ts';
 import { type Chunk, type ChunkSize, EXPORT_RANGE_ROWS, PAGE_RANGE_ROWS, PartReader, rangesOf } from './part-reader.ts';
 
 export interface ReadDeps {
-  readonly store: ResultStore;
+  readonly store: Pick<ResultStore, 'open'>;
   /** Reads ranges of rows, each with one thread, several at a time. */
   readonly pageDuckDb: DuckDb;
   readonly pageTurns: WorkQueue;

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Execution } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { Latest } from '../cache/catalog-cache.ts';
 import type { CachePolicy } from '../request/cache-policy.ts';
 
 /** The longest that HTTP caches are told to keep anything: a year. */
@@ -24,6 +25,21 @@ export function cacheControlOf(cachePolicy: CachePolicy, execution: Execution, n
     default:
       return cachePolicy satisfies never;
   }
+}
+
+/** An older run is answered, because parts of this one are missing: nobody is to take it for the newest. */
+export function skippedOf({ skipped }: Latest): Readonly<Record<string, string>> {
+  return skipped === undefined ? {} : { 'skipped-execution-id': skipped };
+}
+
+/** What an answer's headers say of the execution: which it is not, how long it holds, since when. */
+export function headersOf(cachePolicy: CachePolicy, found: Latest, now: Instant): Readonly<Record<string, string>> {
+  const { execution } = found;
+  return {
+    ...skippedOf(found),
+    'cache-control': cacheControlOf(cachePolicy, execution, now),
+    ...(execution.endedAt !== undefined && { 'last-modified': new Date(execution.endedAt).toUTCString() }),
+  };
 }
 
 function secondsUntil(instant: Instant, now: Instant): number {

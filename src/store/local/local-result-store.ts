@@ -90,6 +90,15 @@ export class LocalResultStore implements ResultStore {
     await this.#verified.verifyWhole(object, objectPath(this.#root, object.key), signal);
   }
 
+  async findMissing(keys: readonly string[]): Promise<readonly string[]> {
+    const missing: string[] = [];
+    for (const key of keys) {
+      const found = await stat(objectPath(this.#root, key)).catch(unlessMissing);
+      if (found?.isFile() !== true) missing.push(key);
+    }
+    return missing;
+  }
+
   async *list(prefix: string): AsyncIterable<StoredObject> {
     const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1);
     for await (const object of this.#walk(folder === '' ? this.#root : objectPath(this.#root, folder))) {

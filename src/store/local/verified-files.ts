@@ -128,13 +128,13 @@ function identityOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats, { key, objectB
 
 async function openFile({ key }: ObjectRef, path: string): Promise<FileHandle> {
   return await open(path, 'r').catch((error: unknown) => {
-    throw isMissing(error) ? new ObjectDamaged(key, 'it is missing') : error;
+    throw isMissing(error) ? new ObjectDamaged(key, 'it is missing', true) : error;
   });
 }
 
 async function statOf({ key }: ObjectRef, path: string): Promise<BigIntStats> {
   return await stat(path, { bigint: true }).catch((error: unknown) => {
-    throw isMissing(error) ? new ObjectDamaged(key, 'it is missing') : error;
+    throw isMissing(error) ? new ObjectDamaged(key, 'it is missing', true) : error;
   });
 }
 

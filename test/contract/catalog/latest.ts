@@ -93,6 +93,21 @@ export function latestContract(prepare: CatalogFactory): void {
     assert.equal(await latest(catalog, { chain: 'base' }, NOON + 10_000), 2);
   });
 
+  test('runs that are passed over are as if they were not there', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    const parameters = { chain: 'base' };
+    for (const number of [1, 2, 3]) await addFinished(catalog, pendingRun(number, { parameters }));
+    await catalog.executions.add(pendingRun(4, { parameters }));
+    for (const asked of [{}, parameters]) {
+      const after = (...numbers: readonly number[]) => latest(catalog, asked, NOON, numbers.map(executionId));
+      assert.equal(await after(3), 2);
+      assert.equal(await after(2), 3);
+      assert.equal(await after(2, 3), 1);
+      assert.equal(await after(1, 2, 3), 4);
+      assert.equal(await after(1, 2, 3, 4), undefined);
+    }
+  });
+
   test('other queries are other queries', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await catalog.queries.add({ id: 8, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, NOON);
@@ -107,7 +122,8 @@ async function latest(
   catalog: Catalog,
   parameters: Readonly<Record<string, string>> = {},
   now = NOON,
+  except: readonly string[] = [],
 ): Promise<number | undefined> {
-  const run = await catalog.executions.findLatest(7, parameters, now);
+  const run = await catalog.executions.findLatest(7, parameters, now, except);
   return run === undefined ? undefined : Number(run.id.slice(4));
 }

@@ -23,7 +23,7 @@ export interface ViewCacheOptions {
   readonly bytesMax: number;
   /** The most views: each is a folder, which costs something however few its rows. */
   readonly viewsMax: number;
-  readonly store: ResultStore;
+  readonly store: Pick<ResultStore, 'open'>;
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
   readonly millisMax: number;

@@ -1,0 +1,83 @@
+/**
+ * Results of which stored objects are missing, as far as this process has come upon them: a disk that was partly restored, a commit that
+ * came back after its objects were deleted. Each result is looked at when it is first the latest run of a query, and again when a read
+ * has found an object missing; the names of its parts only, since whether they are whole is seen when they are read.
+ */
+import type { Executions } from '../../catalog/catalog.ts';
+import type { ResultSet } from '../../domain/result-set.ts';
+import { ObjectDamaged, type ResultStore } from '../../store/result-store.ts';
+
+export interface MissingResultsOptions {
+  readonly executions: Pick<Executions, 'findResultSet'>;
+  readonly store: Pick<ResultStore, 'findMissing'>;
+  /** Told once of each result that has gone missing, or is there again. */
+  readonly onChange: (executionId: string, isMissing: boolean) => void;
+}
+
+/** More are not remembered as whole: then all are looked at again. */
+const WHOLE_MAX = 20_000;
+/** More are not remembered as missing: nobody counts them any more. */
+const MISSING_MAX = 1000;
+/** Of those that are missing so many are looked at again at a time. */
+const AGAIN_MAX = 20;
+
+export class MissingResults {
+  readonly #options: MissingResultsOptions;
+  readonly #whole = new Set<string>();
+  /** The one looked at longest ago comes first. */
+  readonly #missing = new Set<string>();
+
+  constructor(options: MissingResultsOptions) {
+    this.#options = options;
+  }
+
+  /** How many results are known to be missing. */
+  get count(): number {
+    return this.#missing.size;
+  }
+
+  /** Whether parts of the result are missing. Costs nothing once it was seen to be whole. */
+  async isMissing(executionId: string, resultSet: ResultSet): Promise<boolean> {
+    if (this.#whole.has(executionId)) return false;
+    const isMissing = (await this.#options.store.findMissing(resultSet.parts.map(({ key }) => key))).length > 0;
+    const wasMissing = this.#missing.delete(executionId);
+    if (isMissing) {
+      if (this.#missing.size < MISSING_MAX) this.#missing.add(executionId);
+    } else {
+      if (this.#whole.size >= WHOLE_MAX) this.#whole.clear();
+      this.#whole.add(executionId);
+    }
+    if (isMissing !== wasMissing) this.#options.onChange(executionId, isMissing);
+    return isMissing;
+  }
+
+  /** Looks at some of those that are missing again: they may have been restored, or swept. */
+  async lookAgain(): Promise<void> {
+    for (const executionId of [...this.#missing].slice(0, AGAIN_MAX)) await this.#look(executionId);
+  }
+
+  /** The same store, of which every read that finds an object missing is noticed here before it fails. */
+  noticing(store: Pick<ResultStore, 'open'>): Pick<ResultStore, 'open'> {
+    return {
+      open: async (object, rows, signal) => {
+        try {
+          return await store.open(object, rows, signal);
+        } catch (error) {
+          if (error instanceof ObjectDamaged && error.isMissing) {
+            // Whatever becomes of that, this read has failed.
+            await this.#look(object.key.split('/', 1)[0] ?? '').catch(() => undefined);
+          }
+          throw error;
+        }
+      },
+    };
+  }
+
+  async #look(executionId: string): Promise<void> {
+    const resultSet = await this.#options.executions.findResultSet(executionId);
+    this.#whole.delete(executionId);
+    // Expired and swept since: not missing, just gone.
+    if (resultSet === undefined) this.#missing.delete(executionId);
+    else await this.isMissing(executionId, resultSet);
+  }
+}
