@@ -12,6 +12,7 @@ import { finiteJsonValueOf, jsonValueOf, mayBeNonFinite } from '../../duckdb/jso
 import { Parameters } from '../../duckdb/parameters.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { TextFormat } from '../request/format.ts';
+import { FEW_COLUMNS_MAX, rowOfMany } from './many-columns.ts';
 
 /** What stands between two rows, and so between two chunks. */
 export const ROW_SEPARATOR: Readonly<Record<TextFormat, string>> = { json: ',', ndjson: '\n', csv: '\n' };
@@ -109,6 +110,7 @@ export function rowsOfPart({ path, from, to }: StoredRange, parameters: Paramete
 
 /** SQL of one row's text in the format. */
 export function encodedRow({ columns, format }: RowEncoding, parameters: Parameters, mode: ReadMode = 'safe'): string {
+  if (columns.length > FEW_COLUMNS_MAX) return rowOfMany(columns, format, parameters);
   return format === 'csv' ? csvRow(columns, parameters) : jsonRow(columns, parameters, mode);
 }
 

@@ -183,9 +183,9 @@ export async function openSlice(
     to = await reader.fit(resultSet.parts, from, to, cellBytesWithin(plan.datapointsMax), signal);
   }
   if (to < wanted && plan.atLimit === 'refuse') throw datapointRefusal(plan);
-  const ofPage = rangesOf(resultSet.parts, from, to, PAGE_RANGE_ROWS);
+  const ofPage = rangesOf(resultSet.parts, from, to, PAGE_RANGE_ROWS, columns.length);
   const small = ofPage.length <= 1 || estimatedBytes(columns, resultSet, to - from) <= BUFFERED_BYTES_MAX;
-  const ranges = small ? ofPage : rangesOf(resultSet.parts, from, to, EXPORT_RANGE_ROWS);
+  const ranges = small ? ofPage : rangesOf(resultSet.parts, from, to, EXPORT_RANGE_ROWS, columns.length);
   return {
     columns,
     offset: slice.offset,

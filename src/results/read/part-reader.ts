@@ -8,6 +8,7 @@ import { allRowsOf, type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts
 import type { DuckDb, Row, Statement } from '../../duckdb/duckdb.ts';
 import { rowOrderOf } from '../../duckdb/row-order.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
+import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import {
   compileFit,
   compileRange,
@@ -70,21 +71,31 @@ export const PAGE_RANGE_ROWS = ROW_GROUP_ROWS;
 export const EXPORT_RANGE_ROWS = 2 * ROW_GROUP_ROWS;
 const SPLIT_BESIDE_PAGES = 4;
 const RANGE_BYTES_AIM = 8 * 1024 * 1024;
+/** A cell without a value takes no bytes where it is stored, but has its place, and its name, in an answer. */
+const RANGE_CELLS_AIM = 1024 * 1024;
 /** Up to so many rows the safe mode is the faster one: there is less to plan. */
 const SAFE_ROWS_MAX = 1000;
-/** With more columns than this, planning the fast mode takes longer than it saves. */
-const FAST_COLUMNS_MAX = 200;
 /** So few rows of a sort are found by their keys first, among so many that these do not lie in the same row groups anyway. */
 const FOUND_ROWS_MAX = 1000;
 const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
 
-/** Rows `from` to `to` (exclusive) of a result set, cut into ranges of at most so many rows, and fewer where these are wide. */
-export function rangesOf(parts: readonly Part[], from: number, to: number, rangeRowsMax: number): readonly PartRange[] {
+/**
+ * Rows `from` to `to` (exclusive) of a result set, cut into ranges of at most so many rows, and fewer where these are wide.
+ * @param columnCount columns that are read
+ */
+export function rangesOf(
+  parts: readonly Part[],
+  from: number,
+  to: number,
+  rangeRowsMax: number,
+  columnCount: number,
+): readonly PartRange[] {
   const ranges: PartRange[] = [];
+  const fewRows = Math.min(rangeRowsMax, Math.floor(RANGE_CELLS_AIM / Math.max(1, columnCount)));
   for (const part of parts) {
     const end = Math.min(to - part.firstRow, part.rowCount);
     const rowBytes = Math.max(1, part.cellBytes / Math.max(1, part.rowCount));
-    const rowsMax = Math.max(1, Math.min(rangeRowsMax, Math.floor(RANGE_BYTES_AIM / rowBytes)));
+    const rowsMax = Math.max(1, Math.min(fewRows, Math.floor(RANGE_BYTES_AIM / rowBytes)));
     let at = Math.max(0, from - part.firstRow);
     while (at < end) {
       // A long read goes in steps that end where row groups do, so that none is decompressed twice.
@@ -173,7 +184,7 @@ export class PartReader {
       const [row] = await this.#read([{ part, from, to }], statement, signal, this.#deps.pageDuckDb);
       return row ?? [];
     };
-    const small = to - from <= SAFE_ROWS_MAX || this.#encoding.columns.length > FAST_COLUMNS_MAX;
+    const small = to - from <= SAFE_ROWS_MAX || this.#encoding.columns.length > FEW_COLUMNS_MAX;
     let row = await readIn(small ? 'safe' : this.#mode);
     if (row[3] !== true) {
       // The other ranges are probably like this one.
