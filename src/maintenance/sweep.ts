@@ -10,7 +10,8 @@
  *
  * Why nothing that is read is: an expired result leaves the catalog first, then the sweep looks for `read:<id>:` leases. A
  * long read takes its lease first, then looks whether the result is still in the catalog. One of the two sees the other. What
- * a reader holds back stays an orphan, and a later sweep deletes it. A short read needs no lease: open files stay readable.
+ * a reader holds back stays an orphan, and a later sweep deletes it. A short read needs no lease: the store keeps what is open in
+ * this process, and says so.
  */
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
@@ -96,8 +97,8 @@ async function expire({ catalog, clock }: SweepDependencies, limit: number, sign
 /** The objects of one writer. */
 interface Written {
   readonly executionId: string;
-  readonly keys: string[];
-  bytes: number;
+  /** The bytes of each, by its key. */
+  readonly objects: Map<string, number>;
 }
 
 /** What one writer left, and no result has. */
@@ -131,10 +132,12 @@ async function deleteOrphans(dependencies: SweepDependencies, limit: number, sig
     signal.throwIfAborted();
     if (folders >= limit) break;
     if (stopped !== undefined && !orphan.expired) continue;
-    await store.delete(orphan.keys);
+    const kept = new Set(await store.delete([...orphan.objects.keys()]));
+    for (const [key, objectBytes] of orphan.objects) if (!kept.has(key)) bytes += objectBytes;
+    // What is still open here a later sweep deletes: counted as deleted, it would be tried again at once, and for ever.
+    if (kept.size > 0) continue;
     folders += 1;
     if (!orphan.expired) orphans += 1;
-    bytes += orphan.bytes;
   }
   await store.removeEmptyFolders((prefix) => isWriterFolder(prefix) && !isBeingWritten(leases, prefix));
   return { folders, orphans, bytes, stopped };
@@ -147,23 +150,23 @@ async function findOrphans(
   signal: AbortSignal,
 ): Promise<readonly Orphan[]> {
   const found: Orphan[] = [];
-  for (const [prefix, objects] of written) {
+  for (const [prefix, ofWriter] of written) {
     // An embedded catalog answers without ever giving up its turn, and there may be thousands of results to look at.
     await letOthersRun();
     signal.throwIfAborted();
-    const { executionId } = objects;
+    const { executionId } = ofWriter;
     if (isBeingWritten(leases, prefix) || isBeingRead(leases, executionId)) continue;
     const resultSet = await catalog.executions.findResultSet(executionId);
     if (resultSet?.parts.some((part) => part.key.startsWith(prefix))) continue;
     const execution = await catalog.executions.find(executionId);
-    found.push({ ...objects, expired: execution?.state === 'EXPIRED' });
+    found.push({ ...ofWriter, expired: execution?.state === 'EXPIRED' });
   }
   return found;
 }
 
 function countObjects(written: Iterable<Written>): number {
   let count = 0;
-  for (const { keys } of written) count += keys.length;
+  for (const { objects } of written) count += objects.size;
   return count;
 }
 
@@ -175,10 +178,9 @@ async function listWritten(store: ResultStore, signal: AbortSignal): Promise<Rea
     const writer = writerOfKey(key);
     if (writer === undefined) continue;
     const { prefix, executionId } = writer;
-    const objects = written.get(prefix) ?? { executionId, keys: [], bytes: 0 };
-    objects.keys.push(key);
-    objects.bytes += objectBytes;
-    written.set(prefix, objects);
+    const ofWriter = written.get(prefix) ?? { executionId, objects: new Map<string, number>() };
+    ofWriter.objects.set(key, objectBytes);
+    written.set(prefix, ofWriter);
   }
   return written;
 }

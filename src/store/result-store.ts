@@ -32,8 +32,11 @@ export interface ResultStore {
   findMissing(keys: readonly string[]): Promise<readonly string[]>;
   /** Objects below a prefix, in no particular order; what cannot be an object, by its name or its kind, is left out. */
   list(prefix: string): AsyncIterable<StoredObject>;
-  /** Deletes these objects and nothing else; one that is not there is no error. */
-  delete(keys: readonly string[]): Promise<void>;
+  /**
+   * Deletes these objects and nothing else; one that is not there is no error. One that is open stays, for a later call.
+   * @returns the keys of those that stayed
+   */
+  delete(keys: readonly string[]): Promise<readonly string[]>;
   /**
    * Removes the empty folders that a crash left behind, where the implementation has such a thing: of those whose prefix, which ends in a
    * slash, `mayRemove` lets through.

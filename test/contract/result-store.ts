@@ -80,6 +80,36 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       assert.ok(Math.abs((object?.modifiedAt ?? 0) - Date.now()) < 60_000);
     });
 
+    test('an open object stays until everybody has released it, and whoever deletes is told', async () => {
+      const object = await put('01A/1/part-0', Buffer.from('abc'));
+      const other = await put('01A/1/part-1', Buffer.from('def'));
+      const first = await under.store.open(object, ALL, signal);
+      const second = await under.store.open(object, ALL, signal);
+      assert.deepEqual(await under.store.delete([object.key, other.key]), [object.key]);
+      assert.deepEqual(await keys(''), [object.key]);
+      await first[Symbol.asyncDispose]();
+      await first[Symbol.asyncDispose]();
+      assert.deepEqual(await under.store.delete([object.key]), [object.key], 'the second reader has it');
+      assert.equal((await readFile(second.path)).toString(), 'abc');
+      await second[Symbol.asyncDispose]();
+      assert.deepEqual(await under.store.delete([object.key]), []);
+      assert.deepEqual(await keys(''), []);
+    });
+
+    test('an open that failed keeps nothing from being deleted', async () => {
+      const object = await put('01A/1/part-0', Buffer.from('abc'));
+      await assert.rejects(read({ ...object, sha256: '' }), ObjectDamaged);
+      assert.deepEqual(await under.store.delete([object.key]), []);
+    });
+
+    test('an open beside a deletion finds the object whole, or gone', async () => {
+      const object = await put('01A/1/part-0', Buffer.from('abc'));
+      const deleting = under.store.delete([object.key]);
+      const opening = assert.rejects(read(object), { constructor: ObjectDamaged, message: /missing/ });
+      assert.deepEqual(await deleting, []);
+      await opening;
+    });
+
     test('deleting deletes the objects named and nothing beside them; a second time nothing happens', async () => {
       const kept = await put('01A/1/part-0', Buffer.from('kept'));
       await put('01A/1/part-00', Buffer.from('gone'));

@@ -56,7 +56,7 @@ test('after a failed commit nothing is deleted until the catalog has durably tak
   const store: Partial<ResultStore> = {
     delete: async (gone) => {
       happened.push('deleted');
-      await place.store.delete(gone);
+      return await place.store.delete(gone);
     },
   };
   await assert.rejects(publishWith(place, { executions: { addCompleted: failing }, leases, store }), FSYNC_FAILED);

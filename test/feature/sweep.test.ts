@@ -1,7 +1,7 @@
 /** The sweep deletes what has expired and what writers left behind, and never what is being read or written. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Execution } from '../../src/domain/execution.ts';
@@ -38,7 +38,7 @@ async function beginWriting(place: Workplace, id: string, owner: string) {
 /** A holder on this host that has just died. */
 function deadHolder(): string {
   const module = join(import.meta.dirname, '../../src/leases/lease-owner.ts');
-  const script = `import { currentHolder } from ${JSON.stringify(module)}; process.stdout.write(currentHolder());`;
+  const script = `import { currentLeaseOwner } from ${JSON.stringify(module)}; process.stdout.write(currentLeaseOwner());`;
   return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout;
 }
 
@@ -68,6 +68,21 @@ test('an expired result that is being read is kept until the reader is done', as
   assert.equal((await keys(place)).length, 1);
   await place.catalog.leases.release(reading);
   await sweep(later, 100, NEVER);
+  assert.deepEqual(await keys(place), []);
+});
+
+test('an expired result that this process has open is kept, without a lease, and the sweep says that nothing went', async () => {
+  await using place = await Workplace.open();
+  const execution = await publishOne(place, 1);
+  const [part] = (await place.resultSet(execution)).parts;
+  assert.ok(part);
+  const later = { ...place.dependencies, clock: () => Date.now() + 2 * DAY_MILLIS };
+  const open = await place.store.open(part, { from: 0, to: 1 }, NEVER);
+  assert.deepEqual(await sweep(later, 100, NEVER), { expired: 1, orphans: 0, bytes: 0 });
+  assert.deepEqual(await sweep(later, 100, NEVER), { expired: 0, orphans: 0, bytes: 0 });
+  assert.equal((await stat(open.path)).size, part.objectBytes);
+  await open[Symbol.asyncDispose]();
+  assert.deepEqual(await sweep(later, 100, NEVER), { expired: 0, orphans: 0, bytes: part.objectBytes });
   assert.deepEqual(await keys(place), []);
 });
 

@@ -12,6 +12,7 @@ import { makeFolder } from '../../files/make-folder.ts';
 import type { ObjectRef, OpenObject, ResultStore, StoredObject } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from './object-path.ts';
+import { OpenObjects } from './open-objects.ts';
 import { VerifiedFiles } from './verified-files.ts';
 
 /** Names of files that only show that a file can be written. */
@@ -26,6 +27,7 @@ A service that finds another id here stops, so that it deletes nothing that is n
 export class LocalResultStore implements ResultStore {
   readonly #root: string;
   readonly #verified = new VerifiedFiles();
+  readonly #opened = new OpenObjects();
 
   private constructor(root: string) {
     this.#root = root;
@@ -81,8 +83,14 @@ export class LocalResultStore implements ResultStore {
 
   async open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject> {
     const path = objectPath(this.#root, object.key);
-    await this.#verified.require(object, path, rows, signal);
-    return { path, [Symbol.asyncDispose]: async () => undefined };
+    const opened = await this.#opened.open(object.key);
+    try {
+      await this.#verified.require(object, path, rows, signal);
+    } catch (error) {
+      opened[Symbol.dispose]();
+      throw error;
+    }
+    return { path, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() };
   }
 
   async verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
@@ -106,15 +114,18 @@ export class LocalResultStore implements ResultStore {
     }
   }
 
-  async delete(keys: readonly string[]): Promise<void> {
+  async delete(keys: readonly string[]): Promise<readonly string[]> {
     const folders = new Set<string>();
+    const kept: string[] = [];
     for (const key of keys) {
       const path = objectPath(this.#root, key);
-      await rm(path, { force: true });
-      this.#verified.forget(key);
-      folders.add(dirname(path));
+      if (await this.#opened.deleteUnlessOpen(key, () => rm(path, { force: true }))) {
+        this.#verified.forget(key);
+        folders.add(dirname(path));
+      } else kept.push(key);
     }
     for (const folder of folders) await this.#removeUpwards(folder);
+    return kept;
   }
 
   async removeEmptyFolders(mayRemove: (prefix: string) => boolean): Promise<void> {
