@@ -1,0 +1,28 @@
+/** The shell commands of README.md and docs: each fenced `sh` block, and why it is not run where the page says so. */
+import { globSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+export interface ShellBlock {
+  /** File and line of the fence: `docs/reference/api.md:32`. */
+  readonly place: string;
+  readonly page: string;
+  readonly script: string;
+  /** From the comment `<!-- not run: REASON -->` on the line before the fence, which a reader of the page does not see. */
+  readonly notRun: string | undefined;
+}
+
+/** In the order in which a reader meets them. */
+export function shellBlocks(): readonly ShellBlock[] {
+  const pages = globSync(['README.md', 'docs/**/*.md'], { cwd: ROOT }).sort();
+  return pages.flatMap((page) => blocksOf(relative(ROOT, join(ROOT, page)), readFileSync(join(ROOT, page), 'utf8')));
+}
+
+function blocksOf(page: string, text: string): readonly ShellBlock[] {
+  return [...text.matchAll(/^(?:<!-- not run: ([^\n]*) -->\n)?```sh\n(.*?)^```$/gms)].map((match) => {
+    const [whole, notRun, script = ''] = match;
+    const line = text.slice(0, match.index + whole.indexOf('```sh')).split('\n').length;
+    return { place: `${page}:${line}`, page, script, notRun };
+  });
+}
