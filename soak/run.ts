@@ -19,7 +19,6 @@ const CONNECTIONS = 64;
 /** In a shorter run the second quarter has not yet seen everything once, so that memory still grows in the last. */
 const FLAT_FROM_MINUTES = 10;
 const GROWTH_MAX = 1.05;
-const PROBLEMS_SHOWN = 20;
 
 const { values } = parseArgs({
   options: {
@@ -50,14 +49,13 @@ try {
       (change) => change.catch(note),
     ),
   ]);
-  if (interruption.signal.aborted) problems.push('interrupted before its end');
+  if (interruption.signal.aborted) wrong('interrupted before its end');
   else report(gauges);
 } finally {
   client.close();
   const code = await service.stop();
-  if (code !== 0) problems.push(`the service exited with ${code}`);
+  if (code !== 0) wrong(`the service exited with ${code}`);
 }
-for (const problem of problems.slice(0, PROBLEMS_SHOWN)) print(`WRONG ${problem}`);
 print(problems.length === 0 ? 'all well' : `${problems.length} problems`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
@@ -87,7 +85,13 @@ async function readOn(end: AbortSignal): Promise<void> {
 }
 
 function note(error: unknown): void {
-  problems.push(error instanceof Error ? error.message : String(error));
+  wrong(error instanceof Error ? error.message : String(error));
+}
+
+/** Each problem is told when it is found: beside what the service logs then. */
+function wrong(problem: string): void {
+  problems.push(problem);
+  print(`WRONG after ${Math.round(performance.now() / 1000)} s: ${problem}`);
 }
 
 function someRead(): (typeof READS)[number] {
@@ -113,8 +117,8 @@ function report({ memory, delayP99, delayMax }: Awaited<ReturnType<typeof watchO
     `event loop delay: p99 ${median.toFixed(0)} ms (median), ${worst(delayP99)} ms (worst), at most ${worst(delayMax)} ms`,
   );
   const memoryMax = megabytesOf(values.memory) * 1e6;
-  if (most > memoryMax) problems.push(`memory: ${megabytes(most)} MB, more than QRS_MEMORY=${values.memory}`);
-  if (minutes >= FLAT_FROM_MINUTES && growth > GROWTH_MAX) problems.push(`memory grows: ${growth.toFixed(3)}`);
+  if (most > memoryMax) wrong(`memory: ${megabytes(most)} MB, more than QRS_MEMORY=${values.memory}`);
+  if (minutes >= FLAT_FROM_MINUTES && growth > GROWTH_MAX) wrong(`memory grows: ${growth.toFixed(3)}`);
 }
 
 function megabytesOf(size: string): number {
