@@ -17,7 +17,7 @@ export interface GaugedParts {
   readonly caches: Readonly<Record<string, { readonly bytes: number }>>;
   /** Disk set apart for Parquet answers. */
   readonly parquet: { readonly bytes: number };
-  readonly heavyReads: { readonly total: number };
+  readonly heavyReads: { readonly running: number; readonly waiting: number };
   readonly requests: { readonly underWay: number };
   readonly usage: { readonly waiting: number };
   readonly logLines: { readonly dropped: number };
@@ -56,7 +56,12 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
     {
       name: 'qrs_heavy_reads_admitted',
       help: 'Exports and large sorted or filtered reads under way, of those that may be (QRS_HEAVY_READS).',
-      read: () => ({ '': heavyReads.total }),
+      read: () => ({ '': heavyReads.running }),
+    },
+    {
+      name: 'qrs_heavy_reads_waiting',
+      help: 'Exports and large sorted or filtered reads that wait until they may be under way.',
+      read: () => ({ '': heavyReads.waiting }),
     },
     {
       name: 'qrs_cache_bytes',

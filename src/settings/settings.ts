@@ -162,7 +162,7 @@ export const SETTINGS = {
   heavyRunningMax: setting('QRS_HEAVY_RUNNING', '1', integer(1, 64), {
     about: 'How many heavy pieces of work (materialising a view) run at a time.',
   }),
-  heavyWaitingMax: setting('QRS_HEAVY_WAITING', '32', integer(0, 10_000), {
+  heavyWaitingMax: setting('QRS_HEAVY_WAITING', '64', integer(0, 10_000), {
     about:
       'How many heavy pieces of work may wait for their turn; keys take turns. Beyond that the answer is 503 at once, to the key that has the most waiting.',
   }),
@@ -180,10 +180,13 @@ export const SETTINGS = {
   }),
   heavyReadsMax: setting('QRS_HEAVY_READS', '64', integer(1, 10_000), {
     about:
-      'How many exports and large sorted or filtered reads may be under way in all; beyond that the answer is 503 at once.',
+      'How many exports and large sorted or filtered reads may be under way in all. Beyond that they wait for a place, as many again; keys take turns.',
   }),
   heavyReadsPerKeyMax: setting('QRS_HEAVY_READS_PER_KEY', '8', integer(1, 10_000), {
-    about: 'How many of them one key may have under way; beyond that the answer is 429 at once.',
+    about: 'How many of them one key may have under way or waiting; beyond that the answer is 429 at once.',
+  }),
+  heavyReadsWaitMillis: setting('QRS_HEAVY_READS_WAIT', '20', duration(1, 86_400_000), {
+    about: 'The longest that one of them waits for a place; then the answer is 503.',
   }),
   filterLengthMax: setting('QRS_FILTER_LENGTH_MAX', '20000', integer(1, 1_000_000), {
     about: 'The longest filter or sort expression, in characters.',

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DuckDb } from '../../src/duckdb/duckdb.ts';
+import { openAnswer } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
+import { publishLongResult } from './long-result.ts';
 
 const ROWS = `n\n${Array.from({ length: 100 }, (_, n) => `${n}\n`).join('')}`;
 
@@ -67,6 +69,42 @@ test('first pages of views take turns by key, and few of them take threads at a 
     releaseOne();
   }
   for (const answer of [...(await Promise.all(anns)), await bobs]) assert.equal(answer.status, 200);
+});
+
+test('where the places of heavy reads are all taken, keys wait for one in turn instead of being refused', async (t) => {
+  const service = await startHttpService(t, { QRS_HEAVY_READS: '4', QRS_HEAVY_READS_PER_KEY: '4' });
+  await publishLongResult(service, 7);
+  await service.commandLine.get('users', 'add', 'bob');
+  const bob = await service.commandLine.get('keys', 'create', '--user', 'bob');
+  await service.commandLine.get('users', 'add', 'eve');
+  const eve = await service.commandLine.get('keys', 'create', '--user', 'eve');
+  // Exports of which the client takes in only the first bytes: each keeps its place.
+  let asked = 0;
+  const begin = async (key: string) => {
+    const path = `/v1/query/7/results/csv?ignore_max_datapoints_per_request=true&offset=${asked++}`;
+    return await openAnswer(service.url, path, { 'x-service-api-key': key });
+  };
+  const waiting = (count: number) => until(async () => (await metric(service, 'qrs_heavy_reads_waiting')) === count);
+  const held = [await begin(service.key), await begin(service.key), await begin(service.key), await begin(bob)];
+  const order: string[] = [];
+  const later = async (name: string, key: string) => {
+    const answer = await begin(key);
+    order.push(`${name} ${answer.statusCode}`);
+    return answer;
+  };
+  const bobs = [later('bob', bob)];
+  await waiting(1);
+  bobs.push(later('bob', bob), later('bob', bob));
+  await waiting(3);
+  const eves = later('eve', eve);
+  await waiting(4);
+  for (const [released, answer] of held.entries()) {
+    answer.destroy();
+    await until(async () => order.length === released + 1);
+  }
+  assert.deepEqual(order, ['bob 200', 'eve 200', 'bob 200', 'bob 200']);
+  for (const answer of [...bobs, eves]) (await answer).destroy();
+  assert.deepEqual(service.faults, []);
 });
 
 test('there are never more views than may be, however small they are', async (t) => {

@@ -128,7 +128,11 @@ test('a client that leaves cancels the read', async (t) => {
 });
 
 test('too many exports of one key: 429; of all keys: 503; both say when to come back, and small pages go on', async (t) => {
-  const { service } = await withLongResult(t, { QRS_HEAVY_READS_PER_KEY: '1', QRS_HEAVY_READS: '2' });
+  const { service } = await withLongResult(t, {
+    QRS_HEAVY_READS_PER_KEY: '1',
+    QRS_HEAVY_READS: '2',
+    QRS_HEAVY_READS_WAIT: '10ms',
+  });
   await service.commandLine.get('users', 'add', 'bob');
   await service.commandLine.get('users', 'add', 'eve');
   const [bob, eve] = [

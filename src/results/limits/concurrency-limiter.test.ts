@@ -2,16 +2,57 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
-test('one key may have so many heavy reads, all keys together so many', () => {
-  const limiter = new ConcurrencyLimiter({ heavyReadsMax: 3, heavyReadsPerKeyMax: 2 });
-  const first = limiter.acquire('ann');
-  limiter.acquire('ann');
-  assert.throws(() => limiter.acquire('ann'), { code: 'rate_limited', status: 429, retryAfterSeconds: 5 });
-  limiter.acquire('bob');
-  assert.throws(() => limiter.acquire('bob'), { code: 'overloaded', status: 503, retryAfterSeconds: 5 });
+const never = new AbortController().signal;
+
+test('one key may have so many heavy reads, and is refused at once beyond that; all keys together so many, and wait', async () => {
+  const limiter = new ConcurrencyLimiter({ heavyReadsMax: 3, heavyReadsPerKeyMax: 2, heavyReadsWaitMillis: 60_000 });
+  const first = await limiter.acquire('ann', never);
+  await limiter.acquire('ann', never);
+  const refusal = { code: 'rate_limited', status: 429, retryAfterSeconds: 5 };
+  await assert.rejects(limiter.acquire('ann', never), refusal);
+  await limiter.acquire('bob', never);
+  const waiting = limiter.acquire('bob', never);
+  assert.deepEqual([limiter.running, limiter.waiting], [3, 1]);
+  await assert.rejects(limiter.acquire('bob', never), refusal);
   first[Symbol.dispose]();
   first[Symbol.dispose]();
-  assert.equal(limiter.total, 2);
-  limiter.acquire('ann');
-  assert.equal(limiter.total, 3);
+  const place = await waiting;
+  assert.deepEqual([limiter.running, limiter.waiting], [3, 0]);
+  place[Symbol.dispose]();
+  await limiter.acquire('ann', never);
+  assert.equal(limiter.running, 3);
+});
+
+test('who waits too long for a place, or leaves, takes none', async () => {
+  const limiter = new ConcurrencyLimiter({ heavyReadsMax: 1, heavyReadsPerKeyMax: 1, heavyReadsWaitMillis: 1 });
+  const place = await limiter.acquire('ann', never);
+  await assert.rejects(limiter.acquire('bob', never), {
+    code: 'overloaded',
+    status: 503,
+    retryAfterSeconds: 5,
+    message:
+      '1 exports or large sorted or filtered reads are under way, and none ended in 0.001 s; try again in some seconds',
+  });
+  const gone = new AbortController();
+  const patient = new ConcurrencyLimiter({ heavyReadsMax: 1, heavyReadsPerKeyMax: 1, heavyReadsWaitMillis: 60_000 });
+  await patient.acquire('ann', never);
+  const waiting = patient.acquire('bob', gone.signal);
+  gone.abort(new Error('gone'));
+  await assert.rejects(waiting, { message: 'gone' });
+  assert.equal(patient.waiting, 0);
+  place[Symbol.dispose]();
+  const again = await limiter.acquire('bob', never);
+  again[Symbol.dispose]();
+  assert.equal(limiter.running, 0);
+});
+
+test('keys take turns at the places', async () => {
+  const limiter = new ConcurrencyLimiter({ heavyReadsMax: 3, heavyReadsPerKeyMax: 9, heavyReadsWaitMillis: 60_000 });
+  const places = await Promise.all([1, 2, 3].map(() => limiter.acquire('ann', never)));
+  const order: string[] = [];
+  const add = (key: string) => limiter.acquire(key, never).then(() => order.push(key));
+  const waiting = [add('ann'), add('ann'), add('bob')];
+  for (const place of places) place[Symbol.dispose]();
+  await Promise.all(waiting);
+  assert.deepEqual(order, ['ann', 'bob', 'ann']);
 });

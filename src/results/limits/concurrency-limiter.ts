@@ -1,55 +1,77 @@
 /**
  * How much heavy reading is let in: exports and materialised views, in all and per key, so that neither the service nor its
- * other users suffer from one. What was let in is never turned away later; what is too much is refused at once.
+ * other users suffer from one. A key that has too much is refused at once; where all keys together have, one that has not waits
+ * some time for a place, and keys take turns. What was let in is never turned away later.
  */
 import { RequestError } from '../../errors/errors.ts';
+import { WorkQueue } from './work-queue.ts';
 
 export interface ConcurrencyLimits {
   readonly heavyReadsMax: number;
+  /** Of one key, those that wait for a place counted. */
   readonly heavyReadsPerKeyMax: number;
+  /** The longest that one waits for a place. */
+  readonly heavyReadsWaitMillis: number;
 }
 
 export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits;
+  /** Under way or waiting for a place. */
   readonly #perKey = new Map<string, number>();
-  #total = 0;
+  readonly #places: WorkQueue;
 
   constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
+    // As many may wait as may be under way: more would wait for longer than anybody waits.
+    this.#places = new WorkQueue({ runningMax: limits.heavyReadsMax, waitingMax: limits.heavyReadsMax });
   }
 
-  get total(): number {
-    return this.#total;
+  get running(): number {
+    return this.#places.running;
+  }
+
+  get waiting(): number {
+    return this.#places.waiting;
   }
 
   /**
    * Lets one heavy read in, until it is disposed of.
-   * @throws RequestError rate_limited when this key has too many under way, overloaded when all keys together have
+   * @throws RequestError rate_limited when this key has too many under way, overloaded when all keys together have and no place
+   *   became free in time; the signal's reason when it aborts before
    */
-  acquire(keyId: string): Disposable {
-    const { heavyReadsMax, heavyReadsPerKeyMax } = this.#limits;
+  async acquire(keyId: string, signal: AbortSignal): Promise<Disposable> {
     const ofKey = this.#perKey.get(keyId) ?? 0;
-    if (ofKey >= heavyReadsPerKeyMax) {
+    if (ofKey >= this.#limits.heavyReadsPerKeyMax) {
       throw new RequestError(
         'rate_limited',
         `this key has ${ofKey} exports or large sorted or filtered reads under way, the most that one key may have; wait for one to end`,
       );
     }
-    if (this.#total >= heavyReadsMax) {
-      throw new RequestError('overloaded', 'too many exports are under way; try again in some seconds');
-    }
-    this.#total += 1;
     this.#perKey.set(keyId, ofKey + 1);
-    let left = false;
-    return {
-      [Symbol.dispose]: () => {
-        if (left) return;
-        left = true;
-        this.#total -= 1;
-        const now = (this.#perKey.get(keyId) ?? 1) - 1;
-        if (now === 0) this.#perKey.delete(keyId);
-        else this.#perKey.set(keyId, now);
-      },
-    };
+    using held = new DisposableStack();
+    held.defer(() => this.#forget(keyId));
+    held.use(await this.#place(keyId, signal));
+    return held.move();
+  }
+
+  async #place(keyId: string, signal: AbortSignal): Promise<Disposable> {
+    const { heavyReadsMax, heavyReadsWaitMillis } = this.#limits;
+    const patience = AbortSignal.timeout(heavyReadsWaitMillis);
+    try {
+      return await this.#places.enter(keyId, AbortSignal.any([signal, patience]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!patience.aborted) throw error;
+      throw new RequestError(
+        'overloaded',
+        `${heavyReadsMax} exports or large sorted or filtered reads are under way, and none ended in ${heavyReadsWaitMillis / 1000} s; try again in some seconds`,
+      );
+    }
+  }
+
+  #forget(keyId: string): void {
+    const left = (this.#perKey.get(keyId) ?? 1) - 1;
+    if (left === 0) this.#perKey.delete(keyId);
+    else this.#perKey.set(keyId, left);
   }
 }

@@ -46,20 +46,25 @@ export class WorkQueue {
    *   when others who have fewer need its place; the signal's reason when it aborts while waiting
    */
   async run<T>(key: string, task: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    await this.#enter(key, signal);
-    try {
-      return await task();
-    } finally {
-      this.#leave();
-    }
+    using _ = await this.enter(key, signal);
+    return await task();
   }
 
-  async #enter(key: string, signal: AbortSignal): Promise<void> {
+  /** A place, when its turn has come, until it is disposed of. @throws as `run` does */
+  async enter(key: string, signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
-    if (this.#hasRoom()) {
-      this.#running += 1;
-      return;
-    }
+    if (this.#hasRoom()) this.#running += 1;
+    else await this.#turnOf(key, signal);
+    let left = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (!left) this.#leave();
+        left = true;
+      },
+    };
+  }
+
+  async #turnOf(key: string, signal: AbortSignal): Promise<void> {
     if (this.#waitingCount >= this.#limits.waitingMax) this.#makeRoomFor(key);
     const turn = Promise.withResolvers<void>();
     const waiting = { admit: () => turn.resolve(), refuse: turn.reject };

@@ -30,7 +30,7 @@ export async function openExport(
   requireNames(columns);
   const { slice, drawn, view } = askedFor(plan, resultSet, deps.random);
   using held = new DisposableStack();
-  held.use(deps.limiter.acquire(keyId));
+  held.use(await deps.limiter.acquire(keyId, signal));
   // Of no rows no view can be made, and none is needed.
   const isView = view !== undefined && drawn.parts.length > 0;
   const made = isView ? held.use(await deps.views.get(executionId, drawn, view, keyId, signal)).resultSet : undefined;

@@ -88,7 +88,7 @@ export async function openPage(
   const stored = new PartReader(columns, format, { ...deps, keyId, open: (...asked) => store.open(...asked) });
   const { slice, drawn, view } = askedFor(plan, resultSet, deps.random);
   if (view === undefined)
-    return acquireIfLarge(await openSlice(plan, slice, columns, resultSet, stored, signal), keyId, deps);
+    return await acquireIfLarge(await openSlice(plan, slice, columns, resultSet, stored, signal), keyId, deps, signal);
   if (isCheap(plan, slice.offset, drawn, deps.directRowsMax) && !deps.views.has(executionId, view)) {
     return await openViewSlice(plan, slice, view, columns, drawn, stored, signal);
   }
@@ -100,13 +100,13 @@ export async function openPage(
     // Whole rows are too wide to be sorted in the memory there is; those columns that are asked for may not be.
     const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);
     if (!isTooWide || plan.datapointsMax === undefined) throw error;
-    using _ = deps.limiter.acquire(keyId);
+    using _ = await deps.limiter.acquire(keyId, signal);
     return await openViewSlice(plan, slice, view, columns, drawn, stored, signal);
   }
   try {
     const page = await openSlice(plan, slice, columns, open.resultSet, derived, signal);
     const released = { ...page, filteredRowCount: open.resultSet.rowCount, release: () => open[Symbol.dispose]() };
-    return acquireIfLarge(released, keyId, deps);
+    return await acquireIfLarge(released, keyId, deps, signal);
   } catch (error) {
     open[Symbol.dispose]();
     throw error;
@@ -145,14 +145,19 @@ async function openView(
   signal: AbortSignal,
 ): Promise<OpenView> {
   if (deps.views.has(executionId, view)) return await deps.views.get(executionId, resultSet, view, keyId, signal);
-  using _ = deps.limiter.acquire(keyId);
+  using _ = await deps.limiter.acquire(keyId, signal);
   return await deps.views.get(executionId, resultSet, view, keyId, signal);
 }
 
 /** A page of more than one range is an export: it is let in or refused here, before its first byte. */
-function acquireIfLarge(page: PageOfRows, keyId: string, deps: ReadDeps): PageOfRows {
+async function acquireIfLarge(
+  page: PageOfRows,
+  keyId: string,
+  deps: ReadDeps,
+  signal: AbortSignal,
+): Promise<PageOfRows> {
   if (page.small) return page;
-  const entry = deps.limiter.acquire(keyId);
+  const entry = await deps.limiter.acquire(keyId, signal);
   return {
     ...page,
     release: () => {
