@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { datasetAgeOf } from '../datasets/dataset-age.ts';
 import type { Clock } from '../domain/instant.ts';
-import type { DuckDb } from '../duckdb/duckdb.ts';
+import type { DuckDb, DuckDbUse } from '../duckdb/duckdb.ts';
 import type { GaugeSource } from '../observation/metrics.ts';
 import type { WorkQueue } from '../results/limits/work-queue.ts';
 
@@ -28,8 +28,6 @@ export interface GaugedParts {
 
 /** A busy DuckDB does not keep a scrape waiting longer. */
 const DUCKDB_MILLIS_MAX = 1000;
-const DUCKDB_MEMORY =
-  'SELECT sum(memory_usage_bytes)::DOUBLE, sum(temporary_storage_bytes)::DOUBLE FROM duckdb_memory()';
 
 export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
   const { queues, caches, parquet, usage, heavyReads, requests, logLines } = parts;
@@ -92,13 +90,11 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
 }
 
 function duckDbGauges({ duckDbs }: GaugedParts): readonly GaugeSource[] {
-  const read = async (column: 0 | 1) => {
+  const read = async (part: keyof DuckDbUse) => {
     const values: Record<string, number> = {};
     for (const [name, duckDb] of Object.entries(duckDbs)) {
-      const statement = { text: DUCKDB_MEMORY, values: [] };
-      const rows = await duckDb.query(statement, AbortSignal.timeout(DUCKDB_MILLIS_MAX)).catch(() => []);
-      const value = rows[0]?.[column];
-      if (typeof value === 'number') values[name] = value;
+      const use = await duckDb.use(AbortSignal.timeout(DUCKDB_MILLIS_MAX)).catch(() => undefined);
+      if (use !== undefined) values[name] = use[part];
     }
     return values;
   };
@@ -107,13 +103,13 @@ function duckDbGauges({ duckDbs }: GaugedParts): readonly GaugeSource[] {
       name: 'qrs_duckdb_memory_bytes',
       help: 'Memory that DuckDB holds: pages (ranges of rows), reads (searches), heavy (views).',
       label: 'instance',
-      read: () => read(0),
+      read: () => read('memoryBytes'),
     },
     {
       name: 'qrs_duckdb_spilled_bytes',
       help: 'Disk that DuckDB takes for what does not fit in memory.',
       label: 'instance',
-      read: () => read(1),
+      read: () => read('spilledBytes'),
     },
   ];
 }

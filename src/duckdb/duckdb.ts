@@ -51,6 +51,13 @@ export function duckDbVersion(): string {
   return version();
 }
 
+/** What it takes of the machine now. */
+export interface DuckDbUse {
+  readonly memoryBytes: number;
+  /** On disk, of what statements that run need and that did not fit into memory. */
+  readonly spilledBytes: number;
+}
+
 /** DuckDB forgets an interrupt that comes while it still plans the statement, so it is told again until it has ended. */
 const INTERRUPT_MILLIS = 20;
 
@@ -121,6 +128,13 @@ export class DuckDb implements AsyncDisposable {
         return type === undefined ? [] : [{ name, type }];
       });
     });
+  }
+
+  /** @throws as `query` does */
+  async use(signal: AbortSignal): Promise<DuckDbUse> {
+    const text = 'SELECT sum(memory_usage_bytes)::DOUBLE, sum(temporary_storage_bytes)::DOUBLE FROM duckdb_memory()';
+    const [row] = await this.query({ text, values: [] }, signal);
+    return { memoryBytes: Number(row?.[0]), spilledBytes: Number(row?.[1]) };
   }
 
   async #execute<T>(

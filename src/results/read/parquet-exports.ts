@@ -100,7 +100,7 @@ export class ParquetExports {
   /** @returns the cell bytes of the rows */
   async #write(rows: ExportedRows, path: string, signal: AbortSignal): Promise<number> {
     const { duckDb, millisMax, views } = this.#options;
-    return await withinMillis(millisMax, signal, async (within) => {
+    return await withinMillis(millisMax, duckDb, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const touched = touchedParts(rows);
       try {

@@ -260,7 +260,7 @@ export class PartReader {
     duckDb = this.#deps.duckDb,
   ): Promise<readonly Row[]> {
     const { open, statementMillisMax } = this.#deps;
-    return await withinMillis(statementMillisMax, signal, async (within) => {
+    return await withinMillis(statementMillisMax, duckDb, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       try {
         const paths: string[] = [];

@@ -178,7 +178,7 @@ export class ViewCache {
 
   async #make(directory: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<MaterializedView> {
     const { store, duckDb, millisMax } = this.#options;
-    return await withinMillis(millisMax, signal, async (within) => {
+    return await withinMillis(millisMax, duckDb, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const paths: string[] = [];
       try {

@@ -1,0 +1,80 @@
+/** What a time limit tells: how long it is, and why a read may have been slow. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { DuckDb } from '../../duckdb/duckdb.ts';
+import { withinMillis } from './time-limit.ts';
+
+const never = new AbortController().signal;
+
+async function open(t: TestContext): Promise<DuckDb> {
+  const directory = await mkdtemp(join(tmpdir(), 'qrs-limit-'));
+  const duckDb = await DuckDb.open({
+    threads: 1,
+    memoryLimit: '64MB',
+    tempDirectory: directory,
+    tempSizeMax: '4GB',
+    allowedDirectories: [directory],
+  });
+  t.after(async () => {
+    await duckDb[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true });
+  });
+  return duckDb;
+}
+
+/** Asks again until it is so. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Sorts more than fits into memory, for hours. */
+const ENDLESS_SORT = `SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY md5(i::VARCHAR)) AS n FROM range(10000000000) t(i))`;
+const ENDLESS_SEARCH = `SELECT count(*) FROM range(10000000000) t(i) WHERE md5(i::VARCHAR) = 'none'`;
+
+test('a read that spilled says that memory was short', { timeout: 60_000 }, async (t) => {
+  const duckDb = await open(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const reading = withinMillis(30_000, duckDb, never, (within) =>
+    duckDb.query({ text: ENDLESS_SORT, values: [] }, within),
+  );
+  const refused = assert.rejects(reading, {
+    status: 504,
+    code: 'read_timeout',
+    message:
+      'the read exceeded its limit of 30 s, in which memory was short and the disk had to serve for it; ' +
+      'ask for fewer rows or columns, or when less is read at the same time',
+  });
+  await until(async () => (await duckDb.use(never)).spilledBytes > 0);
+  t.mock.timers.tick(30_000);
+  await refused;
+  assert.equal((await duckDb.use(never)).spilledBytes, 0);
+});
+
+test('one that did not, or whose DuckDB cannot be asked, does not', { timeout: 60_000 }, async (t) => {
+  const duckDb = await open(t);
+  const search = (within: AbortSignal) => duckDb.query({ text: ENDLESS_SEARCH, values: [] }, within);
+  const refusal = {
+    status: 504,
+    message: 'the read exceeded its limit of 0.02 s; ask for fewer rows or columns, or a simpler filter',
+  };
+  await assert.rejects(withinMillis(20, duckDb, never, search), refusal);
+  await assert.rejects(withinMillis(20, { use: () => Promise.reject(new Error('busy')) }, never, search), refusal);
+});
+
+test('a DuckDB that does not say what it uses does not keep the read going', { timeout: 60_000 }, async (t) => {
+  const duckDb = await open(t);
+  const search = (within: AbortSignal) => duckDb.query({ text: ENDLESS_SEARCH, values: [] }, within);
+  await assert.rejects(withinMillis(20, { use: () => new Promise(() => undefined) }, never, search), { status: 504 });
+});
+
+test('what fails by itself, or is given up, is told as that', async () => {
+  const use = async () => ({ spilledBytes: 0 });
+  const fail = () => Promise.reject(new Error('broken'));
+  await assert.rejects(withinMillis(60_000, { use }, never, fail), { message: 'broken' });
+  assert.equal(await withinMillis(60_000, { use }, never, async () => 'read'), 'read');
+  const gone = AbortSignal.abort(new Error('gone'));
+  await assert.rejects(withinMillis(60_000, { use }, gone, fail), { message: 'gone' });
+});
