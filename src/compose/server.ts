@@ -7,6 +7,7 @@ import { registerDatasets } from '../datasets/register.ts';
 import type { Clock } from '../domain/instant.ts';
 import { duckDbVersion } from '../duckdb/duckdb.ts';
 import { NotReady } from '../errors/not-ready.ts';
+import { openFilesMax } from '../files/open-files-max.ts';
 import { makeScratchFolder } from '../files/scratch-folder.ts';
 import { AuthFailureLimiter } from '../http/auth-failure-limiter.ts';
 import type { Authenticate } from '../http/authenticate.ts';
@@ -179,7 +180,8 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     headerPrefixes: ['X-Service', ...settings.compatHeaderPrefixes],
     datasets: datasets.map((dataset) => datasetRoute(dataset, clock)),
     connections: {
-      connectionsMax: settings.connectionsMax,
+      // Half of them for connections: whoever is let in must be able to be answered from files.
+      connectionsMax: Math.min(settings.connectionsMax, Math.floor(openFilesMax() / 2)),
       headerBytesMax: settings.headerBytesMax,
       headersMillis: settings.headersTimeoutMillis,
       idleMillis: settings.idleTimeoutMillis,

@@ -230,7 +230,8 @@ export const SETTINGS = {
     about: 'Pages of these origins may read answers (CORS), separated by commas; `*` for every origin. Empty: none.',
   }),
   connectionsMax: setting('QRS_CONNECTIONS_MAX', '10000', integer(1, 1_000_000), {
-    about: 'How many connections may be open; further ones are closed at once.',
+    about:
+      'How many connections may be open; further ones are closed at once. Never more than half of the files that the process may open (`ulimit -n`).',
   }),
   headerBytesMax: setting('QRS_HEADER_BYTES_MAX', '128KiB', size(8192, '8KiB'), {
     about: 'The longest head of a request: its address, with long filters in it, and its headers. Longer ones are 431.',
