@@ -3,11 +3,13 @@
  * directory and guarantees as `qrs publish`; a running service shows the result with its next request.
  */
 import type { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import { publisherOf } from './compose/publishing.ts';
 import { openService } from './compose/service.ts';
 import { parseColumnType } from './domain/column-type.ts';
 import type { Execution } from './domain/execution.ts';
+import type { Sleep } from './domain/time.ts';
 import { readFileIfThere } from './files/read-if-there.ts';
 import { currentLeaseOwner } from './leases/lease-owner.ts';
 import { type Progress, publish } from './publishing/publish.ts';
@@ -56,8 +58,9 @@ export interface Publisher extends AsyncDisposable {
  */
 export async function openPublisher(environment: Readonly<Record<string, string | undefined>>): Promise<Publisher> {
   const clock = Date.now;
+  const sleep: Sleep = (millis, signal) => wait(millis, undefined, { signal });
   const { settings } = loadSettings({ environment, readFile: readFileIfThere, machineBytes: machineMemory() });
-  const service = await openService(settings, clock);
+  const service = await openService(settings, { clock, sleep });
   const newId = monotonicFactory();
   return {
     async publish({ types, signal, onProgress, ...request }) {

@@ -23,7 +23,13 @@ export function addDemoSourcesCommand(program: Command, context: CommandContext)
       const until = lastMidnight(context.clock());
       using progress = new ProgressLine(context.stderr);
       const onTable = (name: string) => progress.show(`writing ${name}`);
-      const tables = await writeDemoSources(folder, { size, until, signal: context.signal, onTable });
+      const tables = await writeDemoSources(folder, {
+        size,
+        until,
+        signal: context.signal,
+        sleep: context.sleep,
+        onTable,
+      });
       progress.clear();
       if (json) {
         printJson(

@@ -6,6 +6,6 @@ import type { CommandContext } from './command-context.ts';
 /** @throws SettingsError, and whatever the work throws */
 export async function withService<T>(context: CommandContext, work: (service: Service) => Promise<T>): Promise<T> {
   const { settings } = loadSettings(context);
-  await using service = await openService(settings, context.clock);
+  await using service = await openService(settings, context);
   return await work(service);
 }

@@ -18,7 +18,7 @@ export interface Publisher {
 }
 
 export async function publisherOf(service: Service, effects: PublisherEffects): Promise<Publisher> {
-  const { settings, directories, clock } = service;
+  const { settings, directories, clock, sleep } = service;
   // What is being written is as private as what is stored, also where the store is outside of the data directory.
   await mkdir(directories.staging, { recursive: true, mode: 0o700 });
   return {
@@ -29,6 +29,7 @@ export async function publisherOf(service: Service, effects: PublisherEffects): 
       memoryLimit: `${settings.publishMemoryBytes}B`,
       tempSizeMax: `${tempBytesOfEach(settings)}B`,
       clock,
+      sleep,
       ...effects,
     },
     options: {

@@ -121,7 +121,8 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     catalog,
     clock,
     owner: effects.owner,
-    durationMillis: settings.leaseMillis,
+    sleep: effects.sleep,
+    leaseMillis: settings.leaseMillis,
     newId: effects.newId,
     onError: (error) => observe({ kind: 'fault', error }),
   });

@@ -13,6 +13,7 @@ import { join, resolve } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Datasets } from '../datasets/registry.ts';
 import type { Clock } from '../domain/instant.ts';
+import type { Sleep } from '../domain/time.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import type { Engine } from '../engine/engine.ts';
 import { folderFailure, StartupError } from '../errors/startup-error.ts';
@@ -35,10 +36,17 @@ export interface Directories {
   readonly refreshing: string;
 }
 
+/** What of the world outside the parts are given. */
+export interface ServiceEffects {
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+}
+
 /** The parts of the service. All that was opened is closed when the service is disposed of, in reverse order. */
 export interface Service extends AsyncDisposable {
   readonly settings: Settings;
   readonly clock: Clock;
+  readonly sleep: Sleep;
   readonly directories: Directories;
   catalog(): Promise<Catalog>;
   /** Known to be the store of this catalog, or joined to it when both are first used. */
@@ -62,7 +70,7 @@ const RANGES_SHARE = 1 / 4;
 /** Those that may need it: ranges of rows, searches, views, publishing, scheduled queries. */
 const DUCKDB_INSTANCES = 5;
 
-export async function openService(settings: Settings, clock: Clock): Promise<Service> {
+export async function openService(settings: Settings, { clock, sleep }: ServiceEffects): Promise<Service> {
   const directories = directoriesOf(settings);
   await requireApart(directories, catalogPath(settings, directories));
   await makePrivate(directories.data);
@@ -78,12 +86,14 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
         tempDirectory: temp.path,
         tempSizeMax: `${tempBytesOfEach(settings)}B`,
         allowedDirectories: [...allowedDirectories, temp.path],
+        sleep,
       }),
     );
   };
   const service: Service = {
     settings,
     clock,
+    sleep,
     directories,
     catalog: once(async () => {
       const { openSqliteCatalog } = await import('../catalog/sqlite/sqlite-catalog.ts');
@@ -125,6 +135,7 @@ export async function openService(settings: Settings, clock: Clock): Promise<Ser
           memoryLimit: `${settings.engineMemoryBytes}B`,
           tempSizeMax: `${tempBytesOfEach(settings)}B`,
           timeLimitMillis: settings.engineTimeoutMillis,
+          sleep,
         }),
       );
     }),

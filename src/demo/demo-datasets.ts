@@ -26,7 +26,7 @@ export async function refreshDemoDatasets(
       const until = lastMidnight(clock());
       await using scratch = await makeScratchFolder(directories.temp);
       const written = join(scratch.path, 'sources');
-      await writeDemoSources(written, { size: 'small', until, signal: effects.signal });
+      await writeDemoSources(written, { size: 'small', until, signal: effects.signal, sleep: service.sleep });
       // All of them or none: some, left by a filling that was interrupted, would be taken for somebody's own.
       await rename(written, directories.sources);
     }

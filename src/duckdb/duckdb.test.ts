@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { sleep } from '../../test/real-time.ts';
 import { DuckDb } from './duckdb.ts';
 
 async function open(t: TestContext): Promise<DuckDb> {
@@ -13,6 +14,7 @@ async function open(t: TestContext): Promise<DuckDb> {
     memoryLimit: '256MB',
     tempDirectory: directory,
     tempSizeMax: '64MB',
+    sleep,
     allowedDirectories: [directory],
   });
   t.after(async () => {

@@ -11,6 +11,7 @@ import {
   type DuckDBValue,
   version,
 } from '@duckdb/node-api';
+import type { Sleep } from '../domain/time.ts';
 import { escapeGlob } from './escape-glob.ts';
 import { nativeResults } from './native-results.ts';
 import { quoteText } from './quoting.ts';
@@ -25,6 +26,7 @@ export interface DuckDbOptions {
   readonly allowedDirectories: readonly string[];
   /** As DuckDB writes sizes: how much may be spilled to `tempDirectory`. */
   readonly tempSizeMax: string;
+  readonly sleep: Sleep;
 }
 
 /** SQL assembled from a checked plan, and the values its parameters $1, $2, … stand for. */
@@ -63,12 +65,14 @@ const INTERRUPT_MILLIS = 20;
 
 export class DuckDb implements AsyncDisposable {
   readonly #instance: DuckDBInstance;
+  readonly #sleep: Sleep;
   readonly #idle: DuckDBConnection[] = [];
   readonly #running = new Map<DuckDBConnection, Promise<unknown>>();
   #closed = false;
 
-  private constructor(instance: DuckDBInstance) {
+  private constructor(instance: DuckDBInstance, sleep: Sleep) {
     this.#instance = instance;
+    this.#sleep = sleep;
   }
 
   static async open(options: DuckDbOptions): Promise<DuckDb> {
@@ -102,7 +106,7 @@ export class DuckDb implements AsyncDisposable {
     ]) {
       await connection.run(statement);
     }
-    const duckDb = new DuckDb(instance);
+    const duckDb = new DuckDb(instance, options.sleep);
     duckDb.#idle.push(connection);
     return duckDb;
   }
@@ -147,11 +151,8 @@ export class DuckDb implements AsyncDisposable {
     const connection = this.#idle.pop() ?? (await this.#instance.connect());
     if (signal.aborted) this.#idle.push(connection);
     signal.throwIfAborted();
-    let interrupting: NodeJS.Timeout | undefined;
-    const interrupt = () => {
-      connection.interrupt();
-      interrupting = setInterval(() => connection.interrupt(), INTERRUPT_MILLIS);
-    };
+    const ended = new AbortController();
+    const interrupt = () => void this.#interruptUntil(ended.signal, () => connection.interrupt());
     signal.addEventListener('abort', interrupt, { once: true });
     const run = runStatement(connection, statement).then(take);
     this.#running.set(connection, run);
@@ -164,10 +165,18 @@ export class DuckDb implements AsyncDisposable {
       throw error;
     } finally {
       signal.removeEventListener('abort', interrupt);
-      clearInterval(interrupting);
+      ended.abort();
       this.#running.delete(connection);
       if (this.#closed) connection.closeSync();
       else this.#idle.push(connection);
+    }
+  }
+
+  async #interruptUntil(ended: AbortSignal, interrupt: () => void): Promise<void> {
+    while (!ended.aborted) {
+      interrupt();
+      // Waiting ends with an error once the statement has ended.
+      await this.#sleep(INTERRUPT_MILLIS, ended).catch(() => undefined);
     }
   }
 
@@ -175,13 +184,12 @@ export class DuckDb implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    const interrupt = () => {
+    const ended = new AbortController();
+    void this.#interruptUntil(ended.signal, () => {
       for (const connection of this.#running.keys()) connection.interrupt();
-    };
-    interrupt();
-    const interrupting = setInterval(interrupt, INTERRUPT_MILLIS);
+    });
     await Promise.allSettled(this.#running.values());
-    clearInterval(interrupting);
+    ended.abort();
     for (const connection of this.#idle.splice(0)) connection.closeSync();
     this.#instance.closeSync();
   }

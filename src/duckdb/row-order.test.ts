@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { sleep } from '../../test/real-time.ts';
 import { DuckDb, type Statement } from './duckdb.ts';
 import { inStoredOrder, planOf, requireStoredOrder, rowOrderOf } from './row-order.ts';
 
@@ -21,6 +22,7 @@ before(async () => {
         memoryLimit: '256MB',
         tempDirectory: join(root, 'tmp'),
         tempSizeMax: '1GB',
+        sleep,
         allowedDirectories: [root],
       }),
     );

@@ -3,17 +3,14 @@
  * in the catalog, because the sweep may run in another process. Reads of one chunk need none: a file that is open stays
  * readable after it was deleted.
  */
-import type { Catalog, Lease } from '../catalog/catalog.ts';
-import type { Clock } from '../domain/instant.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { RequestError } from '../errors/errors.ts';
+import { KeptLease, type LeaseOptions } from './kept-lease.ts';
 
-export interface ReadLeasesOptions {
-  readonly catalog: Catalog;
-  readonly clock: Clock;
-  readonly owner: string;
-  readonly durationMillis: number;
+export interface ReadLeasesOptions extends LeaseOptions {
+  readonly catalog: Pick<Catalog, 'executions' | 'leases'>;
   readonly newId: () => string;
-  /** Told when a lease could not be renewed. */
+  /** Told when a lease could not be renewed or given back. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -30,30 +27,15 @@ export class ReadLeases {
    *   after taking it can tell, since the sweep looks for leases before it takes the result out of the catalog
    */
   async hold(executionId: string): Promise<AsyncDisposable> {
-    const { catalog, clock, owner, durationMillis, newId, onError } = this.#options;
-    let lease: Lease | undefined = await catalog.leases.acquire(
-      `read:${executionId}:${newId()}`,
-      owner,
-      clock(),
-      durationMillis,
-    );
-    const renew = async () => {
-      if (lease !== undefined) lease = (await catalog.leases.renew(lease, clock(), durationMillis)) ?? lease;
-    };
-    const timer = setInterval(() => void renew().catch(onError), durationMillis / 3);
-    const release = async () => {
-      clearInterval(timer);
-      if (lease !== undefined) await catalog.leases.release(lease).catch(onError);
-    };
-    try {
-      if (!(await catalog.executions.hasResultSet(executionId))) {
-        throw new RequestError('execution_not_found', `The requested execution ID (ID ${executionId}) was not found.`);
-      }
-    } catch (error) {
-      await release();
-      throw error;
+    const { catalog, newId, onError } = this.#options;
+    const resource = `read:${executionId}:${newId()}`;
+    const lease = await KeptLease.acquire(resource, { during: 'while reading', onError }, this.#options);
+    await using taken = new AsyncDisposableStack();
+    if (lease !== undefined) taken.use(lease);
+    if (!(await catalog.executions.hasResultSet(executionId))) {
+      throw new RequestError('execution_not_found', `The requested execution ID (ID ${executionId}) was not found.`);
     }
-    return { [Symbol.asyncDispose]: release };
+    return taken.move();
   }
 
   /** The same chunks, with a lease held from before the first until after the last, or until the reader gives up. */

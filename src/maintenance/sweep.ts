@@ -16,9 +16,9 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.ts';
 import type { Clock } from '../domain/instant.ts';
+import { letOthersRun } from '../domain/time.ts';
 import { isStagingName, isWriterFolder, stagingName, writerOfKey, writerPrefix } from '../domain/written-names.ts';
 import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
 import type { ResultStore } from '../store/result-store.ts';

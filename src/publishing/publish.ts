@@ -14,11 +14,13 @@ import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import { type Part, type ResultSet, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
+import type { Sleep } from '../domain/time.ts';
 import { partKey, preSampleKey, stagingName, writerOfKey, writerPrefix } from '../domain/written-names.ts';
 import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { escapeGlob } from '../duckdb/escape-glob.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
-import { WriteLease } from '../leases/write-lease.ts';
+import type { KeptLease } from '../leases/kept-lease.ts';
+import { acquireWriteLease } from '../leases/write-lease.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { PublishError } from './publish-error.ts';
 import type { Encoding } from './sources/encoding.ts';
@@ -37,6 +39,7 @@ export interface PublishDependencies {
   readonly memoryLimit: string;
   readonly tempSizeMax: string;
   readonly clock: Clock;
+  readonly sleep: Sleep;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** A new execution id: a ULID. */
@@ -91,7 +94,7 @@ export async function publish(
 ): Promise<Execution> {
   const { catalog } = dependencies;
   const execution = await executionToComplete(dependencies, request, dependencies.clock());
-  const lease = await WriteLease.acquire(execution.id, { ...dependencies, ...options });
+  const lease = await acquireWriteLease(execution.id, { ...dependencies, ...options });
   if (lease === undefined) throw new PublishError(`execution ${execution.id} is being published by another process`);
   const staging = join(dependencies.stagingDirectory, stagingName(lease.current));
   const working = AbortSignal.any([signal, lease.signal]);
@@ -164,6 +167,7 @@ async function stage(
     memoryLimit: dependencies.memoryLimit,
     tempDirectory: join(staging, 'spill'),
     tempSizeMax: dependencies.tempSizeMax,
+    sleep: dependencies.sleep,
     allowedDirectories: [staging, dirname(path)],
   });
   const context = {
@@ -180,6 +184,7 @@ async function stage(
     folder: join(staging, 'parts'),
     layout,
     random: dependencies.random,
+    sleep: dependencies.sleep,
     onRows: (rows: number) => onProgress({ phase: 'converting', rows }),
   };
   try {
@@ -235,7 +240,7 @@ async function settle(
   { catalog, store: objects }: PublishDependencies,
   id: string,
   resultSet: ResultSet | undefined,
-  lease: WriteLease,
+  lease: KeptLease,
 ): Promise<Execution | undefined> {
   try {
     const isSpent = !(await lease.end());

@@ -12,7 +12,7 @@ import type { Execution, ExecutionError } from '../domain/execution.ts';
 import { type Clock, DAY_MILLIS, type Instant } from '../domain/instant.ts';
 import type { Column } from '../domain/result-set.ts';
 import { type Engine, EngineError } from '../engine/engine.ts';
-import type { RefreshLease } from '../leases/refresh-lease.ts';
+import type { KeptLease } from '../leases/kept-lease.ts';
 
 export interface RefreshDeps {
   readonly catalog: Pick<Catalog, 'executions' | 'leases'>;
@@ -66,7 +66,7 @@ const MARK_MILLIS = DAY_MILLIS;
 /** Refreshes the dataset, whose lease the caller holds. Fails only when the catalog does: other failures are an outcome. */
 export async function refreshDataset(
   dataset: Dataset,
-  lease: Pick<RefreshLease, 'signal' | 'token'>,
+  lease: Pick<KeptLease, 'signal' | 'token'>,
   deps: RefreshDeps,
   signal: AbortSignal,
 ): Promise<RefreshOutcome> {
@@ -114,7 +114,7 @@ export async function refreshDataset(
 async function run(
   dataset: Dataset,
   executionId: string,
-  lease: Pick<RefreshLease, 'token'>,
+  lease: Pick<KeptLease, 'token'>,
   deps: RefreshDeps,
   signal: AbortSignal,
 ): Promise<number> {
@@ -133,7 +133,7 @@ async function run(
 }
 
 /** A path for the engine's file, once what an earlier holder of the lease left behind is gone. */
-async function stage(dataset: Dataset, { token }: Pick<RefreshLease, 'token'>, deps: RefreshDeps): Promise<string> {
+async function stage(dataset: Dataset, { token }: Pick<KeptLease, 'token'>, deps: RefreshDeps): Promise<string> {
   await mkdir(deps.stagingDirectory, { recursive: true });
   for (const name of await readdir(deps.stagingDirectory)) {
     const left = /^(?:tmp_)?([a-z0-9-]+)\.[0-9]+\.parquet$/.exec(name)?.[1] === dataset.name;

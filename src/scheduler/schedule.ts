@@ -12,7 +12,8 @@ import type { Dataset } from '../datasets/dataset.ts';
 import type { Datasets } from '../datasets/registry.ts';
 import { type Cron, lastTick, nextTick, parseCron } from '../domain/cron.ts';
 import { CLOCKS_APART_MILLIS, type Instant } from '../domain/instant.ts';
-import { RefreshLease, type RefreshLeaseOptions, reclaimAbandoned } from '../leases/refresh-lease.ts';
+import type { KeptLease } from '../leases/kept-lease.ts';
+import { acquireRefreshLease, type RefreshLeaseOptions, reclaimAbandoned } from '../leases/refresh-lease.ts';
 import { type RefreshDeps, type RefreshOutcome, refreshDataset } from './refresh.ts';
 
 export interface ScheduleDeps extends RefreshDeps, RefreshLeaseOptions {
@@ -59,13 +60,13 @@ export async function refreshNow(
   signal: AbortSignal,
 ): Promise<RefreshOutcome | undefined> {
   await reclaimAbandoned(deps);
-  await using lease = await RefreshLease.acquire(dataset.name, deps);
+  await using lease = await acquireRefreshLease(dataset.name, deps);
   return lease === undefined ? undefined : await refreshHolding(dataset, lease, deps, signal);
 }
 
 async function refreshHolding(
   dataset: Dataset,
-  lease: RefreshLease,
+  lease: KeptLease,
   deps: Pick<ScheduleDeps, 'afterRefresh' | 'onFault'> & RefreshDeps,
   signal: AbortSignal,
 ): Promise<RefreshOutcome> {
@@ -124,7 +125,7 @@ export class Schedule {
     if (isBelieved && last >= tick && !this.#owed.has(dataset.name)) return;
     if (!(await this.#deps.isSetUp(dataset))) return;
     // The lease first: a process that dies from here on leaves it behind, and with it the duty to refresh.
-    await using lease = await RefreshLease.acquire(dataset.name, this.#deps);
+    await using lease = await acquireRefreshLease(dataset.name, this.#deps);
     if (lease === undefined) return;
     const claimed = await this.#claim(tickName(dataset), tick);
     if (!claimed && !this.#owed.has(dataset.name)) return;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import { sleep } from '../real-time.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
 const NAMES = ['avs-stats', 'operator-stats', 'operator-to-avs-mapping', 'points'];
@@ -13,7 +14,7 @@ const NAMES = ['avs-stats', 'operator-stats', 'operator-to-avs-mapping', 'points
 async function withSources(t: TestContext): Promise<CommandLine> {
   const qrs = await makeCommandLine(t);
   const size = { operators: 8, avss: 3, stakers: 40, wallets: 20 };
-  await writeDemoSources(join(qrs.dataDir, 'sources'), { size, until: qrs.now, signal: t.signal });
+  await writeDemoSources(join(qrs.dataDir, 'sources'), { size, until: qrs.now, signal: t.signal, sleep });
   return qrs;
 }
 

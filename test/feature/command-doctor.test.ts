@@ -7,6 +7,7 @@ import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import type { Finding } from '../../src/maintenance/doctor/finding.ts';
 import { roomFinding } from '../../src/maintenance/doctor/folders.ts';
+import { sleep } from '../real-time.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { startHttpService } from './http-service.ts';
 
@@ -116,7 +117,7 @@ test('a lease whose holder is gone', async (t) => {
 test('a source table that is missing, one that cannot be read, and a refresh that failed for it', async (t) => {
   const qrs = await makeCommandLine(t);
   const sources = join(qrs.dataDir, 'sources');
-  await writeDemoSources(sources, { size: 'small', until: qrs.now, signal: t.signal });
+  await writeDemoSources(sources, { size: 'small', until: qrs.now, signal: t.signal, sleep });
   assert.equal(named((await findingsOf(qrs)).findings, 'dataset points')?.status, 'ok');
 
   await rm(join(sources, 'nft/trades.parquet'));
@@ -134,7 +135,7 @@ test('a source table that is missing, one that cannot be read, and a refresh tha
   assert.equal(named(findings, 'dataset operator-stats')?.status, 'ok');
 
   assert.equal((await qrs.run(['datasets', 'refresh', 'points'])).code, 1);
-  await writeDemoSources(sources, { size: 'small', until: qrs.now, signal: t.signal });
+  await writeDemoSources(sources, { size: 'small', until: qrs.now, signal: t.signal, sleep });
   assert.match(named((await findingsOf(qrs)).findings, 'dataset points')?.found ?? '', /^its last refresh failed: /);
 });
 

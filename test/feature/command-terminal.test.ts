@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { EXAMPLES } from '../../src/cli/examples.ts';
 import { ProgressLine } from '../../src/cli/progress-line.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import { sleep } from '../real-time.ts';
 import { makeCommandLine } from './command.ts';
 
 async function furnished(t: TestContext) {
@@ -96,7 +97,7 @@ test('a progress line is written over, and gone at the end; a pipe gets nothing'
 test('long work says on a terminal how far it is', async (t) => {
   const qrs = await makeCommandLine(t);
   assert.match((await qrs.onTerminal('sweep')).err, /swept 0 results and leftovers, 0\.0 MB/);
-  await writeDemoSources(`${qrs.dataDir}/sources`, { size: 'small', until: qrs.now, signal: t.signal });
+  await writeDemoSources(`${qrs.dataDir}/sources`, { size: 'small', until: qrs.now, signal: t.signal, sleep });
   const { err } = await qrs.onTerminal('datasets', 'refresh', 'operator-to-avs-mapping');
   assert.match(err, /refreshing operator-to-avs-mapping, 1 of 1/);
   assert.match((await qrs.onTerminal('verify')).err, /checked 1 stored objects/);

@@ -10,6 +10,7 @@ import { type Dataset, sqlAsOf } from '../../src/datasets/dataset.ts';
 import type { Column } from '../../src/domain/result-set.ts';
 import { DuckDbEngine } from '../../src/engine/duckdb/duckdb-engine.ts';
 import { readParquetRows } from '../contract/read-parquet-rows.ts';
+import { sleep } from '../real-time.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -26,6 +27,7 @@ export function openEngine(sourcesDirectory: string): DuckDbEngine {
     threads: 2,
     memoryLimit: '1GB',
     tempSizeMax: '1GB',
+    sleep,
     timeLimitMillis: 60_000,
   });
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, type TestContext, test } from 'node:test';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import { sleep } from '../real-time.ts';
 import { newFolder } from './dataset-fixture.ts';
 import { type Envelope, getEnvelope, getText } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
@@ -21,7 +22,7 @@ before(async () => {
   sources = await newFolder();
   const size = { operators: 12, avss: 4, stakers: 80, wallets: 80 };
   const until = Date.parse('2024-03-05T00:00:00Z');
-  await writeDemoSources(sources, { size, until, signal: new AbortController().signal });
+  await writeDemoSources(sources, { size, until, signal: new AbortController().signal, sleep });
 });
 
 /** A service whose dataset (or all, `--all`) has been refreshed once. */

@@ -10,6 +10,7 @@ import { findDataset, loadDatasets } from '../../src/datasets/registry.ts';
 import { liquidStakingColumns, STRATEGIES } from '../../src/datasets/restaking/strategies.ts';
 import { storageType } from '../../src/duckdb/storage-type.ts';
 import { readParquetRows } from '../contract/read-parquet-rows.ts';
+import { sleep } from '../real-time.ts';
 import { newFolder, type Row, runDataset } from './dataset-fixture.ts';
 
 const AS_OF = '2024-03-31T00:00:00Z';
@@ -26,7 +27,7 @@ const size: fc.Arbitrary<DemoSize> = fc.record({
 async function generate(demoSize: DemoSize): Promise<string> {
   const directory = await newFolder();
   const signal = new AbortController().signal;
-  await writeDemoSources(directory, { size: demoSize, until: Date.parse(AS_OF), signal });
+  await writeDemoSources(directory, { size: demoSize, until: Date.parse(AS_OF), signal, sleep });
   return directory;
 }
 

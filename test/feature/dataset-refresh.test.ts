@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
@@ -17,6 +16,7 @@ import { PART_LAYOUT, publish } from '../../src/publishing/publish.ts';
 import { pruneSuperseded } from '../../src/scheduler/prune.ts';
 import { refreshNow } from '../../src/scheduler/schedule.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import { sleep } from '../real-time.ts';
 import { newFolder, openEngine } from './dataset-fixture.ts';
 
 const NOW = Date.parse('2024-03-31T00:07:00Z');
@@ -33,7 +33,7 @@ let refresh: (name: string) => ReturnType<typeof refreshNow>;
 before(async () => {
   const data = await newFolder();
   sources = await newFolder();
-  await writeDemoSources(sources, { size: 'small', until: NOW, signal });
+  await writeDemoSources(sources, { size: 'small', until: NOW, signal, sleep });
   catalog = await openSqliteCatalog(join(data, 'catalog.sqlite'));
   datasets = await loadDatasets({ strategyColumnNames: 'token' });
   await registerDatasets(catalog, datasets, NOW);
@@ -45,6 +45,7 @@ before(async () => {
     tempSizeMax: '1GB',
     random: Math.random,
     clock,
+    sleep,
     newId: newExecutionId,
     owner: 'test',
   };
@@ -58,7 +59,7 @@ before(async () => {
       return publish(publishing, request, options, stop);
     },
     clock,
-    sleep: (millis, stop) => sleep(millis, undefined, { signal: stop, ref: false }),
+    sleep,
     owner: 'test',
     isLeaseOwnerDead: () => false,
     leaseMillis: 60_000,

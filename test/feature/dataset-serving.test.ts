@@ -13,6 +13,7 @@ import { findDataset } from '../../src/datasets/registry.ts';
 import { isExecutionId } from '../../src/domain/execution.ts';
 import { Schedule } from '../../src/scheduler/schedule.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
+import { sleep } from '../real-time.ts';
 import { newFolder } from './dataset-fixture.ts';
 import { type Envelope, getEnvelope } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
@@ -24,7 +25,7 @@ const FEW: DemoSize = { operators: 8, avss: 3, stakers: 40, wallets: 20 };
 const MORE: DemoSize = { ...FEW, operators: 11 };
 
 async function writeSources(directory: string, size: DemoSize, signal: AbortSignal): Promise<void> {
-  await writeDemoSources(directory, { size, until: at('00:00:00'), signal });
+  await writeDemoSources(directory, { size, until: at('00:00:00'), signal, sleep });
 }
 
 async function start(t: TestContext): Promise<{ readonly service: HttpService; readonly sources: string }> {
@@ -122,7 +123,7 @@ test('a day of refreshes takes no more disk than the results that are kept', asy
     },
     readFile: () => undefined,
   });
-  await using another = await openService(settings, () => commandLine.now);
+  await using another = await openService(settings, { clock: () => commandLine.now, sleep });
   const deps = await scheduleOf(another, {
     newExecutionId: monotonicFactory(),
     owner: 'another',

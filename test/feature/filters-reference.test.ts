@@ -19,6 +19,7 @@ import { compilePredicate } from '../../src/results/compile/predicate.ts';
 import { compileSortKeys } from '../../src/results/compile/sort.ts';
 import { bindFilter } from '../../src/results/plan/bind-filter.ts';
 import { bindSort } from '../../src/results/plan/bind-sort.ts';
+import { sleep } from '../real-time.ts';
 
 const PAGE = new URL('../../docs/reference/filters.md', import.meta.url);
 const DATA = fileURLToPath(new URL('../../node_modules/vega-datasets/data/', import.meta.url));
@@ -66,6 +67,7 @@ before(async () => {
     memoryLimit: '512MB',
     tempDirectory: DATA,
     tempSizeMax: '0B',
+    sleep,
     allowedDirectories: [DATA],
   });
 });

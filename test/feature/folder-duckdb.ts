@@ -1,6 +1,7 @@
 /** A DuckDB of a test's own, which reads and writes below one folder. */
 import { join } from 'node:path';
 import { DuckDb } from '../../src/duckdb/duckdb.ts';
+import { sleep } from '../real-time.ts';
 
 export async function openFolderDuckDb(directory: string, threads: number): Promise<DuckDb> {
   return await DuckDb.open({
@@ -8,6 +9,7 @@ export async function openFolderDuckDb(directory: string, threads: number): Prom
     memoryLimit: '256MB',
     tempDirectory: join(directory, 'tmp'),
     tempSizeMax: '1GB',
+    sleep,
     allowedDirectories: [directory],
   });
 }

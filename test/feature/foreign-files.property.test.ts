@@ -10,6 +10,7 @@ import fc from 'fast-check';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import { writeResource } from '../../src/domain/written-names.ts';
+import { sleep } from '../real-time.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { type Entry, foreignTree, isOursInStore, lookAgain, pathsBelow, plant, ULID } from './foreign-trees.ts';
 
@@ -79,7 +80,12 @@ test('what the service did not write is there, byte for byte, after whatever it 
         if (step === 'sweep later') qrs.now += 91 * DAY_MILLIS;
         if (step.startsWith('sweep')) await qrs.get('sweep', '--yes');
         if (step === 'refresh') {
-          await writeDemoSources(join(qrs.dataDir, 'sources'), { size: 'small', until: qrs.now, signal: t.signal });
+          await writeDemoSources(join(qrs.dataDir, 'sources'), {
+            size: 'small',
+            until: qrs.now,
+            signal: t.signal,
+            sleep,
+          });
           await qrs.get('datasets', 'refresh', DATASET);
         }
       }

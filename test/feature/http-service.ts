@@ -2,7 +2,6 @@
 
 import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { ulid } from 'ulid';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { publisherOf } from '../../src/compose/publishing.ts';
@@ -14,6 +13,7 @@ import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
 import type { Observation, Observe } from '../../src/observation/observation.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
+import { sleep } from '../real-time.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
 export interface HttpService {
@@ -70,7 +70,7 @@ export async function openServer(
     environment: { QRS_DATA_DIR: commandLine.dataDir, QRS_PORT: '0', ...environment },
     readFile: () => (environment.QRS_CONFIG_FILE === undefined ? undefined : ''),
   });
-  const service = await openService(settings, () => commandLine.now);
+  const service = await openService(settings, { clock: () => commandLine.now, sleep });
   const server = await serve(service, {
     version,
     random: Math.random,
@@ -79,7 +79,7 @@ export async function openServer(
     owner: currentLeaseOwner(),
     tracing: undefined,
     logLines: { dropped: 0 },
-    sleep: async (millis, signal) => await wait(millis, undefined, { signal }),
+    sleep,
     observe,
   });
   const close = async () => {

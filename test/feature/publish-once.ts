@@ -5,6 +5,7 @@ import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import { sleep } from '../real-time.ts';
 
 const [folder = '', file = ''] = process.argv.slice(2);
 await using catalog = await openSqliteCatalog(join(folder, 'catalog.db'));
@@ -16,6 +17,7 @@ const dependencies = {
   tempSizeMax: '1GB',
   random: Math.random,
   clock: Date.now,
+  sleep,
   newId: ulid,
   owner: currentLeaseOwner(),
 };

@@ -21,6 +21,7 @@ import {
   publish,
 } from '../../src/publishing/publish.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import { sleep } from '../real-time.ts';
 
 export const QUERY_ID = 1;
 export const NEVER = new AbortController().signal;
@@ -65,6 +66,7 @@ export class Workplace implements AsyncDisposable {
       tempSizeMax: '10GB',
       random: Math.random,
       clock: Date.now,
+      sleep,
       newId: ulid,
       owner: currentLeaseOwner(),
       trust: { shareMax: 0.1, confirmed: false },

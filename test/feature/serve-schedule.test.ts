@@ -10,6 +10,7 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import type { Execution } from '../../src/domain/execution.ts';
+import { sleep } from '../real-time.ts';
 import { newFolder } from './dataset-fixture.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
@@ -40,7 +41,7 @@ async function startServing(t: TestContext, dataDir: string): Promise<Serving> {
 async function dataWithSources(t: TestContext, wallets: number): Promise<string> {
   const dataDir = await newFolder();
   const size = { operators: 8, avss: 3, stakers: 40, wallets };
-  await writeDemoSources(join(dataDir, 'sources'), { size, until: Date.now(), signal: t.signal });
+  await writeDemoSources(join(dataDir, 'sources'), { size, until: Date.now(), signal: t.signal, sleep });
   return dataDir;
 }
 

@@ -12,6 +12,7 @@ import type { Part } from '../../src/domain/result-set.ts';
 import { rowBytesOf } from '../../src/duckdb/cell-bytes.ts';
 import { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import { sleep } from '../real-time.ts';
 import type { HttpService } from './http-service.ts';
 import { type RandomResult, storeAs } from './random-results.ts';
 
@@ -42,6 +43,7 @@ export class StoredResults implements AsyncDisposable {
       memoryLimit: '256MB',
       tempDirectory: directory,
       tempSizeMax: '64MB',
+      sleep,
       allowedDirectories: [directory],
     });
     const store = await LocalResultStore.open(join(commandLine.dataDir, 'results'));

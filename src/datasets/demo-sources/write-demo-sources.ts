@@ -6,6 +6,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { DAY_MILLIS, type Instant } from '../../domain/instant.ts';
+import type { Sleep } from '../../domain/time.ts';
 import { DuckDb } from '../../duckdb/duckdb.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
 import type { DemoSize } from './demo-table.ts';
@@ -23,6 +24,7 @@ export interface DemoOptions {
   /** The moment up to which things happened, taken down to the whole minute; the tables reach back 400 days from it. */
   readonly until: Instant;
   readonly signal: AbortSignal;
+  readonly sleep: Sleep;
   readonly threads?: number;
   /** As DuckDB writes sizes. */
   readonly memoryLimit?: string;
@@ -58,6 +60,7 @@ export async function writeDemoSources(directory: string, options: DemoOptions):
       memoryLimit: options.memoryLimit ?? '1GB',
       tempDirectory,
       tempSizeMax: '10GB',
+      sleep: options.sleep,
       allowedDirectories: [root],
     });
     const run = (text: string) => duckDb.query({ text, values: [] }, options.signal);

@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { engineContract } from '../../../test/contract/engine.ts';
 import { readParquetRows } from '../../../test/contract/read-parquet-rows.ts';
+import { sleep } from '../../../test/real-time.ts';
 import { parseColumnType } from '../../domain/column-type.ts';
 import { DuckDbEngine } from './duckdb-engine.ts';
 
@@ -26,6 +27,7 @@ engineContract('duckdb', async (files, { timeLimitMillis }) => {
     threads: 2,
     memoryLimit: '128MB',
     tempSizeMax: '0GB',
+    sleep,
     timeLimitMillis,
   });
 });
@@ -54,6 +56,7 @@ for (const [type, text, expected] of [
       threads: 2,
       memoryLimit: '128MB',
       tempSizeMax: '0GB',
+      sleep,
       timeLimitMillis: 60_000,
     });
     const sources = [{ name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType('double') }] }];

@@ -6,6 +6,7 @@
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
+import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { DuckDb, type Row } from '../../duckdb/duckdb.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import { type Engine, EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
@@ -26,6 +27,7 @@ export interface DuckDbEngineOptions {
   readonly tempSizeMax: string;
   /** The longest one query may take, milliseconds. */
   readonly timeLimitMillis: number;
+  readonly sleep: Sleep;
 }
 
 /** The first line of the statement that holds the SQL; the SQL itself starts on the next. */
@@ -66,15 +68,15 @@ export class DuckDbEngine implements Engine {
 
   async #materialize(query: EngineQuery, path: string, signal: AbortSignal): Promise<Materialized> {
     signal.throwIfAborted();
-    const timeout = AbortSignal.timeout(this.#options.timeLimitMillis);
+    using limit = new TimeLimit(this.#options.timeLimitMillis, this.#options.sleep);
     const context: ErrorContext = { sourcesDirectory: this.#options.sourcesDirectory, linesBefore: LINES_BEFORE_SQL };
     try {
-      return await this.#run(query, path, AbortSignal.any([signal, timeout]), context);
+      return await this.#run(query, path, AbortSignal.any([signal, limit.signal]), context);
     } catch (error) {
       // DuckDB writes beside the file first, under a name of its own, and leaves that behind when it is interrupted.
       for (const left of [path, join(dirname(path), `tmp_${basename(path)}`)]) await rm(left, { force: true });
       signal.throwIfAborted();
-      if (timeout.aborted) {
+      if (limit.signal.aborted) {
         throw new EngineError(
           'time_limit',
           `the query took longer than its limit of ${this.#options.timeLimitMillis} ms`,
@@ -85,12 +87,13 @@ export class DuckDbEngine implements Engine {
   }
 
   async #run(query: EngineQuery, path: string, signal: AbortSignal, context: ErrorContext): Promise<Materialized> {
-    const { sourcesDirectory, tempDirectory, threads, memoryLimit, tempSizeMax } = this.#options;
+    const { sourcesDirectory, tempDirectory, threads, memoryLimit, tempSizeMax, sleep } = this.#options;
     await using duckDb = await DuckDb.open({
       threads,
       memoryLimit,
       tempDirectory,
       tempSizeMax,
+      sleep,
       allowedDirectories: [sourcesDirectory, tempDirectory, dirname(path)],
     });
     const ask = (text: string, values: readonly DuckDBValue[] = []) => duckDb.query({ text, values }, signal);

@@ -5,6 +5,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { openService, type Service } from '../../compose/service.ts';
 import type { Clock } from '../../domain/instant.ts';
+import type { Sleep } from '../../domain/time.ts';
 import { loadSettings, type SettingsInput } from '../../settings/load-settings.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { examineDatasets } from './datasets.ts';
@@ -20,6 +21,7 @@ const RESULTS_AT_ONCE = 500;
 
 export interface DoctorEffects extends SettingsInput {
   readonly clock: Clock;
+  readonly sleep: Sleep;
   /** Of a file name: letters and digits that no other process has. */
   readonly nonce: string;
   readonly signal: AbortSignal;
@@ -31,7 +33,7 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   yield finding;
   if (settings === undefined) return;
   yield examineMemory(settings, effects.machineBytes);
-  const service = await openService(settings, clock).catch((error: unknown) => wrong('data directory', error));
+  const service = await openService(settings, effects).catch((error: unknown) => wrong('data directory', error));
   if ('check' in service) {
     yield service;
     return;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { type Column, ROW_GROUP_ROWS_MIN } from '../../domain/result-set.ts';
+import type { Sleep } from '../../domain/time.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { PublishError } from '../publish-error.ts';
 import { openCsv } from '../sources/csv/csv-source.ts';
@@ -36,6 +37,7 @@ export interface Conversion {
   readonly layout: PartLayout;
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  readonly sleep: Sleep;
   /** Told how many rows are finished. */
   readonly onRows: (rows: number) => void;
 }
@@ -57,7 +59,7 @@ export async function convert(conversion: Conversion, signal: AbortSignal): Prom
   let groups = layout;
   for (;;) {
     try {
-      const target = { folder, layout: groups, onRows: effects.onRows };
+      const target = { folder, layout: groups, sleep: effects.sleep, onRows: effects.onRows };
       const write = (during: AbortSignal) => writeParts(context.duckDb, source, target, during);
       const staged = await withCheck(write, source.check, signal);
       const columns = source.columns.map(({ name, type }) => ({ name, type }));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../../../test/real-time.ts';
 import type { DuckDb, Statement } from '../../duckdb/duckdb.ts';
 import type { Source } from '../sources/source.ts';
 import { writeParts } from './part-writer.ts';
@@ -42,7 +43,7 @@ test('a part is read once it is finished, which the one before the last need not
   const { parts } = await writeParts(
     { query } as unknown as DuckDb,
     source,
-    { folder, layout: LAYOUT, onRows: () => undefined },
+    { folder, layout: LAYOUT, sleep, onRows: () => undefined },
     never,
   );
   assert.equal(parts.length, 3);

@@ -4,9 +4,9 @@
  */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ColumnType } from '../../domain/column-type.ts';
 import { type Part, rowGroupRowsOf } from '../../domain/result-set.ts';
+import type { Sleep } from '../../domain/time.ts';
 import { rowBytesOf } from '../../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { escapeGlob } from '../../duckdb/escape-glob.ts';
@@ -49,6 +49,7 @@ export interface PartsTarget {
   /** Empty or not there yet. */
   readonly folder: string;
   readonly layout: PartLayout;
+  readonly sleep: Sleep;
   /** Told how many rows are finished. */
   readonly onRows: (rows: number) => void;
 }
@@ -59,7 +60,7 @@ export interface PartsTarget {
 export async function writeParts(
   duckDb: DuckDb,
   source: Source,
-  { folder, layout, onRows }: PartsTarget,
+  { folder, layout, sleep, onRows }: PartsTarget,
   signal: AbortSignal,
 ): Promise<StagedParts> {
   const types = source.columns.map((column) => column.type);
@@ -92,7 +93,7 @@ export async function writeParts(
         rows += part.rowCount;
         onRows(rows);
       }
-      if (!last) await Promise.race([ended, delay(LOOK_MILLIS, undefined, { signal })]);
+      if (!last) await Promise.race([ended, sleep(LOOK_MILLIS, signal)]);
     }
   } finally {
     enough.abort();

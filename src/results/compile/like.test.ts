@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
+import { sleep } from '../../../test/real-time.ts';
 import { DuckDb } from '../../duckdb/duckdb.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
 import { parsePattern } from '../plan/literals/pattern.ts';
@@ -15,6 +16,7 @@ before(async () => {
     memoryLimit: '256MB',
     tempDirectory: directory,
     tempSizeMax: '64MB',
+    sleep,
     allowedDirectories: [directory],
   });
 });

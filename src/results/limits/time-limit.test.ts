@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { sleep } from '../../../test/real-time.ts';
 import { DuckDb } from '../../duckdb/duckdb.ts';
 import { withinMillis } from './time-limit.ts';
 
@@ -16,6 +17,7 @@ async function open(t: TestContext): Promise<DuckDb> {
     memoryLimit: '64MB',
     tempDirectory: directory,
     tempSizeMax: '4GB',
+    sleep,
     allowedDirectories: [directory],
   });
   t.after(async () => {

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { sleep } from '../../../test/real-time.ts';
 import { DuckDb } from '../../duckdb/duckdb.ts';
 import { WorkQueue } from '../limits/work-queue.ts';
 import { type ExportedRows, ParquetExports } from './parquet-exports.ts';
@@ -20,6 +21,7 @@ async function setUp(t: TestContext, bytesMax: number) {
     memoryLimit: '256MB',
     tempDirectory: join(root, 'tmp'),
     tempSizeMax: '1GB',
+    sleep,
     allowedDirectories: [root],
   });
   t.after(() => duckDb[Symbol.asyncDispose]());

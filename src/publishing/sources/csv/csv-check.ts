@@ -6,7 +6,7 @@
  * Allowed: empty lines at the end of the file, and a quote inside of a field that does not begin with one (it is text).
  */
 import { open } from 'node:fs/promises';
-import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { letOthersRun } from '../../../domain/time.ts';
 import { PublishError } from '../../publish-error.ts';
 
 const CHUNK_BYTES = 1024 * 1024;

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeTime } from '../../test/fake-time.ts';
+import { type Lease, LeaseLost } from '../catalog/catalog.ts';
+import { KeptLease } from './kept-lease.ts';
+
+const MINUTE = 60_000;
+
+/** The leases of a catalog that does what a test says. */
+class Leases {
+  readonly calls: string[] = [];
+  renewal: 'renewed' | 'lost' | 'busy' = 'renewed';
+
+  readonly acquire = async (resource: string, owner: string, now: number, millis: number): Promise<Lease> => ({
+    resource,
+    owner,
+    token: 7,
+    expiresAt: now + millis,
+  });
+
+  readonly renew = async (lease: Lease, now: number, millis: number): Promise<Lease | undefined> => {
+    this.calls.push(`renew ${now / MINUTE}`);
+    if (this.renewal === 'busy') throw new Error('busy');
+    return this.renewal === 'lost' ? undefined : { ...lease, expiresAt: now + millis };
+  };
+
+  readonly revoke = async (): Promise<boolean> => {
+    this.calls.push('revoke');
+    return true;
+  };
+
+  readonly release = async (): Promise<void> => undefined;
+  readonly list = async (): Promise<readonly Lease[]> => [];
+}
+
+async function keep() {
+  const time = new FakeTime(0);
+  const leases = new Leases();
+  const errors: unknown[] = [];
+  const { clock, sleep } = time;
+  const work = { during: 'while working', onError: (error: unknown) => errors.push(error) };
+  const options = { catalog: { leases }, clock, sleep, owner: 'a', leaseMillis: 3 * MINUTE };
+  const lease = await KeptLease.acquire('write:1', work, options);
+  assert.ok(lease !== undefined);
+  const pass = async (millis: number) => {
+    const asleep = time.nextSleep();
+    time.advance(millis);
+    await asleep;
+  };
+  return { time, leases, errors, lease, pass };
+}
+
+test('it is renewed three times as often as it runs out, and given back at the end', async () => {
+  const { leases, lease, pass } = await keep();
+  await pass(MINUTE);
+  await pass(MINUTE);
+  assert.equal(lease.current.expiresAt, 5 * MINUTE);
+  assert.equal(await lease.end(), true);
+  await lease[Symbol.asyncDispose]();
+  assert.deepEqual(leases.calls, ['renew 1', 'renew 2', 'revoke']);
+});
+
+test('losing it aborts the work, naming the lease', async () => {
+  const { leases, lease, time } = await keep();
+  leases.renewal = 'lost';
+  const lost = Promise.withResolvers<void>();
+  lease.signal.addEventListener('abort', () => lost.resolve());
+  time.advance(MINUTE);
+  await lost.promise;
+  assert.ok(lease.signal.reason instanceof LeaseLost);
+  assert.equal(lease.signal.reason.message, 'the lease write:1 was lost while working');
+});
+
+test('a catalog that is busy costs the lease only once its time is over', async () => {
+  const { leases, errors, lease, time, pass } = await keep();
+  leases.renewal = 'busy';
+  await pass(MINUTE);
+  await pass(MINUTE);
+  assert.equal(lease.signal.aborted, false);
+  const lost = Promise.withResolvers<void>();
+  lease.signal.addEventListener('abort', () => lost.resolve());
+  time.advance(MINUTE);
+  await lost.promise;
+  assert.equal(errors.length, 3);
+});
+
+test('abandoned, it stays behind and has run out', async () => {
+  const { leases, lease } = await keep();
+  await lease.abandon();
+  await lease[Symbol.asyncDispose]();
+  assert.deepEqual(leases.calls, ['renew 0']);
+});

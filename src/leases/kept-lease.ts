@@ -1,0 +1,106 @@
+/**
+ * A lease that is renewed for as long as the work under it goes on: the one keeper of the leases for writing, reading and
+ * refreshing. Losing the lease aborts its signal: another process may hold it by then.
+ */
+import { type Catalog, type Lease, LeaseLost } from '../catalog/catalog.ts';
+import type { Clock } from '../domain/instant.ts';
+import type { Sleep } from '../domain/time.ts';
+
+export interface LeaseOptions {
+  readonly catalog: Pick<Catalog, 'leases'>;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  /** Names this process among all that share the catalog. */
+  readonly owner: string;
+  /** How long the lease holds without being renewed; it is renewed three times as often. */
+  readonly leaseMillis: number;
+}
+
+export interface KeptWork {
+  /** Stands in the error of a lost lease: `while publishing`. */
+  readonly during: string;
+  /** Told of a renewal or a return that failed; a return that fails throws when this is left out. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export class KeptLease implements AsyncDisposable {
+  readonly #options: LeaseOptions;
+  readonly #work: KeptWork;
+  readonly #lost = new AbortController();
+  readonly #done = new AbortController();
+  readonly #renewing: Promise<void>;
+  #lease: Lease;
+
+  private constructor(lease: Lease, work: KeptWork, options: LeaseOptions) {
+    this.#lease = lease;
+    this.#work = work;
+    this.#options = options;
+    this.#renewing = this.#renew();
+  }
+
+  /** The lease, or undefined while somebody else holds it. */
+  static async acquire(resource: string, work: KeptWork, options: LeaseOptions): Promise<KeptLease | undefined> {
+    const { catalog, clock, owner, leaseMillis } = options;
+    const lease = await catalog.leases.acquire(resource, owner, clock(), leaseMillis);
+    return lease === undefined ? undefined : new KeptLease(lease, work, options);
+  }
+
+  get current(): Lease {
+    return this.#lease;
+  }
+
+  /** The fencing token: greater than that of whoever held the lease before. */
+  get token(): number {
+    return this.#lease.token;
+  }
+
+  /** Aborted when the lease is lost. */
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** Gives it back, durably. @returns false when it was not held any more: spent by the commit that it guarded, or lost */
+  async end(): Promise<boolean> {
+    await this.#stop();
+    return await this.#options.catalog.leases.revoke(this.#lease);
+  }
+
+  /** Gives up with the work undone: the lease stays behind, run out, for another process to reclaim. */
+  async abandon(): Promise<void> {
+    await this.#stop();
+    await this.#options.catalog.leases.renew(this.#lease, this.#options.clock(), 0);
+  }
+
+  /** Gives it back, unless that was done before or it has been abandoned. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#done.signal.aborted) return;
+    try {
+      await this.end();
+    } catch (error) {
+      if (this.#work.onError === undefined) throw error;
+      this.#work.onError(error);
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.#done.abort();
+    await this.#renewing;
+  }
+
+  async #renew(): Promise<void> {
+    const { catalog, clock, sleep, leaseMillis } = this.#options;
+    while (!this.#done.signal.aborted && !this.#lost.signal.aborted) {
+      try {
+        await sleep(leaseMillis / 3, this.#done.signal);
+        const renewed = await catalog.leases.renew(this.#lease, clock(), leaseMillis);
+        if (renewed !== undefined) this.#lease = renewed;
+        else this.#lost.abort(new LeaseLost(`the lease ${this.#lease.resource} was lost ${this.#work.during}`));
+      } catch (error) {
+        if (this.#done.signal.aborted) return;
+        this.#work.onError?.(error);
+        // A catalog that is busy for a moment: the next turn tries again, for as long as the lease still holds.
+        if (clock() >= this.#lease.expiresAt) this.#lost.abort(error);
+      }
+    }
+  }
+}
