@@ -23,7 +23,7 @@ interface RefreshOptions {
 }
 
 export function addDatasetsCommand(program: Command, context: CommandContext): void {
-  const datasets = program.command('datasets').description('look at the curated datasets, and refresh them');
+  const datasets = program.command('datasets').description('list the curated datasets, and refresh them');
 
   datasets
     .command('list')
@@ -55,7 +55,7 @@ export function addDatasetsCommand(program: Command, context: CommandContext): v
     .command('refresh')
     .description('run the query of a dataset now; prints the execution id')
     .argument('[name]', 'the name of the dataset')
-    .option('--all', 'every dataset, one after the other, also when one fails')
+    .option('--all', 'every dataset, one after the other, even if one fails')
     .option('--json', 'print JSON: the runs')
     .action(async (name: string | undefined, options: RefreshOptions) => {
       await withService(context, async (service) => {

@@ -15,7 +15,7 @@ export function addDemoSourcesCommand(program: Command, context: CommandContext)
   program
     .command('demo-sources')
     .description('write made-up source tables for the curated datasets; prints the names of the tables')
-    .argument('<folder>', 'where to write them, replacing tables of these names')
+    .argument('<folder>', 'the folder to write to; tables of these names are replaced')
     .addOption(new Option('--size <size>', 'full (a million share events) or small').choices(SIZES).default('full'))
     .option('--json', 'print JSON, with the number of rows of each')
     .action(async (folder: string, { size, json }: DemoSourcesOptions) => {

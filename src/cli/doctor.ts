@@ -10,8 +10,8 @@ import { withService } from './with-service.ts';
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command('doctor')
-    .description('check settings, disk, catalog, store and datasets; fails when anything is wrong')
-    .option('--adopt', 'first make the catalog and the store belong together, whatever installation each was of')
+    .description('check settings, disk, catalog, store and datasets; exit 1 if anything is wrong')
+    .option('--adopt', 'first join this catalog and this store, even if they are of two installations')
     .option('--json', 'print JSON: each check, its status (ok, warning, wrong), what was found, and what to do')
     .action(async (options: { readonly json?: true; readonly adopt?: true }) => {
       if (options.adopt) await adoptStore(context);

@@ -48,7 +48,7 @@ const LIST_LIMIT = 100;
 export function addExecutionsCommand(program: Command, context: CommandContext): void {
   const executions = program
     .command('executions')
-    .description('follow runs whose engine is elsewhere, and look at runs');
+    .description('record executions that run in an engine elsewhere, and look at executions');
   const step = stepOf(context);
   addSubmit(executions, context, step);
   addStart(executions, context, step);
@@ -74,9 +74,9 @@ function stepOf(context: CommandContext): Step {
 function addSubmit(executions: Command, context: CommandContext, step: Step): void {
   executions
     .command('submit')
-    .description('begin a run of a query: it is PENDING')
+    .description('begin an execution of a query, in the state PENDING; prints its id')
     .requiredOption('--query <number>', 'the id of the query', queryId)
-    .option('--param <name=value>', 'a query parameter of the run; may be given again', queryParameters)
+    .option('--param <name=value>', 'a query parameter of the execution; may be repeated', queryParameters)
     .option('--json', 'print JSON')
     .action(async (options: SubmitOptions) => {
       await step(options, async (all) => {
@@ -97,7 +97,7 @@ function addSubmit(executions: Command, context: CommandContext, step: Step): vo
 function addStart(executions: Command, context: CommandContext, step: Step): void {
   executions
     .command('start')
-    .description('PENDING → EXECUTING')
+    .description('record that an execution has started: PENDING → EXECUTING')
     .argument('<id>', 'the execution id', executionId)
     .option('--json', 'print JSON')
     .action(async (id: string, options: JsonOption) => {
@@ -108,7 +108,7 @@ function addStart(executions: Command, context: CommandContext, step: Step): voi
 function addFail(executions: Command, context: CommandContext, step: Step): void {
   executions
     .command('fail')
-    .description('PENDING or EXECUTING → FAILED')
+    .description('record that an execution has failed: PENDING or EXECUTING → FAILED')
     .argument('<id>', 'the execution id', executionId)
     .requiredOption('--message <text>', 'what went wrong, for those who read the results', label(10_000))
     .option('--type <type>', 'the kind of error', label(100), 'execution_error')
@@ -126,7 +126,7 @@ function addFail(executions: Command, context: CommandContext, step: Step): void
 function addCancel(executions: Command, context: CommandContext, step: Step): void {
   executions
     .command('cancel')
-    .description('PENDING or EXECUTING → CANCELLED')
+    .description('record that an execution was cancelled: PENDING or EXECUTING → CANCELLED')
     .argument('<id>', 'the execution id', executionId)
     .option('--json', 'print JSON')
     .action(async (id: string, options: JsonOption) => {
@@ -137,7 +137,7 @@ function addCancel(executions: Command, context: CommandContext, step: Step): vo
 function addShow(executions: Command, context: CommandContext): void {
   executions
     .command('show')
-    .description('print a run as lines of name=value')
+    .description('print an execution as lines of name=value')
     .argument('<id>', 'the execution id', executionId)
     .option('--json', 'print JSON')
     .action(async (id: string, options: JsonOption) => {
@@ -154,10 +154,10 @@ function addShow(executions: Command, context: CommandContext): void {
 function addList(executions: Command, context: CommandContext): void {
   executions
     .command('list')
-    .description('list the ids of runs, newest first')
-    .option('--query <number>', 'only runs of this query', queryId)
-    .option('--state <state>', 'only runs that are stored as being in this state', executionState)
-    .option('--limit <number>', 'at most so many', listLimit, LIST_LIMIT)
+    .description('list the ids of executions, newest first')
+    .option('--query <number>', 'only executions of this query', queryId)
+    .option('--state <state>', 'only executions in this stored state', executionState)
+    .option('--limit <number>', 'how many to list at most', listLimit, LIST_LIMIT)
     .option('--json', 'print JSON')
     .action(async (options: ListOptions) => {
       await withService(context, async (service) => {

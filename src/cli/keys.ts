@@ -21,7 +21,7 @@ export function addKeysCommand(program: Command, context: CommandContext): void 
 
   keys
     .command('create')
-    .description('make a key for a user or a team and print it, this once')
+    .description('make a key for a user or a team and print it; it is never shown again')
     .option('--user <name>', 'the user that the key acts for', principalName)
     .option('--team <name>', 'the team that the key acts for', principalName)
     .option('--name <label>', 'what the key is for, to recognise it by in the list', label(200))

@@ -30,21 +30,25 @@ const STANDARD_INPUT = '-';
 export function addPublishCommand(program: Command, context: CommandContext): void {
   program
     .command('publish')
-    .description('store a file as the result of a finished run of a query')
+    .description('store a file as the result of an execution of a query')
     .argument('<file>', 'a Parquet, CSV or NDJSON file, plain or compressed (gzip, zstd), or - for standard input')
     .option('--query <number>', 'the id of the query; with --execution it may be left out', queryId)
-    .option('--execution <id>', 'complete this run, begun before, in place of making a new one', executionId)
+    .option('--execution <id>', 'complete this execution instead of making a new one', executionId)
     .addOption(
-      new Option('--format <format>', 'what the file is, where its name and first bytes do not tell').choices([
+      new Option('--format <format>', 'the format of the file, if its name and its first bytes do not tell').choices([
         'parquet',
         'csv',
         'ndjson',
       ]),
     )
     .option('--delimiter <character>', 'what separates the fields of a CSV file: one character, or tab', delimiterOf)
-    .addOption(new Option('--encoding <name>', 'of a text file; UTF-8 when left out').choices(ENCODINGS))
-    .option('--types <column=type,…>', 'types that the file cannot say, such as price=decimal(10, 3)', typeDeclarations)
-    .option('--param <name=value>', 'a query parameter of the new run; may be given again', queryParameters)
+    .addOption(new Option('--encoding <name>', 'the encoding of a text file; UTF-8 if not given').choices(ENCODINGS))
+    .option(
+      '--types <column=type,…>',
+      'types that the file cannot declare, such as price=decimal(10, 3)',
+      typeDeclarations,
+    )
+    .option('--param <name=value>', 'a query parameter of the new execution; may be repeated', queryParameters)
     .option('--json', 'print JSON')
     .action(async (file: string, options: PublishCommandOptions) => {
       if (options.query === undefined && options.execution === undefined) {

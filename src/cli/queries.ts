@@ -21,7 +21,7 @@ export function addQueriesCommand(program: Command, context: CommandContext): vo
 
   queries
     .command('add')
-    .description('add a query, public unless it is said to be private')
+    .description('add a query; it is public unless --private is given')
     .requiredOption('--id <number>', 'the id of the query, as clients ask for it', newQueryId)
     .option('--user <name>', 'the user who owns it', principalName)
     .option('--team <name>', 'the team that owns it', principalName)

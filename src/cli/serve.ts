@@ -18,8 +18,8 @@ interface ServeOptions {
 export function addServeCommand(program: Command, context: CommandContext): void {
   program
     .command('serve')
-    .description('run the HTTP service and the schedule of the curated datasets; prints the address it listens on')
-    .option('--demo', 'first fill an empty data directory with demo results, and print a key and requests to try')
+    .description('run the HTTP service and the schedule; prints the address on which it listens')
+    .option('--demo', 'first fill an empty data directory with the demo, and print a key and requests to try')
     .action(async (options: ServeOptions) => {
       // Loaded here, so that the other commands do not wait for an HTTP server that they never start.
       const { serve } = await import('../compose/server.ts');

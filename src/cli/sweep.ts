@@ -15,8 +15,10 @@ const STEPS_MAX = 500;
 export function addSweepCommand(program: Command, context: CommandContext): void {
   program
     .command('sweep')
-    .description('delete expired results and leftovers, never what is being read or written; prints name=value lines')
-    .option('--yes', 'also what a sweep stops at: after a jump of the clock, or more than usual')
+    .description(
+      'delete expired results and leftovers, but nothing that is being read or written; prints name=value lines',
+    )
+    .option('--yes', 'go on where a sweep stops: after a jump of the clock, or at more leftovers than usual')
     .option('--json', 'print JSON')
     .action(async (options: { readonly json?: true; readonly yes?: true }) => {
       const { sweep } = await import('../maintenance/sweep.ts');

@@ -19,7 +19,7 @@ export function addTeamsCommand(program: Command, context: CommandContext): void
     .command('add')
     .description('add a team')
     .argument('<name>', 'the name of the team', principalName)
-    .option('--member <user>', 'a user who is in it; may be given again', principalNames)
+    .option('--member <user>', 'a user who is in it; may be repeated', principalNames)
     .option('--json', 'print JSON')
     .action(async (name: string, options: AddOptions) => {
       await withService(context, async (service) => {

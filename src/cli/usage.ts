@@ -34,14 +34,14 @@ const COUNTS = ['requests', 'datapoints', 'bytes'] as const;
 export function addUsageCommand(program: Command, context: CommandContext): void {
   program
     .command('usage')
-    .description('tell who asked for how much: requests, datapoints, and bytes as they were sent')
+    .description('print who asked for how much: requests, datapoints, and bytes as they were sent')
     .addOption(
-      new Option('--by <parts>', 'what to tell apart: day, key, user, team, query, separated by commas')
+      new Option('--by <parts>', 'what to count by: day, key, user, team, query, separated by commas')
         .argParser(usageParts)
         .default(['day', 'key'], 'day,key'),
     )
-    .option('--from <day>', 'the first day that counts (UTC), such as 2024-03-05', day)
-    .option('--to <day>', 'the last day that counts', day)
+    .option('--from <day>', 'the first day (UTC), such as 2024-03-05', day)
+    .option('--to <day>', 'the last day (UTC)', day)
     .option('--key <id>', 'only this key')
     .option('--user <name>', 'only keys of this user', principalName)
     .option('--team <name>', 'only keys of this team', principalName)

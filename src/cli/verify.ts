@@ -8,7 +8,9 @@ import { withService } from './with-service.ts';
 export function addVerifyCommand(program: Command, context: CommandContext): void {
   program
     .command('verify')
-    .description('check every stored object against its checksum; prints the damaged ones, and fails if there are any')
+    .description(
+      'check every stored object against its checksums; prints the damaged ones, and exits with 1 if there are any',
+    )
     .option('--json', 'print JSON')
     .action(async (options: { readonly json?: true }) => {
       const { verify } = await import('../maintenance/verify.ts');

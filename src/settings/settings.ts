@@ -38,16 +38,17 @@ const SIZE_MIN = 64_000_000;
 export const SETTINGS = {
   configFile: setting('QRS_CONFIG_FILE', '', optional(text(PATH_LENGTH_MAX)), {
     about:
-      'A file of NAME=VALUE lines to read settings from; the environment wins over it. Without it, `qrs.env` in the working directory is read where there is one.',
+      'A file of NAME=VALUE lines with settings; the environment wins over it. Without this setting, `qrs.env` in the working directory is read if it exists.',
   }),
   host: setting('QRS_HOST', '127.0.0.1', text(255), {
     about: 'The address to listen on: `0.0.0.0` for every interface.',
   }),
   port: setting('QRS_PORT', '8080', integer(0, 65_535), {
-    about: 'The port to listen on; 0 takes any that is free.',
+    about: 'The port to listen on; 0 takes any free port.',
   }),
   publicUrl: setting('QRS_PUBLIC_URL', '', optional(httpUrl()), {
-    about: 'Scheme and host under which clients reach the service, for `next_uri`. Empty: as each client addressed it.',
+    about:
+      'Scheme and host under which clients reach the service; `next_uri` begins with it. Empty: as each client addressed the service.',
   }),
   dataDir: setting('QRS_DATA_DIR', './data', text(PATH_LENGTH_MAX), {
     about: 'The folder for everything the service keeps.',
@@ -69,54 +70,54 @@ export const SETTINGS = {
     about: 'The folder of the tables that scheduled queries read. Empty: `sources` in the data directory.',
   }),
   engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '12%', memoryShare(SIZE_MIN, '64MB'), {
-    about: 'The most memory that a scheduled query takes in DuckDB; what does not fit goes to disk.',
+    about: 'The most memory that DuckDB takes for a scheduled query; what does not fit goes to disk.',
   }),
   engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
-    about: 'How many threads a scheduled query takes in DuckDB; the other cores are left to requests.',
+    about: 'How many threads DuckDB takes for a scheduled query; requests keep the other cores.',
   }),
   engineTimeoutMillis: setting('QRS_ENGINE_TIMEOUT', '600', duration(1, DAY_MILLIS), {
     about: 'The longest that a scheduled query may take.',
   }),
   schedule: setting('QRS_SCHEDULE', 'true', boolean(), {
     about:
-      'Whether `qrs serve` runs the schedule beside HTTP: refreshes of the curated datasets, and the sweep. Any number of processes may; each tick is run by one.',
+      'Whether `qrs serve` also runs the schedule: refreshes of the curated datasets, and the sweep. Any number of processes may run it; each tick is run by one of them.',
   }),
   sweepSchedule: setting('QRS_SWEEP_SCHEDULE', '5,35 * * * *', cronExpression(), {
-    about: 'When the schedule sweeps (deletes what has expired): a cron expression in UTC.',
+    about: 'When the schedule runs the sweep, which deletes what has expired: a cron expression in UTC.',
   }),
   sweepShare: setting('QRS_SWEEP_SHARE', '0.1', decimal(1), {
     about:
-      'How large a part of all stored objects one sweep may delete (or 100 of them) beside those of expired results: when more look like leftovers it stops and says so, and `qrs sweep --yes` goes on.',
+      'The largest share of all stored objects that one sweep deletes as leftovers, beside expired results; up to 100 objects are always deleted. If more look like leftovers, the sweep stops and says so; `qrs sweep --yes` deletes them.',
   }),
   datasetsKeep: setting('QRS_DATASETS_KEEP', '96', integer(1, 100_000), {
-    about: 'How many of its latest results a curated dataset keeps, unless its declaration says otherwise.',
+    about: 'How many of its latest results a curated dataset keeps, unless its declaration gives another number.',
   }),
   strategyColumnNames: setting('QRS_STRATEGY_COLUMNS', 'number', oneOf('number', 'token'), {
     about:
       'How the curated datasets name the twelve liquid-staking strategies: `number` (`strategy_01_TVL` …) or `token` (`cbETH_TVL` …).',
   }),
   keyHeaders: setting('QRS_KEY_HEADERS', 'X-Dune-Api-Key', headerNames(), {
-    about: 'Further headers that may carry the API key, beside `X-Service-Api-Key`, separated by commas.',
+    about: 'Headers that may carry the API key, beside `X-Service-Api-Key`, separated by commas.',
   }),
   compatHeaderPrefixes: setting('QRS_COMPAT_HEADER_PREFIXES', 'X-Dune', headerNames(), {
-    about: 'Further prefixes under which the CSV paging headers are sent, beside `X-Service`, separated by commas.',
+    about: 'Prefixes under which the service’s own headers are sent, beside `X-Service`, separated by commas.',
   }),
   datapointsMax: setting('QRS_MAX_DATAPOINTS', '250000', integer(1, Number.MAX_SAFE_INTEGER), {
     about: 'The most datapoints of one answer, unless the caller lifts the limit.',
   }),
   resultBytesMax: setting('QRS_MAX_RESULT_BYTES', '8GB', size(1, '1 byte'), {
-    about: 'The most cell bytes of one stored result; a longer one is truncated at a row.',
+    about: 'The most cell bytes of one stored result; a larger result is truncated at a row.',
   }),
   retentionDays: setting('QRS_RETENTION_DAYS', '90', decimal(36_500), {
     about: 'How many days a result is kept after its execution ended. Fractions are allowed.',
   }),
   partialAsCompleted: setting('QRS_PARTIAL_AS_COMPLETED', 'false', boolean(), {
     about:
-      'Give truncated results to everybody, as COMPLETED and without `allow_partial_results`: for clients that know neither that parameter nor COMPLETED_PARTIAL. Nothing in such an answer says that rows are missing.',
+      'Give truncated results to every client, as COMPLETED and without `allow_partial_results`: for clients that know neither that parameter nor COMPLETED_PARTIAL. Nothing in such an answer says that rows are missing.',
   }),
   memoryBytes: setting('QRS_MEMORY', 'auto', machineShare(), {
     about:
-      'The most memory that the process aims to take; the other settings of memory are shares of it, or sizes. `auto`: 60 % of the machine, or of its cgroup where that has less, and at most 4 GB.',
+      'The most memory that the process aims to take; the other settings of memory are shares of it, or sizes. `auto`: 60 % of the machine, or of its cgroup if that has less, and at most 4 GB.',
   }),
   readTimeoutMillis: setting('QRS_READ_TIMEOUT', '60', duration(1, DAY_MILLIS), {
     about: 'The longest that one read may take.',
@@ -139,54 +140,54 @@ export const SETTINGS = {
   }),
   tempBytesMax: setting('QRS_TEMP_MAX', '50GB', size(0, '0'), {
     about:
-      'The most disk that DuckDB takes for what does not fit in memory: a fifth each for ranges of rows, searches, views, publishing and scheduled queries.',
+      'The most disk that DuckDB takes for what does not fit in memory: a fifth each for ranges of rows, searches, views, publishing, and scheduled queries.',
   }),
   viewBytesMax: setting('QRS_VIEW_CACHE', '20GB', size(0, '0'), {
     about:
-      'The most disk for materialised views, which walks under `filters` or `sort_by` read from; the least recently used go first.',
+      'The most disk for materialised views, from which walks with `filters` or `sort_by` are read. The least recently used is deleted first.',
   }),
   viewsMax: setting('QRS_VIEWS_MAX', '1000', integer(1, 1_000_000), {
-    about: 'The most materialised views, however small; the least recently used go first.',
+    about: 'The most materialised views, however small. The least recently used is deleted first.',
   }),
   directRowsMax: setting('QRS_DIRECT_ROWS', '131072', integer(0, 10_000_000), {
     about:
-      'A result of at most so many rows is filtered and sorted anew for each page; a walk over a longer one materialises its view first.',
+      'A result of at most so many rows is filtered and sorted again for each page; a walk over a longer one materialises its view first.',
   }),
   viewTimeoutMillis: setting('QRS_VIEW_TIMEOUT', '600', duration(1, DAY_MILLIS), {
     about: 'The longest that materialising a view may take.',
   }),
   parquetBytesMax: setting('QRS_PARQUET_DISK', '20GB', size(0, '0'), {
     about:
-      'The most disk for Parquet answers, each a file while it is sent; beyond that the answer is 503 at once. One is always let in.',
+      'The most disk for Parquet answers, each of which is a file until it is sent. Beyond that the answer is 503 at once. One answer is always let in.',
   }),
   heavyRunningMax: setting('QRS_HEAVY_RUNNING', '1', integer(1, 64), {
-    about: 'How many heavy pieces of work (materialising a view) run at a time.',
+    about: 'How many heavy tasks (materialising a view, writing a Parquet answer) run at a time.',
   }),
   heavyWaitingMax: setting('QRS_HEAVY_WAITING', '64', integer(0, 10_000), {
     about:
-      'How many heavy pieces of work may wait for their turn; keys take turns. Beyond that the answer is 503 at once, to the key that has the most waiting.',
+      'How many heavy tasks may wait; keys take turns. Beyond that, the key with the most waiting tasks gets 503 at once.',
   }),
   pageCacheBytes: setting('QRS_PAGE_CACHE', '10%', memoryShare(0, '0'), {
     about:
-      'The most memory for finished answers, kept to be given again, plain and compressed, and for what is known of them.',
+      'The most memory for the caches: finished answers, plain and compressed, and what the service has looked up for them.',
   }),
   exportsRunningMax: setting('QRS_EXPORTS_RUNNING', '2', integer(1, 64), {
     about:
-      'How many pieces of exports (answers of more than about 30,000 rows) are read at the same moment; they take turns.',
+      'How many ranges of exports (answers of more than about 30,000 rows) are read at the same time; exports take turns.',
   }),
   pagesWaitingMax: setting('QRS_PAGES_WAITING', '1000', integer(0, 1_000_000), {
     about:
-      'How many pages may wait for their turn to be read, and how many searches (first pages under `filters` or `sort_by`, samples); keys take turns. Beyond that the answer is 503 at once, to the key that has the most waiting.',
+      'How many pages may wait to be read, and how many searches (first pages with `filters` or `sort_by`, samples); keys take turns. Beyond that, the key with the most waiting reads gets 503 at once.',
   }),
   heavyReadsMax: setting('QRS_HEAVY_READS', '64', integer(1, 10_000), {
     about:
-      'How many exports and large sorted or filtered reads may be under way in all. Beyond that they wait for a place, as many again; keys take turns.',
+      'How many exports and large sorted or filtered reads may be in flight in all. As many again may wait for a place; keys take turns.',
   }),
   heavyReadsPerKeyMax: setting('QRS_HEAVY_READS_PER_KEY', '8', integer(1, 10_000), {
-    about: 'How many of them one key may have under way or waiting; beyond that the answer is 429 at once.',
+    about: 'How many of them one key may have in flight or waiting; beyond that the answer is 429 at once.',
   }),
   heavyReadsWaitMillis: setting('QRS_HEAVY_READS_WAIT', '20', duration(1, 86_400_000), {
-    about: 'The longest that one of them waits for a place; then the answer is 503.',
+    about: 'The longest that such a read waits for a place; then the answer is 503.',
   }),
   filterLengthMax: setting('QRS_FILTER_LENGTH_MAX', '20000', integer(1, 1_000_000), {
     about: 'The longest filter or sort expression, in characters.',
@@ -204,49 +205,54 @@ export const SETTINGS = {
     about: 'The most columns in a sort expression.',
   }),
   leaseMillis: setting('QRS_LEASE_SECONDS', '30', duration(1000, DAY_MILLIS), {
-    about: 'How long a process that died keeps others from its work: the length of its leases.',
+    about: 'The length of a lease: how long other processes wait until they take over the work of a process that died.',
   }),
   rateLimit: setting('QRS_RATE_LIMIT', 'off', either(oneOf('off'), decimal(1_000_000)), {
     about: 'How many requests a second one key may make in the long run, or `off`; beyond that the answer is 429.',
   }),
   rateBurst: setting('QRS_RATE_BURST', '100', integer(1, 1_000_000), {
-    about: 'How many requests one key may make at once, before `QRS_RATE_LIMIT` holds.',
+    about: 'How many requests one key may make at once before `QRS_RATE_LIMIT` applies.',
   }),
   failedKeysPerMinute: setting('QRS_FAILED_KEYS_PER_MINUTE', '60', integer(0, 1_000_000), {
     about:
-      'How many wrong keys a minute one address may send; beyond that its wrong keys are answered 429 instead of 401. A right key is always let in. 0: as many as it likes.',
+      'How many wrong keys a minute one address may send; beyond that its wrong keys get 429 instead of 401. A right key is always let in. 0: no limit.',
   }),
   usageIntervalMillis: setting('QRS_USAGE_INTERVAL', '5', duration(100, 3_600_000), {
-    about: 'How often usage is written to the catalog: the most that a crash loses.',
+    about: 'How often usage is written to the catalog. A crash loses the usage of at most this time.',
   }),
   shutdownGraceMillis: setting('QRS_SHUTDOWN_GRACE', '30', duration(0, 3_600_000), {
-    about: 'How long requests under way may go on once the service is asked to stop; then they are cut.',
+    about:
+      'How long requests in flight may go on after the service is asked to stop; then their connections are aborted.',
   }),
   trustProxy: setting('QRS_TRUST_PROXY', 'false', trustedProxies, {
     about:
-      'Whose `X-Forwarded-For`, `-Proto` and `-Host` headers to believe: `false` nobody’s, a number of proxies in front of the service, or their addresses and networks (`10.0.0.0/8`, `loopback`) separated by commas; `true` everybody’s.',
+      'Whose `X-Forwarded-For`, `-Proto` and `-Host` headers to believe. `false`: nobody’s. A number: so many proxies in front of the service. Addresses and networks (`10.0.0.0/8`, `loopback`), separated by commas: those proxies. `true`: everybody’s.',
   }),
   corsOrigins: setting('QRS_CORS_ORIGINS', '', webOrigins, {
     about: 'Pages of these origins may read answers (CORS), separated by commas; `*` for every origin. Empty: none.',
   }),
   connectionsMax: setting('QRS_CONNECTIONS_MAX', '10000', integer(1, 1_000_000), {
     about:
-      'How many connections may be open; further ones are closed at once. Never more than half of the files that the process may open (`ulimit -n`).',
+      'How many connections may be open; further connections are closed at once. It is never more than half of the files that the process may open (`ulimit -n`).',
   }),
   headerBytesMax: setting('QRS_HEADER_BYTES_MAX', '128KiB', size(8192, '8KiB'), {
-    about: 'The longest head of a request: its address, with long filters in it, and its headers. Longer ones are 431.',
+    about:
+      'The most bytes in the head of a request: its address, which holds the filters, and its headers. A longer head is answered 431.',
   }),
   headersTimeoutMillis: setting('QRS_HEADERS_TIMEOUT', '20', duration(100, 600_000), {
     about: 'How long a client may take to send the head of a request; then the answer is 408.',
   }),
   idleTimeoutMillis: setting('QRS_IDLE_TIMEOUT', '72', duration(1000, 3_600_000), {
-    about: 'How long a connection is kept open between two requests. Longer than the proxy in front keeps its own.',
+    about:
+      'How long a connection is kept open between two requests. Make it longer than the proxy in front keeps its connections.',
   }),
   stalledTimeoutMillis: setting('QRS_STALLED_TIMEOUT', '15m', duration(1000, DAY_MILLIS), {
-    about: 'A connection on which nothing moves for so long is cut. Longer than the longest read (`QRS_VIEW_TIMEOUT`).',
+    about:
+      'A connection on which nothing moves for this time is aborted. Make it longer than the longest read (`QRS_VIEW_TIMEOUT`).',
   }),
   logLevel: setting('QRS_LOG_LEVEL', 'info', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), {
-    about: 'The least important log lines to write: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
+    about:
+      'The least important level of log lines to write: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
   }),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 

@@ -55,7 +55,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   bad_request: text('the Host header is missing or is not a host name'),
   expectation_failed: text('Expect: found "200-ok", expected 100-continue or none'),
   range_not_satisfiable: text('Range: found a range that begins after the end, expected one within 1275083 bytes'),
-  rate_limited: text('too many requests; try again in 2 seconds'),
+  rate_limited: text('this key may ask 10 times a second; try again in 2 s'),
   overloaded: text('too many heavy reads are waiting; try again in some seconds'),
   not_ready: text('not ready: the store: its folder is gone'),
   shutting_down: text('the service is stopping; try again in some seconds'),

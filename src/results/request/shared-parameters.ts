@@ -45,21 +45,21 @@ export const SHARED_PARAMETERS = {
     name: 'limit',
     min: 0,
     example: 100,
-    about: 'The most rows to return. `0`: no rows, only what is known of the result.',
+    about: 'The most rows to return. `0`: no rows, only the metadata.',
   },
   offset: {
     kind: 'integer',
     name: 'offset',
     min: 0,
     example: 0,
-    about: 'The row to start from; the first is 0. Beyond the last: no rows, and the totals all the same.',
+    about: 'The row to start from; the first is 0. Behind the last row: no rows, but the totals.',
   },
   columns: {
     kind: 'text',
     name: 'columns',
     example: 'wallet,amount',
     about:
-      'The columns to return, separated by commas, in the order wanted; a name may stand in double quotes. Without it: all. Fewer columns cost fewer datapoints.',
+      'The columns to return, in this order, separated by commas; a name may stand in double quotes. Without it: all columns. Fewer columns cost fewer datapoints.',
   },
   filters: {
     kind: 'text',
@@ -82,7 +82,7 @@ export const SHARED_PARAMETERS = {
     example: 10,
     excludes: ['limit', 'offset', 'filters'],
     about:
-      'That many rows drawn at random, each equally likely, other ones with every call; all rows where the result has fewer. Not together with `limit`, `offset` or `filters`.',
+      'So many rows, drawn at random. Each row is equally likely, and each call draws again. If the result has fewer rows, all of them. Not together with `limit`, `offset` or `filters`.',
   },
   allowPartialResults: {
     kind: 'boolean',
@@ -93,7 +93,7 @@ export const SHARED_PARAMETERS = {
   ignoreMaxDatapoints: {
     kind: 'boolean',
     name: 'ignore_max_datapoints_per_request',
-    about: 'Lift the limit of datapoints of one answer.',
+    about: 'Lift the limit of datapoints for this answer.',
   },
   format: {
     kind: 'choice',
@@ -101,18 +101,18 @@ export const SHARED_PARAMETERS = {
     choices: ['json', 'ndjson', 'csv', 'parquet'],
     example: 'ndjson',
     about:
-      'The format of the answer, whatever `Accept` says; the names that `Accept` takes are taken, too. Without it: as `Accept` says, else JSON. An address that ends in `/csv` answers with CSV only.',
+      'The format of the answer, whatever `Accept` says. It takes the names that `Accept` takes, too. Without it, `Accept` decides; without both, the answer is JSON. An address that ends in `/csv` answers with CSV only.',
   },
   executionId: {
     kind: 'text',
     name: 'execution_id',
     example: '01HR7PD8XYZ3M4N5P6Q7R8S9TA',
-    about: 'Never needed. Where the address names an execution, it must be the same.',
+    about: 'Never needed. If the address names an execution, it must be the same one.',
   },
   queryId: {
     kind: 'text',
     name: 'queryID',
     example: '1215383',
-    about: 'Never needed. Where the address names a query, it must be the same; a dataset takes any number.',
+    about: 'Never needed. If the address names a query, it must be the same one; a dataset takes any number.',
   },
 } as const satisfies Readonly<Record<string, SharedParameter>>;
