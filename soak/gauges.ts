@@ -6,6 +6,8 @@ import type { Client } from './client.ts';
 export interface Gauges {
   /** Resident memory in bytes, in the order of time. */
   readonly memory: number[];
+  /** What the service says of its memory, in bytes, by part: what of a growth is caches that fill, and what is not. */
+  readonly parts: ReadonlyMap<string, number[]>;
   /** Of the event loop, in milliseconds, each since the one before. */
   readonly delayP99: number[];
   readonly delayMax: number[];
@@ -14,9 +16,17 @@ export interface Gauges {
 const SAMPLE_MILLIS = 1000;
 /** The metrics forget the delays that they have told. */
 const METRICS_EVERY = 10;
+/** Part of memory → the metrics that add up to it. */
+const PARTS: Readonly<Record<string, RegExp>> = {
+  caches: /^qrs_cache_bytes\{cache="(?!views)\w+"\} (\S+)$/gm,
+  DuckDB: /^qrs_duckdb_memory_bytes\{\S+\} (\S+)$/gm,
+  'V8 heap': /^nodejs_heap_size_used_bytes (\S+)$/gm,
+  'buffers outside of it': /^nodejs_external_memory_bytes (\S+)$/gm,
+};
 
 export async function watchOn(pid: number, client: Client, end: AbortSignal): Promise<Gauges> {
-  const gauges: Gauges = { memory: [], delayP99: [], delayMax: [] };
+  const parts = new Map<string, number[]>(Object.keys(PARTS).map((name) => [name, []]));
+  const gauges: Gauges = { memory: [], parts, delayP99: [], delayMax: [] };
   for (let second = 1; !end.aborted; second += 1) {
     await wait(SAMPLE_MILLIS, undefined, { signal: end }).catch(() => undefined);
     gauges.memory.push(await residentBytes(pid));
@@ -25,6 +35,9 @@ export async function watchOn(pid: number, client: Client, end: AbortSignal): Pr
     const value = (name: string) => 1000 * Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
     gauges.delayP99.push(value('nodejs_eventloop_lag_p99_seconds'));
     gauges.delayMax.push(value('nodejs_eventloop_lag_max_seconds'));
+    for (const [name, line] of Object.entries(PARTS)) {
+      parts.get(name)?.push([...text.matchAll(line)].reduce((sum, [, bytes]) => sum + Number(bytes), 0));
+    }
   }
   return gauges;
 }

@@ -6,6 +6,7 @@
  *   npm run soak -- [--minutes 30] [--seed N] [--memory 2GB]
  */
 import { rmSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { changeKeysOn, fillService, publishOn, refreshOn } from './changes.ts';
@@ -29,7 +30,7 @@ const { values } = parseArgs({
 });
 const minutes = Number(values.minutes);
 const below = random(Number(values.seed));
-print(`soak of ${minutes} minutes, --seed ${values.seed} --memory ${values.memory}`);
+print(`soak of ${minutes} minutes, --seed ${values.seed} --memory ${values.memory}; ${machine()}`);
 
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());
@@ -49,6 +50,7 @@ try {
       (change) => change.catch(note),
     ),
   ]);
+  print(`after: ${machine()}`);
   if (interruption.signal.aborted) wrong('interrupted before its end');
   else report(gauges);
 } finally {
@@ -58,6 +60,11 @@ try {
 }
 print(problems.length === 0 ? 'all well' : `${problems.length} problems`);
 process.exitCode = problems.length === 0 ? 0 : 1;
+
+function machine(): string {
+  const load = loadavg().map((average) => average.toFixed(1));
+  return `${availableParallelism()} cores, load ${load.join(' ')}`;
+}
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -103,7 +110,7 @@ function someRead(): (typeof READS)[number] {
   throw new Error('the weights do not add up');
 }
 
-function report({ memory, delayP99, delayMax }: Awaited<ReturnType<typeof watchOn>>): void {
+function report({ memory, parts, delayP99, delayMax }: Awaited<ReturnType<typeof watchOn>>): void {
   for (const [name, { answered, refused }] of counts) print(`${name}: ${answered} answered, ${refused} refused`);
   const megabytes = (bytes: number) => Math.round(bytes / 1e6);
   const means = quarterMeans(memory);
@@ -111,6 +118,7 @@ function report({ memory, delayP99, delayMax }: Awaited<ReturnType<typeof watchO
   const growth = (means[3] ?? 0) / (means[1] ?? 1);
   print(`memory: means of the quarters ${means.map(megabytes).join(', ')} MB, at most ${megabytes(most)} MB`);
   print(`memory: last quarter / second ${growth.toFixed(3)} (≤ ${GROWTH_MAX})`);
+  for (const [name, samples] of parts) print(`  ${name}: ${quarterMeans(samples).map(megabytes).join(', ')} MB`);
   const worst = (delays: readonly number[]) => Math.max(...delays).toFixed(0);
   const median = [...delayP99].sort((a, b) => a - b)[Math.floor(delayP99.length / 2)] ?? 0;
   print(
