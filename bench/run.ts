@@ -9,6 +9,7 @@ const ALL = [
   'pages',
   'expressions',
   'concurrency',
+  'health',
   'walk',
   'sample',
   'export',
