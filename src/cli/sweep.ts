@@ -22,10 +22,12 @@ export function addSweepCommand(program: Command, context: CommandContext): void
     .option('--json', 'print JSON')
     .action(async (options: { readonly json?: true; readonly yes?: true }) => {
       const { sweep } = await import('../maintenance/sweep.ts');
+      const { ReserveFile } = await import('../files/reserve-file.ts');
       await withService(context, async (service) => {
         const dependencies = {
           catalog: await service.catalog(),
           store: await service.store(),
+          reserve: new ReserveFile(service.directories.reserve),
           stagingDirectory: service.directories.staging,
           clock: context.clock,
           trust: { shareMax: service.settings.sweepShare, confirmed: options.yes ?? false },

@@ -5,6 +5,7 @@ import { datasetAgeOf } from '../datasets/dataset-age.ts';
 import { type Registered, registerDatasets } from '../datasets/register.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Sleep } from '../domain/time.ts';
+import { ReserveFile } from '../files/reserve-file.ts';
 import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
 import { type Swept, sweep } from '../maintenance/sweep.ts';
 import { SweepStopped } from '../maintenance/sweep-trust.ts';
@@ -97,6 +98,7 @@ async function sweepTask(
   const dependencies = {
     catalog: await service.catalog(),
     store: await service.store(),
+    reserve: new ReserveFile(service.directories.reserve),
     stagingDirectory: service.directories.staging,
     clock: service.clock,
     trust: { shareMax: service.settings.sweepShare, confirmed: false },

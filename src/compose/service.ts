@@ -34,6 +34,8 @@ export interface Directories {
   readonly views: string;
   readonly sources: string;
   readonly refreshing: string;
+  /** A file, beside the catalog: room on its disk. */
+  readonly reserve: string;
 }
 
 /** What of the world outside the parts are given. */
@@ -72,7 +74,7 @@ const DUCKDB_INSTANCES = 5;
 
 export async function openService(settings: Settings, { clock, sleep }: ServiceEffects): Promise<Service> {
   const directories = directoriesOf(settings);
-  await requireApart(directories, catalogPath(settings, directories));
+  await requireApart(directories, catalogPath(settings, directories.data));
   await makePrivate(directories.data);
   const opened = new AsyncDisposableStack();
   const duckDb = async (threads: number, memoryBytes: number, allowedDirectories: readonly string[]) => {
@@ -97,7 +99,7 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     directories,
     catalog: once(async () => {
       const { openSqliteCatalog } = await import('../catalog/sqlite/sqlite-catalog.ts');
-      return opened.use(await openSqliteCatalog(catalogPath(settings, directories)));
+      return opened.use(await openSqliteCatalog(catalogPath(settings, directories.data)));
     }),
     store: once(async () => {
       const { requireJoined } = await import('../maintenance/installation.ts');
@@ -164,13 +166,12 @@ function directoriesOf(settings: Settings): Directories {
     views: join(data, 'views'),
     sources: settings.sourcesDir === undefined ? join(data, 'sources') : resolve(settings.sourcesDir),
     refreshing: join(data, 'refreshing'),
+    reserve: `${catalogPath(settings, data)}-reserve`,
   };
 }
 
-function catalogPath(settings: Settings, directories: Directories): string {
-  return settings.catalog.path === undefined
-    ? join(directories.data, 'catalog.sqlite')
-    : resolve(settings.catalog.path);
+function catalogPath(settings: Settings, data: string): string {
+  return settings.catalog.path === undefined ? join(data, 'catalog.sqlite') : resolve(settings.catalog.path);
 }
 
 /**

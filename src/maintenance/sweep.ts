@@ -20,6 +20,7 @@ import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.
 import type { Clock } from '../domain/instant.ts';
 import { letOthersRun } from '../domain/time.ts';
 import { isStagingName, isWriterFolder, stagingName, writerOfKey, writerPrefix } from '../domain/written-names.ts';
+import type { ReserveFile } from '../files/reserve-file.ts';
 import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { requireStillJoined } from './installation.ts';
@@ -31,6 +32,8 @@ export interface SweepDependencies {
   readonly stagingDirectory: string;
   readonly clock: Clock;
   readonly trust: SweepTrust;
+  /** Room on the disk of the catalog: a result leaves the catalog before its objects go. */
+  readonly reserve: Pick<ReserveFile, 'during'>;
 }
 
 export interface Swept {
@@ -51,6 +54,10 @@ const STEP = 100;
  *   it is aborted. What was deleted until then stays so.
  */
 export async function sweep(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Swept> {
+  return await dependencies.reserve.during(() => sweepOnce(dependencies, limit, signal));
+}
+
+async function sweepOnce(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Swept> {
   const { catalog, clock, trust } = dependencies;
   await requireStillJoined(dependencies);
   await requireClock(catalog, clock(), trust);

@@ -371,6 +371,26 @@ describe('a refresh that fails', () => {
 });
 
 describe('tasks', () => {
+  test('are run on a full disk, where no tick can be claimed: the sweep is what frees it', async () => {
+    let runs = 0;
+    const sweep = {
+      name: 'sweep',
+      schedule: '0 * * * *',
+      run: async () => {
+        runs += 1;
+      },
+    };
+    const claim = async () => {
+      throw Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
+    };
+    const { executions, leases, ticks } = catalog;
+    const full = { executions, leases, ticks: { findLast: (name: string) => ticks.findLast(name), claim } };
+    const process = new Process('a', { datasets: [], tasks: [sweep], catalog: full });
+    time.moveTo(at('10:07'));
+    await process.schedule.runDue(running);
+    assert.deepEqual([runs, process.faults], [1, []]);
+  });
+
   test('run once at each tick, in one of the processes, and a failure stops nothing', async () => {
     let runs = 0;
     const sweep = {

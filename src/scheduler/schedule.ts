@@ -12,6 +12,7 @@ import type { Dataset } from '../datasets/dataset.ts';
 import type { Datasets } from '../datasets/registry.ts';
 import { type Cron, lastTick, nextTick, parseCron } from '../domain/cron.ts';
 import { CLOCKS_APART_MILLIS, type Instant } from '../domain/instant.ts';
+import { isStorageFull } from '../errors/storage-full.ts';
 import type { KeptLease } from '../leases/kept-lease.ts';
 import { acquireRefreshLease, type RefreshLeaseOptions, reclaimAbandoned } from '../leases/refresh-lease.ts';
 import { type RefreshDeps, type RefreshOutcome, refreshDataset } from './refresh.ts';
@@ -112,7 +113,12 @@ export class Schedule {
     }
     for (const { task, cron } of this.#tasks) {
       await this.#guard(task.name, signal, async () => {
-        if (await this.#claim(task.name, lastTick(cron, this.#deps.clock()))) await task.run(signal);
+        const claimed = await this.#claim(task.name, lastTick(cron, this.#deps.clock())).catch((error: unknown) => {
+          // A full disk takes no claim, and the sweep is what frees it; done by several processes at once it does no harm.
+          if (!isStorageFull(error)) throw error;
+          return true;
+        });
+        if (claimed) await task.run(signal);
       });
     }
   }

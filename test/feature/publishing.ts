@@ -10,6 +10,7 @@ import { type ColumnType, formatColumnType, parseColumnType } from '../../src/do
 import type { Execution } from '../../src/domain/execution.ts';
 import { allRowsOf, type ResultSet } from '../../src/domain/result-set.ts';
 import { storedColumn } from '../../src/duckdb/storage-type.ts';
+import { ReserveFile } from '../../src/files/reserve-file.ts';
 import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
 import { requireJoined } from '../../src/maintenance/installation.ts';
 import type { SweepDependencies } from '../../src/maintenance/sweep.ts';
@@ -57,7 +58,7 @@ export class Workplace implements AsyncDisposable {
     return new Workplace(folder, catalog, store, await DuckDBInstance.create(':memory:'));
   }
 
-  get dependencies(): PublishDependencies & Pick<SweepDependencies, 'catalog' | 'trust'> {
+  get dependencies(): PublishDependencies & Pick<SweepDependencies, 'catalog' | 'trust' | 'reserve'> {
     return {
       catalog: this.catalog,
       store: this.store,
@@ -70,6 +71,7 @@ export class Workplace implements AsyncDisposable {
       newId: ulid,
       owner: currentLeaseOwner(),
       trust: { shareMax: 0.1, confirmed: false },
+      reserve: new ReserveFile(join(this.folder, 'reserve')),
     };
   }
 

@@ -71,6 +71,43 @@ test('an expired result that is being read is kept until the reader is done', as
   assert.deepEqual(await keys(place), []);
 });
 
+test('a completely full disk: the sweep works in the room of its reserve, and makes it again', async () => {
+  await using place = await Workplace.open();
+  await publishOne(place, 1);
+  const reserve = join(place.folder, 'reserve');
+  const isFull = async () => (await stat(reserve).catch(() => undefined)) !== undefined;
+  let refused = 0;
+  const { executions, leases, installation } = place.catalog;
+  const expire = async (id: string) => {
+    if (await isFull()) {
+      refused += 1;
+      throw Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
+    }
+    await executions.expire(id);
+  };
+  const catalog = {
+    leases,
+    installation,
+    verify: () => place.catalog.verify(),
+    executions: new Proxy(executions, {
+      get: (target, name) => (name === 'expire' ? expire : Reflect.get(target, name).bind(target)),
+    }),
+  };
+  await sweep(place.dependencies, 100, NEVER);
+  assert.ok((await stat(reserve)).size >= 4 * 1024 * 1024);
+  const trust = { shareMax: 0.1, confirmed: true };
+  const later = { ...place.dependencies, catalog, trust, clock: () => Date.now() + 2 * DAY_MILLIS };
+  assert.equal((await sweep(later, 100, NEVER)).expired, 1);
+  assert.equal(refused, 1);
+  assert.deepEqual(await keys(place), []);
+  assert.ok((await stat(reserve)).size >= 4 * 1024 * 1024, 'for the next time');
+
+  await publishOne(place, 1);
+  await writeFile(reserve, 'of somebody else');
+  await assert.rejects(sweep(later, 100, NEVER), /disk is full/);
+  assert.equal((await stat(reserve)).size, 16, 'a foreign file stays');
+});
+
 test('an expired result that this process has open is kept, without a lease, and the sweep says that nothing went', async () => {
   await using place = await Workplace.open();
   const execution = await publishOne(place, 1);
