@@ -57,10 +57,10 @@ function anyReal(asWritten: readonly number[], wide: boolean): string {
   return `coalesce(${any}, false)`;
 }
 
-/** As `assembled`, by one expression for all keys. */
+/** As `assembled`, by one expression for all keys. A lambda that looked the names up in a list of its own would be given a copy of it for each cell. */
 function assembledWide(keys: readonly string[], comma: string, colon: string): string {
   const names = `[${keys.map((key) => quoteText(JSON.stringify(key) + colon)).join(', ')}]`;
-  return `'{' || array_to_string(list_transform(l, lambda cell, place: (${names})[place] || cell), ${quoteText(comma)}) || '}'`;
+  return `'{' || array_to_string(list_transform(list_zip(${names}, l), lambda member: member[1] || member[2]), ${quoteText(comma)}) || '}'`;
 }
 
 /**
