@@ -27,11 +27,12 @@ import { CatalogCache } from '../results/cache/catalog-cache.ts';
 import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { MissingResults } from '../results/cache/missing-results.ts';
 import { SingleFlight } from '../results/cache/single-flight.ts';
+import type { ResultsCaches, ResultsDeps } from '../results/deps.ts';
 import { ViewCache } from '../results/derived/views/view-cache.ts';
 import { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
-import type { ResultsDeps } from '../results/pipeline.ts';
 import { byteLengthOf } from '../results/read/byte-chunks.ts';
+import type { ReadDeps } from '../results/read/open-page.ts';
 import { ParquetExports } from '../results/read/parquet-exports.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { once } from './once.ts';
@@ -51,9 +52,9 @@ export interface ServerEffects extends TelemetryEffects {
   readonly logLines: { readonly dropped: number };
 }
 
-/** How the memory for finished answers is divided: the answers, their compressed forms, those that are sent again as they are, what
- * recent addresses meant (a kilobyte each), what is known of streamed answers (40 bytes for each 32,768 rows). */
-const CACHE_SHARES = { pages: 0.57, compressed: 0.29, answers: 0.07, recent: 0.035, segmentIndexes: 0.035 } as const;
+/** How the memory for finished answers is divided: the answers, their compressed forms, whole responses, what recent
+ * addresses meant (a kilobyte each), the segment indexes of streamed answers (40 bytes for each 32,768 rows). */
+const CACHE_SHARES = { pages: 0.57, compressed: 0.29, answers: 0.07, addresses: 0.035, segmentIndexes: 0.035 } as const;
 /** Two ranges of an answer are read side by side: more would only make it wait for its first bytes. */
 const RANGES_AT_ONCE = 2;
 const SEARCHES_AT_ONCE = 2;
@@ -133,43 +134,53 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   // Whoever was let in waits for its turn; how many are let in is the bound.
   const exportsWaitingMax = settings.heavyReadsMax * RANGES_AT_ONCE;
   const exports = new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: exportsWaitingMax }, pageTurns);
-  const results: ResultsDeps = {
-    catalogCache,
-    queuePosition: (execution) => catalog.executions.queuePosition(execution),
-    pages: new LruBytes(settings.pageCacheBytes * CACHE_SHARES.pages, (page) => byteLengthOf(page.byteChunks)),
+  const cacheBytes = settings.pageCacheBytes;
+  const caches: ResultsCaches = {
+    pages: new LruBytes(cacheBytes * CACHE_SHARES.pages, (page) => byteLengthOf(page.byteChunks)),
+    addresses: new LruBytes(cacheBytes * CACHE_SHARES.addresses, () => 0),
+    segmentIndexes: new LruBytes(
+      cacheBytes * CACHE_SHARES.segmentIndexes,
+      ({ segmentBytes }) => segmentBytes.length * 40,
+    ),
+    opening: new SingleFlight(),
+  };
+  const read: ReadDeps = {
+    store: readStore,
+    duckDb,
     pageDuckDb,
     pageTurns,
     searches,
     exports,
     rangesAtOnce: RANGES_AT_ONCE,
-    addresses: new LruBytes(settings.pageCacheBytes * CACHE_SHARES.recent, () => 0),
-    segmentIndexes: new LruBytes(
-      settings.pageCacheBytes * CACHE_SHARES.segmentIndexes,
-      (segmentIndex) => segmentIndex.segmentBytes.length * 40,
-    ),
-    opening: new SingleFlight(),
+    views,
     limiter: new ConcurrencyLimiter(settings),
+    random: effects.random,
     monotonic,
     sleep: effects.sleep,
-    store: readStore,
-    duckDb,
-    views,
-    parquet,
-    leases,
-    clock,
-    random: effects.random,
     statementMillisMax: settings.readTimeoutMillis,
     directRowsMax: settings.directRowsMax,
-    datapointsMax: settings.datapointsMax,
-    partialAsCompleted: settings.partialAsCompleted,
-    encoder: `${effects.version} ${duckDbVersion()}`,
-    expressions: {
-      lengthMax: settings.filterLengthMax,
-      termsMax: settings.filterTermsMax,
-      depthMax: settings.filterDepthMax,
-      inMembersMax: settings.filterInMax,
-      sortKeysMax: settings.sortKeysMax,
+  };
+  const results: ResultsDeps = {
+    clock,
+    monotonic,
+    catalogCache,
+    queuePosition: (execution) => catalog.executions.queuePosition(execution),
+    settings: {
+      datapointsMax: settings.datapointsMax,
+      partialAsCompleted: settings.partialAsCompleted,
+      encoder: `${effects.version} ${duckDbVersion()}`,
+      expressions: {
+        lengthMax: settings.filterLengthMax,
+        termsMax: settings.filterTermsMax,
+        depthMax: settings.filterDepthMax,
+        inMembersMax: settings.filterInMax,
+        sortKeysMax: settings.sortKeysMax,
+      },
     },
+    caches,
+    read,
+    parquet,
+    leases,
   };
   const compressed = new CompressedCache(settings.pageCacheBytes * CACHE_SHARES.compressed);
   const responseCache = makeResponseCache(settings.pageCacheBytes * CACHE_SHARES.answers);
@@ -204,9 +215,9 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         datasets,
         duckDbs: { pages: pageDuckDb, reads: duckDb, heavy },
         queues: { pages: pageTurns, searches, exports, heavy: queue },
-        caches: { pages: results.pages, compressed, answers: responseCache, views },
+        caches: { pages: caches.pages, compressed, answers: responseCache, views },
         parquet,
-        heavyReads: results.limiter,
+        heavyReads: read.limiter,
         requests: inFlight,
         logLines: effects.logLines,
         clock,

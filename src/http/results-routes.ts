@@ -2,8 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Instant } from '../domain/instant.ts';
 import { RequestError } from '../errors/errors.ts';
+import type { ResultsDeps } from '../results/deps.ts';
 import { ClientGone } from '../results/limits/client-gone.ts';
-import { answerAgain, answerResults, answerStatus, type ResultsDeps } from '../results/pipeline.ts';
+import { answerResults } from '../results/pipeline.ts';
 import { acceptedFormat } from '../results/request/accept-format.ts';
 import { parseRange } from '../results/request/byte-range.ts';
 import type { CachePolicy } from '../results/request/cache-policy.ts';
@@ -11,6 +12,8 @@ import { type Format, namedFormat } from '../results/request/format.ts';
 import { parseQueryString, type QueryParameters } from '../results/request/query-string.ts';
 import type { ResultsRequest, Target } from '../results/request/results-request.ts';
 import { wantsSha256 } from '../results/request/want-digest.ts';
+import { answerAgain } from '../results/respond/answer-again.ts';
+import { answerStatus } from '../results/status.ts';
 import { queryStringOf } from './authenticate.ts';
 import { type SendOptions, sendAnswer } from './send-answer.ts';
 
@@ -67,7 +70,8 @@ export function resultsRoutes(
       url: prefix + path,
       handler: async (request, reply) => {
         const cachePolicy = cachePolicyNow();
-        const again = answerAgain(addressOf(request), cachePolicy, request, principalOf(request), deps, request.stats);
+        const repeat = { address: addressOf(request), cachePolicy, ifNoneMatch: request.headers['if-none-match'] };
+        const again = answerAgain(repeat, principalOf(request), deps, request.stats);
         if (again !== undefined) {
           request.repeated = { ...again.terms, cachePolicy: cachePolicyNow };
           return await sendAnswer(again.answer, request, reply, options);

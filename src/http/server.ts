@@ -16,7 +16,7 @@ import { RequestError } from '../errors/errors.ts';
 import { listenFailure } from '../errors/startup-error.ts';
 import type { Metrics } from '../observation/metrics.ts';
 import type { LruBytes } from '../results/cache/lru-bytes.ts';
-import type { ResultsDeps } from '../results/pipeline.ts';
+import type { ResultsDeps } from '../results/deps.ts';
 import { type Authenticate, admitRequest } from './authenticate.ts';
 import { refuseConnection } from './connection-errors.ts';
 import { cutWhenStalled } from './cut-when-stalled.ts';

@@ -13,7 +13,7 @@ import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { Readiness } from '../../src/http/readiness.ts';
 import { makeResponseCache } from '../../src/http/response-cache.ts';
 import { createServer, type HttpDeps, type HttpOptions } from '../../src/http/server.ts';
-import type { ResultsDeps } from '../../src/results/pipeline.ts';
+import type { ResultsDeps } from '../../src/results/deps.ts';
 import { startHttpService } from './http-service.ts';
 import { responseValidator, seenResponse } from './openapi-validator.ts';
 

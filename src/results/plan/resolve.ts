@@ -1,7 +1,8 @@
 /** From an id to the execution it means, if the caller may see it (contract §2: access, latest run). */
 import { type Execution, isExecutionId } from '../../domain/execution.ts';
-import type { Instant } from '../../domain/instant.ts';
+import type { Clock, Instant } from '../../domain/instant.ts';
 import { mayRead, type Principal } from '../../domain/principal.ts';
+import type { ResultSet } from '../../domain/result-set.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { CatalogCache, Latest } from '../cache/catalog-cache.ts';
 import type { QueryParameters } from '../request/query-string.ts';
@@ -62,4 +63,30 @@ async function resolveLatest(
     );
   }
   return latest;
+}
+
+/** @throws RequestError */
+export async function getResultSet({ id }: Execution, catalogCache: CatalogCache): Promise<ResultSet> {
+  const resultSet = await catalogCache.resultSet(id);
+  if (resultSet !== undefined) return resultSet;
+  // Swept between the two look-ups: on asking again the reader is told that it has expired.
+  throw new RequestError('execution_not_found', `The requested execution ID (ID ${id}) was not found.`);
+}
+
+/**
+ * Whether a read failed on a result that the request no longer means: the result expired and was swept a moment ago, or parts of it are
+ * missing and an older run is the latest now. Resolving again then says so.
+ */
+export async function wasReplaced(
+  error: unknown,
+  executionId: string | undefined,
+  { target, parameters }: { readonly target: Target; readonly parameters: QueryParameters },
+  principal: Principal,
+  { catalogCache, clock }: { readonly catalogCache: CatalogCache; readonly clock: Clock },
+): Promise<boolean> {
+  if (!(error instanceof RequestError) || error.code !== 'result_damaged' || executionId === undefined) return false;
+  await catalogCache.refresh();
+  if ((await catalogCache.resultSet(executionId)) === undefined) return true;
+  const { execution } = await resolveTarget(target, parameters, principal, catalogCache, clock());
+  return execution.id !== executionId;
 }

@@ -1,16 +1,17 @@
 /**
- * Opens the rows of a Parquet answer, as `read.ts` opens those of a text: which they are, and whether more follow, is known
- * before they are written. They always come from parts, stored ones or those of a view that is materialised first, because a
- * file is made from rows in order; making one is heavy work whatever its size.
+ * Opens the rows of a Parquet answer, as `open-page.ts` opens those of a text: which rows they are, and whether more follow, is known
+ * before they are written. They always come from parts, stored ones or those of a view that is materialised first, because the
+ * file is made from rows in order. Making one is heavy work whatever its size.
  */
-import type { ResultSet } from '../../domain/result-set.ts';
 import { fieldProblem, nameProblem } from '../../duckdb/parquet-value.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ProjectedColumn } from '../compile/range.ts';
-import type { ReadPlan } from '../plan/read-plan.ts';
-import { askedFor, openDerived, openSlice, type PageOfRows, projectColumns, type ReadDeps } from './page.ts';
+import { openDerived, type ReadDeps } from './open-page.ts';
+import { openSlice } from './open-slice.ts';
+import type { PageOfRows, ReadRequest } from './page.ts';
 import type { ExportedRows } from './parquet-exports.ts';
 import { PartReader } from './part-reader.ts';
+import { projectColumns, rowSourceOf } from './row-source.ts';
 
 export interface ExportPage {
   readonly page: Omit<PageOfRows, 'chunks'>;
@@ -19,28 +20,25 @@ export interface ExportPage {
 
 /** @throws RequestError unsupported_column · datapoint_limit · rate_limited · overloaded · read_timeout · result_damaged */
 export async function openExport(
-  executionId: string,
-  plan: ReadPlan,
-  resultSet: ResultSet,
-  keyId: string,
+  { executionId, plan, resultSet, keyId }: ReadRequest,
   deps: ReadDeps,
   signal: AbortSignal,
 ): Promise<ExportPage> {
   const columns = projectColumns(plan, resultSet);
   requireNames(columns);
-  const { slice, drawn, view } = askedFor(plan, resultSet, deps.random);
+  const { slice, resultSet: source, view } = rowSourceOf(plan, resultSet, deps.random);
   using held = new DisposableStack();
   held.use(await deps.limiter.acquire(keyId, signal));
-  // Of no rows no view can be made, and none is needed.
-  const isView = view !== undefined && drawn.parts.length > 0;
-  const made = isView ? held.use(await deps.views.get(executionId, drawn, view, keyId, signal)).resultSet : undefined;
-  const { parts } = made ?? drawn;
+  // A result without parts needs no view, and none could be made.
+  const isView = view !== undefined && source.parts.length > 0;
+  const made = isView ? held.use(await deps.views.get(executionId, source, view, keyId, signal)).resultSet : undefined;
+  const { parts } = made ?? source;
   const open: ExportedRows['open'] =
     made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => openDerived(key);
-  // How many rows fit has nothing to do with the format.
+  // How many rows fit does not depend on the format.
   const reader = new PartReader(columns, 'json', { ...deps, keyId, open });
-  const opened = await openSlice(plan, slice, columns, made ?? drawn, reader, signal);
-  const from = Math.min(opened.offset, (made ?? drawn).rowCount);
+  const opened = await openSlice({ plan, slice, columns, resultSet: made ?? source, reader }, signal);
+  const from = Math.min(opened.offset, (made ?? source).rowCount);
   const kept = held.move();
   return {
     page: {

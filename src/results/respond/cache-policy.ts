@@ -19,7 +19,7 @@ export function cacheControlOf(cachePolicy: CachePolicy, execution: Execution, n
     case 'revalidate':
       return 'private, no-cache';
     case 'until':
-      // Older than the refresh that was due: that one is under way, or failed, and what it brings must not be missed.
+      // The run is older than the refresh that was due. That refresh is in flight, or failed: its result must not be missed.
       if ((execution.startedAt ?? execution.submittedAt) < cachePolicy.since) return 'private, no-cache';
       return `private, max-age=${secondsUntil(Math.min(cachePolicy.instant, execution.expiresAt ?? cachePolicy.instant), now)}`;
     default:
@@ -27,19 +27,28 @@ export function cacheControlOf(cachePolicy: CachePolicy, execution: Execution, n
   }
 }
 
-/** An older run is answered, because parts of this one are missing: nobody is to take it for the newest. */
-export function skippedOf({ skipped }: Latest): Readonly<Record<string, string>> {
+/** Parts of the newest run are missing, so an older one is answered: nobody must take that for the newest. */
+function skippedOf({ skipped }: Latest): Readonly<Record<string, string>> {
   return skipped === undefined ? {} : { 'skipped-execution-id': skipped };
 }
 
-/** What an answer's headers say of the execution: which it is not, how long it holds, since when. */
-export function headersOf(cachePolicy: CachePolicy, found: Latest, now: Instant): Readonly<Record<string, string>> {
+/** What HTTP is told of the execution: which newer run it is answered instead of, how long the answer holds, since when. */
+export function cacheHeadersOf(
+  cachePolicy: CachePolicy,
+  found: Latest,
+  now: Instant,
+): Readonly<Record<string, string>> {
   const { execution } = found;
   return {
     ...skippedOf(found),
     'cache-control': cacheControlOf(cachePolicy, execution, now),
     ...(execution.endedAt !== undefined && { 'last-modified': new Date(execution.endedAt).toUTCString() }),
   };
+}
+
+/** The next sample is another one. */
+export function sampleHeadersOf(found: Latest): Readonly<Record<string, string>> {
+  return { 'cache-control': 'no-store', ...skippedOf(found) };
 }
 
 function secondsUntil(instant: Instant, now: Instant): number {
@@ -58,15 +67,15 @@ export function etagOf(identity: string): string {
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((tag) => plainEtag(tag) === etag);
+  return ifNoneMatch.split(',').some((tag) => unencodedEtag(tag) === etag);
 }
 
-/** The ETag of the answer in a content encoding: its name, perhaps with the version of what compressed it (`gzip-1a2b`). */
+/** The ETag of the answer in a content encoding. @param encoding its name, perhaps with the version of the compressor: `gzip-1a2b` */
 export function encodedEtag(etag: string, encoding: string | undefined): string {
   return encoding === undefined ? etag : `${etag.slice(0, -1)}+${encoding}"`;
 }
 
-function plainEtag(tag: string): string {
+function unencodedEtag(tag: string): string {
   return tag
     .trim()
     .replace(/^W\//, '')

@@ -1,10 +1,10 @@
 /** The answer as NDJSON: the rows of the JSON answer, each on a line of its own, and nothing else. */
 import type { ByteChunks } from '../read/byte-chunks.ts';
-import type { WithRows } from './respond.ts';
+import type { SourceWithRows } from './answer-source.ts';
 
 const LINE_FEED = Buffer.from('\n');
 
-/** One segment for each chunk. Without rows there is nothing: not even an empty line, which readers take for a row. */
-export async function* respondNdjson({ chunks }: WithRows): AsyncGenerator<ByteChunks> {
+/** One segment for each chunk. An answer without rows is empty: readers take an empty line for a row. */
+export async function* encodeNdjson({ chunks }: SourceWithRows): AsyncGenerator<ByteChunks> {
   for await (const { byteChunks } of chunks) yield [...byteChunks, LINE_FEED];
 }

@@ -1,37 +1,32 @@
 /**
  * Exports that resume. A streamed answer is a sequence of segments, one for each range of rows and a last one for what follows
- * the rows; results are immutable, so every pass gives the same segments. One complete pass therefore tells how long each
- * is and how long the whole is; with that, any range of bytes is answered by reading only the rows it needs. A pass on behalf of a
- * client that wants the digest takes that, too.
+ * the rows. Results are immutable, so every pass gives the same segments. One complete pass therefore shows how long each segment
+ * is; after that, any range of bytes is answered by reading only the rows that it holds. If a client wants the digest of the answer,
+ * the pass computes it, too.
  */
 
 import { createHash } from 'node:crypto';
 import { RequestStats } from '../../observation/request-stats.ts';
-import { type ByteChunks, byteLengthOf, cutBytes } from '../read/byte-chunks.ts';
+import type { SegmentIndex } from '../cache/segment-index.ts';
+import { byteLengthOf, cutBytes } from '../read/byte-chunks.ts';
 import type { PageOfRows } from '../read/page.ts';
-import type { Chunk, ChunkSize } from '../read/part-reader.ts';
+import type { ChunkSize } from '../read/part-reader.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
-import { countRows } from './respond.ts';
+import type { Encode } from './answer-source.ts';
+import { countRows } from './count-rows.ts';
 
-/** What a complete pass over an answer has shown. */
-export interface SegmentIndex {
-  readonly segmentBytes: readonly number[];
-  readonly chunks: readonly ChunkSize[];
-  readonly bytes: number;
-  /** Of the whole answer, base64; undefined when nobody has wanted it. */
-  readonly sha256: string | undefined;
+/** An answer that is encoded as it is read. */
+export interface StreamSource {
+  readonly page: PageOfRows;
+  readonly encode: Encode;
 }
 
-/** Makes the answer's segments from the page's chunks. */
-export type Encode = (chunks: AsyncIterable<Chunk>) => AsyncGenerator<ByteChunks>;
-
-/** The whole answer; when the last segment has been taken, `onPassage` is told what the pass has shown. */
+/** The whole answer; when the last segment has been taken, `onIndex` is told what the pass has shown. */
 export async function* recordSegments(
-  page: PageOfRows,
-  encode: Encode,
+  { page, encode }: StreamSource,
   stats: RequestStats,
   signal: AbortSignal,
-  onPassage: (segmentIndex: SegmentIndex) => void,
+  onIndex: (segmentIndex: SegmentIndex) => void,
 ): AsyncGenerator<Uint8Array> {
   const segmentBytes: number[] = [];
   const chunks: ChunkSize[] = [];
@@ -48,13 +43,12 @@ export async function* recordSegments(
     bytes += length;
     yield* segment;
   }
-  onPassage({ segmentBytes, chunks, bytes, sha256: undefined });
+  onIndex({ segmentBytes, chunks, bytes, sha256: undefined });
 }
 
 /** Some bytes of the answer, reading only the rows that they hold. */
 export async function* readSlice(
-  page: PageOfRows,
-  encode: Encode,
+  { page, encode }: StreamSource,
   segmentIndex: SegmentIndex,
   slice: ByteSlice,
   stats: RequestStats,
@@ -71,7 +65,7 @@ export async function* readSlice(
   let index = 0;
   for await (const segment of encode(chunks)) {
     index += 1;
-    // Of a segment before the slice only the sizes were needed, for what follows the rows; its bytes are not the real ones.
+    // A segment before the slice was encoded without its rows: only its size counts, not its bytes.
     if (index <= skipped) continue;
     yield* cutBytes(segment, slice.from - start, slice.to - start);
     start += byteLengthOf(segment);
@@ -79,19 +73,18 @@ export async function* readSlice(
   }
 }
 
-/** A pass for nothing but what it shows. Taking the digest makes it a tenth longer. */
+/** A pass that only measures. Computing the digest makes it a tenth longer. */
 export async function measureSegments(
-  page: PageOfRows,
-  encode: Encode,
+  source: StreamSource,
   withDigest: boolean,
   signal: AbortSignal,
 ): Promise<SegmentIndex> {
   let shown: SegmentIndex | undefined;
-  const pass = recordSegments(page, encode, new RequestStats(), signal, (segmentIndex) => {
+  const pass = recordSegments(source, new RequestStats(), signal, (segmentIndex) => {
     shown = segmentIndex;
   });
   const hash = withDigest ? createHash('sha256') : undefined;
-  for await (const piece of pass) hash?.update(piece);
-  if (shown === undefined) throw new Error('a complete pass shows its passage');
+  for await (const bytes of pass) hash?.update(bytes);
+  if (shown === undefined) throw new Error('a complete pass gave no segment index');
   return { ...shown, sha256: hash?.digest('base64') };
 }

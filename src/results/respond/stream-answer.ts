@@ -1,62 +1,82 @@
 /**
- * The body of an answer that is sent as it is read: all of it, or the bytes that a client is missing. The read lease is held from the
- * first row that is read, also by the pass that only finds out where the bytes are.
+ * An answer that is sent as it is read: all of it, or the bytes that a client is missing. The read lease is held from the first row
+ * that is read, also by the pass that only finds out where the bytes are.
  */
-
-import { holding } from '../../leases/read-leases.ts';
+import { holding, type ReadLeases } from '../../leases/read-leases.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
-import type { AnswerBody } from '../answer.ts';
-import type { ResultsDeps } from '../pipeline.ts';
-import type { PageOfRows } from '../read/page.ts';
+import type { Answer, AnswerBody } from '../answer.ts';
+import type { LruBytes } from '../cache/lru-bytes.ts';
+import type { SegmentIndex } from '../cache/segment-index.ts';
+import { releaseAfter } from '../read/page.ts';
 import { resolveRange } from '../request/byte-range.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
-import { releaseAfter } from './respond.ts';
-import { type Encode, measureSegments, readSlice, recordSegments, type SegmentIndex } from './resumable.ts';
+import { measureSegments, readSlice, recordSegments, type StreamSource } from './resumable.ts';
+import type { LargeAnswer } from './text.ts';
 
-export interface StreamedAnswer {
-  readonly request: ResultsRequest;
-  readonly executionId: string;
-  readonly identity: string;
-  readonly etag: string | undefined;
-  readonly page: PageOfRows;
-  readonly encode: Encode;
+export interface StreamDeps {
+  readonly leases: ReadLeases;
+  readonly segmentIndexes: LruBytes<SegmentIndex>;
 }
 
-/** @throws RequestError range_not_satisfiable, and what a read throws; then the page has been given back */
-export async function streamBody(
-  { request, executionId, identity, etag, page, encode }: StreamedAnswer,
-  { leases, segmentIndexes }: Pick<ResultsDeps, 'leases' | 'segmentIndexes'>,
+export interface StreamRequest {
+  readonly request: ResultsRequest;
+  readonly executionId: string;
+  /** What the bytes depend on, and their tag; undefined: the same request may be answered with other bytes. */
+  readonly known: { readonly identity: string; readonly etag: string } | undefined;
+  /** What HTTP is told of how long the answer holds. */
+  readonly cacheHeaders: Readonly<Record<string, string>>;
+}
+
+/** @throws RequestError range_not_satisfiable, and what a read throws; then the page has been released */
+export async function respondLarge(
+  asked: StreamRequest,
+  large: LargeAnswer,
+  deps: StreamDeps,
+  stats: RequestStats,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { contentType, page } = large;
+  const headers = { ...large.headers, ...asked.cacheHeaders, 'row-count': String(page.rowCount) };
+  const body = await streamBody(asked, large, deps, stats, signal);
+  return { contentType, headers, ...(asked.known && { etag: asked.known.etag }), body };
+}
+
+async function streamBody(
+  { request, executionId, known }: StreamRequest,
+  source: StreamSource,
+  { leases, segmentIndexes }: StreamDeps,
   stats: RequestStats,
   signal: AbortSignal,
 ): Promise<AnswerBody> {
   const { range, ifRange, wantsDigest } = request;
-  const known = etag === undefined ? undefined : segmentIndexes.get(identity);
-  const keep = (segmentIndex: SegmentIndex) => {
-    const sha256 = segmentIndex.sha256 ?? segmentIndexes.get(identity)?.sha256;
-    segmentIndexes.put(identity, { ...segmentIndex, sha256 });
+  const { page } = source;
+  const kept = known && segmentIndexes.get(known.identity);
+  const keep = (index: SegmentIndex) => {
+    if (known === undefined) return;
+    const sha256 = index.sha256 ?? segmentIndexes.get(known.identity)?.sha256;
+    segmentIndexes.put(known.identity, { ...index, sha256 });
   };
-  const isRange = range !== undefined && etag !== undefined && (ifRange === undefined || ifRange === etag);
-  const isMeasured =
-    (isRange && known === undefined) || (wantsDigest && etag !== undefined && known?.sha256 === undefined);
+  const isRange = range !== undefined && known !== undefined && (ifRange === undefined || ifRange === known.etag);
+  const wantsMissingDigest = wantsDigest && known !== undefined && kept?.sha256 === undefined;
   let lease: AsyncDisposable | undefined;
   try {
-    let segmentIndex = known;
-    if (isMeasured) {
+    let index = kept;
+    if ((isRange && kept === undefined) || wantsMissingDigest) {
       lease = await leases.hold(executionId);
-      // The first to resume a download since the service started, or to want its digest, pays for a pass that tells.
-      segmentIndex = await measureSegments(page, encode, wantsDigest, signal);
-      keep(segmentIndex);
+      // The first request for a range, or for the digest, pays for a pass over the whole answer.
+      index = await measureSegments(source, wantsDigest, signal);
+      keep(index);
     }
     const held = (chunks: AsyncGenerator<Uint8Array>) => {
       const given = releaseAfter(page, chunks);
       return lease === undefined ? leases.during(executionId, given) : holding(lease, given);
     };
-    if (isRange && segmentIndex !== undefined) {
-      const slice = resolveRange(range, segmentIndex.bytes);
-      const chunks = held(readSlice(page, encode, segmentIndex, slice, stats, signal));
-      return { kind: 'partial', chunks, slice, size: segmentIndex };
+    if (isRange && index !== undefined) {
+      const slice = resolveRange(range, index.bytes);
+      const chunks = held(readSlice(source, index, slice, stats, signal));
+      return { kind: 'partial', chunks, slice, size: index };
     }
-    return { kind: 'stream', chunks: held(recordSegments(page, encode, stats, signal, keep)), size: segmentIndex };
+    return { kind: 'stream', chunks: held(recordSegments(source, stats, signal, keep)), size: index };
   } catch (error) {
     page.release();
     await lease?.[Symbol.asyncDispose]();

@@ -1,0 +1,11 @@
+/** What a complete pass over a streamed answer has shown: how long each of its segments is. Results are immutable, so it stays true. */
+import type { ChunkSize } from '../read/part-reader.ts';
+
+export interface SegmentIndex {
+  readonly segmentBytes: readonly number[];
+  readonly chunks: readonly ChunkSize[];
+  /** Of the whole answer. */
+  readonly bytes: number;
+  /** Of the whole answer, base64; undefined when nobody has asked for it. */
+  readonly sha256: string | undefined;
+}

@@ -1,0 +1,83 @@
+/** Opens a slice of rows as a page: by row ranges of stored parts (or those of a view), or of a view that is read directly. */
+import { cellBytesWithin } from '../../domain/datapoints.ts';
+import type { ResultSet } from '../../domain/result-set.ts';
+import type { ProjectedColumn } from '../compile/range.ts';
+import { datapointRefusal, pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
+import type { View } from '../plan/view.ts';
+import type { PageOfRows } from './page.ts';
+import { EXPORT_RANGE_ROWS, PAGE_RANGE_ROWS, type PartReader, rangesOf } from './part-reader.ts';
+import type { Slice } from './row-source.ts';
+
+/** A slice to open, and the reader that reads its rows. */
+export interface SliceRequest {
+  readonly plan: ReadPlan;
+  readonly slice: Slice;
+  readonly columns: readonly ProjectedColumn[];
+  /** What the slice is cut from. */
+  readonly resultSet: ResultSet;
+  readonly reader: PartReader;
+}
+
+/** The largest answer that is made in memory; a page at the default datapoint limit is 5 to 25 MB. */
+const BUFFERED_BYTES_MAX = 32 * 1024 * 1024;
+
+/** @throws RequestError datapoint_limit, and what a read throws */
+export async function openSlice(
+  { plan, slice, columns, resultSet, reader }: SliceRequest,
+  signal: AbortSignal,
+): Promise<PageOfRows> {
+  const total = resultSet.rowCount;
+  const from = Math.min(slice.offset, total);
+  const wanted = Math.min(total, from + slice.rowCountMax);
+  let to = Math.min(wanted, from + pageRowsMax(plan));
+  if (plan.datapointsMax !== undefined) {
+    to = await reader.fit(resultSet.parts, from, to, cellBytesWithin(plan.datapointsMax), signal);
+  }
+  if (to < wanted && plan.atLimit === 'refuse') throw datapointRefusal(plan);
+  const ofPage = rangesOf(resultSet.parts, from, to, PAGE_RANGE_ROWS, columns.length);
+  const small = ofPage.length <= 1 || estimatedBytes(columns, resultSet, to - from) <= BUFFERED_BYTES_MAX;
+  const ranges = small ? ofPage : rangesOf(resultSet.parts, from, to, EXPORT_RANGE_ROWS, columns.length);
+  return {
+    columns,
+    offset: slice.offset,
+    rowCount: to - from,
+    // A page of no rows has none after it.
+    more: to > from && to < total,
+    filteredRowCount: undefined,
+    small,
+    chunks: (during, skipped) => reader.ranges(ranges, !small, during, skipped),
+    release: () => undefined,
+  };
+}
+
+/** Reads the slice of the view at once: such a page is small. @throws as `openSlice` */
+export async function openViewSlice(
+  { plan, slice, columns, resultSet, reader }: SliceRequest,
+  view: View,
+  signal: AbortSignal,
+): Promise<PageOfRows> {
+  const rowCountMax = Math.min(slice.rowCountMax, pageRowsMax(plan), resultSet.rowCount);
+  const cellBytesMax = plan.datapointsMax === undefined ? undefined : cellBytesWithin(plan.datapointsMax);
+  const wanted = { offset: Math.min(slice.offset, resultSet.rowCount), rowCountMax, cellBytesMax };
+  const { chunk, more } = await reader.viewSlice(resultSet.parts, view, wanted, signal);
+  const rowCount = chunk?.rowCount ?? 0;
+  if (more && rowCount < slice.rowCountMax && plan.atLimit === 'refuse') throw datapointRefusal(plan);
+  return {
+    columns,
+    offset: slice.offset,
+    rowCount,
+    more: more && rowCount > 0,
+    filteredRowCount: more || (rowCount === 0 && slice.offset > 0) ? undefined : slice.offset + rowCount,
+    small: true,
+    chunks: async function* () {
+      if (chunk !== undefined) yield chunk;
+    },
+    release: () => undefined,
+  };
+}
+
+/** About what the rows take as JSON: each row repeats the names, and text and numbers take about twice their cell bytes. */
+function estimatedBytes(columns: readonly ProjectedColumn[], resultSet: ResultSet, rowCount: number): number {
+  const names = columns.reduce((sum, { name }) => sum + name.length + 4, 0);
+  return rowCount * (names + (2 * resultSet.cellBytes) / Math.max(1, resultSet.rowCount));
+}

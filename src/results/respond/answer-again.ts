@@ -1,0 +1,44 @@
+/**
+ * The same answer again, if the same key has asked for the same address and the page is still in memory: nothing is parsed, resolved
+ * or planned. The address cache says when that is right.
+ */
+import type { Clock } from '../../domain/instant.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { RequestStats } from '../../observation/request-stats.ts';
+import type { Answer } from '../answer.ts';
+import type { CatalogCache } from '../cache/catalog-cache.ts';
+import { type AddressEntry, findByAddress, type PageCaches } from '../cache/finished-pages.ts';
+import type { ResultsRequest } from '../request/results-request.ts';
+import { cacheHeadersOf } from './cache-policy.ts';
+import { respondFinished } from './text.ts';
+
+export interface AnswerAgainDeps {
+  readonly caches: PageCaches;
+  readonly catalogCache: Pick<CatalogCache, 'version'>;
+  readonly clock: Clock;
+}
+
+export interface AnswerAgain {
+  readonly answer: Answer;
+  /** As long as these hold, the same request has the same answer. */
+  readonly terms: Pick<AddressEntry, 'catalogVersion' | 'execution'>;
+}
+
+export function answerAgain(
+  { address, cachePolicy, ifNoneMatch }: Pick<ResultsRequest, 'address' | 'cachePolicy' | 'ifNoneMatch'>,
+  { keyId }: Principal,
+  { caches, catalogCache, clock }: AnswerAgainDeps,
+  stats: RequestStats,
+): AnswerAgain | undefined {
+  const now = clock();
+  const found = findByAddress(caches, keyId, address, catalogCache, now);
+  if (found === undefined) return undefined;
+  const { page, entry } = found;
+  const { catalogVersion, execution } = entry;
+  stats.executionId = execution.id;
+  stats.queryId = execution.queryId;
+  stats.cache = 'hit';
+  const cacheHeaders = cacheHeadersOf(cachePolicy, entry, now);
+  const answer = respondFinished(page, page.etag, cacheHeaders, ifNoneMatch, stats);
+  return { answer, terms: { catalogVersion, execution } };
+}

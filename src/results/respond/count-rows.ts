@@ -1,0 +1,23 @@
+/** Counts what a reader is given: rows, cell bytes and datapoints. */
+import { datapointsOf } from '../../domain/datapoints.ts';
+import type { RequestStats } from '../../observation/request-stats.ts';
+import type { PageOfRows } from '../read/page.ts';
+import type { Chunk } from '../read/part-reader.ts';
+
+const NOTHING = { rowCount: 0, cellBytes: 0 } as const;
+
+/** The same chunks, each added to the stats when it is handed out. */
+export async function* countRows(
+  chunks: AsyncIterable<Chunk>,
+  page: Pick<PageOfRows, 'columns'>,
+  stats: RequestStats,
+): AsyncGenerator<Chunk> {
+  for await (const chunk of chunks) {
+    // A chunk that is skipped is not handed out.
+    const { rowCount, cellBytes } = chunk.byteChunks.length === 0 ? NOTHING : chunk;
+    const before = datapointsOf(stats.rowCount, page.columns.length, stats.cellBytes);
+    const after = datapointsOf(stats.rowCount + rowCount, page.columns.length, stats.cellBytes + cellBytes);
+    stats.add({ rowCount, cellBytes, datapoints: after - before });
+    yield chunk;
+  }
+}

@@ -1,0 +1,16 @@
+/** The answer as CSV: a line of names, and a line for each row. */
+import { csvName } from '../../duckdb/csv-field.ts';
+import { ROW_SEPARATOR } from '../compile/range.ts';
+import type { ByteChunks } from '../read/byte-chunks.ts';
+import type { SourceWithRows } from './answer-source.ts';
+
+/** One segment for each chunk, and one for the end of the last line. */
+export async function* encodeCsv({ page, chunks }: SourceWithRows): AsyncGenerator<ByteChunks> {
+  const header = `${page.columns.map((column) => csvName(column.name)).join(',')}\n`;
+  let head = header;
+  for await (const chunk of chunks) {
+    yield [Buffer.from(head), ...chunk.byteChunks];
+    head = ROW_SEPARATOR.csv;
+  }
+  yield [Buffer.from(head === header ? header : '\n')];
+}

@@ -1,0 +1,48 @@
+/** Where the next page is, and the headers that say so. */
+import type { PageOfRows } from '../read/page.ts';
+import { formatQueryString } from '../request/query-string.ts';
+import type { ResultsRequest } from '../request/results-request.ts';
+
+export interface NextPage {
+  readonly offset: number;
+  /** Absolute. */
+  readonly uri: string;
+}
+
+/**
+ * The next page's address (contract §2): pinned to the execution, on the base that the client used, with every parameter but
+ * the key.
+ * @param pageRows the limit of the next page, if the client gave none
+ */
+export function nextPageOf(
+  request: ResultsRequest,
+  executionId: string,
+  page: Pick<PageOfRows, 'more' | 'offset' | 'rowCount'>,
+  pageRows: number,
+): NextPage | undefined {
+  if (!page.more) return undefined;
+  const offset = page.offset + page.rowCount;
+  const parameters = new Map(request.parameters);
+  parameters.delete('api_key');
+  parameters.set('offset', [String(offset)]);
+  const limit = parameters.get('limit')?.filter((value) => value !== '')[0];
+  parameters.set('limit', [limit ?? String(pageRows)]);
+  // A format that was asked for in a header goes into the address, so that whoever follows it gets the same format.
+  if (request.format === 'ndjson' || request.format === 'parquet') parameters.set('format', [request.format]);
+  const path = `execution/${executionId}/results${request.format === 'csv' ? '/csv' : ''}`;
+  return { offset, uri: `${request.base}/${path}?${formatQueryString(parameters)}` };
+}
+
+/** JSON names the next page in its body; the other formats can do so only in headers. */
+export function pagingHeaders(
+  request: ResultsRequest,
+  page: Pick<PageOfRows, 'filteredRowCount'>,
+  next: NextPage | undefined,
+): Readonly<Record<string, string>> {
+  const inHeaders = request.format !== 'json';
+  return {
+    ...(next !== undefined && { link: `<${next.uri}>; rel="next"` }),
+    ...(page.filteredRowCount !== undefined && { 'filtered-row-count': String(page.filteredRowCount) }),
+    ...(next !== undefined && inHeaders && { 'next-offset': String(next.offset), 'next-uri': next.uri }),
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * The answer in one of the text formats. A small one is finished in memory, the same for all who ask at this moment, and may be kept;
+ * a large one is encoded as it is read.
+ */
+import type { Execution, ExecutionState } from '../../domain/execution.ts';
+import type { ResultSet } from '../../domain/result-set.ts';
+import { RequestStats } from '../../observation/request-stats.ts';
+import type { Answer } from '../answer.ts';
+import type { FinishedPage } from '../cache/finished-pages.ts';
+import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
+import { type ByteChunks, gather } from '../read/byte-chunks.ts';
+import { type PageOfRows, releaseAfter } from '../read/page.ts';
+import { CONTENT_TYPES, type TextFormat } from '../request/format.ts';
+import type { ResultsRequest } from '../request/results-request.ts';
+import type { AnswerSource, Encode, SourceWithRows } from './answer-source.ts';
+import { matchesEtag } from './cache-policy.ts';
+import { countRows } from './count-rows.ts';
+import { encodeCsv } from './csv.ts';
+import { encodeJson } from './json.ts';
+import { encodeNdjson } from './ndjson.ts';
+import { nextPageOf, pagingHeaders } from './next-page.ts';
+
+/** An answer that is encoded as it is read. */
+export interface LargeAnswer {
+  readonly kind: 'large';
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly page: PageOfRows;
+  readonly encode: Encode;
+}
+
+/** An answer whose first byte may be sent. */
+export type OpenedAnswer = LargeAnswer | { readonly kind: 'finished'; readonly page: Omit<FinishedPage, 'etag'> };
+
+export interface TextRequest {
+  readonly request: ResultsRequest;
+  readonly execution: Execution;
+  /** As the reader is to see it. */
+  readonly state: ExecutionState;
+  readonly resultSet: ResultSet;
+  readonly plan: ReadPlan;
+}
+
+const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as const satisfies Readonly<
+  Record<TextFormat, (source: SourceWithRows) => AsyncGenerator<ByteChunks>>
+>;
+
+/** The head of the answer, and how its rows are encoded. */
+export function respondText(asked: TextRequest, format: TextFormat, page: PageOfRows): LargeAnswer {
+  const { request, execution, state, resultSet, plan } = asked;
+  const next = nextPageOf(request, execution.id, page, pageRowsMax(plan));
+  const source: AnswerSource = { execution, state, resultSet, page, next };
+  return {
+    kind: 'large',
+    contentType: CONTENT_TYPES[format],
+    headers: pagingHeaders(request, page, next),
+    page,
+    encode: (chunks) => ENCODERS[format]({ ...source, chunks }),
+  };
+}
+
+/** Reads all of a small answer. */
+export async function finishText(answer: LargeAnswer, signal: AbortSignal): Promise<OpenedAnswer> {
+  const { contentType, headers, page, encode } = answer;
+  const stats = new RequestStats();
+  const all: Uint8Array[] = [];
+  const segments = releaseAfter(page, encode(countRows(page.chunks(signal), page, stats)));
+  for await (const byteChunks of segments) all.push(...byteChunks);
+  const { rowCount, cellBytes, datapoints } = stats;
+  return { kind: 'finished', page: { contentType, headers, byteChunks: gather(all), rowCount, cellBytes, datapoints } };
+}
+
+/**
+ * A finished page as an answer.
+ * @param etag undefined: the same request may be answered with other bytes
+ * @param cacheHeaders what HTTP is told of how long it holds
+ */
+export function respondFinished(
+  page: Omit<FinishedPage, 'etag'>,
+  etag: string | undefined,
+  cacheHeaders: Readonly<Record<string, string>>,
+  ifNoneMatch: string | undefined,
+  stats: RequestStats,
+): Answer {
+  const { contentType, byteChunks } = page;
+  const headers = { ...page.headers, ...cacheHeaders };
+  if (etag === undefined) {
+    stats.add(page);
+    return { contentType, headers, body: { kind: 'whole', byteChunks } };
+  }
+  if (matchesEtag(ifNoneMatch, etag)) return { contentType, headers, etag, body: { kind: 'unchanged' } };
+  stats.add(page);
+  return { contentType, headers, etag, body: { kind: 'whole', byteChunks } };
+}
