@@ -8,7 +8,8 @@ import fc from 'fast-check';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Part } from '../../src/domain/result-set.ts';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
-import { compileRange, ROW_SEPARATOR } from '../../src/results/compile/range.ts';
+import { compileRange } from '../../src/results/compile/range.ts';
+import { ROW_SEPARATOR } from '../../src/results/compile/row-encoding.ts';
 import { WorkQueue } from '../../src/results/limits/work-queue.ts';
 import {
   type Chunk,

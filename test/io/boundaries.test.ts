@@ -160,3 +160,17 @@ function packagesIn(path: string): readonly string[] {
     .filter((specifier) => !specifier.startsWith('node:') && !specifier.includes(':'))
     .map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
 }
+
+test('no file imports itself by way of others', () => {
+  const targets = Map.groupBy(imports, ({ from }) => from);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' → '));
+    if (done.has(path) || way.includes(path)) return;
+    for (const { to } of targets.get(path) ?? []) visit(to, [...way, path]);
+    done.add(path);
+  };
+  for (const path of files) visit(path, []);
+  assert.deepEqual(circles, []);
+});

@@ -9,7 +9,7 @@ import { jsonValueOf } from '../../duckdb/json-value.ts';
 import type { Parameters } from '../../duckdb/parameters.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { TextFormat } from '../request/format.ts';
-import type { ProjectedColumn } from './range.ts';
+import type { ProjectedColumn } from './row-encoding.ts';
 
 /** Up to so many columns an expression for each is quicker. */
 export const FEW_COLUMNS_MAX = 200;

@@ -14,7 +14,8 @@ import { parquetValueOf, TYPES_KEY } from '../../duckdb/parquet-value.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import type { RowOrder } from '../../duckdb/row-order.ts';
 import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
-import { type ProjectedColumn, partsAt } from './range.ts';
+import { partsAt } from './range.ts';
+import type { ProjectedColumn } from './row-encoding.ts';
 
 /** Rows of consecutive parts, in their order. */
 export interface PartRows {

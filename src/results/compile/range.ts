@@ -4,7 +4,6 @@
  *
  * DuckDB makes one large text of a range, and we fetch it as bytes: a page of 25,000 rows then takes 20 ms, not 150.
  */
-import type { Column } from '../../domain/result-set.ts';
 import { rowBytesOf, totalBytesOf } from '../../duckdb/cell-bytes.ts';
 import { csvFieldOf } from '../../duckdb/csv-field.ts';
 import type { Statement } from '../../duckdb/duckdb.ts';
@@ -13,21 +12,7 @@ import { Parameters } from '../../duckdb/parameters.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { TextFormat } from '../request/format.ts';
 import { FEW_COLUMNS_MAX, rowOfMany } from './many-columns.ts';
-
-/** What stands between two rows, and so between two chunks. */
-export const ROW_SEPARATOR: Readonly<Record<TextFormat, string>> = { json: ',', ndjson: '\n', csv: '\n' };
-
-/** A column of the answer and where it is stored. */
-export interface ProjectedColumn extends Column {
-  /** Its index in the stored result set. */
-  readonly index: number;
-}
-
-/** How rows become text: which columns, in which format. */
-export interface RowEncoding {
-  readonly columns: readonly ProjectedColumn[];
-  readonly format: TextFormat;
-}
+import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from './row-encoding.ts';
 
 /** Rows `from` (inclusive) to `to` (exclusive) of the part at `path`, counted within the part. */
 export interface StoredRange {

@@ -13,17 +13,8 @@ import type { RowOrder } from '../../duckdb/row-order.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { View, ViewRows } from '../plan/view.ts';
 import { compilePredicate } from './predicate.ts';
-import {
-  encodedRow,
-  type ProjectedColumn,
-  partAt,
-  partsAt,
-  ROW_SEPARATOR,
-  type RowEncoding,
-  rowBytes,
-  rowsOfPart,
-  type StoredRange,
-} from './range.ts';
+import { encodedRow, partAt, partsAt, rowBytes, rowsOfPart, type StoredRange } from './range.ts';
+import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from './row-encoding.ts';
 import { compileSortKeys } from './sort.ts';
 
 /** Where a row is stored: in which of the parts, and at which of its rows. */

@@ -5,7 +5,7 @@
  */
 import { fieldProblem, nameProblem } from '../../duckdb/parquet-value.ts';
 import { RequestError } from '../../errors/errors.ts';
-import type { ProjectedColumn } from '../compile/range.ts';
+import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import { openDerived, type ReadDeps } from './open-page.ts';
 import { openSlice } from './open-slice.ts';
 import type { PageOfRows, ReadRequest } from './page.ts';

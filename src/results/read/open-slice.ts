@@ -1,7 +1,7 @@
 /** Opens a slice of rows as a page: by row ranges of stored parts (or those of a view), or of a view that is read directly. */
 import { cellBytesWithin } from '../../domain/datapoints.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
-import type { ProjectedColumn } from '../compile/range.ts';
+import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import { datapointRefusal, pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { PageOfRows } from './page.ts';

@@ -1,6 +1,6 @@
 /** A page: rows of one response, known by where it starts and how many rows it has before any of them is read. */
 import type { ResultSet } from '../../domain/result-set.ts';
-import type { ProjectedColumn } from '../compile/range.ts';
+import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
 import type { Chunk, ChunkSize } from './part-reader.ts';
 

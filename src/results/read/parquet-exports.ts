@@ -13,7 +13,7 @@ import { inStoredOrder, type RowOrder } from '../../duckdb/row-order.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { compileCellBytes, compileExport, type PartRows } from '../compile/parquet.ts';
-import type { ProjectedColumn } from '../compile/range.ts';
+import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import { type ViewCache, withRoom } from '../derived/views/view-cache.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { WorkQueue } from '../limits/work-queue.ts';

@@ -9,14 +9,8 @@ import type { DuckDb, Row, Statement } from '../../duckdb/duckdb.ts';
 import { rowOrderOf } from '../../duckdb/row-order.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
-import {
-  compileFit,
-  compileRange,
-  type ProjectedColumn,
-  type ReadMode,
-  ROW_SEPARATOR,
-  type RowEncoding,
-} from '../compile/range.ts';
+import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
+import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../compile/row-encoding.ts';
 import { compilePositions, compileSlice, compileSliceAt, compileViewSlice, type ViewSlice } from '../compile/view.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { WorkQueue } from '../limits/work-queue.ts';

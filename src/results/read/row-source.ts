@@ -1,7 +1,7 @@
 /** Where the rows of a plan come from: the result, a view of it, or the part of it that a sample is drawn from. */
 import type { ResultSet } from '../../domain/result-set.ts';
 import { randomSeed } from '../../domain/sample.ts';
-import type { ProjectedColumn } from '../compile/range.ts';
+import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 

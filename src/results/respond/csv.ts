@@ -1,6 +1,6 @@
 /** The answer as CSV: a line of names, and a line for each row. */
 import { csvName } from '../../duckdb/csv-field.ts';
-import { ROW_SEPARATOR } from '../compile/range.ts';
+import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { ByteChunks } from '../read/byte-chunks.ts';
 import type { SourceWithRows } from './answer-source.ts';
 

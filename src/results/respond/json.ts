@@ -2,7 +2,7 @@
  * The answer as JSON: the envelope around the rows. The page's cell bytes are known only when the last row has been read, so the rows
  * come first and `metadata` after them, and the answer can be sent as it is read.
  */
-import { ROW_SEPARATOR } from '../compile/range.ts';
+import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { ByteChunks } from '../read/byte-chunks.ts';
 import type { SourceWithRows } from './answer-source.ts';
 import { envelopeOf, metadataOf } from './envelope.ts';
