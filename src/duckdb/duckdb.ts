@@ -151,8 +151,12 @@ export class DuckDb implements AsyncDisposable {
     const connection = this.#idle.pop() ?? (await this.#instance.connect());
     if (signal.aborted) this.#idle.push(connection);
     signal.throwIfAborted();
-    const ended = new AbortController();
-    const interrupt = () => void this.#interruptUntil(ended.signal, () => connection.interrupt());
+    // Made when it is needed: aborting one makes an error, with its stack, and that for each of thousands of statements.
+    let ended: AbortController | undefined;
+    const interrupt = () => {
+      ended = new AbortController();
+      void this.#interruptUntil(ended.signal, () => connection.interrupt());
+    };
     signal.addEventListener('abort', interrupt, { once: true });
     const run = runStatement(connection, statement).then(take);
     this.#running.set(connection, run);
@@ -165,7 +169,7 @@ export class DuckDb implements AsyncDisposable {
       throw error;
     } finally {
       signal.removeEventListener('abort', interrupt);
-      ended.abort();
+      ended?.abort();
       this.#running.delete(connection);
       if (this.#closed) connection.closeSync();
       else this.#idle.push(connection);
