@@ -18,7 +18,7 @@ export interface GaugedParts {
   /** Disk set apart for Parquet answers. */
   readonly parquet: { readonly bytes: number };
   readonly heavyReads: { readonly running: number; readonly waiting: number };
-  readonly requests: { readonly underWay: number };
+  readonly requests: { readonly count: number };
   readonly usage: { readonly waiting: number };
   readonly logLines: { readonly dropped: number };
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
     {
       name: 'qrs_http_requests_under_way',
       help: 'Requests whose answer is not out yet.',
-      read: () => ({ '': requests.underWay }),
+      read: () => ({ '': requests.count }),
     },
     {
       name: 'qrs_queue_running',

@@ -244,7 +244,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   observe({ kind: 'listening', url: server.url });
   const closing = opened.move();
   const stop = once(async () => {
-    observe({ kind: 'stopping', underWay: inFlight.underWay });
+    observe({ kind: 'stopping', inFlight: inFlight.count });
     inFlight.stopAccepting();
     const cut = await inFlight.drained(settings.shutdownGraceMillis, effects.sleep);
     await server.close();

@@ -5,7 +5,7 @@ import { compress, type Encoding } from './compression.ts';
 
 export class CompressedCache {
   readonly #kept: LruBytes<Uint8Array>;
-  readonly #underWay = new Map<string, Promise<Uint8Array>>();
+  readonly #inFlight = new Map<string, Promise<Uint8Array>>();
 
   constructor(bytesMax: number) {
     this.#kept = new LruBytes(bytesMax, (bytes) => bytes.byteLength);
@@ -21,19 +21,19 @@ export class CompressedCache {
     const key = `${encoding} ${etag}`;
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
-    const underWay = this.#underWay.get(key) ?? this.#compress(key, bytes, encoding);
-    return await underWay;
+    const inFlight = this.#inFlight.get(key) ?? this.#compress(key, bytes, encoding);
+    return await inFlight;
   }
 
   async #compress(key: string, bytes: ByteChunks, encoding: Encoding): Promise<Uint8Array> {
     const compressing = compress(join(bytes), encoding);
-    this.#underWay.set(key, compressing);
+    this.#inFlight.set(key, compressing);
     try {
       const compressed = await compressing;
       this.#kept.put(key, compressed);
       return compressed;
     } finally {
-      this.#underWay.delete(key);
+      this.#inFlight.delete(key);
     }
   }
 }

@@ -9,7 +9,7 @@ test('it is quiet when the last request has ended', async () => {
   inFlight.begin();
   inFlight.begin();
   inFlight.end();
-  assert.deepEqual([inFlight.underWay, inFlight.stopping], [1, false]);
+  assert.deepEqual([inFlight.count, inFlight.stopping], [1, false]);
   inFlight.stopAccepting();
   assert.equal(inFlight.stopping, true);
   const drained = inFlight.drained(1000, sleep);

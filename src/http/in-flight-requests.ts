@@ -1,42 +1,42 @@
-/** The requests under way, counted, so that a service that is asked to stop can let them finish. */
+/** Counts the requests in flight, so that a service that is asked to stop can let them finish. */
 import type { Sleep } from '../domain/time.ts';
 
 export class InFlightRequests {
-  #underWay = 0;
+  #count = 0;
   #stopping = false;
-  readonly #quiet = Promise.withResolvers<void>();
+  readonly #drained = Promise.withResolvers<void>();
 
-  get underWay(): number {
-    return this.#underWay;
+  get count(): number {
+    return this.#count;
   }
 
-  /** Requests are refused. */
+  /** Whether new requests are refused. */
   get stopping(): boolean {
     return this.#stopping;
   }
 
   readonly begin = (): void => {
-    this.#underWay += 1;
+    this.#count += 1;
   };
 
   readonly end = (): void => {
-    this.#underWay -= 1;
-    if (this.#stopping && this.#underWay === 0) this.#quiet.resolve();
+    this.#count -= 1;
+    if (this.#stopping && this.#count === 0) this.#drained.resolve();
   };
 
   /** From now on requests are refused. */
   stopAccepting(): void {
     this.#stopping = true;
-    if (this.#underWay === 0) this.#quiet.resolve();
+    if (this.#count === 0) this.#drained.resolve();
   }
 
-  /** After `refuse`: waits until no request is under way, at most so long. @returns how many still are */
+  /** After `stopAccepting`: waits until no request is in flight, at most so long. @returns how many still are */
   async drained(millisMax: number, sleep: Sleep): Promise<number> {
     const timer = new AbortController();
     const limit = sleep(millisMax, timer.signal).catch(() => undefined);
-    await Promise.race([this.#quiet.promise, limit]);
+    await Promise.race([this.#drained.promise, limit]);
     timer.abort(new Error('the last request has ended'));
     await limit;
-    return this.#underWay;
+    return this.#count;
   }
 }

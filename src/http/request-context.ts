@@ -1,6 +1,6 @@
 /**
- * What every request meets on its way in and out, whatever its route: it is counted, gets an id and the headers that all answers
- * have, and is told about when it is over. Hooks for all routes, kept cheap: they run for pages that are answered in 20 µs.
+ * What happens to every request, whatever its route: it is counted, gets an id and the headers that all answers have, and is
+ * observed when its answer has ended. These hooks must be cheap: some pages are answered in 20 µs.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,6 +8,7 @@ import type { Clock } from '../domain/instant.ts';
 import type { Observe } from '../observation/observation.ts';
 import { RequestStats } from '../observation/request-stats.ts';
 import { allowOrigin, answerPreflight, type Cors, isPreflight } from './cors.ts';
+import { freshHeaders } from './fresh-headers.ts';
 import type { InFlightRequests } from './in-flight-requests.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { newRequestId } from './request-ids.ts';
@@ -30,14 +31,14 @@ export interface RequestContext {
   readonly monotonic: () => number;
   readonly cors: Cors;
   readonly rateLimit: RateLimit | undefined;
-  /** After which a connection on which nothing moves is cut, while an answer is under way. */
+  /** A connection with an answer in flight is cut when nothing has moved on it for so long. */
   readonly stalledMillis: number;
 }
 
-/** What a log calls the status of an answer that nobody waited for. */
+/** The status in the log when the client went before the answer had one. */
 const CLIENT_GONE = 499;
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
-/** An answer is never a page (the documentation sets a policy of its own). */
+/** No browser may show an answer as a page. The documentation sets a policy of its own. */
 const POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /** The id that the client gave the request, when it can stand in a log line as it is; else a new one. */
@@ -46,14 +47,17 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newRequestId();
 }
 
-/** @param onSend told of every answer when its headers are complete */
-export function followRequests(
-  server: FastifyInstance,
-  context: RequestContext,
-  onSend: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => void,
-): void {
-  const { inFlight, cors, monotonic } = context;
-  server.decorateRequest('tally');
+/** Given every answer that is about to be sent; `fresh` are the headers that it does not have yet. */
+export type OfferAnswer = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  fresh: Readonly<Record<string, string>>,
+) => void;
+
+export function followRequests(server: FastifyInstance, context: RequestContext, offer: OfferAnswer): void {
+  const { inFlight, cors, clock, monotonic, rateLimit } = context;
+  server.decorateRequest('stats');
   server.decorateRequest('allowance');
   server.addHook('onRequest', (request, reply, done) => {
     const startMillis = monotonic();
@@ -67,31 +71,32 @@ export function followRequests(
     else done();
   });
   server.addHook('onSend', (request, reply, payload, done) => {
-    addHeaders(request, reply, context);
-    onSend(request, reply, payload);
+    addProtection(reply);
+    allowOrigin(request, reply, cors);
+    const { id: requestId, allowance, reusable: kept } = request;
+    const fresh = freshHeaders({ requestId, allowance, kept }, rateLimit, clock());
+    offer(request, reply, payload, fresh);
+    reply.headers(fresh);
+    addServerTiming(request, reply);
+    if (inFlight.stopping) reply.header('connection', 'close');
     done();
   });
 }
 
-function addHeaders(request: FastifyRequest, reply: FastifyReply, { inFlight, cors, rateLimit }: RequestContext): void {
-  reply.header('x-request-id', request.id);
+function addProtection(reply: FastifyReply): void {
   reply.header('x-content-type-options', 'nosniff');
   reply.header('referrer-policy', 'no-referrer');
   if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', POLICY);
-  const { stageMillis } = request.stats;
-  if (stageMillis.size > 0) reply.header('server-timing', serverTiming(stageMillis));
-  if (rateLimit !== undefined && request.allowance !== undefined) reply.headers(rateLimit.headers(request.allowance));
-  if (inFlight.stopping) reply.header('connection', 'close');
-  allowOrigin(request, reply, cors);
 }
 
-/** Of an answer that is sent as it is read: the stages before its first byte. */
-function serverTiming(stageMillis: ReadonlyMap<string, number>): string {
+/** The time of each stage; of an answer that is sent as it is read, the stages before its first byte. */
+function addServerTiming({ stats }: FastifyRequest, reply: FastifyReply): void {
+  if (stats.stageMillis.size === 0) return;
   let text = '';
-  for (const [name, millis] of stageMillis) {
+  for (const [name, millis] of stats.stageMillis) {
     text += `${text === '' ? '' : ', '}${name};dur=${Math.round(millis * 1000) / 1000}`;
   }
-  return text;
+  reply.header('server-timing', text);
 }
 
 function observeAnswer(
@@ -103,7 +108,7 @@ function observeAnswer(
   const { stats, method } = request;
   const millis = context.monotonic() - startMillis;
   if (method === 'HEAD') stats.nothingHandedOut();
-  // Streams count for themselves, as they go out.
+  // Streams have counted their bytes as they were sent.
   else if (stats.bodyBytes === 0) stats.bodyBytes = Number(reply.getHeader('content-length') ?? 0);
   const { traceparent } = request.headers;
   context.observe({

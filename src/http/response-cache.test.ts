@@ -22,7 +22,7 @@ class SlowLookups implements Pick<CatalogCache, 'version' | 'refresh'> {
   }
 }
 
-test('a client that goes while the catalog is asked leaves nothing under way', async (t) => {
+test('a client that goes while the catalog is asked leaves nothing in flight', async (t) => {
   const catalogCache = new SlowLookups();
   const inFlight = new InFlightRequests();
   const observed: Observation[] = [];
@@ -40,10 +40,10 @@ test('a client that goes while the catalog is asked leaves nothing under way', a
     makeResponseCache(1_000_000),
   );
   const raw = { method: 'GET', url: '/x', rawHeaders: ['Host', 'y'], socket: {} };
-  const repeated = { catalogVersion: 1, execution: {}, cachePolicy: () => ({ kind: 'revalidate' }) };
-  const request = { raw, repeated, principal: { keyId: 'k' }, stats: new RequestStats(), routeOptions: { url: '/x' } };
+  const reusable = { catalogVersion: 1, execution: {}, cachePolicy: () => ({ kind: 'revalidate' }) };
+  const request = { raw, reusable, principal: { keyId: 'k' }, stats: new RequestStats(), routeOptions: { url: '/x' } };
   const reply = { statusCode: 200, getHeaders: () => ({}) };
-  hot.offer(request as unknown as FastifyRequest, reply as unknown as FastifyReply, Buffer.from('an answer'));
+  hot.offer(request as unknown as FastifyRequest, reply as unknown as FastifyReply, Buffer.from('an answer'), {});
 
   const server = createServer(hot.before(() => assert.fail('it is hot')));
   t.after(() => server.close());
@@ -58,6 +58,6 @@ test('a client that goes while the catalog is asked leaves nothing under way', a
   await once(serverSide, 'close');
   catalogCache.answered.resolve();
   await catalogCache.answered.promise;
-  assert.equal(inFlight.underWay, 0);
+  assert.equal(inFlight.count, 0);
   assert.deepEqual(observed, []);
 });

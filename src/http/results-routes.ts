@@ -73,7 +73,7 @@ export function resultsRoutes(
         const repeat = { address: addressOf(request), cachePolicy, ifNoneMatch: request.headers['if-none-match'] };
         const again = answerAgain(repeat, principalOf(request), deps, request.stats);
         if (again !== undefined) {
-          request.repeated = { ...again.terms, cachePolicy: cachePolicyNow };
+          request.reusable = { ...again.terms, cachePolicy: cachePolicyNow };
           return await sendAnswer(again.answer, request, reply, options);
         }
         const asked = requestOf(request, targetOf(request), ending, cachePolicy);

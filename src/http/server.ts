@@ -109,12 +109,12 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   const { keyHeaders } = options;
   const cors = { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] };
   const context = { ...deps.context, cors, stalledMillis };
-  const hot = new ResponseCache(deps.results.catalogCache, context, options.responseCache);
+  const responseCache = new ResponseCache(deps.results.catalogCache, context, options.responseCache);
   const answers = new OpenAnswers();
   const server = Fastify({
     exposeHeadRoutes: false,
     serverFactory: (handler) => {
-      const answer = hot.before((request, response) => {
+      const answer = responseCache.before((request, response) => {
         // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.
         cutWhenStalled(response, stalledMillis, context.monotonic);
         handler(request, response);
@@ -147,8 +147,8 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   for (const method of METHODS) if (!server.supportedMethods.includes(method)) server.addHttpMethod(method);
   server.decorateRequest('principal');
   server.server.maxConnections = connectionsMax;
-  server.decorateRequest('repeated');
-  followRequests(server, context, (request, reply, payload) => hot.offer(request, reply, payload));
+  server.decorateRequest('reusable');
+  followRequests(server, context, (...answer) => responseCache.offer(...answer));
   server.addHook('onRequest', async (request) => {
     if (!isOpenPath(request.url)) await admitRequest(request, keyHeaders, deps.authenticate, context);
     refuseUnusual(request.raw);

@@ -108,7 +108,7 @@ test('a fault has its stack and its causes, whatever was thrown', () => {
 test('the life of the service', () => {
   const lines = logged([
     { kind: 'listening', url: 'http://127.0.0.1:8080' },
-    { kind: 'stopping', underWay: 2 },
+    { kind: 'stopping', inFlight: 2 },
     { kind: 'stopped', cut: 1 },
     { kind: 'swept', expired: 1, orphans: 0, bytes: 10 },
     { kind: 'swept', expired: 0, orphans: 0, bytes: 0 },

@@ -46,7 +46,7 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
     case 'listening':
       return { level: 'info', message: 'listening', facts: { url: observation.url } };
     case 'stopping':
-      return { level: 'info', message: 'stopping', facts: { under_way: observation.underWay } };
+      return { level: 'info', message: 'stopping', facts: { under_way: observation.inFlight } };
     case 'stopped':
       return { level: observation.cut > 0 ? 'warn' : 'info', message: 'stopped', facts: { cut: observation.cut } };
     case 'fault': {

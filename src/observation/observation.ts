@@ -10,7 +10,7 @@ import type { RequestStats } from './request-stats.ts';
 export type Observation =
   | { readonly kind: 'listening'; readonly url: string }
   /** Asked to stop: no new requests are taken. */
-  | { readonly kind: 'stopping'; readonly underWay: number }
+  | { readonly kind: 'stopping'; readonly inFlight: number }
   /** `cut`: answers that were still going out when the grace period ended. */
   | { readonly kind: 'stopped'; readonly cut: number }
   | AnsweredRequest

@@ -33,7 +33,7 @@ test('while the last answer goes out: not ready, nothing new, alive; then it has
   await stopped;
   const lifecycle = service.observed.filter(({ kind }) => kind === 'stopping' || kind === 'stopped');
   assert.deepEqual(lifecycle, [
-    { kind: 'stopping', underWay: 1 },
+    { kind: 'stopping', inFlight: 1 },
     { kind: 'stopped', cut: 0 },
   ]);
   await assert.rejects(service.get('/healthz'));
