@@ -7,9 +7,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import type { Output } from './cli/command-context.ts';
 import { readFileIfThere } from './files/read-if-there.ts';
-import { tuneV8 } from './v8-tuning.ts';
-
-tuneV8();
 
 // Compiled code is kept between runs, which halves the time a short command takes. Where it cannot be kept, it is not.
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));

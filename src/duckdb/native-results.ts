@@ -26,5 +26,5 @@ export class NativeResults {
   }
 }
 
-/** Of this process; nothing is collected where main.ts has not made it possible. */
+/** Of this process; nothing is collected where Node runs without `--expose-gc`, which bin/qrs.js gives it. */
 export const nativeResults = new NativeResults(() => void globalThis.gc?.({ type: 'minor' }));

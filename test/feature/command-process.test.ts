@@ -53,6 +53,13 @@ test('the effective settings: from the environment, the file, the defaults', asy
   assert.deepEqual(named('QRS_DATA_DIR'), { name: 'QRS_DATA_DIR', value: './data', source: 'default' });
 });
 
+test('the command runs with a garbage collector that can be called', async (t) => {
+  const printed = "data:text/javascript,process.stderr.write(typeof(gc)+';')";
+  const { err } = qrs(await workingDirectory(t), ['--version'], { NODE_OPTIONS: `--import=${printed}` });
+  // First bin/qrs.js, which has no flags, then the Node that it starts.
+  assert.equal(err, 'undefined;function;');
+});
+
 test('bad settings are one line and exit 1, whatever the command', async (t) => {
   const cwd = await workingDirectory(t);
   assert.deepEqual(qrs(cwd, ['users', 'list'], { QRS_PROT: '1' }), {
