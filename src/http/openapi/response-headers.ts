@@ -2,99 +2,96 @@
 import { ERRORS, type ErrorCode } from '../../errors/errors.ts';
 import { type Fragment, refTo } from './schema.ts';
 
+/** The headers of answers with rows, beside those with a prefix. */
+const PAGE_HEADERS: Readonly<Record<string, Fragment>> = {
+  Link: {
+    description:
+      'The address of the next page, as `<…>; rel="next"`. Absent on the last, and where it is too long for headers.',
+    schema: { type: 'string', pattern: '^<.+>; rel="next"$' },
+  },
+  'Cache-Control': {
+    description:
+      'How long the answer may be kept. Always `private` or `no-store`: what one key may see another may not.',
+    required: true,
+    schema: { type: 'string' },
+  },
+  ETag: {
+    description: 'What the answer is recognised by; send it back in `If-None-Match`. Absent where each answer differs.',
+    schema: { type: 'string', pattern: '^"[^"]+"$' },
+  },
+  'Accept-Ranges': {
+    description: '`bytes`: a broken download may be continued with `Range` and `If-Range`.',
+    schema: { type: 'string', const: 'bytes' },
+  },
+  'Repr-Digest': {
+    description:
+      'SHA-256 of the whole answer (RFC 9530), where `Want-Repr-Digest: sha-256=1` asked for it, now or before.',
+    schema: { type: 'string', pattern: '^sha-256=:[A-Za-z0-9+/=]{44}:$' },
+  },
+  'Content-Range': {
+    description: 'Which bytes of how many.',
+    schema: { type: 'string', pattern: '^bytes (\\d+-\\d+|\\*)/\\d+$' },
+  },
+};
+
+/** The headers that any answer may have. */
+const ANSWER_HEADERS: Readonly<Record<string, Fragment>> = {
+  'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
+  'Retry-After': {
+    description: 'In how many seconds to try again.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'X-Request-Id': {
+    description: 'What the log of the service knows the request by: as the client named it in the same header, or new.',
+    schema: { type: 'string', pattern: '^[\\w.:+/=-]{1,128}$' },
+  },
+  'Server-Timing': {
+    description:
+      'How long the stages of the request took, in milliseconds, as far as they had got when the answer began.',
+    schema: { type: 'string' },
+  },
+  'RateLimit-Policy': {
+    description: 'How often the key may ask: `q` requests in `w` seconds. Absent where that is not limited.',
+    schema: { type: 'string', pattern: '^"default";q=\\d+;w=\\d+$' },
+  },
+  RateLimit: {
+    description: 'How many requests are left (`r`), and in how many seconds there are more (`t`).',
+    schema: { type: 'string', pattern: '^"default";r=\\d+;t=\\d+$' },
+  },
+};
+
+/** The paging headers, by what follows the prefix. */
+const PREFIXED_HEADERS: Readonly<Record<string, Fragment>> = {
+  'Next-Offset': {
+    description: 'The offset of the next page. Absent on the last.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'Next-Uri': {
+    description: 'The address of the next page. Absent on the last, and where it is too long for headers.',
+    schema: { type: 'string', format: 'uri' },
+  },
+  'Filtered-Row-Count': {
+    description: 'How many rows of the whole result match `filters`, where that is known.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'Row-Count': {
+    description: 'How many rows an answer that is sent as it is read will have.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'Skipped-Execution-Id': {
+    description:
+      'The newest run that has a result, where an older one is answered because parts of that result are missing from the store.',
+    schema: { type: 'string' },
+  },
+};
+
 /** @param prefixes of the paging headers: `X-Service`, and those of compatible services */
 export function headerComponents(prefixes: readonly string[]): Readonly<Record<string, Fragment>> {
-  const prefixed = prefixes.flatMap((prefix): readonly (readonly [string, Fragment])[] => [
-    [
-      `${prefix}-Next-Offset`,
-      { description: 'The offset of the next page. Absent on the last.', schema: { type: 'integer', minimum: 1 } },
-    ],
-    [
-      `${prefix}-Next-Uri`,
-      {
-        description: 'The address of the next page. Absent on the last, and where it is too long for headers.',
-        schema: { type: 'string', format: 'uri' },
-      },
-    ],
-    [
-      `${prefix}-Filtered-Row-Count`,
-      {
-        description: 'How many rows of the whole result match `filters`, where that is known.',
-        schema: { type: 'integer', minimum: 0 },
-      },
-    ],
-    [
-      `${prefix}-Row-Count`,
-      {
-        description: 'How many rows an answer that is sent as it is read will have.',
-        schema: { type: 'integer', minimum: 0 },
-      },
-    ],
-    [
-      `${prefix}-Skipped-Execution-Id`,
-      {
-        description:
-          'The newest run that has a result, where an older one is answered because parts of that result are missing from the store.',
-        schema: { type: 'string' },
-      },
-    ],
-  ]);
-  return {
-    Link: {
-      description:
-        'The address of the next page, as `<…>; rel="next"`. Absent on the last, and where it is too long for headers.',
-      schema: { type: 'string', pattern: '^<.+>; rel="next"$' },
-    },
-    'Cache-Control': {
-      description:
-        'How long the answer may be kept. Always `private` or `no-store`: what one key may see another may not.',
-      required: true,
-      schema: { type: 'string' },
-    },
-    ETag: {
-      description:
-        'What the answer is recognised by; send it back in `If-None-Match`. Absent where each answer differs.',
-      schema: { type: 'string', pattern: '^"[^"]+"$' },
-    },
-    'Accept-Ranges': {
-      description: '`bytes`: a broken download may be continued with `Range` and `If-Range`.',
-      schema: { type: 'string', const: 'bytes' },
-    },
-    'Repr-Digest': {
-      description:
-        'SHA-256 of the whole answer (RFC 9530), where `Want-Repr-Digest: sha-256=1` asked for it, now or before.',
-      schema: { type: 'string', pattern: '^sha-256=:[A-Za-z0-9+/=]{44}:$' },
-    },
-    'Content-Range': {
-      description: 'Which bytes of how many.',
-      schema: { type: 'string', pattern: '^bytes (\\d+-\\d+|\\*)/\\d+$' },
-    },
-    'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
-    'Retry-After': {
-      description: 'In how many seconds to try again.',
-      required: true,
-      schema: { type: 'integer', minimum: 1 },
-    },
-    'X-Request-Id': {
-      description:
-        'What the log of the service knows the request by: as the client named it in the same header, or new.',
-      schema: { type: 'string', pattern: '^[\\w.:+/=-]{1,128}$' },
-    },
-    'Server-Timing': {
-      description:
-        'How long the stages of the request took, in milliseconds, as far as they had got when the answer began.',
-      schema: { type: 'string' },
-    },
-    'RateLimit-Policy': {
-      description: 'How often the key may ask: `q` requests in `w` seconds. Absent where that is not limited.',
-      schema: { type: 'string', pattern: '^"default";q=\\d+;w=\\d+$' },
-    },
-    RateLimit: {
-      description: 'How many requests are left (`r`), and in how many seconds there are more (`t`).',
-      schema: { type: 'string', pattern: '^"default";r=\\d+;t=\\d+$' },
-    },
-    ...Object.fromEntries(prefixed),
-  };
+  const prefixed = prefixes.flatMap((prefix) =>
+    Object.entries(PREFIXED_HEADERS).map(([name, header]) => [`${prefix}-${name}`, header] as const),
+  );
+  return { ...PAGE_HEADERS, ...ANSWER_HEADERS, ...Object.fromEntries(prefixed) };
 }
 
 /** What any answer may have. */
@@ -118,10 +115,9 @@ export function partialHeaders(prefixes: readonly string[]): Fragment {
 
 /** The headers of a page of rows. As JSON it says in its body where the next page is, else here. */
 export function pageHeaders(prefixes: readonly string[]): Fragment {
-  const own = ['Next-Offset', 'Next-Uri', 'Filtered-Row-Count', 'Row-Count', 'Skipped-Execution-Id'];
   return refsTo([
     'Link',
-    ...own.flatMap((name) => prefixes.map((prefix) => `${prefix}-${name}`)),
+    ...Object.keys(PREFIXED_HEADERS).flatMap((name) => prefixes.map((prefix) => `${prefix}-${name}`)),
     ...CACHING,
     ...EXPORT,
   ]);

@@ -18,104 +18,88 @@ export interface PathsOptions {
   readonly datasets: readonly DatasetDescription[];
 }
 
-const EXECUTION_PATH = { parameters: [refTo('parameters', 'executionIdInPath')] };
-const QUERY_PATH = { parameters: [refTo('parameters', 'queryIdInPath')] };
+const LATEST_ABOUT =
+  'Of the newest run that has a stored result, whatever started it; when there is none, of the newest run. The query must be public or yours.';
+
+const CSV_ABOUT =
+  'RFC 4180: a header line, commas, line feeds, quotes where needed; null is empty, an empty text is `""`. Beyond the datapoint limit, give a `limit` and follow the `Link` header.';
 
 export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fragment>> {
   return {
-    '/v1/execution/{execution_id}/status': pathItem(
-      {
-        operationId: 'getExecutionStatus',
-        tags: ['Executions'],
-        summary: 'Status of an execution',
-        description: 'How far it is. Poll this until `is_execution_finished`, then ask for the results.',
-        parameters: [refTo('parameters', SHARED_PARAMETERS.executionId.name), IF_NONE_MATCH],
-        responses: {
-          200: statusResponse(),
-          304: UNCHANGED,
-          ...errorResponses([...TARGET_ERRORS.execution, 'invalid_parameter']),
-        },
-      },
-      EXECUTION_PATH,
-    ),
-    '/v1/execution/{execution_id}/results': pathItem(
-      {
-        operationId: 'getExecutionResults',
-        tags: ['Executions'],
-        summary: 'Results of an execution',
-        description: 'The envelope of the execution and, when it has a result, a page of its rows.',
-        parameters: resultsParameters('execution', true),
-        responses: {
-          200: resultsResponse(options),
-          206: partialResponse(['json', 'ndjson', 'csv'], options),
-          304: UNCHANGED,
-          ...errorResponses([...TARGET_ERRORS.execution, ...ROW_ERRORS]),
-        },
-      },
-      EXECUTION_PATH,
-    ),
-    '/v1/execution/{execution_id}/results/csv': pathItem(
-      {
-        operationId: 'getExecutionResultsCsv',
-        tags: ['Executions'],
-        summary: 'Results of an execution as CSV',
-        description: CSV_ABOUT,
-        parameters: resultsParameters('execution', false),
-        responses: {
-          200: csvResponse(options),
-          206: partialResponse(['csv'], options),
-          304: UNCHANGED,
-          ...errorResponses([...TARGET_ERRORS.execution, ...ROW_ERRORS]),
-        },
-      },
-      EXECUTION_PATH,
-    ),
-    '/v1/query/{query_id}/results': pathItem(
-      {
-        operationId: 'getLatestQueryResults',
-        tags: ['Queries'],
-        summary: 'Latest results of a query',
-        description: `${LATEST_ABOUT} The addresses of further pages name that execution, so a walk stays on it.`,
-        parameters: resultsParameters('query', true),
-        responses: {
-          200: resultsResponse(options),
-          206: partialResponse(['json', 'ndjson', 'csv'], options),
-          304: UNCHANGED,
-          ...errorResponses([...TARGET_ERRORS.query, ...ROW_ERRORS]),
-        },
-      },
-      QUERY_PATH,
-    ),
-    '/v1/query/{query_id}/results/csv': pathItem(
-      {
-        operationId: 'getLatestQueryResultsCsv',
-        tags: ['Queries'],
-        summary: 'Latest results of a query as CSV',
-        description: `${LATEST_ABOUT}\n\n${CSV_ABOUT}`,
-        parameters: resultsParameters('query', false),
-        responses: {
-          200: csvResponse(options),
-          206: partialResponse(['csv'], options),
-          304: UNCHANGED,
-          ...errorResponses([...TARGET_ERRORS.query, ...ROW_ERRORS]),
-        },
-      },
-      QUERY_PATH,
-    ),
+    '/v1/execution/{execution_id}/status': statusPath(),
+    '/v1/execution/{execution_id}/results': rowsPath('execution', 'any', options, {
+      operationId: 'getExecutionResults',
+      summary: 'Results of an execution',
+      description: 'The envelope of the execution and, when it has a result, a page of its rows.',
+    }),
+    '/v1/execution/{execution_id}/results/csv': rowsPath('execution', 'csv', options, {
+      operationId: 'getExecutionResultsCsv',
+      summary: 'Results of an execution as CSV',
+      description: CSV_ABOUT,
+    }),
+    '/v1/query/{query_id}/results': rowsPath('query', 'any', options, {
+      operationId: 'getLatestQueryResults',
+      summary: 'Latest results of a query',
+      description: `${LATEST_ABOUT} The addresses of further pages name that execution, so a walk stays on it.`,
+    }),
+    '/v1/query/{query_id}/results/csv': rowsPath('query', 'csv', options, {
+      operationId: 'getLatestQueryResultsCsv',
+      summary: 'Latest results of a query as CSV',
+      description: `${LATEST_ABOUT}\n\n${CSV_ABOUT}`,
+    }),
     ...Object.fromEntries(options.datasets.map((dataset) => [dataset.path, datasetPath(dataset, options)])),
   };
+}
+
+type By = 'execution' | 'query';
+type Words = Readonly<Record<'operationId' | 'summary' | 'description', string>>;
+
+const PLACES = {
+  execution: { tags: ['Executions'], path: { parameters: [refTo('parameters', 'executionIdInPath')] } },
+  query: { tags: ['Queries'], path: { parameters: [refTo('parameters', 'queryIdInPath')] } },
+} as const satisfies Readonly<Record<By, object>>;
+
+function statusPath(): Fragment {
+  return pathItem(
+    {
+      operationId: 'getExecutionStatus',
+      tags: PLACES.execution.tags,
+      summary: 'Status of an execution',
+      description: 'How far it is. Poll this until `is_execution_finished`, then ask for the results.',
+      parameters: [refTo('parameters', SHARED_PARAMETERS.executionId.name), IF_NONE_MATCH],
+      responses: {
+        200: statusResponse(),
+        304: UNCHANGED,
+        ...errorResponses([...TARGET_ERRORS.execution, 'invalid_parameter']),
+      },
+    },
+    PLACES.execution.path,
+  );
+}
+
+/** @param format the one that the address names; `any`: what is asked for */
+function rowsPath(by: By, format: 'csv' | 'any', options: PathsOptions, words: Words): Fragment {
+  const isCsv = format === 'csv';
+  return pathItem(
+    {
+      ...words,
+      tags: PLACES[by].tags,
+      parameters: resultsParameters(by, !isCsv),
+      responses: {
+        200: isCsv ? csvResponse(options) : resultsResponse(options),
+        206: partialResponse(isCsv ? ['csv'] : ['json', 'ndjson', 'csv'], options),
+        304: UNCHANGED,
+        ...errorResponses([...TARGET_ERRORS[by], ...ROW_ERRORS]),
+      },
+    },
+    PLACES[by].path,
+  );
 }
 
 const UNCHANGED: Fragment = {
   description: 'You have it already: the answer whose `ETag` you sent still holds.',
   headers: cachingHeaders(),
 };
-
-const LATEST_ABOUT =
-  'Of the newest run that has a stored result, whatever started it; when there is none, of the newest run. The query must be public or yours.';
-
-const CSV_ABOUT =
-  'RFC 4180: a header line, commas, line feeds, quotes where needed; null is empty, an empty text is `""`. Beyond the datapoint limit, give a `limit` and follow the `Link` header.';
 
 function datasetPath(dataset: DatasetDescription, options: PathsOptions): Fragment {
   const name = schemaNameOf(dataset);
