@@ -7,6 +7,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import type { Output } from './cli/command-context.ts';
 import { readFileIfThere } from './files/read-if-there.ts';
+import { keepTick } from './kept-tick.ts';
+
+keepTick();
 
 // Compiled code is kept between runs, which halves the time a short command takes. Where it cannot be kept, it is not.
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));

@@ -25,7 +25,7 @@ const PAGE_HEADERS: Readonly<Record<string, Fragment>> = {
   },
   'Repr-Digest': {
     description:
-      'SHA-256 of the whole answer (RFC 9530), where `Want-Repr-Digest: sha-256=1` asked for it, now or before.',
+      'SHA-256 of the whole answer (RFC 9530), where this or an earlier request had `Want-Repr-Digest: sha-256=1`.',
     schema: { type: 'string', pattern: '^sha-256=:[A-Za-z0-9+/=]{44}:$' },
   },
   'Content-Range': {
@@ -43,12 +43,11 @@ const ANSWER_HEADERS: Readonly<Record<string, Fragment>> = {
     schema: { type: 'integer', minimum: 1 },
   },
   'X-Request-Id': {
-    description: 'What the log of the service knows the request by: as the client named it in the same header, or new.',
+    description: 'The id of the request in the log: as the client gave it in the same header, or new.',
     schema: { type: 'string', pattern: '^[\\w.:+/=-]{1,128}$' },
   },
   'Server-Timing': {
-    description:
-      'How long the stages of the request took, in milliseconds, as far as they had got when the answer began.',
+    description: 'How long each stage took until the answer began, in milliseconds.',
     schema: { type: 'string' },
   },
   'RateLimit-Policy': {
@@ -56,7 +55,7 @@ const ANSWER_HEADERS: Readonly<Record<string, Fragment>> = {
     schema: { type: 'string', pattern: '^"default";q=\\d+;w=\\d+$' },
   },
   RateLimit: {
-    description: 'How many requests are left (`r`), and in how many seconds there are more (`t`).',
+    description: 'How many requests are left (`r`), and the seconds until there are more (`t`).',
     schema: { type: 'string', pattern: '^"default";r=\\d+;t=\\d+$' },
   },
 };
@@ -72,16 +71,15 @@ const PREFIXED_HEADERS: Readonly<Record<string, Fragment>> = {
     schema: { type: 'string', format: 'uri' },
   },
   'Filtered-Row-Count': {
-    description: 'How many rows of the whole result match `filters`, where that is known.',
+    description: 'How many rows of the result match `filters`, where known.',
     schema: { type: 'integer', minimum: 0 },
   },
   'Row-Count': {
-    description: 'How many rows an answer that is sent as it is read will have.',
+    description: 'How many rows an answer has that is sent while it is read.',
     schema: { type: 'integer', minimum: 0 },
   },
   'Skipped-Execution-Id': {
-    description:
-      'The newest run that has a result, where an older one is answered because parts of that result are missing from the store.',
+    description: 'The newest run with a result, where parts of that are missing and an older run is answered.',
     schema: { type: 'string' },
   },
 };
