@@ -84,7 +84,7 @@ export function memorySum(settings: MemorySettings): MemorySum {
   return { memoryBytes, parts, restBytes: memoryBytes - parts.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** The sum in one line: `reading 1200 MB + … + the process itself 720 MB = 4000 MB`. */
+/** The sum in one line: `reading 1200 MB + … + the process itself 480 MB = 4000 MB`. */
 export function formatMemorySum({ memoryBytes, parts, restBytes }: MemorySum): string {
   const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
   const terms = parts.map(({ name, bytes }) => `${name} ${megabytes(bytes)}`);

@@ -69,7 +69,7 @@ export const SETTINGS = {
   sourcesDir: setting('QRS_SOURCES_DIR', '', optional(text(PATH_LENGTH_MAX)), {
     about: 'The folder of the tables that scheduled queries read. Empty: `sources` in the data directory.',
   }),
-  engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '12%', memoryShare(SIZE_MIN, '64MB'), {
+  engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '10%', memoryShare(SIZE_MIN, '64MB'), {
     about: 'The most memory that DuckDB takes for a scheduled query; what does not fit goes to disk.',
   }),
   engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
@@ -132,7 +132,7 @@ export const SETTINGS = {
   heavyMemoryBytes: setting('QRS_HEAVY_MEMORY', '12%', memoryShare(SIZE_MIN, '64MB'), {
     about: 'The most memory that DuckDB takes to materialise views and to write Parquet answers.',
   }),
-  publishMemoryBytes: setting('QRS_PUBLISH_MEMORY', '20%', memoryShare(SIZE_MIN, '64MB'), {
+  publishMemoryBytes: setting('QRS_PUBLISH_MEMORY', '26%', memoryShare(SIZE_MIN, '64MB'), {
     about: 'The most memory that DuckDB takes to publish one result; what does not fit goes to disk.',
   }),
   heavyThreads: setting('QRS_HEAVY_THREADS', '2', integer(1, 256), {

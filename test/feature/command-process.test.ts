@@ -41,7 +41,7 @@ test('the effective settings: from the environment, the file, the defaults', asy
   const given = { QRS_CONFIG_FILE: 'other.env', QRS_PORT: '0', QRS_MEMORY: '2GB' };
   const { code, out, err } = qrs(cwd, ['config'], given);
   assert.equal(code, 0);
-  assert.match(err, /^memory: reading 600 MB \+ .* \+ the process itself 320 MB = 2000 MB\n$/);
+  assert.match(err, /^memory: reading 600 MB \+ .* \+ the process itself 240 MB = 2000 MB\n$/);
   const lines = out.split('\n');
   assert(lines.includes('QRS_PORT=0'));
   assert(lines.includes('QRS_HOST=::1'));

@@ -16,7 +16,7 @@ test('as it is by default it fits', () => {
     check: 'memory',
     status: 'ok',
     found:
-      'reading 720 MB + views and Parquet answers 288 MB + publishing 480 MB + scheduled queries 288 MB + finished answers 240 MB + the process itself 384 MB = 2400 MB',
+      'reading 720 MB + views and Parquet answers 288 MB + publishing 624 MB + scheduled queries 240 MB + finished answers 240 MB + the process itself 288 MB = 2400 MB',
   });
 });
 
