@@ -1,9 +1,9 @@
-/** What a caller is told of a read that failed: by the store, or for want of memory. */
+/** What a caller is told when a read failed in the store or for lack of memory. */
 import { isOutOfMemory } from '../duckdb/duckdb.ts';
 import { RequestError } from '../errors/errors.ts';
 import { ObjectDamaged } from '../store/result-store.ts';
 
-/** What a reader is told of a read that failed. */
+/** The error for the caller, if it is one of these; any other error is given back as it is. */
 export function readFailure(error: unknown): unknown {
   if (error instanceof ObjectDamaged) return damaged(error);
   if (!isOutOfMemory(error)) return error;

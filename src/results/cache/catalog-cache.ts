@@ -1,7 +1,7 @@
 /**
- * The catalog as the read path asks it, remembered. When a request comes in, with its key, the catalog is asked only for its
- * version, which costs about a microsecond; while that stays the same nothing has been committed anywhere that an answer may
- * depend on, so what was looked up before still holds: a revoked key or a new run is seen by the next request.
+ * Remembers what the read path has looked up in the catalog. For each request the catalog is asked only for its version, which takes
+ * about a microsecond. While the version stays the same, nothing that an answer may depend on has been committed, so what was looked up
+ * before still holds. A revoked key or a new run is therefore seen by the next request.
  */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type Execution, STATES, stateAt } from '../../domain/execution.ts';
@@ -18,11 +18,11 @@ export interface Latest {
 
 export type FindPrincipal = (key: string) => Promise<Principal | undefined>;
 
-/** More than are in use at a time; when it is reached, everything is forgotten. */
+/** More entries than are in use at a time. At this number everything is forgotten. */
 const ENTRIES_MAX = 20_000;
 /** Of the newest results so many may be missing until the newest of all is answered, and found damaged. */
 const SKIPPED_MAX = 100;
-/** Keys that were not there, remembered apart: whoever sends many makes nobody forget what others look up. */
+/** Wrong keys are remembered apart, so that whoever sends many of them does not push out what others look up. */
 const WRONG_KEYS_MAX = 1000;
 
 export class CatalogCache {
@@ -56,9 +56,9 @@ export class CatalogCache {
   }
 
   /**
-   * Forgets what may have changed since. Asked at most once in a turn of the event loop, for all requests that came in with
-   * it: with many connections asking each time would be a tenth of a page's cost.
-   * @returns a promise where the answer takes its time
+   * Asks for the version, and forgets everything if it has changed. Asks at most once in a turn of the event loop, for all requests
+   * that came in with it: with many connections, asking for each would be a tenth of a page's cost.
+   * @returns a promise if the catalog cannot answer at once
    */
   refresh(): void | Promise<void> {
     if (this.#asking !== undefined) return this.#asking;
@@ -163,7 +163,7 @@ export class CatalogCache {
     if (this.#known.has(name)) return this.#known.get(name) as T;
     const version = this.#version;
     const found = await find();
-    // Found under a version that has passed meanwhile, it may be stale: then it is not kept.
+    // If the version has changed during the look-up, what was found may be stale and is not kept.
     if (version === this.#version) this.#known.set(name, found);
     return found;
   }

@@ -1,6 +1,6 @@
-/** Values kept in memory up to a number of bytes, the least recently used out first. */
+/** Keeps values in memory up to a number of bytes. The least recently used goes first. */
 
-/** What an entry takes beside its value. */
+/** What an entry takes in addition to its value and key. */
 const ENTRY_BYTES = 500;
 
 export class LruBytes<T> {
@@ -8,7 +8,7 @@ export class LruBytes<T> {
   readonly #sizeOf: (value: T) => number;
   /** Least recently used first. */
   readonly #values = new Map<string, T>();
-  /** Asked for most recently: asked for again, it need not be moved. */
+  /** The key asked for last. If it is asked for again, it need not be moved. */
   #newest: string | undefined;
   #bytes = 0;
 

@@ -1,6 +1,6 @@
 /**
- * One piece of work for all who ask for the same at the same time. The first does it, the others wait and take what came of it, its
- * refusals too: a page that a thousand want at once takes one place in a queue, not a thousand.
+ * Does a piece of work once for all who ask for it at the same time. The first does it; the others wait and share the outcome, a refusal
+ * too. A page that a thousand clients want at once takes one place in a queue, not a thousand.
  */
 import { RequestError } from '../../errors/errors.ts';
 import { isClientGone } from '../limits/client-gone.ts';
@@ -8,7 +8,7 @@ import { isClientGone } from '../limits/client-gone.ts';
 type Outcome<T> =
   | { readonly kind: 'done'; readonly value: T }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** Whoever did the work has left, and nothing came of it. */
+  /** Whoever did the work has left before it was done. */
   | { readonly kind: 'left' };
 
 export class SingleFlight<T> {
@@ -39,7 +39,7 @@ export class SingleFlight<T> {
   }
 }
 
-/** Whether only who did the work is concerned: gone, or with too much under way for its key. */
+/** Whether the error concerns only whoever did the work: the client has gone, or its key has too much in flight. */
 function isOwn(error: unknown): boolean {
   return isClientGone(error) || (error instanceof RequestError && error.code === 'rate_limited');
 }

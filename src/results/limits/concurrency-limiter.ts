@@ -16,13 +16,13 @@ export interface ConcurrencyLimits {
 
 export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits;
-  /** Under way or waiting for a place. */
+  /** In flight or waiting for a place. */
   readonly #perKey = new Map<string, number>();
   readonly #places: WorkQueue;
 
   constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
-    // As many may wait as may be under way: more would wait for longer than anybody waits.
+    // As many may wait as may be in flight: if more waited, the last would not get a place in time.
     this.#places = new WorkQueue({ runningMax: limits.heavyReadsMax, waitingMax: limits.heavyReadsMax });
   }
 
@@ -36,7 +36,7 @@ export class ConcurrencyLimiter {
 
   /**
    * Lets one heavy read in, until it is disposed of.
-   * @throws RequestError rate_limited when this key has too many under way, overloaded when all keys together have and no place
+   * @throws RequestError rate_limited when this key has too many in flight, overloaded when all keys together have and no place
    *   became free in time; the signal's reason when it aborts before
    */
   async acquire(keyId: string, signal: AbortSignal): Promise<Disposable> {

@@ -1,7 +1,7 @@
 /**
- * A queue of work: at most so many pieces at a time, at most so many waiting, and an honest refusal beyond that. Keys take turns,
- * so that whoever asks for much waits behind themselves and not everybody behind them. One queue may give way to another: while
- * that has any work, this does one piece at a time.
+ * A queue of work: at most so many tasks at a time, at most so many waiting, and a refusal beyond that. Keys take turns,
+ * so that a client that asks for much waits for its own work and does not hold up others. One queue may yield to another: while the
+ * other has any work, this one does one task at a time.
  */
 import { RequestError } from '../../errors/errors.ts';
 
@@ -17,17 +17,17 @@ interface Waiting {
 
 export class WorkQueue {
   readonly #limits: WorkQueueLimits;
-  /** Who waits, by key, none of them empty: the key that is next stands first. */
+  /** Who waits, by key. No set is empty, and the key that is next comes first. */
   readonly #waiting = new Map<string, Set<Waiting>>();
-  readonly #givesWayTo: WorkQueue | undefined;
-  /** Those that give way to this. */
+  readonly #yieldsTo: WorkQueue | undefined;
+  /** The queues that yield to this one. */
   readonly #behind: WorkQueue[] = [];
   #running = 0;
   #waitingCount = 0;
 
   constructor(limits: WorkQueueLimits, yieldsTo?: WorkQueue) {
     this.#limits = limits;
-    this.#givesWayTo = yieldsTo;
+    this.#yieldsTo = yieldsTo;
     if (yieldsTo !== undefined) yieldsTo.#behind.push(this);
   }
 
@@ -82,11 +82,11 @@ export class WorkQueue {
   }
 
   #hasRoom(): boolean {
-    const isQuiet = this.#givesWayTo === undefined || this.#givesWayTo.running === 0;
+    const isQuiet = this.#yieldsTo === undefined || this.#yieldsTo.running === 0;
     return this.#running < (isQuiet ? this.#limits.runningMax : 1);
   }
 
-  /** The key with the most waiting, this one's new piece counted, gives up the piece that came last. */
+  /** The key with the most waiting, this one's new task counted, gives up the task that came last. */
   #makeRoomFor(key: string): void {
     let [longestKey, longest] = [key, (this.#waiting.get(key)?.size ?? 0) + 1];
     for (const [other, { size }] of this.#waiting) if (size > longest) [longestKey, longest] = [other, size];

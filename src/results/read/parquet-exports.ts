@@ -1,7 +1,7 @@
 /**
- * Writes rows to Parquet files that live as long as they are sent. A Parquet file ends with what its beginning must be read
- * by, and DuckDB writes it as a whole: so it is made in a folder of this process, in the queue of heavy work, sent from there,
- * and deleted, also when the client leaves. How much disk such files may take together is bounded.
+ * Writes rows to Parquet files and sends them. The footer of a Parquet file says how to read what comes before it, and DuckDB writes
+ * the file as a whole. So the file is made in a folder of this process, in the queue of heavy work, sent from there, and deleted, also
+ * when the client leaves. How much disk such files may take together is bounded.
  */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -124,7 +124,7 @@ export class ParquetExports {
   }
 }
 
-/** What is read of a part: of one alone only the row groups that the rows are in, of several all (compile-export.ts). */
+/** What is read of a part: of one alone only the row groups that the rows are in, of several all (compile/parquet.ts). */
 function rowsRead(part: Part, { from, to }: ExportedRows): RowRange {
   const isAlone = from >= part.firstRow && to <= part.firstRow + part.rowCount;
   return isAlone ? { from: from - part.firstRow, to: to - part.firstRow } : allRowsOf(part);

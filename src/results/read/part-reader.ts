@@ -144,7 +144,7 @@ export class PartReader {
 
   /**
    * @param takeTurns the read is long: each range waits for its turn among other long reads
-   * @param skipped sizes of the first ranges, which are not to be read: they come without pieces
+   * @param skipped sizes of the first ranges, which are not to be read: they come without bytes
    */
   async *ranges(
     ranges: readonly PartRange[],
@@ -156,13 +156,13 @@ export class PartReader {
     const { exports, pageTurns, keyId, rangesAtOnce, monotonic, sleep } = this.#deps;
     const read = async (range: PartRange, during: AbortSignal) => {
       if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
-      // While pages are read, a range is read in pieces, and after each comes a pause as long as it took.
-      const byteChunks = pageTurns.running > 0 ? splitRange(range, SPLIT_BESIDE_PAGES) : [range];
+      // While pages are read, a range is read in smaller ones, and after each comes a pause as long as the read took.
+      const steps = pageTurns.running > 0 ? splitRange(range, SPLIT_BESIDE_PAGES) : [range];
       const chunks: Chunk[] = [];
-      for (const piece of byteChunks) {
+      for (const step of steps) {
         const inTurn = async () => {
           const start = monotonic();
-          chunks.push(await this.#range(piece, during));
+          chunks.push(await this.#range(step, during));
           if (pageTurns.running > 0) await sleep(monotonic() - start, during);
         };
         await exports.run(keyId, inTurn, during);
@@ -273,15 +273,15 @@ function isFoundFirst(parts: readonly Part[], { sortKeys }: View, { rowCountMax 
   return parts.reduce((sum, part) => sum + part.rowCount, 0) > FOUND_AMONG_ROWS_MIN;
 }
 
-/** The range in so many pieces of about the same size, fewer where it has not as many rows. */
+/** The range cut into `count` ranges of about the same size, or fewer if it has fewer rows. */
 function splitRange(range: PartRange, count: number): readonly PartRange[] {
   const cutAt = (index: number) => range.from + Math.round(((range.to - range.from) * index) / count);
-  const byteChunks = Array.from({ length: count }, (_, index) => ({
+  const ranges = Array.from({ length: count }, (_, index) => ({
     ...range,
     from: cutAt(index),
     to: cutAt(index + 1),
   }));
-  return byteChunks.filter(({ from, to }) => from < to);
+  return ranges.filter(({ from, to }) => from < to);
 }
 
 function joinChunks(chunks: readonly Chunk[], format: TextFormat): Chunk {

@@ -1,4 +1,4 @@
-/** How long answers at an address may be kept, by what the address names. */
+/** How long HTTP caches may keep an answer, by what the address names: an execution, a query or a dataset. */
 import type { Instant } from '../../domain/instant.ts';
 
 export type CachePolicy =

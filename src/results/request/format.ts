@@ -1,6 +1,6 @@
 /**
- * The formats of an answer: what each is called in the parameter `format`, in a sentence and in HTTP. Which one is meant is
- * known before anything is looked up; a value that names none is refused with the other parameters, in their turn.
+ * The formats of an answer: what each is called in the parameter `format`, in a sentence and in HTTP. The format is known before anything is
+ * looked up. A value that names no format is refused later, in turn with the other parameters.
  */
 import { RequestError } from '../../errors/errors.ts';
 import { parameterOf, type QueryParameters } from './query-string.ts';

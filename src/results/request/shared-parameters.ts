@@ -1,6 +1,6 @@
 /**
  * The table of the query parameters that every results endpoint shares (specification §4.9, and `format`): what each is called, what it may
- * hold, what it means. `request.ts` parses by it, and the API description and docs/reference/api.md are made from it.
+ * hold, what it means. `results-request.ts` parses by it, and the API description and docs/reference/api.md are made from it.
  */
 
 export type SharedParameter = BooleanParameter | ChoiceParameter | IntegerParameter | TextParameter;

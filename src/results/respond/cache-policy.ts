@@ -1,5 +1,5 @@
 /**
- * How long an answer may be kept by whoever received it, and how it is recognised. An execution's answer never changes until
+ * The headers that say how long an answer may be kept, and the tags by which it is recognised. An execution's answer never changes until
  * it expires; a query's latest run may change at any moment; a dataset's changes with its next refresh.
  */
 import { createHash } from 'node:crypto';
