@@ -1,5 +1,5 @@
 /**
- * Cuts a connection on which nothing has moved for so long while its answer is under way. Node's own timer may take twice the time:
+ * Cuts a connection on which nothing has moved for so long while its answer is in flight. Node's own timer may take twice the time:
  * it looks at how much waits to be written only when it runs out, and what moved at the beginning counts as if it moved at the end.
  * So it runs out several times, and only so many times in a row are a stall.
  */

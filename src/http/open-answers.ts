@@ -1,6 +1,6 @@
 /**
- * Which answer is under way on each connection, for what happens to a connection beside its requests. And what is done when a client
- * closes its side of one: it may wait for its answer all the same (`shutdown`), or be gone altogether (`close`), and TCP tells the
+ * Which answer is in flight on each connection, for events of the connection itself. And what happens when a client closes its side of
+ * a connection: it may wait for its answer all the same (`shutdown`), or be gone altogether (`close`), and TCP tells the
  * two apart only by writing. So an interim response is written, which every client of HTTP/1.1 skips, and a client that is gone
  * refuses: the second write then fails, and the answer's read ends.
  */

@@ -67,7 +67,7 @@ export interface ConnectionLimits {
   readonly headersMillis: number;
   /** Between two requests. */
   readonly idleMillis: number;
-  /** In which nothing at all moves, neither in nor out, while a request is under way. */
+  /** While a request is in flight: how long nothing may move on its connection, neither in nor out. */
   readonly stalledMillis: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What one request cost and how long its stages took, filled in as it goes: the pipeline writes, the log line, the metrics and
- * the usage accounts read when the answer is out. The only object of the read path that changes after it was made.
+ * What one request cost and how long its stages took. The pipeline fills it in as it goes; the log, the metrics and the usage
+ * accounts read it when the answer has ended.
  */
 export class RequestStats {
   /** Milliseconds spent in each stage, by its name in ARCHITECTURE.md, in the order they were entered. */

@@ -6,7 +6,7 @@ import { type Fragment, refTo } from './schema.ts';
 const PAGE_HEADERS: Readonly<Record<string, Fragment>> = {
   Link: {
     description:
-      'The address of the next page, as `<…>; rel="next"`. Absent on the last, and where it is too long for headers.',
+      'The address of the next page, as `<…>; rel="next"`. Absent on the last, and where too long for headers.',
     schema: { type: 'string', pattern: '^<.+>; rel="next"$' },
   },
   'Cache-Control': {
@@ -67,7 +67,7 @@ const PREFIXED_HEADERS: Readonly<Record<string, Fragment>> = {
     schema: { type: 'integer', minimum: 1 },
   },
   'Next-Uri': {
-    description: 'The address of the next page. Absent on the last, and where it is too long for headers.',
+    description: 'The address of the next page. Absent on the last, and where too long for headers.',
     schema: { type: 'string', format: 'uri' },
   },
   'Filtered-Row-Count': {
@@ -79,7 +79,7 @@ const PREFIXED_HEADERS: Readonly<Record<string, Fragment>> = {
     schema: { type: 'integer', minimum: 0 },
   },
   'Skipped-Execution-Id': {
-    description: 'The newest run with a result, where parts of that are missing and an older run is answered.',
+    description: 'The newest run with a result, of which parts are missing.',
     schema: { type: 'string' },
   },
 };

@@ -16,7 +16,7 @@ export function servicePaths(serverUrl: string): Readonly<Record<string, Fragmen
       operationId: 'getReadiness',
       summary: 'Whether it can answer',
       description:
-        'A write to the catalog commits, its schema is ours, the store is ours and writable, and the service is not stopping. Results of which parts are missing from the store are counted.',
+        'A write to the catalog commits, its schema is ours, the store is ours and writable, and the service is not stopping. Results with missing parts are counted.',
       responses: {
         200: statusOf('ready', { missing_results: { type: 'integer', minimum: 1 } }),
         503: errorResponse(['not_ready', 'shutting_down']),
