@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { sleep } from '../real-time.ts';
 
-export async function openFolderDuckDb(directory: string, threads: number): Promise<DuckDb> {
+export async function openFolderDuckDb(directory: string, threads: number, memoryLimit = '256MB'): Promise<DuckDb> {
   return await DuckDb.open({
     threads,
-    memoryLimit: '256MB',
+    memoryLimit,
     tempDirectory: join(directory, 'tmp'),
     tempSizeMax: '1GB',
     sleep,

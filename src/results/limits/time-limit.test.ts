@@ -4,22 +4,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { sleep } from '../../../test/real-time.ts';
-import { DuckDb } from '../../duckdb/duckdb.ts';
+import { openFolderDuckDb } from '../../../test/feature/folder-duckdb.ts';
+import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { withinMillis } from './time-limit.ts';
 
 const never = new AbortController().signal;
 
 async function open(t: TestContext): Promise<DuckDb> {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-limit-'));
-  const duckDb = await DuckDb.open({
-    threads: 1,
-    memoryLimit: '64MB',
-    tempDirectory: directory,
-    tempSizeMax: '4GB',
-    sleep,
-    allowedDirectories: [directory],
-  });
+  const duckDb = await openFolderDuckDb(directory, 1, '64MB');
   t.after(async () => {
     await duckDb[Symbol.asyncDispose]();
     await rm(directory, { recursive: true });
