@@ -1,14 +1,12 @@
 /** From the service's parts to the running HTTP server. */
-import { availableParallelism } from 'node:os';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { ticksOf } from '../datasets/dataset-age.ts';
 import { registerDatasets } from '../datasets/register.ts';
 import type { Clock } from '../domain/instant.ts';
-import { duckDbVersion } from '../duckdb/duckdb.ts';
+import type { Sleep } from '../domain/time.ts';
 import { NotReady } from '../errors/not-ready.ts';
 import { openFilesMax } from '../files/open-files-max.ts';
-import { makeScratchFolder } from '../files/scratch-folder.ts';
 import { AuthFailureLimiter } from '../http/auth-failure-limiter.ts';
 import type { Authenticate } from '../http/authenticate.ts';
 import { CompressedCache } from '../http/compressed-cache.ts';
@@ -18,24 +16,14 @@ import { Readiness } from '../http/readiness.ts';
 import { makeResponseCache } from '../http/response-cache.ts';
 import type { DatasetRoute } from '../http/results-routes.ts';
 import { type HttpOptions, type RunningServer, startServer } from '../http/server.ts';
-import { findPrincipal } from '../keys/find-principal.ts';
 import { hashKey } from '../keys/key-hash.ts';
-import { ReadLeases } from '../leases/read-leases.ts';
 import { requireStillJoined } from '../maintenance/installation.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
-import { CatalogCache } from '../results/cache/catalog-cache.ts';
-import { LruBytes } from '../results/cache/lru-bytes.ts';
-import { MissingResults } from '../results/cache/missing-results.ts';
-import { SingleFlight } from '../results/cache/single-flight.ts';
-import type { ResultsCaches, ResultsDeps } from '../results/deps.ts';
-import { ViewCache } from '../results/derived/views/view-cache.ts';
-import { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
-import { WorkQueue } from '../results/limits/work-queue.ts';
-import { byteLengthOf } from '../results/read/byte-chunks.ts';
-import type { ReadDeps } from '../results/read/open-page.ts';
-import { ParquetExports } from '../results/read/parquet-exports.ts';
+import type { CatalogCache } from '../results/cache/catalog-cache.ts';
+import type { MissingResults } from '../results/cache/missing-results.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { once } from './once.ts';
+import { CACHE_SHARES, openReadPath } from './read-path.ts';
 import type { Service } from './service.ts';
 import { startTelemetry, type TelemetryEffects } from './telemetry.ts';
 
@@ -52,12 +40,6 @@ export interface ServerEffects extends TelemetryEffects {
   readonly logLines: { readonly dropped: number };
 }
 
-/** How the memory for finished answers is divided: the answers, their compressed forms, whole responses, what recent
- * addresses meant (a kilobyte each), the segment indexes of streamed answers (40 bytes for each 32,768 rows). */
-const CACHE_SHARES = { pages: 0.57, compressed: 0.29, answers: 0.07, addresses: 0.035, segmentIndexes: 0.035 } as const;
-/** Two ranges of an answer are read side by side: more would only make it wait for its first bytes. */
-const RANGES_AT_ONCE = 2;
-const SEARCHES_AT_ONCE = 2;
 /** An answer that was cut has ended as soon as its connection says so. */
 const CUT_MILLIS_MAX = 5000;
 
@@ -72,7 +54,7 @@ export interface Server extends AsyncDisposable {
 
 /** Listens until it is stopped. @throws when the address cannot be had */
 export async function serve(service: Service, effects: ServerEffects): Promise<Server> {
-  const { settings, clock, directories } = service;
+  const { settings, clock } = service;
   const { monotonic } = effects;
   const observers = [effects.observe];
   const observe = fanOut(observers);
@@ -81,130 +63,11 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const { datasets, refusals } = await registerDatasets(catalog, await service.datasets(), clock());
   for (const refusal of refusals) observe({ kind: 'dataset_refused', refusal });
   const store = await service.store();
-  const missing: MissingResults = new MissingResults({
-    executions: catalog.executions,
-    store,
-    onChange: (executionId, isMissing) => {
-      catalogCache.forget();
-      observe({ kind: isMissing ? 'result_missing' : 'result_restored', executionId });
-    },
-  });
-  const catalogCache = new CatalogCache(
-    catalog,
-    (key) => findPrincipal(catalog.principals, key),
-    (executionId, resultSet) => missing.isMissing(executionId, resultSet),
-  );
-  const readStore = missing.noticing(store);
-  const duckDb = await service.reads();
-  const pageDuckDb = await service.pages();
-  const heavy = await service.heavy();
-  const folder = opened.use(await makeScratchFolder(directories.views));
-  const queue = new WorkQueue({ runningMax: settings.heavyRunningMax, waitingMax: settings.heavyWaitingMax });
-  const views = new ViewCache({
-    directory: folder.path,
-    bytesMax: settings.viewBytesMax,
-    viewsMax: settings.viewsMax,
-    store: readStore,
-    duckDb: heavy,
-    queue,
-    millisMax: settings.viewTimeoutMillis,
-  });
-  const parquetFolder = opened.use(await makeScratchFolder(directories.views));
-  const parquet = new ParquetExports({
-    directory: parquetFolder.path,
-    bytesMax: settings.parquetBytesMax,
-    duckDb: heavy,
-    queue,
-    views,
-    millisMax: settings.viewTimeoutMillis,
-  });
-  const leases = new ReadLeases({
-    catalog,
-    clock,
-    owner: effects.owner,
-    sleep: effects.sleep,
-    leaseMillis: settings.leaseMillis,
-    newId: effects.newId,
-    onError: (error) => observe({ kind: 'fault', error }),
-  });
-  // Twice the cores: while one waits for the disk another computes; more would only slow each other down.
-  const pageTurns = new WorkQueue({ runningMax: 2 * availableParallelism(), waitingMax: settings.pagesWaitingMax });
-  // Each takes all cores: so many at a time that one plans or reads while another computes.
-  const searches = new WorkQueue({ runningMax: SEARCHES_AT_ONCE, waitingMax: settings.pagesWaitingMax });
-  // Whoever was let in waits for its turn; how many are let in is the bound.
-  const exportsWaitingMax = settings.heavyReadsMax * RANGES_AT_ONCE;
-  const exports = new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: exportsWaitingMax }, pageTurns);
-  const cacheBytes = settings.pageCacheBytes;
-  const caches: ResultsCaches = {
-    pages: new LruBytes(cacheBytes * CACHE_SHARES.pages, (page) => byteLengthOf(page.byteChunks)),
-    addresses: new LruBytes(cacheBytes * CACHE_SHARES.addresses, () => 0),
-    segmentIndexes: new LruBytes(
-      cacheBytes * CACHE_SHARES.segmentIndexes,
-      ({ segmentBytes }) => segmentBytes.length * 40,
-    ),
-    opening: new SingleFlight(),
-  };
-  const read: ReadDeps = {
-    store: readStore,
-    duckDb,
-    pageDuckDb,
-    pageTurns,
-    searches,
-    exports,
-    rangesAtOnce: RANGES_AT_ONCE,
-    views,
-    limiter: new ConcurrencyLimiter(settings),
-    random: effects.random,
-    monotonic,
-    sleep: effects.sleep,
-    statementMillisMax: settings.readTimeoutMillis,
-    directRowsMax: settings.directRowsMax,
-  };
-  const results: ResultsDeps = {
-    clock,
-    monotonic,
-    catalogCache,
-    queuePosition: (execution) => catalog.executions.queuePosition(execution),
-    settings: {
-      datapointsMax: settings.datapointsMax,
-      partialAsCompleted: settings.partialAsCompleted,
-      encoder: `${effects.version} ${duckDbVersion()}`,
-      expressions: {
-        lengthMax: settings.filterLengthMax,
-        termsMax: settings.filterTermsMax,
-        depthMax: settings.filterDepthMax,
-        inMembersMax: settings.filterInMax,
-        sortKeysMax: settings.sortKeysMax,
-      },
-    },
-    caches,
-    read,
-    parquet,
-    leases,
-  };
+  const readPath = await openReadPath(service, { ...effects, observe }, opened);
+  const { results, missing } = readPath;
   const compressed = new CompressedCache(settings.pageCacheBytes * CACHE_SHARES.compressed);
   const responseCache = makeResponseCache(settings.pageCacheBytes * CACHE_SHARES.answers);
-  const options: HttpOptions = {
-    host: settings.host,
-    port: settings.port,
-    publicUrl: settings.publicUrl,
-    keyHeaders: ['X-Service-Api-Key', ...settings.keyHeaders],
-    headerPrefixes: ['X-Service', ...settings.compatHeaderPrefixes],
-    datasets: datasets.map((dataset) => datasetRoute(dataset, clock)),
-    connections: {
-      // Half of them for connections: whoever is let in must be able to be answered from files.
-      connectionsMax: Math.min(settings.connectionsMax, Math.floor(openFilesMax() / 2)),
-      headerBytesMax: settings.headerBytesMax,
-      headersMillis: settings.headersTimeoutMillis,
-      idleMillis: settings.idleTimeoutMillis,
-      stalledMillis: settings.stalledTimeoutMillis,
-    },
-    trustProxy: settings.trustProxy,
-    corsOrigins: settings.corsOrigins,
-    documentation: { version: effects.version, datasets },
-    compressed,
-    responseCache,
-  };
+  const options = httpOptionsOf(service, { datasets, compressed, responseCache, version: effects.version });
   const inFlight = new InFlightRequests();
   const { metrics } = opened.use(
     await startTelemetry(
@@ -213,11 +76,11 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       {
         catalog,
         datasets,
-        duckDbs: { pages: pageDuckDb, reads: duckDb, heavy },
-        queues: { pages: pageTurns, searches, exports, heavy: queue },
-        caches: { pages: caches.pages, compressed, answers: responseCache, views },
-        parquet,
-        heavyReads: read.limiter,
+        duckDbs: readPath.duckDbs,
+        queues: readPath.queues,
+        caches: { pages: results.caches.pages, compressed, answers: responseCache, views: results.read.views },
+        parquet: results.parquet,
+        heavyReads: results.read.limiter,
         requests: inFlight,
         logLines: effects.logLines,
         clock,
@@ -243,15 +106,9 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   );
   observe({ kind: 'listening', url: server.url });
   const closing = opened.move();
-  const stop = once(async () => {
-    observe({ kind: 'stopping', inFlight: inFlight.count });
-    inFlight.stopAccepting();
-    const cut = await inFlight.drained(settings.shutdownGraceMillis, effects.sleep);
-    await server.close();
-    // What was cut is accounted for, too, before the accounts are closed.
-    await inFlight.drained(CUT_MILLIS_MAX, effects.sleep);
-    observe({ kind: 'stopped', cut });
-  });
+  const stop = once(() =>
+    stopServing(server, inFlight, settings.shutdownGraceMillis, { sleep: effects.sleep, observe }),
+  );
   return {
     url: server.url,
     observe,
@@ -260,6 +117,56 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       await stop();
       await closing.disposeAsync();
     },
+  };
+}
+
+/** Takes no more requests, waits for the answers that are on their way, and cuts those that last longer than the grace period. */
+async function stopServing(
+  server: RunningServer,
+  inFlight: InFlightRequests,
+  graceMillis: number,
+  { sleep, observe }: { readonly sleep: Sleep; readonly observe: Observe },
+): Promise<void> {
+  observe({ kind: 'stopping', inFlight: inFlight.count });
+  inFlight.stopAccepting();
+  const cut = await inFlight.drained(graceMillis, sleep);
+  await server.close();
+  // What was cut is accounted for, too, before the accounts are closed.
+  await inFlight.drained(CUT_MILLIS_MAX, sleep);
+  observe({ kind: 'stopped', cut });
+}
+
+interface AnsweringParts {
+  readonly datasets: readonly Dataset[];
+  readonly compressed: CompressedCache;
+  readonly responseCache: HttpOptions['responseCache'];
+  readonly version: string;
+}
+
+function httpOptionsOf(
+  { settings, clock }: Service,
+  { datasets, compressed, responseCache, version }: AnsweringParts,
+): HttpOptions {
+  return {
+    host: settings.host,
+    port: settings.port,
+    publicUrl: settings.publicUrl,
+    keyHeaders: ['X-Service-Api-Key', ...settings.keyHeaders],
+    headerPrefixes: ['X-Service', ...settings.compatHeaderPrefixes],
+    datasets: datasets.map((dataset) => datasetRoute(dataset, clock)),
+    connections: {
+      // Half of them for connections: whoever is let in must be able to be answered from files.
+      connectionsMax: Math.min(settings.connectionsMax, Math.floor(openFilesMax() / 2)),
+      headerBytesMax: settings.headerBytesMax,
+      headersMillis: settings.headersTimeoutMillis,
+      idleMillis: settings.idleTimeoutMillis,
+      stalledMillis: settings.stalledTimeoutMillis,
+    },
+    trustProxy: settings.trustProxy,
+    corsOrigins: settings.corsOrigins,
+    documentation: { version, datasets },
+    compressed,
+    responseCache,
   };
 }
 

@@ -56,11 +56,11 @@ export interface Service extends AsyncDisposable {
   /** The store, whosever it is. */
   storeAlone(): Promise<ResultStore>;
   /** DuckDB that reads ranges of rows: one thread for each, which keeps their order and lets many be read side by side. */
-  pages(): Promise<DuckDb>;
+  rangeReader(): Promise<DuckDb>;
   /** DuckDB that searches results: as many threads as the settings say. */
-  reads(): Promise<DuckDb>;
+  scanner(): Promise<DuckDb>;
   /** DuckDB that writes views and Parquet answers. */
-  heavy(): Promise<DuckDb>;
+  writer(): Promise<DuckDb>;
   /** What runs the queries of the datasets. */
   engine(): Promise<Engine>;
   /** The curated datasets as the settings have them. */
@@ -97,49 +97,31 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     clock,
     sleep,
     directories,
-    catalog: once(async () => {
-      const { openSqliteCatalog } = await import('../catalog/sqlite/sqlite-catalog.ts');
-      return opened.use(await openSqliteCatalog(catalogPath(settings, directories.data)));
-    }),
+    catalog: once(async () => opened.use(await openCatalog(settings, directories))),
     store: once(async () => {
       const { requireJoined } = await import('../maintenance/installation.ts');
       const [catalog, store] = [await service.catalog(), await service.storeAlone()];
       await requireJoined({ catalog, store }, randomUUID);
       return store;
     }),
-    storeAlone: once(async () => {
-      await makePrivate(directories.results, SETTINGS.store.name);
-      const { LocalResultStore } = await import('../store/local/local-result-store.ts');
-      return await LocalResultStore.open(directories.results);
-    }),
-    pages: once(async () => {
+    storeAlone: once(async () => await openStore(settings, directories)),
+    rangeReader: once(async () => {
       const memoryBytes = settings.readMemoryBytes * RANGES_SHARE;
       return await duckDb(1, memoryBytes, [directories.results, directories.views]);
     }),
-    reads: once(async () => {
+    scanner: once(async () => {
       const threads = settings.readThreads === 'cores' ? availableParallelism() : settings.readThreads;
       const memoryBytes = settings.readMemoryBytes * (1 - RANGES_SHARE);
       return await duckDb(threads, memoryBytes, [directories.results, directories.views]);
     }),
-    heavy: once(async () => {
+    writer: once(async () => {
       return await duckDb(settings.heavyThreads, settings.heavyMemoryBytes, [directories.results, directories.views]);
     }),
     engine: once(async () => {
-      const { DuckDbEngine } = await import('../engine/duckdb/duckdb-engine.ts');
       const { makeScratchFolder } = await import('../files/scratch-folder.ts');
       await makePrivate(directories.refreshing);
       const temp = opened.use(await makeScratchFolder(directories.temp));
-      return opened.use(
-        new DuckDbEngine({
-          sourcesDirectory: directories.sources,
-          tempDirectory: temp.path,
-          threads: settings.engineThreads,
-          memoryLimit: `${settings.engineMemoryBytes}B`,
-          tempSizeMax: `${tempBytesOfEach(settings)}B`,
-          timeLimitMillis: settings.engineTimeoutMillis,
-          sleep,
-        }),
-      );
+      return opened.use(await openEngine(settings, directories.sources, temp.path, sleep));
     }),
     datasets: once(async () => {
       const { loadDatasets } = await import('../datasets/registry.ts');
@@ -148,6 +130,56 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     [Symbol.asyncDispose]: async () => await opened.disposeAsync(),
   };
   return service;
+}
+
+async function openCatalog(settings: Settings, directories: Directories): Promise<Catalog> {
+  const { kind } = settings.catalog;
+  switch (kind) {
+    case 'sqlite': {
+      const { openSqliteCatalog } = await import('../catalog/sqlite/sqlite-catalog.ts');
+      return await openSqliteCatalog(catalogPath(settings, directories.data));
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+async function openStore(settings: Settings, { results }: Directories): Promise<ResultStore> {
+  const { kind } = settings.store;
+  switch (kind) {
+    case 'file': {
+      await makePrivate(results, SETTINGS.store.name);
+      const { LocalResultStore } = await import('../store/local/local-result-store.ts');
+      return await LocalResultStore.open(results);
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+async function openEngine(
+  settings: Settings,
+  sourcesDirectory: string,
+  tempDirectory: string,
+  sleep: Sleep,
+): Promise<Engine & AsyncDisposable> {
+  const { kind } = settings.engine;
+  switch (kind) {
+    case 'duckdb': {
+      const { DuckDbEngine } = await import('../engine/duckdb/duckdb-engine.ts');
+      return new DuckDbEngine({
+        sourcesDirectory,
+        tempDirectory,
+        threads: settings.engineThreads,
+        memoryLimit: `${settings.engineMemoryBytes}B`,
+        tempSizeMax: `${tempBytesOfEach(settings)}B`,
+        timeLimitMillis: settings.engineTimeoutMillis,
+        sleep,
+      });
+    }
+    default:
+      return kind satisfies never;
+  }
 }
 
 /** How much disk each DuckDB may take for what does not fit in its memory. */
@@ -176,7 +208,7 @@ function catalogPath(settings: Settings, data: string): string {
 
 /**
  * What is deleted in one folder must not be missing in another.
- * @throws StartFailure naming two that overlap
+ * @throws StartupError naming two that overlap
  */
 async function requireApart(directories: Directories, catalog: string): Promise<void> {
   const { data, results, views, temp, sources, refreshing } = directories;
@@ -200,7 +232,7 @@ async function requireApart(directories: Directories, catalog: string): Promise<
   );
 }
 
-/** @throws StartFailure when there can be no such folder, or nothing can be written to it */
+/** @throws StartupError when there can be no such folder, or nothing can be written to it */
 async function makePrivate(directory: string, setting: string = SETTINGS.dataDir.name): Promise<void> {
   try {
     await makeFolder(directory);

@@ -1,0 +1,202 @@
+/** From the service's parts to the read path: the databases, queues, caches and limits that answering requests takes. */
+import { availableParallelism } from 'node:os';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Sleep } from '../domain/time.ts';
+import { type DuckDb, duckDbVersion } from '../duckdb/duckdb.ts';
+import { makeScratchFolder } from '../files/scratch-folder.ts';
+import { findPrincipal } from '../keys/find-principal.ts';
+import { ReadLeases } from '../leases/read-leases.ts';
+import type { Observe } from '../observation/observation.ts';
+import { CatalogCache } from '../results/cache/catalog-cache.ts';
+import { LruBytes } from '../results/cache/lru-bytes.ts';
+import { MissingResults } from '../results/cache/missing-results.ts';
+import { SingleFlight } from '../results/cache/single-flight.ts';
+import type { ResultsCaches, ResultsDeps } from '../results/deps.ts';
+import { ViewCache } from '../results/derived/views/view-cache.ts';
+import { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
+import { WorkQueue } from '../results/limits/work-queue.ts';
+import { byteLengthOf } from '../results/read/byte-chunks.ts';
+import type { ReadDeps } from '../results/read/open-page.ts';
+import { ParquetExports } from '../results/read/parquet-exports.ts';
+import type { ResultStore } from '../store/result-store.ts';
+import type { Service } from './service.ts';
+
+/** How the memory for finished answers is divided: the answers, their compressed forms, whole responses, what recent
+ * addresses meant (a kilobyte each), the segment indexes of streamed answers (40 bytes for each 32,768 rows). */
+export const CACHE_SHARES = {
+  pages: 0.57,
+  compressed: 0.29,
+  answers: 0.07,
+  addresses: 0.035,
+  segmentIndexes: 0.035,
+} as const;
+/** Two ranges of an answer are read side by side: more would only make it wait for its first bytes. */
+const RANGES_AT_ONCE = 2;
+const SEARCHES_AT_ONCE = 2;
+
+export interface ReadPathEffects {
+  /** Of the service: `1.2.3`. */
+  readonly version: string;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Monotonic milliseconds. */
+  readonly monotonic: () => number;
+  readonly sleep: Sleep;
+  readonly newId: () => string;
+  /** Names this process among those that share the catalog. */
+  readonly owner: string;
+  readonly observe: Observe;
+}
+
+export interface ReadPath {
+  readonly results: ResultsDeps;
+  readonly missing: MissingResults;
+  /** By the names that metrics have for them. */
+  readonly duckDbs: Readonly<Record<string, DuckDb>>;
+  readonly queues: Readonly<Record<string, WorkQueue>>;
+}
+
+/** @param opened takes what is to be given back at the end */
+export async function openReadPath(
+  service: Service,
+  effects: ReadPathEffects,
+  opened: AsyncDisposableStack,
+): Promise<ReadPath> {
+  const { settings, clock } = service;
+  const catalog = await service.catalog();
+  const store = await service.store();
+  const missing: MissingResults = new MissingResults({
+    executions: catalog.executions,
+    store,
+    onChange: (executionId, isMissing) => {
+      catalogCache.forget();
+      effects.observe({ kind: isMissing ? 'result_missing' : 'result_restored', executionId });
+    },
+  });
+  const catalogCache = new CatalogCache(
+    catalog,
+    (key) => findPrincipal(catalog.principals, key),
+    (executionId, resultSet) => missing.isMissing(executionId, resultSet),
+  );
+  const readStore = missing.noticing(store);
+  const duckDbs = {
+    rangeReader: await service.rangeReader(),
+    scanner: await service.scanner(),
+    writer: await service.writer(),
+  };
+  const queues = queuesOf(service);
+  const derived = await openDerived(service, { store: readStore, duckDb: duckDbs.writer, queue: queues.heavy }, opened);
+  const read: ReadDeps = {
+    store: readStore,
+    duckDb: duckDbs.scanner,
+    pageDuckDb: duckDbs.rangeReader,
+    pageTurns: queues.pages,
+    searches: queues.searches,
+    exports: queues.exports,
+    rangesAtOnce: RANGES_AT_ONCE,
+    views: derived.views,
+    limiter: new ConcurrencyLimiter(settings),
+    random: effects.random,
+    monotonic: effects.monotonic,
+    sleep: effects.sleep,
+    statementMillisMax: settings.readTimeoutMillis,
+    directRowsMax: settings.directRowsMax,
+  };
+  const results: ResultsDeps = {
+    clock,
+    monotonic: effects.monotonic,
+    catalogCache,
+    queuePosition: (execution) => catalog.executions.queuePosition(execution),
+    settings: resultsSettingsOf(service, effects.version),
+    caches: cachesOf(settings.pageCacheBytes),
+    read,
+    parquet: derived.parquet,
+    leases: readLeasesOf(service, catalog, effects),
+  };
+  return {
+    results,
+    missing,
+    duckDbs: { pages: duckDbs.rangeReader, reads: duckDbs.scanner, heavy: duckDbs.writer },
+    queues,
+  };
+}
+
+function queuesOf({ settings }: Service) {
+  // Twice the cores: while one waits for the disk another computes; more would only slow each other down.
+  const pageTurns = new WorkQueue({ runningMax: 2 * availableParallelism(), waitingMax: settings.pagesWaitingMax });
+  // Each takes all cores: so many at a time that one plans or reads while another computes.
+  const searches = new WorkQueue({ runningMax: SEARCHES_AT_ONCE, waitingMax: settings.pagesWaitingMax });
+  // Whoever was let in waits for its turn; how many are let in is the bound.
+  const exportsWaitingMax = settings.heavyReadsMax * RANGES_AT_ONCE;
+  const exports = new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: exportsWaitingMax }, pageTurns);
+  const heavy = new WorkQueue({ runningMax: settings.heavyRunningMax, waitingMax: settings.heavyWaitingMax });
+  return { pages: pageTurns, searches, exports, heavy };
+}
+
+/** What is made from results on demand, on disk. */
+async function openDerived(
+  service: Service,
+  {
+    store,
+    duckDb,
+    queue,
+  }: { readonly store: Pick<ResultStore, 'open'>; readonly duckDb: DuckDb; readonly queue: WorkQueue },
+  opened: AsyncDisposableStack,
+) {
+  const folder = opened.use(await makeScratchFolder(service.directories.views));
+  const views = new ViewCache({
+    directory: folder.path,
+    bytesMax: service.settings.viewBytesMax,
+    viewsMax: service.settings.viewsMax,
+    store,
+    duckDb,
+    queue,
+    millisMax: service.settings.viewTimeoutMillis,
+  });
+  const parquetFolder = opened.use(await makeScratchFolder(service.directories.views));
+  const parquet = new ParquetExports({
+    directory: parquetFolder.path,
+    bytesMax: service.settings.parquetBytesMax,
+    duckDb,
+    queue,
+    views,
+    millisMax: service.settings.viewTimeoutMillis,
+  });
+  return { views, parquet };
+}
+
+function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffects): ReadLeases {
+  return new ReadLeases({
+    catalog,
+    clock: service.clock,
+    owner: effects.owner,
+    sleep: effects.sleep,
+    leaseMillis: service.settings.leaseMillis,
+    newId: effects.newId,
+    onError: (error) => effects.observe({ kind: 'fault', error }),
+  });
+}
+
+function cachesOf(bytes: number): ResultsCaches {
+  return {
+    pages: new LruBytes(bytes * CACHE_SHARES.pages, (page) => byteLengthOf(page.byteChunks)),
+    addresses: new LruBytes(bytes * CACHE_SHARES.addresses, () => 0),
+    segmentIndexes: new LruBytes(bytes * CACHE_SHARES.segmentIndexes, ({ segmentBytes }) => segmentBytes.length * 40),
+    opening: new SingleFlight(),
+  };
+}
+
+function resultsSettingsOf({ settings }: Service, version: string): ResultsDeps['settings'] {
+  return {
+    datapointsMax: settings.datapointsMax,
+    partialAsCompleted: settings.partialAsCompleted,
+    encoder: `${version} ${duckDbVersion()}`,
+    expressions: {
+      lengthMax: settings.filterLengthMax,
+      termsMax: settings.filterTermsMax,
+      depthMax: settings.filterDepthMax,
+      inMembersMax: settings.filterInMax,
+      sortKeysMax: settings.sortKeysMax,
+    },
+  };
+}
