@@ -123,6 +123,7 @@ const CONTEXT: CommandContext = {
   owner: '',
   newExecutionId: () => '',
   outliveReaders: () => undefined,
+  allowGrace: () => undefined,
   signal: new AbortController().signal,
 };
 

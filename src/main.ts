@@ -21,6 +21,8 @@ const { machineMemory } = await import('./settings/machine-memory.ts');
 const SAME_WISH_MILLIS = 500;
 /** What is still going on so long after the command has ended is waited for by nobody. */
 const LEAVE_MILLIS = 3000;
+/** How long a command that was interrupted may take to put things in order, unless it says otherwise. */
+const STOP_MILLIS = 10_000;
 const PARENT_POLL_MILLIS = 500;
 
 const interruption = new AbortController();
@@ -29,13 +31,14 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
     const now = performance.now();
     // Whoever asks again does not want to wait for things to be put in order.
-    if (interruption.signal.aborted && now - interruptedAt > SAME_WISH_MILLIS) process.exit(1);
+    if (interruption.signal.aborted && now - interruptedAt > SAME_WISH_MILLIS) end(1);
     interrupt(name);
   });
 }
 followParent();
 
 let outlivesReaders = false;
+let graceMillis = 0;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (outlivesReaders) return;
   // `qrs executions list | head`: the reader has seen enough, which is no failure of ours.
@@ -63,6 +66,9 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   outliveReaders: () => {
     outlivesReaders = true;
   },
+  allowGrace: (millis) => {
+    graceMillis = millis;
+  },
   signal: interruption.signal,
 });
 if (outlivesReaders) leave();
@@ -70,13 +76,23 @@ else process.stdout.write('', leave);
 
 /** Ends a process that something keeps: a stream that nobody reads, a connection of a start that failed. */
 function leave(): void {
-  setTimeout(() => process.exit(), LEAVE_MILLIS).unref();
+  setTimeout(() => end(Number(process.exitCode)), LEAVE_MILLIS).unref();
+}
+
+/**
+ * Ends the process whatever its threads are at. `process.exit` waits for them, and one may hang in a file that never answers, or plan a
+ * statement for minutes, which DuckDB cannot be interrupted in. Becoming another program ends them all.
+ */
+function end(code: number): void {
+  if (process.execve === undefined) process.kill(process.pid, 'SIGKILL');
+  else process.execve(process.execPath, [process.execPath, '-e', `process.exit(${code})`], {});
 }
 
 function interrupt(why: string): void {
   if (interruption.signal.aborted) return;
   interruptedAt = performance.now();
   interruption.abort(new Error(`interrupted (${why})`));
+  setTimeout(() => end(1), graceMillis + STOP_MILLIS).unref();
 }
 
 /**

@@ -30,6 +30,8 @@ export interface CommandContext {
   readonly newExecutionId: (at: Instant) => string;
   /** From now on the process goes on though nobody reads what it prints. */
   readonly outliveReaders: () => void;
+  /** Once it is interrupted, the command may take so much longer than others do: after that the process is ended, whatever it is at. */
+  readonly allowGrace: (millis: number) => void;
   /** Aborted when the user interrupts. */
   readonly signal: AbortSignal;
 }

@@ -32,7 +32,8 @@ export function addServeCommand(program: Command, context: CommandContext): void
       await withService(context, async (service) => {
         const newId = () => context.newExecutionId(context.clock());
         const lines = new LineBuffer({ write: context.stderr.write, gapLine });
-        const { logLevel } = service.settings;
+        const { logLevel, shutdownGraceMillis } = service.settings;
+        context.allowGrace(shutdownGraceMillis);
         const log = logTo(context.stderr.isTerminal ? readable(lines.add) : lines.add, logLevel);
         // The last lines are written when the server and the schedule have ended.
         using _ = lines;

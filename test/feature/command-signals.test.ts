@@ -3,12 +3,12 @@
  * takes it along, by whatever signal.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { on, once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '../..');
 const QRS = join(ROOT, 'bin/qrs.js');
@@ -82,4 +82,48 @@ test('bin/qrs.js is killed where it could not become the service: the service st
   const closed = once(bin, 'close', { signal });
   bin.kill('SIGKILL');
   await closed;
+});
+
+/** Makes the file a pipe that nothing is ever written to: whoever reads it hangs on a thread that nothing interrupts, as with a disk that went away. */
+async function hangingFile(t: TestContext, path: string): Promise<{ readonly opened: Promise<void> }> {
+  await rm(path, { force: true });
+  assert.equal(spawnSync('mkfifo', [path]).status, 0);
+  // Opened for writing as soon as somebody has it open for reading.
+  const writer = open(path, 'w');
+  t.after(async () => await (await writer).close());
+  return { opened: writer.then(() => undefined) };
+}
+
+test('a thread that hangs keeps no command from ending that was interrupted', { timeout: 120_000 }, async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
+  t.after(async () => await rm(cwd, { recursive: true, force: true }));
+  const env = { ...environment(), QRS_SHUTDOWN_GRACE: '0' };
+  const run = (...args: readonly string[]) => spawnSync(process.execPath, [QRS, ...args], { cwd, env });
+  run('users', 'add', 'ann');
+  run('queries', 'add', '--id', '7', '--user', 'ann');
+  const start = (...args: readonly string[]) => {
+    const child = spawn(process.execPath, [QRS, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    t.after(() => child.kill('SIGKILL'));
+    return child;
+  };
+  const stop = async (child: ReturnType<typeof start>) => {
+    child.kill('SIGTERM');
+    return await once(child, 'exit', { signal: AbortSignal.timeout(60_000) });
+  };
+
+  const input = await hangingFile(t, join(cwd, 'input.csv'));
+  const publishing = start('publish', 'input.csv', '--query', '7');
+  await input.opened;
+
+  const serving = start('serve');
+  const [url] = await once(serving.stdout, 'data', { signal: AbortSignal.timeout(30_000) });
+  const store = await hangingFile(t, join(cwd, 'data/results/installation.txt'));
+  const ready = fetch(`${String(url).trim()}/readyz`).catch(() => undefined);
+  await store.opened;
+
+  const ended = await Promise.all([stop(publishing), stop(serving)]);
+  assert.deepEqual(ended[0], [1, null]);
+  // 0 if all but the thread had come to its end in time.
+  assert.equal(ended[1][1], null);
+  await ready;
 });

@@ -77,6 +77,7 @@ export async function makeCommandLine(
       newExecutionId,
       sleep: (millis, signal) => wait(millis, undefined, { signal }),
       outliveReaders: () => undefined,
+      allowGrace: () => undefined,
       signal: t.signal,
     });
     return { code, out, err };
