@@ -33,7 +33,7 @@ async function ask(service: HttpService, path: string, headers: Readonly<Record<
 /** What may differ between two answers to the same request. */
 const OWN = ['x-request-id', 'server-timing', 'date'];
 
-test('a hot answer is the ordinary one, whatever was asked for and how', async (t) => {
+test('an answer before the router is the same as one behind it, whatever was asked for and how', async (t) => {
   const service = await startHttpService(t, { QRS_CORS_ORIGINS: 'https://app.example.com' });
   const { id } = await service.publish(7, ROWS);
   const etag = (await service.get(`/v1/execution/${id}/results?limit=3`)).headers.get('etag') ?? '';
@@ -131,7 +131,7 @@ test('the time that an answer may be kept runs out, and then the result itself',
   assert.equal(JSON.parse(expired.body.toString()).state, 'QUERY_STATE_EXPIRED');
 });
 
-test('hot answers count for the limit of the key', async (t) => {
+test('answers before the router count for the rate limit of the key', async (t) => {
   const service = await startHttpService(t, { QRS_RATE_LIMIT: '0.001', QRS_RATE_BURST: '5' });
   await service.publish(7, 'n\n1\n');
   const seen: (readonly [unknown, unknown, boolean])[] = [];
@@ -149,7 +149,7 @@ test('hot answers count for the limit of the key', async (t) => {
   ]);
 });
 
-test('hot answers are in the accounts', async (t) => {
+test('answers before the router are in the usage', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'n\n1\n2\n');
   const { observation } = await warmUp(service, '/v1/query/7/results/csv');
@@ -174,7 +174,7 @@ test('a request that names itself, comes from afar or asks for a part is never h
   }
 });
 
-test('while the service stops, hot answers are refused like all others', async (t) => {
+test('while the service stops, answers before the router are refused like all others', async (t) => {
   const service = await startHttpService(t, { QRS_SHUTDOWN_GRACE: '5' });
   await service.publish(7, 'n\n1\n');
   await warmUp(service, '/v1/query/7/results');

@@ -76,7 +76,7 @@ test('a connection that never says anything is closed', async (t) => {
   assert.match(await text(await open(t, service.url)), /^HTTP\/1\.1 408 /);
 });
 
-test('a client that takes in nothing of its answers is cut off, hot answers included', async (t) => {
+test('a client that reads nothing of its answers is cut off, also from answers before the router', async (t) => {
   const service = await startHttpService(t, { QRS_STALLED_TIMEOUT: '1s' });
   await service.publish(7, `w\n${`${'x'.repeat(1000)}\n`.repeat(20_000)}`);
   const stall = async (path: string, times: number) => {

@@ -153,7 +153,7 @@ test('a long result, of several parts, is whole and in order, and is not compres
   );
 });
 
-test('one key has so many under way; the file goes when the client leaves', async (t) => {
+test('the limit of Parquet answers in flight for one key; the file is deleted when the client leaves', async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1' });
   // Bytes at random, so that the file is larger than the buffers of a connection.
   const rows = Array.from({ length: 110_000 }, () => randomBytes(90).toString('base64')).join('\n');

@@ -90,7 +90,7 @@ test('published by one process, read from another, revoked by a third', async (t
   assert(!output().includes(key), 'a key stands in the log');
 });
 
-test('SIGTERM: what is under way is answered to its end, what comes is refused with 503, exit 0', async (t) => {
+test('SIGTERM: requests in flight are answered to their end, new ones get 503, exit 0', async (t) => {
   const { run, serve } = await processes(t);
   await run(['users', 'add', 'ann']);
   const key = await run(['keys', 'create', '--user', 'ann']);

@@ -1,4 +1,4 @@
-/** Stopping: what is under way has a grace period, what comes is told to come back, and what does not end is seen to be cut. */
+/** Stopping: requests in flight have a grace period, new ones are told to come back, and a request that does not end is aborted visibly. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -54,7 +54,7 @@ test('what has not ended after the grace period is cut, and its client sees that
   assert.deepEqual(service.faults, []);
 });
 
-test('with nothing under way it stops at once', async (t) => {
+test('without requests in flight it stops at once', async (t) => {
   const service = await startHttpService(t, { QRS_SHUTDOWN_GRACE: '600' });
   await (await service.get('/healthz')).text();
   await service.stop();

@@ -84,7 +84,7 @@ for (const [name, path, encoding] of [
   });
 }
 
-test('damage that comes while an answer is under way, to an object found whole before, is noticed', async (t) => {
+test('damage to an object that was sound before is noticed while an answer is being sent', async (t) => {
   const { service, id } = await withLongResult(t);
   await text(await begin(service, CSV_PATH));
   const answer = await begin(service, JSON_PATH);

@@ -83,7 +83,7 @@ test('every method that HTTP knows, and one that it does not', async (t) => {
   assertError(await exchange(service, 'FETCH /v1/query/7/results HTTP/1.1', 'Host: x'), 400, 'bad_request');
 });
 
-test('what comes after a request and is no HTTP cuts the answer under way, and is never written into it', async (t) => {
+test('bytes after a request that are no HTTP abort the answer in flight; no error is written into it', async (t) => {
   const service = await startHttpService(t);
   await publishLongResult(service, 7);
   const path = '/v1/query/7/results/csv?ignore_max_datapoints_per_request=true';
