@@ -17,8 +17,8 @@ const { currentLeaseOwner } = await import('./leases/lease-owner.ts');
 const { runCommand } = await import('./cli/run-command.ts');
 const { machineMemory } = await import('./settings/machine-memory.ts');
 
-/** A terminal interrupts a whole group of processes, and npm and bin/qrs.js hand on what they got: one wish comes twice. */
-const SAME_WISH_MILLIS = 500;
+/** A terminal interrupts a whole group of processes, and npm and bin/qrs.js pass on what they got: one Ctrl-C may arrive as two signals. */
+const SAME_SIGNAL_MILLIS = 500;
 /** What is still going on so long after the command has ended is waited for by nobody. */
 const LEAVE_MILLIS = 3000;
 /** How long a command that was interrupted may take to put things in order, unless it says otherwise. */
@@ -31,7 +31,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
     const now = performance.now();
     // Whoever asks again does not want to wait for things to be put in order.
-    if (interruption.signal.aborted && now - interruptedAt > SAME_WISH_MILLIS) end(1);
+    if (interruption.signal.aborted && now - interruptedAt > SAME_SIGNAL_MILLIS) end(1);
     interrupt(name);
   });
 }

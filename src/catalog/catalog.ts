@@ -175,7 +175,7 @@ export interface Executions {
 export interface Lease {
   readonly resource: string;
   readonly owner: string;
-  /** Fencing token: greater for every new holder of the same resource. */
+  /** Fencing token: greater for every new owner of the same resource. */
   readonly token: number;
   readonly expiresAt: Instant;
 }
@@ -189,7 +189,7 @@ export interface Leases {
   release(lease: Lease): Promise<void>;
   /** The leases, past their time or not, whose resource begins with `prefix`. */
   list(prefix: string): Promise<readonly Lease[]>;
-  /** Ends somebody else's lease, when it is still the same one. The holder's next guarded commit throws LeaseLost. */
+  /** Ends somebody else's lease, when it is still the same one. The owner's next guarded commit throws LeaseLost. */
   revoke(lease: Lease): Promise<boolean>;
 }
 

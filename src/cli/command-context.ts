@@ -24,7 +24,7 @@ export interface CommandContext {
   readonly randomBytes: RandomBytes;
   /** Uniform in [0, 1). No secrets are made of it. */
   readonly random: () => number;
-  /** Names this process among those that share the catalog, as the holder of its leases. */
+  /** Names this process among those that share the catalog, as the owner of its leases. */
   readonly owner: string;
   /** A new execution id, sorted by the time given, and among those of the same millisecond by when it was asked for. */
   readonly newExecutionId: (at: Instant) => string;

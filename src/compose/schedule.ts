@@ -32,7 +32,7 @@ export interface DatasetEffects {
   readonly onSweepStopped?: (reason: string) => void;
 }
 
-/** A dead holder on another host is noticed when its lease has run out: to look six times as often adds little to that. */
+/** A dead owner on another host is noticed when its lease has run out: to look six times as often adds little to that. */
 const LOOKS_PER_LEASE = 6;
 
 /** So many results and leftovers are swept at a time. */

@@ -96,7 +96,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         readiness: readinessOf({ catalog, store, missing }, observe, effects),
         missingResults: () => missing.count,
       },
-      authenticate: authenticator(results.catalogCache, settings.failedKeysPerMinute, monotonic),
+      authenticate: authenticator(results.catalogCache, settings.authFailuresPerMinute, monotonic),
       onFault: (fault) => observe({ kind: 'fault', ...fault }),
       context: { inFlight, observe, clock, monotonic, rateLimit: rateLimitOf(service, monotonic) },
       metrics,

@@ -1,7 +1,7 @@
 /**
  * SQL that reads text as a value of a declared type, in the stored representation. Strict where a plain CAST is not: DuckDB
  * would round 1.5 to a bigint, cut 1.239 to a decimal(5, 2), drop the digits after the sixth of a second and read 1e400 as
- * infinity. Here whatever the type cannot hold is a misfit.
+ * infinity. Here whatever the type cannot hold is an invalid value.
  */
 import type { ColumnType } from '../domain/column-type.ts';
 import { isExactDouble } from './exact-double.ts';
@@ -102,9 +102,9 @@ interface JsonReading {
 
 /**
  * SQL for the stored value of the JSON text `text`; JSON's null is null. No digit of a number is lost, unless a declared real or
- * double rounds it. A value of another shape is a misfit: an object with a key that the row does not have too, since leaving it
+ * double rounds it. A value of another shape is an invalid value: an object with a key that the row does not have too, since leaving it
  * out would lose it. A key that is missing is null.
- * @param exact whether a number that a double would round is a misfit too, and one in quotes
+ * @param exact whether a number that a double would round is an invalid value too, and one in quotes
  */
 export function jsonToStored(type: ColumnType, text: string, fail: string, exact: boolean): string {
   return fromJsonText(type, text, fail, { depth: 0, exact });

@@ -11,7 +11,7 @@ import { InFlightRequests } from './in-flight-requests.ts';
 import { makeResponseCache, ResponseCache } from './response-cache.ts';
 
 /** A catalog that takes its time, as over a network. */
-class SlowLookups implements Pick<CatalogCache, 'version' | 'refresh'> {
+class SlowCatalogCache implements Pick<CatalogCache, 'version' | 'refresh'> {
   readonly version = 1;
   readonly asked = Promise.withResolvers<void>();
   readonly answered = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ class SlowLookups implements Pick<CatalogCache, 'version' | 'refresh'> {
 }
 
 test('a client that goes while the catalog is asked leaves nothing in flight', async (t) => {
-  const catalogCache = new SlowLookups();
+  const catalogCache = new SlowCatalogCache();
   const inFlight = new InFlightRequests();
   const observed: Observation[] = [];
   const hot = new ResponseCache(

@@ -1,5 +1,5 @@
 /**
- * Who holds a lease, as text that lets another process on the same host see whether the holder still lives: a killed
+ * Who holds a lease, as text that lets another process on the same host see whether the owner still lives: a killed
  * publisher's lease then ends at once and not when its time is over.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -10,7 +10,7 @@ export function currentLeaseOwner(): string {
   return [hostname(), pidNamespace(), process.pid, startOf(process.pid) ?? ''].join('|');
 }
 
-/** True only when it is certain: a holder elsewhere, or one that cannot be looked up, may be alive. */
+/** True only when it is certain: an owner elsewhere, or one that cannot be looked up, may be alive. */
 export function isLeaseOwnerDead(owner: string): boolean {
   const [host, namespace, pid, start] = owner.split('|');
   if (host !== hostname() || namespace !== pidNamespace() || pid === undefined || !/^[1-9][0-9]*$/.test(pid))

@@ -22,14 +22,14 @@ const RESULTS_MAX = 1000;
 const ADVICE =
   'check QRS_DATA_DIR, QRS_CATALOG_URL and QRS_STORE_URL; if the two do belong together, `qrs doctor --adopt` joins them';
 
-/** Joins those that are used for the first time. @throws StartFailure when the two do not belong together */
+/** Joins those that are used for the first time. @throws StartupError when the two do not belong together */
 export async function requireJoined(both: CatalogAndStore, newId: () => string): Promise<void> {
   const { catalog, store } = both;
   const [ofCatalog, ofStore] = [await catalog.installation.findId(), await store.findInstallation()];
   if (ofCatalog !== undefined && ofCatalog === ofStore) return;
   if (ofStore !== undefined)
     throw apart(`the store is that of ${nameOf(ofStore)}, the catalog of ${nameOf(ofCatalog)}`);
-  await requireEvidence(both);
+  await requireSharedResult(both);
   // The catalog first: a store that is marked then always has a catalog that says so.
   await store.setInstallation(await catalog.installation.initializeId(newId()));
 }
@@ -65,7 +65,7 @@ export async function adopt({ catalog, store }: CatalogAndStore, newId: () => st
 }
 
 /** Of two without marks, or a store that lost its own: that they share a result, or that there is none to lose. */
-async function requireEvidence({ catalog, store }: CatalogAndStore): Promise<void> {
+async function requireSharedResult({ catalog, store }: CatalogAndStore): Promise<void> {
   let looked = 0;
   for await (const prefix of resultPrefixes(catalog)) {
     for await (const _ of store.list(prefix)) return;

@@ -50,7 +50,7 @@ const STEP = 100;
 
 /**
  * @param limit at most this many results and leftovers are deleted; the rest waits for the next sweep
- * @throws SweepStopped when it is not to be trusted, StartFailure when the store is not that of the catalog; the signal's reason once
+ * @throws SweepStopped when it is not to be trusted, StartupError when the store is not that of the catalog; the signal's reason once
  *   it is aborted. What was deleted until then stays so.
  */
 export async function sweep(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Swept> {

@@ -21,7 +21,7 @@ export async function pruneSuperseded(
   const pruned: string[] = [];
   for (const { id } of newestFirst.slice(keep, limit)) {
     signal.throwIfAborted();
-    // A lease past its time counts too: its holder may renew it yet. The sweep ends those of the dead.
+    // A lease past its time counts too: its owner may renew it yet. The sweep ends those of the dead.
     if ((await catalog.leases.list(`read:${id}:`)).length > 0) continue;
     try {
       await catalog.executions.expire(id);

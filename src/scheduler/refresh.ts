@@ -58,7 +58,7 @@ export type RefreshEvent =
 
 /**
  * A lease `refreshing:<dataset>:<execution>` marks a run as a refresh's own, from before it is added until it has ended. It is
- * no right: that is the refresh lease, whose holder finds by these marks what an earlier one left unfinished.
+ * no right: that is the refresh lease, whose owner finds by these marks what an earlier one left unfinished.
  */
 const MARK = 'refreshing:';
 const MARK_MILLIS = DAY_MILLIS;
@@ -132,7 +132,7 @@ async function run(
   }
 }
 
-/** A path for the engine's file, once what an earlier holder of the lease left behind is gone. */
+/** A path for the engine's file, once what an earlier owner of the lease left behind is gone. */
 async function stage(dataset: Dataset, { token }: Pick<KeptLease, 'token'>, deps: RefreshDeps): Promise<string> {
   await mkdir(deps.stagingDirectory, { recursive: true });
   for (const name of await readdir(deps.stagingDirectory)) {
@@ -144,7 +144,7 @@ async function stage(dataset: Dataset, { token }: Pick<KeptLease, 'token'>, deps
 
 /**
  * Whoever holds the lease is the only one refreshing, so runs that are marked are leftovers. Failing them is the fence, too: a
- * holder that was only asleep cannot complete its run any more. Runs of the dataset's query that others submitted are theirs.
+ * owner that was only asleep cannot complete its run any more. Runs of the dataset's query that others submitted are theirs.
  */
 async function failOrphans(dataset: Dataset, { catalog, clock, observe }: RefreshDeps): Promise<void> {
   const prefix = `${MARK}${dataset.name}:`;

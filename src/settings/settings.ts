@@ -213,7 +213,7 @@ export const SETTINGS = {
   rateBurst: setting('QRS_RATE_BURST', '100', integer(1, 1_000_000), {
     about: 'How many requests one key may make at once before `QRS_RATE_LIMIT` applies.',
   }),
-  failedKeysPerMinute: setting('QRS_FAILED_KEYS_PER_MINUTE', '60', integer(0, 1_000_000), {
+  authFailuresPerMinute: setting('QRS_FAILED_KEYS_PER_MINUTE', '60', integer(0, 1_000_000), {
     about:
       'How many wrong keys a minute one address may send; beyond that its wrong keys get 429 instead of 401. A right key is always let in. 0: no limit.',
   }),

@@ -1,5 +1,5 @@
 /**
- * Leases: a row while held, nothing when free. Who holds one is whoever's holder and token stand in the row; that the row
+ * Leases: a row while held, nothing when free. Who holds one is whoever's name (column `holder`) and token stand in the row; that the row
  * is past its time only means that the next to ask may take it.
  */
 import type { Kysely, Transaction } from 'kysely';

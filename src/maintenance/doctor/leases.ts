@@ -1,4 +1,4 @@
-/** Looks for leases whose holders are gone: what publishers and readers that were killed left behind. */
+/** Looks for leases whose owners are gone: what publishers and readers that were killed left behind. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { isLeaseOwnerDead } from '../../leases/lease-owner.ts';

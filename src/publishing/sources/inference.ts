@@ -67,7 +67,7 @@ const TIMESTAMPS = {
   zoned6: timestamp(6, true),
 } as const;
 
-/** Five SQL expressions, aggregates over the text `column`; `evidenceOf` reads their values. */
+/** Five SQL expressions, aggregates over the text `column`; `columnStatsOf` reads their values. */
 export function columnStatsColumns(column: string): readonly string[] {
   const number = matches(column, NUMBER);
   const plain = `${number} AND NOT contains(lower(${column}), 'e')`;
@@ -92,7 +92,7 @@ export function columnStatsOf(values: readonly unknown[]): ColumnStats {
   };
 }
 
-/** The narrowest type for the evidence; `nested` asks for a look inside. */
+/** The narrowest type that the statistics allow; `nested` asks for a look inside. */
 export function resolve(columnStats: ColumnStats): ColumnType | 'nested' {
   const only = (...kinds: readonly Kind[]) => columnStats.kinds.isSubsetOf(new Set(kinds));
   const has = (kind: Kind) => columnStats.kinds.has(kind);

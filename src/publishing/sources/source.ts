@@ -9,7 +9,7 @@ import { isStorageFull } from '../../errors/storage-full.ts';
 import { PublishError } from '../publish-error.ts';
 
 /** Lets a failed statement say which column it failed in, and with what value. */
-export const INVALID_VALUE = 'misfit in column ';
+export const INVALID_VALUE = 'invalid value in column ';
 
 export interface SourceColumn {
   readonly name: string;
@@ -106,6 +106,6 @@ export interface InvalidValue {
 /** What a statement's error says did not fit; undefined when it failed for another reason. */
 export function invalidValueOf(error: unknown): InvalidValue | undefined {
   if (!(error instanceof Error)) return undefined;
-  const match = /misfit in column ([0-9]+): ([\s\S]*)$/.exec(error.message);
+  const match = /invalid value in column ([0-9]+): ([\s\S]*)$/.exec(error.message);
   return match?.[1] === undefined ? undefined : { index: Number(match[1]), value: match[2] ?? '' };
 }

@@ -1,4 +1,4 @@
-/** The columns of a source of text (CSV fields, JSON tokens): declared types as declared, the others from the evidence. */
+/** The columns of a source of text (CSV fields, JSON tokens): declared types as declared, the others from what the column holds. */
 import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
 import { textToStored } from '../../duckdb/text-value.ts';
 import { type ColumnStats, columnStatsColumns, columnStatsOf, inferredValue, resolve } from './inference.ts';
@@ -40,7 +40,7 @@ export async function collectColumnStats(
   return names.map((name, i) => (context.types.has(name) ? undefined : (columnStats.get(i) ?? NOTHING)));
 }
 
-/** A column of plain text. Without evidence its type was declared. */
+/** A column of plain text. Without statistics its type was declared. */
 export function textColumn(
   name: string,
   index: number,

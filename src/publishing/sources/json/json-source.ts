@@ -197,7 +197,7 @@ async function allFit(
     return true;
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof Error && error.message.includes('misfit in column')) return false;
+    if (error instanceof Error && error.message.includes('invalid value in column')) return false;
     throw error;
   }
 }

@@ -1,0 +1,66 @@
+/** The glossary of ARCHITECTURE.md: a word that was retired for the field's own does not come back in a declared name. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+
+const SRC = resolve(import.meta.dirname, '../../src');
+
+/** Each with the word that is used instead. */
+const RETIRED: Readonly<Record<string, string>> = {
+  passage: 'SegmentIndex',
+  tally: 'RequestStats',
+  traffic: 'InFlightRequests',
+  lookups: 'CatalogCache',
+  hotAnswer: 'ResponseCache',
+  recentAnswer: 'AddressEntry',
+  pieces: 'ByteChunks',
+  admission: 'ConcurrencyLimiter',
+  failedKeys: 'AuthFailureLimiter',
+  holder: 'LeaseOwner',
+  misfit: 'InvalidValue',
+  evidence: 'ColumnStats',
+  chore: 'ScheduledTask',
+  tellAll: 'fanOut',
+  startFailure: 'StartupError',
+  requestLife: 'RequestContext',
+  underWay: 'inFlight',
+  givesWayTo: 'yieldsTo',
+  caseless: 'caseInsensitive',
+  literalPath: 'escapeGlob',
+};
+
+/** Columns of the catalog keep their names: a database holds them. */
+const KEPT = ['catalog/kysely/tables.ts: holder'];
+
+const DECLARED =
+  /(?:\b(?:class|interface|type|function\*?|const|let|get|readonly|static|async)\s+\*?|^\s+)#?([A-Za-z_$][\w$]*)\s*(?=[(:=<{?])/gm;
+
+/** Whether a name is the word, or has it as one of its parts: `failedKeys`, `FailedKeysLimit`, not `passages` in a text. */
+function has(name: string, word: string): boolean {
+  const capital = word[0]?.toUpperCase() + word.slice(1);
+  return new RegExp(`^${word}(?![a-z])|^${word}s?(?![a-z])|${capital}s?(?![a-z])`).test(name);
+}
+
+test('names that a word has replaced are recognised, and others are not', () => {
+  assert.ok(has('isHolderDead', 'holder'));
+  assert.ok(has('Tally', 'tally'));
+  assert.ok(has('chores', 'chore'));
+  assert.ok(!has('placeholder', 'holder'));
+  assert.ok(!has('totally', 'tally'));
+});
+
+test('no retired word is declared in src', () => {
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+  assert.ok(files.length > 200);
+  const found = files.flatMap((path) => {
+    const code = readFileSync(join(SRC, path), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+    const names = new Set([...code.matchAll(DECLARED)].map((match) => match[1] ?? ''));
+    return [...names].flatMap((name) =>
+      Object.entries(RETIRED)
+        .filter(([word]) => has(name, word) && !KEPT.includes(`${path}: ${name}`))
+        .map(([, instead]) => `${path}: ${name} (${instead})`),
+    );
+  });
+  assert.deepEqual(found, []);
+});
