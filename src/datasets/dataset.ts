@@ -10,6 +10,16 @@ import type { Column } from '../domain/result-set.ts';
 import type { SourceTable } from '../engine/engine.ts';
 import { fillTemplate } from './sql-template.ts';
 
+/** What a column means, with a value as it could stand there, as the description of the API shows them. */
+export interface ColumnMeaning {
+  readonly about: string;
+  readonly example: unknown;
+  /** All values that there are, where they are few. */
+  readonly values?: readonly (string | null)[];
+}
+
+export type ColumnMeanings = Readonly<Record<string, ColumnMeaning>>;
+
 export interface DatasetDeclaration {
   /** Unique; the last part of a name that people type: `qrs datasets refresh operator-stats`. */
   readonly name: string;
@@ -25,6 +35,8 @@ export interface DatasetDeclaration {
   readonly keep?: number;
   /** What its rows promise, in order. A refresh whose columns are not these fails. */
   readonly columns: readonly Column[];
+  /** What each column means, by its name. */
+  readonly meanings: ColumnMeanings;
   readonly sources: readonly SourceTable[];
   /** The SQL: one SELECT. `{{name}}` stands for the fragment of that name. */
   readonly sqlFile: URL;

@@ -28,6 +28,7 @@ const QUARTERLY: Dataset = {
   queryId: 990_000_101,
   schedule: '*/15 * * * *',
   columns: COLUMNS,
+  meanings: {},
   sources: [],
   sqlFile: new URL('./none.sql', import.meta.url),
   fragments: {},

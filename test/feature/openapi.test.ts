@@ -25,6 +25,7 @@ const DATASET = {
   path: '/v1/points/alpha/pts',
   schedule: '0 0 * * *',
   columns: columnsOf({ wallet: 'varchar', current_pts: 'double' }),
+  meanings: { wallet: { about: 'Wallet holding the points', example: '0x01' } },
 };
 
 const OPTIONS: HttpOptions = {

@@ -25,6 +25,7 @@ const dataset: Dataset = {
   queryId: 990_000_101,
   schedule: '* * * * *',
   columns,
+  meanings: {},
   sources: [],
   sqlFile: new URL('file:///none.sql'),
   fragments: {},

@@ -1,5 +1,6 @@
 /** AVS metrics (specification §2.6): what each service has by way of the operators registered to it. */
 import { columnsOf, type DatasetDeclaration, type DatasetOptions } from '../dataset.ts';
+import { PARTIES, strategyMeanings } from '../restaking/meanings.ts';
 import {
   AVS_METADATA,
   EXCHANGE_RATES,
@@ -25,6 +26,14 @@ export function declareAvsStats({ strategyColumnNames }: DatasetOptions): Datase
       ...Object.fromEntries(liquidStakingColumns(strategyColumnNames).map(({ name }) => [name, 'double'])),
       beacon_chain_ETH_TVL: 'double',
     }),
+    meanings: {
+      ...PARTIES,
+      num_operators: { about: 'Operators registered to the AVS', example: 42 },
+      total_TVL: { about: 'Total value locked across all strategies in the AVS', example: 654_321.5 },
+      num_stakers: { about: 'Stakers currently staking to the AVS via operators', example: 8765 },
+      ...strategyMeanings(strategyColumnNames),
+      beacon_chain_ETH_TVL: { about: 'Value locked in the native-stake strategy', example: 128_000 },
+    },
     sources: [SHARES_INCREASED, SHARES_DECREASED, EXCHANGE_RATES, REGISTRATIONS, AVS_METADATA],
     sqlFile: new URL('./query.sql', import.meta.url),
     fragments: {

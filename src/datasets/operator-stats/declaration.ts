@@ -1,5 +1,6 @@
 /** Operator metrics (specification §2.5): what is delegated to each operator, by strategy, and by how many stakers. */
 import { columnsOf, type DatasetDeclaration, type DatasetOptions } from '../dataset.ts';
+import { PARTIES, strategyMeanings } from '../restaking/meanings.ts';
 import {
   EXCHANGE_RATES,
   OPERATOR_METADATA,
@@ -25,6 +26,17 @@ export function declareOperatorStats({ strategyColumnNames }: DatasetOptions): D
       beacon_chain_ETH_TVL: 'double',
       EIGEN_TVL: 'double',
     }),
+    meanings: {
+      ...PARTIES,
+      total_TVL: {
+        about: 'Total value locked in the operator across all strategies but the governance token',
+        example: 98_765.43,
+      },
+      num_stakers: { about: 'Stakers currently staking to the operator', example: 321 },
+      ...strategyMeanings(strategyColumnNames),
+      beacon_chain_ETH_TVL: { about: 'Value locked in the native-stake strategy', example: 32_000 },
+      EIGEN_TVL: { about: 'Value locked in the governance-token strategy', example: 1200.5 },
+    },
     sources: [SHARES_INCREASED, SHARES_DECREASED, EXCHANGE_RATES, REGISTRATIONS, OPERATOR_METADATA],
     sqlFile: new URL('./query.sql', import.meta.url),
     fragments: {

@@ -1,5 +1,4 @@
 /** The rows of the curated datasets: a schema for each, and a row as an example, from the declared columns. */
-import { columnMeaning } from './column-meanings.ts';
 import { columnSchema } from './column-schema.ts';
 import type { DatasetDescription, Fragment } from './schema.ts';
 
@@ -24,12 +23,12 @@ export function rowSchemaOf(dataset: DatasetDescription): Fragment {
 }
 
 export function exampleRowOf(dataset: DatasetDescription): Fragment {
-  return Object.fromEntries(
-    dataset.columns.map(({ name }) => [name, columnMeaning(dataset.name, name)?.example ?? null]),
-  );
+  return Object.fromEntries(dataset.columns.map(({ name }) => [name, dataset.meanings[name]?.example ?? null]));
 }
 
 function describedColumn(dataset: DatasetDescription, name: string, schema: Fragment): Fragment {
-  const meaning = columnMeaning(dataset.name, name);
-  return meaning === undefined ? schema : { ...schema, description: `${meaning.about}.`, ...meaning.more };
+  const meaning = dataset.meanings[name];
+  if (meaning === undefined) return schema;
+  const { about, values } = meaning;
+  return { ...schema, description: `${about}.`, ...(values !== undefined && { enum: values }) };
 }

@@ -5,7 +5,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import * as declared from '../../datasets/declared.ts';
 import { ERRORS } from '../../errors/errors.ts';
-import { columnMeaning } from './column-meanings.ts';
 import { openApiDocument } from './document.ts';
 
 const datasets = Object.values(declared).flatMap((declare) => [declare({ strategyColumnNames: 'number' })]);
@@ -143,8 +142,8 @@ test('every error of the table is described by some operation, under its status'
 test('every column of every dataset has a meaning', () => {
   for (const strategyColumnNames of ['number', 'token'] as const) {
     for (const declare of Object.values(declared)) {
-      const { name, columns } = declare({ strategyColumnNames });
-      const unknown = columns.filter((column) => columnMeaning(name, column.name) === undefined);
+      const { name, columns, meanings } = declare({ strategyColumnNames });
+      const unknown = columns.filter((column) => meanings[column.name] === undefined);
       assert.deepEqual(unknown, [], `of ${name}`);
     }
   }

@@ -20,4 +20,12 @@ export interface DatasetDescription {
   /** A cron expression in UTC. */
   readonly schedule: string;
   readonly columns: readonly Column[];
+  readonly meanings: Readonly<Record<string, ColumnDescription>>;
+}
+
+/** What a column means, with a value as it could stand there. */
+export interface ColumnDescription {
+  readonly about: string;
+  readonly example: unknown;
+  readonly values?: readonly (string | null)[];
 }
