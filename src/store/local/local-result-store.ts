@@ -11,6 +11,7 @@ import { NotReady } from '../../errors/not-ready.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { ObjectRef, OpenObject, ResultStore, StoredObject } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
+import { isMissing } from './is-missing.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from './object-path.ts';
 import { OpenObjects } from './open-objects.ts';
 import { VerifiedFiles } from './verified-files.ts';
@@ -165,10 +166,6 @@ export class LocalResultStore implements ResultStore {
   #keyOf(path: string): string {
     return relative(this.#root, path).split(sep).join('/');
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
 /** What is in a folder; nothing when it is not there any more, or not ours to look into. */

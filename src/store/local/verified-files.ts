@@ -10,6 +10,7 @@ import { type Block, blocksOfRows, listBlocks, type RowRange } from '../../domai
 import { isBlockIntact } from '../../files/block-checksums.ts';
 import { checksumOfOpen, newChunk } from '../../files/checksum.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
+import { isMissing } from './is-missing.ts';
 import { SharedWork } from './shared-work.ts';
 
 /** So many files are remembered; the one first read longest ago is forgotten first. */
@@ -136,8 +137,4 @@ async function statOf({ key }: ObjectRef, path: string): Promise<BigIntStats> {
   return await stat(path, { bigint: true }).catch((error: unknown) => {
     throw isMissing(error) ? new ObjectDamaged(key, 'it is missing', true) : error;
   });
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
