@@ -29,6 +29,7 @@ export function addSweepCommand(program: Command, context: CommandContext): void
           store: await service.store(),
           reserve: new ReserveFile(service.directories.reserve),
           stagingDirectory: service.directories.staging,
+          derivedDirectory: service.directories.derived,
           clock: context.clock,
           trust: { shareMax: service.settings.sweepShare, confirmed: options.yes ?? false },
         };

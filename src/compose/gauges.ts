@@ -63,7 +63,7 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
     },
     {
       name: 'qrs_cache_bytes',
-      help: 'What the caches hold: pages, compressed and whole answers in memory, views on disk.',
+      help: 'What the caches hold: pages, compressed and whole answers in memory, views and other derived files on disk.',
       label: 'cache',
       read: () => each(caches, ({ bytes }) => bytes),
     },

@@ -12,6 +12,8 @@ import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { MissingResults } from '../results/cache/missing-results.ts';
 import { SingleFlight } from '../results/cache/single-flight.ts';
 import type { ResultsCaches, ResultsDeps } from '../results/deps.ts';
+import { DerivedBudget } from '../results/derived/budget.ts';
+import { DerivedFiles } from '../results/derived/derived-files.ts';
 import { ViewCache } from '../results/derived/views/view-cache.ts';
 import { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
@@ -54,6 +56,8 @@ export interface ReadPath {
   /** By the names that metrics have for them. */
   readonly duckDbs: Readonly<Record<string, DuckDb>>;
   readonly queues: Readonly<Record<string, WorkQueue>>;
+  /** What was made from results, by the names that metrics have for it. */
+  readonly onDisk: Readonly<Record<string, { readonly bytes: number }>>;
 }
 
 /** @param opened takes what is to be given back at the end */
@@ -118,6 +122,7 @@ export async function openReadPath(
     missing,
     duckDbs: { pages: duckDbs.rangeReader, reads: duckDbs.scanner, heavy: duckDbs.writer },
     queues,
+    onDisk: { views: derived.views, derived: derived.files },
   };
 }
 
@@ -143,10 +148,19 @@ async function openDerived(
   }: { readonly store: Pick<ResultStore, 'open'>; readonly duckDb: DuckDb; readonly queue: WorkQueue },
   opened: AsyncDisposableStack,
 ) {
+  const budget = new DerivedBudget(service.settings.viewBytesMax);
+  const staging = opened.use(await makeScratchFolder(service.directories.derived));
+  const files = new DerivedFiles({
+    directory: service.directories.derived,
+    staging: staging.path,
+    budget,
+    clock: service.clock,
+  });
   const folder = opened.use(await makeScratchFolder(service.directories.views));
   const views = new ViewCache({
     directory: folder.path,
-    bytesMax: service.settings.viewBytesMax,
+    budget,
+    clock: service.clock,
     viewsMax: service.settings.viewsMax,
     store,
     duckDb,
@@ -159,10 +173,10 @@ async function openDerived(
     bytesMax: service.settings.parquetBytesMax,
     duckDb,
     queue,
-    views,
+    derived: budget,
     millisMax: service.settings.viewTimeoutMillis,
   });
-  return { views, parquet };
+  return { views, files, parquet };
 }
 
 function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffects): ReadLeases {

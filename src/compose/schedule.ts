@@ -100,6 +100,7 @@ async function sweepTask(
     store: await service.store(),
     reserve: new ReserveFile(service.directories.reserve),
     stagingDirectory: service.directories.staging,
+    derivedDirectory: service.directories.derived,
     clock: service.clock,
     trust: { shareMax: service.settings.sweepShare, confirmed: false },
   };

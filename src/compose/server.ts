@@ -78,7 +78,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         datasets,
         duckDbs: readPath.duckDbs,
         queues: readPath.queues,
-        caches: { pages: results.caches.pages, compressed, answers: responseCache, views: results.read.views },
+        caches: { pages: results.caches.pages, compressed, answers: responseCache, ...readPath.onDisk },
         parquet: results.parquet,
         heavyReads: results.read.limiter,
         requests: inFlight,

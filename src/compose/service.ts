@@ -3,7 +3,8 @@
  * that a command which only needs the catalog starts no database engine.
  *
  * The data directory: `catalog.sqlite`, `results/` (the store, with `staging/` inside: objects being written, so that they are
- * renamed into their places), `views/` (materialised views), `tmp/` (what DuckDB spills), `sources/` (tables of scheduled queries),
+ * renamed into their places), `views/` (materialised views), `derived/` (what else was made from results to
+ * read them faster), `tmp/` (what DuckDB spills), `sources/` (tables of scheduled queries),
  * `refreshing/` (what the engine made of them, until it is published).
  */
 import { randomUUID } from 'node:crypto';
@@ -32,6 +33,7 @@ export interface Directories {
   readonly staging: string;
   readonly temp: string;
   readonly views: string;
+  readonly derived: string;
   readonly sources: string;
   readonly refreshing: string;
   /** A file, beside the catalog: room on its disk. */
@@ -196,6 +198,7 @@ function directoriesOf(settings: Settings): Directories {
     staging: join(results, STAGING),
     temp: join(data, 'tmp'),
     views: join(data, 'views'),
+    derived: join(data, 'derived'),
     sources: settings.sourcesDir === undefined ? join(data, 'sources') : resolve(settings.sourcesDir),
     refreshing: join(data, 'refreshing'),
     reserve: `${catalogPath(settings, data)}-reserve`,
@@ -211,11 +214,12 @@ function catalogPath(settings: Settings, data: string): string {
  * @throws StartupError naming two that overlap
  */
 async function requireApart(directories: Directories, catalog: string): Promise<void> {
-  const { data, results, views, temp, sources, refreshing } = directories;
+  const { data, results, views, derived, temp, sources, refreshing } = directories;
   const apart: readonly NamedPath[] = [
     { name: `the store (${SETTINGS.store.name})`, path: results },
     { name: `the source tables (${SETTINGS.sourcesDir.name})`, path: sources },
     { name: 'the folder of views', path: views },
+    { name: 'the folder of derived files', path: derived },
     { name: 'the folder of temporary files', path: temp },
     { name: 'the folder of refreshes', path: refreshing },
   ];

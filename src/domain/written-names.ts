@@ -1,5 +1,5 @@
 /**
- * The names of what publishing writes, made and recognised in one place. The sweep deletes only what bears exactly such a name: whatever
+ * The names of what publishing writes, and of what is derived from it, made and recognised in one place. The sweep deletes only what bears exactly such a name: whatever
  * else lies in the store is somebody else's and stays.
  */
 /** The lease of whoever writes. */
@@ -15,6 +15,7 @@ const TOKEN = '[1-9][0-9]{0,15}';
 /** `.partial` is what a copy from another filesystem is called until it is whole. */
 const OBJECT_KEY = new RegExp(`^((${EXECUTION_ID})/${TOKEN}/)(?:part-[0-9]{5,}|pre-sample)\\.parquet(?:\\.partial)?$`);
 const WRITER_FOLDER = new RegExp(`^${EXECUTION_ID}/(?:${TOKEN}/)?$`);
+const DERIVED_FILE = new RegExp(`^(${EXECUTION_ID})\\.[0-9a-z-]+\\.[0-9a-f]{16}\\.[a-z]+$`);
 const STAGING_FOLDER = new RegExp(`^${EXECUTION_ID}\\.${TOKEN}$`);
 
 export function writeResource(executionId: string): string {
@@ -55,4 +56,19 @@ export function isWriterFolder(prefix: string): boolean {
 
 export function isStagingName(name: string): boolean {
   return STAGING_FOLDER.test(name);
+}
+
+/**
+ * The name of a file that was made from a stored result.
+ * @param of which part or column of the result: lower-case letters, digits and hyphens
+ * @param identity lower-case hex of 16 digits, another for all that would have made it with other bytes
+ * @param kind what it is, as the ending of its name: lower-case letters
+ */
+export function derivedName(executionId: string, of: string, identity: string, kind: string): string {
+  return `${executionId}.${of}.${identity}.${kind}`;
+}
+
+/** The execution whose result a derived file was made from; undefined for files of other names, which are not ours. */
+export function executionOfDerived(name: string): string | undefined {
+  return DERIVED_FILE.exec(name)?.[1];
 }

@@ -19,7 +19,14 @@ import { join } from 'node:path';
 import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.ts';
 import type { Clock } from '../domain/instant.ts';
 import { letOthersRun } from '../domain/time.ts';
-import { isStagingName, isWriterFolder, stagingName, writerOfKey, writerPrefix } from '../domain/written-names.ts';
+import {
+  executionOfDerived,
+  isStagingName,
+  isWriterFolder,
+  stagingName,
+  writerOfKey,
+  writerPrefix,
+} from '../domain/written-names.ts';
 import type { ReserveFile } from '../files/reserve-file.ts';
 import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
 import type { ResultStore } from '../store/result-store.ts';
@@ -30,6 +37,8 @@ export interface SweepDependencies {
   readonly catalog: Pick<Catalog, 'executions' | 'installation' | 'leases' | 'verify'>;
   readonly store: ResultStore;
   readonly stagingDirectory: string;
+  /** Files that were made from results. */
+  readonly derivedDirectory: string;
   readonly clock: Clock;
   readonly trust: SweepTrust;
   /** Room on the disk of the catalog: a result leaves the catalog before its objects go. */
@@ -66,7 +75,8 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
   const expired = await expire(dependencies, limit, signal);
   const stored = await deleteOrphans(dependencies, limit - expired, signal);
   const staged = await deleteStaged(dependencies, limit - expired - stored.folders, signal);
-  const swept = { expired, orphans: stored.orphans + staged.folders, bytes: stored.bytes + staged.bytes };
+  const derived = await deleteDerived(dependencies, signal);
+  const swept = { expired, orphans: stored.orphans + staged.folders, bytes: stored.bytes + staged.bytes + derived };
   // What may be deleted is: only when nothing of that is left is said what was not.
   if (stored.stopped !== undefined && swept.expired + swept.orphans + swept.bytes === 0) throw stored.stopped;
   return swept;
@@ -211,6 +221,21 @@ async function deleteStaged(
     folders += 1;
   }
   return { folders, bytes };
+}
+
+/** What was made from results that are gone. A reader that has such a file open goes on reading it. @returns bytes */
+async function deleteDerived({ catalog, derivedDirectory }: SweepDependencies, signal: AbortSignal): Promise<number> {
+  let bytes = 0;
+  for (const { name } of await entriesOf(derivedDirectory)) {
+    await letOthersRun();
+    signal.throwIfAborted();
+    const executionId = executionOfDerived(name);
+    if (executionId === undefined || (await catalog.executions.findResultSet(executionId)) !== undefined) continue;
+    const path = join(derivedDirectory, name);
+    bytes += (await lstat(path).catch(() => undefined))?.size ?? 0;
+    await rm(path, { force: true });
+  }
+  return bytes;
 }
 
 /** A lease past its time counts too: only a revoked one, which is not listed, cannot be renewed any more. */

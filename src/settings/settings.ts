@@ -144,7 +144,7 @@ export const SETTINGS = {
   }),
   viewBytesMax: setting('QRS_VIEW_CACHE', '20GB', size(0, '0'), {
     about:
-      'The most disk for materialised views, from which walks with `filters` or `sort_by` are read. The least recently used is deleted first.',
+      'The most disk for what is made from results to read them faster: materialised views, from which walks with `filters` or `sort_by` are read, row files and indexes. The least recently used is deleted first.',
   }),
   viewsMax: setting('QRS_VIEWS_MAX', '1000', integer(1, 1_000_000), {
     about: 'The most materialised views, however small. The least recently used is deleted first.',

@@ -58,7 +58,8 @@ export class Workplace implements AsyncDisposable {
     return new Workplace(folder, catalog, store, await DuckDBInstance.create(':memory:'));
   }
 
-  get dependencies(): PublishDependencies & Pick<SweepDependencies, 'catalog' | 'trust' | 'reserve'> {
+  get dependencies(): PublishDependencies &
+    Pick<SweepDependencies, 'catalog' | 'trust' | 'reserve' | 'derivedDirectory'> {
     return {
       catalog: this.catalog,
       store: this.store,
@@ -72,6 +73,7 @@ export class Workplace implements AsyncDisposable {
       owner: currentLeaseOwner(),
       trust: { shareMax: 0.1, confirmed: false },
       reserve: new ReserveFile(join(this.folder, 'reserve')),
+      derivedDirectory: join(this.folder, 'derived'),
     };
   }
 

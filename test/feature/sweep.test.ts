@@ -5,7 +5,7 @@ import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Execution } from '../../src/domain/execution.ts';
-import { stagingName, writeResource, writerPrefix } from '../../src/domain/written-names.ts';
+import { derivedName, stagingName, writeResource, writerPrefix } from '../../src/domain/written-names.ts';
 import { currentLeaseOwner, isLeaseOwnerDead } from '../../src/leases/lease-owner.ts';
 import { sweep } from '../../src/maintenance/sweep.ts';
 import { verify } from '../../src/maintenance/verify.ts';
@@ -55,6 +55,19 @@ test('an expired result is deleted, with its bytes counted, and others are kept'
     (await place.resultSet(kept)).parts.map(({ key }) => key),
   );
   assert.deepEqual(await sweep(later, 100, NEVER), { expired: 0, orphans: 0, bytes: 0 });
+});
+
+test('what was made from a result goes with it; files of other names stay', async () => {
+  await using place = await Workplace.open();
+  const [kept, gone] = [await publishOne(place, 90), await publishOne(place, 1)];
+  const { derivedDirectory } = place.dependencies;
+  const names = [kept, gone].map(({ id }) => derivedName(id, 'part-00000', '0123456789abcdef', 'rows'));
+  await mkdir(derivedDirectory);
+  for (const name of [...names, 'mine.rows']) await writeFile(join(derivedDirectory, name), 'rows');
+  const later = { ...place.dependencies, clock: () => Date.now() + 2 * DAY_MILLIS };
+  const [part] = (await place.resultSet(gone)).parts;
+  assert.deepEqual(await sweep(later, 100, NEVER), { expired: 1, orphans: 0, bytes: 4 + (part?.objectBytes ?? 0) });
+  assert.deepEqual((await readdir(derivedDirectory)).sort(), [names[0], 'mine.rows']);
 });
 
 test('an expired result that is being read is kept until the reader is done', async () => {

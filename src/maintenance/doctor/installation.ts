@@ -1,9 +1,9 @@
 /** Looks at whether the catalog and the store belong together, and at what lies in the service's folders that it did not write. */
 import { readdir } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import type { Directories, Service } from '../../compose/service.ts';
 import { lookAtClock } from '../../domain/clock-record.ts';
-import { isStagingName, isWriterFolder, writerOfKey } from '../../domain/written-names.ts';
+import { executionOfDerived, isStagingName, isWriterFolder, writerOfKey } from '../../domain/written-names.ts';
 import { isScratchName } from '../../files/scratch-folder.ts';
 import { aboutDoubt } from '../sweep-trust.ts';
 import { type Finding, wrong } from './finding.ts';
@@ -35,12 +35,15 @@ export async function examineClock(service: Service): Promise<Finding> {
 }
 
 /** Names what is foreign; it is never deleted, and stops nothing. */
-export async function examineForeignFiles({ results, staging, views, temp }: Directories): Promise<Finding> {
+export async function examineForeignFiles({ results, staging, views, derived, temp }: Directories): Promise<Finding> {
   const check = 'foreign files';
   const foreign: string[] = [];
   for await (const path of foreignInStore(results)) add(foreign, path);
   for await (const path of foreignIn(staging, isStagingName)) add(foreign, path);
   for (const folder of [views, temp]) for await (const path of foreignIn(folder, isScratchName)) add(foreign, path);
+  for await (const path of foreignIn(derived, isScratchName)) {
+    if (executionOfDerived(basename(path)) === undefined) add(foreign, path);
+  }
   if (foreign.length === 0) return { check, status: 'ok', found: 'none in the folders of the service' };
   const count = foreign.length >= FOREIGN_MAX ? `${FOREIGN_MAX} or more` : String(foreign.length);
   const some = foreign.slice(0, NAMED_MAX).join(', ');

@@ -46,8 +46,8 @@ async function setUp(t: TestContext, bytesMax: number) {
     to: 1000,
   };
   const queue = new WorkQueue({ runningMax: 1, waitingMax: 10 });
-  const views = { giveUpIdle: async () => false };
-  const exports = new ParquetExports({ directory, bytesMax, duckDb, queue, views, millisMax: 60_000 });
+  const derived = { giveUpIdle: async () => false };
+  const exports = new ParquetExports({ directory, bytesMax, duckDb, queue, derived, millisMax: 60_000 });
   return { exports, rows, directory };
 }
 

@@ -14,7 +14,7 @@ import { RequestError } from '../../errors/errors.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { compileCellBytes, compileExport, type PartRows } from '../compile/parquet.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
-import { type ViewCache, withRoom } from '../derived/views/view-cache.ts';
+import { type DerivedBudget, withRoom } from '../derived/budget.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { WorkQueue } from '../limits/work-queue.ts';
 import { readFailure } from '../read-failure.ts';
@@ -28,7 +28,7 @@ export interface ParquetExportsOptions {
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
   /** Give up what nobody reads when the disk is full. */
-  readonly views: Pick<ViewCache, 'giveUpIdle'>;
+  readonly derived: Pick<DerivedBudget, 'giveUpIdle'>;
   /** The longest that writing a file may take. */
   readonly millisMax: number;
 }
@@ -99,7 +99,7 @@ export class ParquetExports {
 
   /** @returns the cell bytes of the rows */
   async #write(rows: ExportedRows, path: string, signal: AbortSignal): Promise<number> {
-    const { duckDb, millisMax, views } = this.#options;
+    const { duckDb, millisMax, derived } = this.#options;
     return await withinMillis(millisMax, duckDb, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const touched = touchedParts(rows);
@@ -111,7 +111,7 @@ export class ParquetExports {
         const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
         const writing = (order: RowOrder) => compileExport(rows.columns, read, path, rowGroupRows, order);
         const statement = await inStoredOrder(duckDb, writing, within);
-        const [written] = await withRoom(views, () => duckDb.query(statement, within));
+        const [written] = await withRoom(derived, () => duckDb.query(statement, within));
         const expected = rows.to - rows.from;
         if (Number(written?.[0]) !== expected) {
           throw new ObjectDamaged(touched[0]?.key ?? '', `${written?.[0]} rows where ${expected} are stored`);

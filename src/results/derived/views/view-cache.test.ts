@@ -10,6 +10,7 @@ import { isStorageFull } from '../../../errors/storage-full.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
 import { WorkQueue } from '../../limits/work-queue.ts';
 import type { View } from '../../plan/view.ts';
+import { DerivedBudget } from '../budget.ts';
 import { ViewCache } from './view-cache.ts';
 
 const RESULT: ResultSet = { columns: [], rowCount: 0, cellBytes: 0, truncated: false, parts: [] };
@@ -27,7 +28,8 @@ async function cacheOn(t: TestContext, isFull: (directory: string) => boolean) {
   };
   const cache = new ViewCache({
     directory,
-    bytesMax: 1e9,
+    budget: new DerivedBudget(1e9),
+    clock: () => 0,
     viewsMax: 100,
     store: {} as ResultStore,
     duckDb: { query } as unknown as DuckDb,

@@ -1,26 +1,28 @@
 /**
  * Materialised views: what a walk under `filters` or `sort_by` reads its pages from. A view is written once, for all who ask
- * at the same time, in the queue of heavy work, and kept in a folder of bounded size and number, the least recently used going first
- * and never one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is
+ * at the same time, in the queue of heavy work, and kept within the bound of everything derived and of a number of its own, the least
+ * recently used going first and never one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is
  * ever trusted.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../../../domain/instant.ts';
 import { allRowsOf, PART_ROWS, type ResultSet } from '../../../domain/result-set.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
-import { isStorageFull } from '../../../errors/storage-full.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
 import { viewIdentity } from '../../compile/view.ts';
 import { withinMillis } from '../../limits/time-limit.ts';
 import type { WorkQueue } from '../../limits/work-queue.ts';
 import type { View } from '../../plan/view.ts';
 import { readFailure } from '../../read-failure.ts';
+import { type DerivedBudget, type DerivedItem, withRoom } from '../budget.ts';
 import { type MaterializedView, materializeView } from './materialize-view.ts';
 
 export interface ViewCacheOptions {
   /** Absolute; there, empty, and this process's own. */
   readonly directory: string;
-  readonly bytesMax: number;
+  readonly budget: DerivedBudget;
+  readonly clock: Clock;
   /** The most views: each is a folder, which costs something however few its rows. */
   readonly viewsMax: number;
   readonly store: Pick<ResultStore, 'open'>;
@@ -44,7 +46,9 @@ interface Entry {
   readonly abandon: AbortController;
   /** A sample: the next one is another, so this one goes as soon as it has been read. */
   readonly passing: boolean;
+  /** 0 until it is made. */
   bytes: number;
+  usedAt: number;
 }
 
 export class ViewCache {
@@ -55,6 +59,7 @@ export class ViewCache {
 
   constructor(options: ViewCacheOptions) {
     this.#options = options;
+    options.budget.add(async () => this.#list());
   }
 
   /** Disk that the views take which are made. */
@@ -65,14 +70,6 @@ export class ViewCache {
   /** Whether a view is made already, so that any page of it is cheap. */
   has(executionId: string, view: View): boolean {
     return (this.#entries.get(viewIdentity(executionId, view))?.bytes ?? 0) > 0;
-  }
-
-  /** Removes every view that nobody reads: a full disk is better used for one that somebody waits for. @returns whether there was one */
-  async giveUpIdle(): Promise<boolean> {
-    const idle = [...this.#entries.values()].filter(({ users, bytes }) => users === 0 && bytes > 0);
-    for (const entry of idle) this.#forget(entry);
-    for (const entry of idle) await this.#remove(entry);
-    return idle.length > 0;
   }
 
   /**
@@ -92,6 +89,7 @@ export class ViewCache {
     this.#entries.delete(identity);
     this.#entries.set(identity, entry);
     entry.users += 1;
+    entry.usedAt = this.#options.clock();
     const leave = Promise.withResolvers<never>();
     const onAbort = () => leave.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -130,6 +128,7 @@ export class ViewCache {
       abandon,
       passing: view.rows.kind === 'drawn',
       bytes: 0,
+      usedAt: this.#options.clock(),
     };
     making.then(
       ({ bytes }) => {
@@ -137,8 +136,7 @@ export class ViewCache {
         this.#evict();
       },
       () => {
-        this.#forget(entry);
-        void this.#remove(entry);
+        void this.#drop(entry);
       },
     );
     return entry;
@@ -150,9 +148,9 @@ export class ViewCache {
       this.#forget(entry);
       entry.abandon.abort(new Error('nobody waits for the view any more'));
     } else if (entry.users === 0 && entry.passing) {
-      this.#forget(entry);
-      void this.#remove(entry);
+      void this.#drop(entry);
     }
+    entry.usedAt = this.#options.clock();
     this.#evict();
   }
 
@@ -160,15 +158,31 @@ export class ViewCache {
     if (this.#entries.get(entry.identity) === entry) this.#entries.delete(entry.identity);
   }
 
+  /** Views beyond their number go here, bytes beyond the bound where everything derived is counted. */
   #evict(): void {
-    let bytes = this.bytes;
     for (const entry of [...this.#entries.values()]) {
-      if (bytes <= this.#options.bytesMax && this.#entries.size <= this.#options.viewsMax) return;
-      if (entry.users > 0 || entry.bytes === 0) continue;
-      bytes -= entry.bytes;
-      this.#forget(entry);
-      void this.#remove(entry);
+      if (this.#entries.size <= this.#options.viewsMax) break;
+      if (isIdle(entry)) void this.#drop(entry);
     }
+    // What cannot be looked at now is looked at the next time.
+    this.#options.budget.enforce().catch(() => undefined);
+  }
+
+  #list(): readonly DerivedItem[] {
+    return [...this.#entries.values()].map((entry) => ({
+      bytes: entry.bytes,
+      usedAt: entry.usedAt,
+      remove: async () => {
+        if (!isIdle(entry)) return false;
+        await this.#drop(entry);
+        return true;
+      },
+    }));
+  }
+
+  async #drop(entry: Entry): Promise<void> {
+    this.#forget(entry);
+    await this.#remove(entry);
   }
 
   async #remove(entry: Entry): Promise<void> {
@@ -177,7 +191,7 @@ export class ViewCache {
   }
 
   async #make(directory: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<MaterializedView> {
-    const { store, duckDb, millisMax } = this.#options;
+    const { store, duckDb, millisMax, budget } = this.#options;
     return await withinMillis(millisMax, duckDb, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const paths: string[] = [];
@@ -185,7 +199,7 @@ export class ViewCache {
         for (const part of resultSet.parts) {
           paths.push(objects.use(await store.open(part, allRowsOf(part), within)).path);
         }
-        const made = await withRoom(this, async () => {
+        const made = await withRoom(budget, async () => {
           await rm(directory, { recursive: true, force: true });
           await mkdir(directory);
           return await materializeView(duckDb, { view, resultSet, paths }, { directory, partRows: PART_ROWS }, within);
@@ -199,12 +213,6 @@ export class ViewCache {
   }
 }
 
-/** The outcome of `write`; where the disk is full it is tried once more without the views that nobody reads. */
-export async function withRoom<T>(views: Pick<ViewCache, 'giveUpIdle'>, write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    if (!isStorageFull(error) || !(await views.giveUpIdle())) throw error;
-    return await write();
-  }
+function isIdle({ users, bytes }: Entry): boolean {
+  return users === 0 && bytes > 0;
 }

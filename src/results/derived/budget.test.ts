@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DerivedBudget, type DerivedItem, withRoom } from './budget.ts';
+
+/** Things of one kind, by the time of their last use. */
+function kind(budget: DerivedBudget, items: Record<number, number>, inUse: readonly number[] = []) {
+  const left = new Map(Object.entries(items).map(([usedAt, bytes]) => [Number(usedAt), bytes]));
+  budget.add(async () =>
+    [...left].map(
+      ([usedAt, bytes]): DerivedItem => ({
+        bytes,
+        usedAt,
+        remove: async () => !inUse.includes(usedAt) && left.delete(usedAt),
+      }),
+    ),
+  );
+  return left;
+}
+
+test('the least recently used goes first, whatever kind it is, until the rest is within the bound', async () => {
+  const budget = new DerivedBudget(100);
+  const views = kind(budget, { 1: 40, 4: 40 });
+  const files = kind(budget, { 2: 40, 3: 40, 5: 20 });
+  await budget.enforce();
+  assert.deepEqual([...views.keys()], [4]);
+  assert.deepEqual([...files.keys()], [3, 5]);
+});
+
+test('what is being used stays, and counts', async () => {
+  const budget = new DerivedBudget(50);
+  const views = kind(budget, { 1: 40 }, [1]);
+  const files = kind(budget, { 2: 40, 3: 10 });
+  await budget.enforce();
+  assert.deepEqual([...views.keys()], [1]);
+  assert.deepEqual([...files.keys()], [3]);
+});
+
+test('what is added while the bound is being held is looked at, too', async () => {
+  const budget = new DerivedBudget(50);
+  const files = kind(budget, { 1: 50 });
+  const first = budget.enforce();
+  files.set(2, 50);
+  await Promise.all([first, budget.enforce()]);
+  assert.deepEqual([...files.keys()], [2]);
+});
+
+test('on a full disk all that is idle is given up, and what was to be written is tried once more', async () => {
+  const budget = new DerivedBudget(1000);
+  const files = kind(budget, { 1: 10, 2: 10 }, [2]);
+  let tries = 0;
+  const write = async () => {
+    tries += 1;
+    if (files.size > 1) throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+    return 'written';
+  };
+  assert.equal(await withRoom(budget, write), 'written');
+  assert.equal(tries, 2);
+  assert.deepEqual([...files.keys()], [2]);
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { derivedName, executionOfDerived } from '../../domain/written-names.ts';
+import { DerivedBudget } from './budget.ts';
+import { DerivedFiles } from './derived-files.ts';
+
+const EXECUTION = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
+const named = (of: string) => derivedName(EXECUTION, of, '0123456789abcdef', 'rows');
+
+/** A folder of derived files, at most so many bytes of them, and a clock. */
+async function folder(t: TestContext, bytesMax: number) {
+  const directory = await mkdtemp(join(tmpdir(), 'qrs-derived-'));
+  t.after(async () => await rm(directory, { recursive: true, force: true }));
+  let now = 1_000_000;
+  const open = async (process: string) => {
+    const staging = join(directory, process);
+    await mkdir(staging);
+    const budget = new DerivedBudget(bytesMax);
+    const files = new DerivedFiles({ directory, staging, budget, clock: () => now });
+    const write = async (name: string, content: string) => {
+      const staged = files.stagingPath();
+      await writeFile(staged, content);
+      now += 1000;
+      await files.publish(name, staged);
+    };
+    return { budget, files, write };
+  };
+  const names = async () => (await readdir(directory)).filter((name) => executionOfDerived(name) !== undefined).sort();
+  const later = (millis: number) => {
+    now += millis;
+  };
+  return { ...(await open('scratch-1')), open, directory, names, later };
+}
+
+test('a name says which result the file was made from; other names are not ours', () => {
+  assert.equal(named('part-0'), '01ARZ3NDEKTSV4RRFFQ69G5FAV.part-0.0123456789abcdef.rows');
+  assert.equal(executionOfDerived(named('part-0')), EXECUTION);
+  assert.equal(executionOfDerived('notes.txt'), undefined);
+  assert.equal(executionOfDerived(`${named('part-0')}.old`), undefined);
+});
+
+test('beyond the bound the file goes that was used longest ago; whoever has it open reads on', async (t) => {
+  const { files, write, names, later } = await folder(t, 10);
+  const removed: string[] = [];
+  files.onRemoved((name) => removed.push(name));
+  await write(named('a'), '12345');
+  await write(named('b'), '12345');
+  later(120_000);
+  await files.touch(named('a'));
+  await using reading = await open(files.pathOf(named('b')));
+  await write(named('c'), '12345');
+  assert.deepEqual(await names(), [named('a'), named('c')]);
+  assert.deepEqual(removed, [named('b')]);
+  assert.equal(await reading.readFile('utf8'), '12345');
+});
+
+test('processes that share the folder hold one bound', async (t) => {
+  const { write, open, names } = await folder(t, 10);
+  await write(named('a'), '123456');
+  await (await open('scratch-2')).write(named('b'), '123456');
+  assert.deepEqual(await names(), [named('b')]);
+});
+
+test('what is not ours is neither counted nor removed', async (t) => {
+  const { files, write, budget, directory, names } = await folder(t, 10);
+  await writeFile(join(directory, 'mine.txt'), 'x'.repeat(100));
+  await write(named('a'), '12345');
+  assert.equal(files.bytes, 5);
+  assert.equal(await budget.giveUpIdle(), true);
+  assert.deepEqual(await names(), []);
+  assert.equal((await readFile(join(directory, 'mine.txt'))).length, 100);
+});

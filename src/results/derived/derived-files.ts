@@ -1,0 +1,109 @@
+/**
+ * A folder of derived files that outlive the process: row files and indexes of stored results. Each is written elsewhere, synced and
+ * renamed into its place, so a file that is there is whole. Several processes may share the folder: what is in it, how large it is and
+ * when it was used last is asked of the filesystem. A file may be removed at any time; whoever has it open goes on reading it.
+ */
+import { open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../domain/instant.ts';
+import { executionOfDerived } from '../../domain/written-names.ts';
+import type { DerivedBudget, DerivedItem } from './budget.ts';
+
+export interface DerivedFilesOptions {
+  /** Absolute, and there. */
+  readonly directory: string;
+  /** Absolute; on the same filesystem, there and empty, and this process's own. */
+  readonly staging: string;
+  readonly budget: DerivedBudget;
+  readonly clock: Clock;
+}
+
+/** How old the time of use that a file bears may be: less would write to the disk for each page that is read. */
+const USE_MILLIS = 60_000;
+
+export class DerivedFiles {
+  readonly #options: DerivedFilesOptions;
+  readonly #listeners: ((name: string) => void)[] = [];
+  /** When the time of use was last written, by name. */
+  readonly #noted = new Map<string, number>();
+  #staged = 0;
+  #bytes = 0;
+
+  constructor(options: DerivedFilesOptions) {
+    this.#options = options;
+    options.budget.add(() => this.#list());
+  }
+
+  /** @param listener is told the name of each file that this process has removed: what is kept of it in memory may go */
+  onRemoved(listener: (name: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Where the file of this name is, if there is one. @param name made by `derivedName` */
+  pathOf(name: string): string {
+    return join(this.#options.directory, name);
+  }
+
+  /** Where to write a file that is to be published. */
+  stagingPath(): string {
+    this.#staged += 1;
+    return join(this.#options.staging, String(this.#staged));
+  }
+
+  /** Gives the finished file its name, durably, in the place of any other; then older ones go until all is within the bound. */
+  async publish(name: string, staged: string): Promise<void> {
+    const { clock, directory, budget } = this.#options;
+    const now = clock() / 1000;
+    await utimes(staged, now, now);
+    await sync(staged);
+    await rename(staged, this.pathOf(name));
+    await sync(directory);
+    this.#noted.set(name, clock());
+    await budget.enforce();
+  }
+
+  /** Notes that the file is being used, which keeps it. */
+  async touch(name: string): Promise<void> {
+    const now = this.#options.clock();
+    if (now - (this.#noted.get(name) ?? Number.NEGATIVE_INFINITY) < USE_MILLIS) return;
+    this.#noted.set(name, now);
+    // Another process may have removed it: then whoever reads it next finds that out.
+    await utimes(this.pathOf(name), now / 1000, now / 1000).catch(() => undefined);
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.pathOf(name), { force: true });
+    this.#noted.delete(name);
+    for (const listener of this.#listeners) listener(name);
+  }
+
+  /** Disk that the files took when they were counted last, whoever made them. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  async #list(): Promise<readonly DerivedItem[]> {
+    const items: DerivedItem[] = [];
+    for (const name of await readdir(this.#options.directory)) {
+      if (executionOfDerived(name) === undefined) continue;
+      const found = await stat(this.pathOf(name)).catch(() => undefined);
+      if (found?.isFile() !== true) continue;
+      const remove = async () => {
+        await this.remove(name);
+        return true;
+      };
+      items.push({ bytes: found.size, usedAt: found.mtimeMs, remove });
+    }
+    this.#bytes = items.reduce((sum, { bytes }) => sum + bytes, 0);
+    return items;
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
