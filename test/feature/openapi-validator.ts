@@ -71,7 +71,9 @@ export async function seenResponse(method: string, response: Response): Promise<
 type ProblemsWith = (place: readonly string[], value: unknown, what: string) => readonly string[];
 
 function described(document: Fragment, operation: readonly string[], seen: SeenResponse, problemsWith: ProblemsWith) {
-  const place = resolved(document, [...operation, 'responses', String(seen.status)]);
+  const responses = [...operation, 'responses'];
+  const status = at(document, [...responses, String(seen.status)]) === undefined ? 'default' : String(seen.status);
+  const place = resolved(document, [...responses, status]);
   if (at(document, place) === undefined) return [`status ${seen.status}: not described`];
   return [
     ...headerProblems(
@@ -85,13 +87,22 @@ function described(document: Fragment, operation: readonly string[], seen: SeenR
 }
 
 function headerProblems(document: Fragment, place: readonly string[], found: Headers, problemsWith: ProblemsWith) {
-  const declared = Object.keys(at(document, place) ?? {});
+  const own = new Map(Object.keys(at(document, place) ?? {}).map((name) => [name, [...place, name]]));
+  const common = Object.keys(document['x-common-headers'] ?? {}).map(
+    (name) => [name, ['x-common-headers', name]] as const,
+  );
+  const places = new Map<string, readonly string[]>([...common, ...own]);
+  for (const [, header] of own) {
+    const aliases = at(document, resolved(document, header))?.['x-aliases'] as readonly string[] | undefined;
+    for (const alias of aliases ?? []) places.set(alias, header);
+  }
+  const declared = [...places.keys()];
   const known = new Set(declared.map((name) => name.toLowerCase()));
   const unknown = [...found.keys()].filter((name) => !known.has(name) && !STANDARD_HEADERS.has(name));
   return [
     ...unknown.map((name) => `header ${name}: not described`),
     ...declared.flatMap((name) => {
-      const header = resolved(document, [...place, name]);
+      const header = resolved(document, places.get(name) ?? []);
       const text = found.get(name);
       if (text === null) return at(document, header)?.required === true ? [`header ${name}: missing`] : [];
       const isInteger = at(document, [...header, 'schema'])?.type === 'integer';
@@ -101,12 +112,12 @@ function headerProblems(document: Fragment, place: readonly string[], found: Hea
 }
 
 function bodyProblems(document: Fragment, place: readonly string[], seen: SeenResponse, problemsWith: ProblemsWith) {
-  // HEAD shares the responses of GET, without their bodies.
   if (seen.method === 'HEAD') return seen.body === '' ? [] : ['body: HEAD has none'];
   const content = at(document, [...place, 'content']);
   if (content === undefined) return seen.body === '' ? [] : ['body: there is one, and none is described'];
   const contentType = new Headers([...seen.headers].map(([n, v]) => [n, v])).get('content-type') ?? '';
   const mediaType = contentType.split(';')[0]?.trim() ?? '';
+  if (content['*/*'] !== undefined) return [];
   if (content[mediaType] === undefined) return [`content type "${contentType}": not described`];
   const value: unknown = mediaType === 'application/json' ? JSON.parse(seen.body) : seen.body;
   return problemsWith([...place, 'content', mediaType, 'schema'], value, 'body');
@@ -127,8 +138,9 @@ function placeOf(document: Fragment, { method, url }: SeenResponse): readonly st
   const template = Object.keys(at(document, ['paths']) ?? {}).find((known) =>
     new RegExp(`^${known.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   );
-  const place = template === undefined ? undefined : ['paths', template, method.toLowerCase()];
-  return place !== undefined && at(document, place) !== undefined ? place : undefined;
+  const isDescribed = template !== undefined && at(document, ['paths', template, method.toLowerCase()]) !== undefined;
+  // Of HEAD it says that it answers as GET does.
+  return isDescribed ? ['paths', template, method === 'HEAD' ? 'get' : method.toLowerCase()] : undefined;
 }
 
 /** The place that a reference at this place leads to, or the place itself. */

@@ -19,10 +19,11 @@ export function rowSchemaOf(dataset: DatasetDescription): Fragment {
       dataset.columns.map(({ name, type }) => [name, describedColumn(dataset, name, columnSchema(type))]),
     ),
     additionalProperties: false,
+    examples: [exampleRowOf(dataset)],
   };
 }
 
-export function exampleRowOf(dataset: DatasetDescription): Fragment {
+function exampleRowOf(dataset: DatasetDescription): Fragment {
   return Object.fromEntries(dataset.columns.map(({ name }) => [name, dataset.meanings[name]?.example ?? null]));
 }
 

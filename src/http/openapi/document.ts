@@ -5,13 +5,15 @@
 import { VALUE_SCHEMAS } from './column-schema.ts';
 import { rowSchemaOf, schemaNameOf } from './dataset-rows.ts';
 import { datasetResultsSchema, ENVELOPE_SCHEMAS } from './envelope-schemas.ts';
+import { FORMAT_SCHEMAS } from './other-formats.ts';
 import { parameterComponents } from './parameters.ts';
-import { headerComponents } from './response-headers.ts';
+import { HEADERS_ONLY } from './path-item.ts';
+import { commonHeaders, headerComponents } from './response-headers.ts';
 import { resultsPaths } from './results-operations.ts';
 import type { DatasetDescription, Fragment } from './schema.ts';
 import { servicePaths } from './service-paths.ts';
 import { shareRepeated } from './share-repeated.ts';
-import { usagePaths } from './usage-operation.ts';
+import { USAGE_SCHEMAS, usagePaths } from './usage-operation.ts';
 
 export interface ApiDescription {
   /** Of the service: `1.2.3`. */
@@ -36,6 +38,8 @@ the address of the next page; where it is absent, there is none. Pages of one ex
 another method than GET and HEAD, is 404 with the code \`route_not_found\`. Checks are made in this order: key, address, identifier,
 existence and access, state, parameters, limits. Worth trying again are only 429, 503 and 504.
 
+**Headers** that any answer may have stand under \`x-common-headers\`.
+
 **Also** under \`/api/v1\`, identically. A trailing slash is accepted, unknown parameters are ignored, an empty parameter is as if absent.`;
 
 const TAGS: readonly Fragment[] = [
@@ -50,7 +54,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
   const { version, serverUrl, keyHeaders, headerPrefixes, datasets } = description;
   const exampleUrl = serverUrl ?? 'http://localhost:8080';
   const { paths, responses, examples } = shareRepeated({
-    ...resultsPaths({ headerPrefixes, exampleUrl, datasets }),
+    ...resultsPaths({ headerPrefix: headerPrefixes[0] ?? '', exampleUrl, datasets }),
     ...usagePaths(),
     ...servicePaths(serverUrl ?? '/'),
   });
@@ -63,16 +67,19 @@ export function openApiDocument(description: ApiDescription): Fragment {
     ],
     security: [...keyHeaders, QUERY_KEY].map((name) => ({ [name]: [] })),
     tags: TAGS,
+    'x-common-headers': commonHeaders(),
     paths,
     components: {
       securitySchemes: securitySchemes(keyHeaders),
       parameters: parameterComponents(),
       headers: headerComponents(headerPrefixes),
-      responses,
+      responses: { HeadersOnly: HEADERS_ONLY, ...responses },
       examples,
       schemas: {
         ...ENVELOPE_SCHEMAS,
         ...VALUE_SCHEMAS,
+        ...FORMAT_SCHEMAS,
+        ...USAGE_SCHEMAS,
         ...Object.assign({}, ...datasets.map(datasetSchemas)),
       },
     },

@@ -15,6 +15,8 @@ const MEANINGS: Readonly<Record<ExecutionState, string>> = {
   EXPIRED: 'had a result, kept no longer',
 };
 
+const INSTANT = refTo('schemas', 'Instant');
+
 const ENVELOPE: Fragment = {
   execution_id: {
     type: 'string',
@@ -24,12 +26,11 @@ const ENVELOPE: Fragment = {
   query_id: { type: 'integer', format: 'int64', description: 'Identifier of the query.' },
   state: refTo('schemas', 'State'),
   is_execution_finished: { type: 'boolean', description: 'Whether the state is final. Poll until it is.' },
-  submitted_at: instant('When the query was submitted.'),
-  execution_started_at: instant('When execution started.'),
-  execution_ended_at: instant('When execution ended.'),
-  cancelled_at: instant('When the execution was cancelled.'),
-  expires_at: instant('When the stored result expires.'),
-  error: refTo('schemas', 'ExecutionError'),
+  submitted_at: INSTANT,
+  execution_started_at: INSTANT,
+  execution_ended_at: INSTANT,
+  cancelled_at: INSTANT,
+  expires_at: { ...INSTANT, description: 'Until when the result is kept.' },
 };
 
 const ENVELOPE_REQUIRED = ['execution_id', 'query_id', 'state', 'is_execution_finished', 'submitted_at'];
@@ -46,6 +47,19 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
     type: 'string',
     enum: EXECUTION_STATES.map(formatState),
     description: EXECUTION_STATES.map((state) => `- \`${formatState(state)}\`: ${MEANINGS[state]}`).join('\n'),
+  },
+  Instant: {
+    type: 'string',
+    format: 'date-time',
+    pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}Z$',
+    description: 'UTC, to the microsecond.',
+  },
+  Envelope: {
+    type: 'object',
+    description: 'An execution. Fields that do not apply are absent.',
+    properties: ENVELOPE,
+    required: ENVELOPE_REQUIRED,
+    allOf: [FINISHED_RULE],
   },
   ExecutionError: {
     type: 'object',
@@ -114,28 +128,26 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
     type: 'object',
     description: 'An execution and a page of its result. `result` is there when the state has one.',
     properties: {
-      ...ENVELOPE,
+      error: refTo('schemas', 'ExecutionError'),
       result: refTo('schemas', 'Result'),
       next_offset: { type: 'integer', minimum: 1, description: 'The offset of the next page. Absent on the last.' },
       next_uri: { type: 'string', format: 'uri', description: 'The address of the next page. Absent on the last.' },
     },
-    required: ENVELOPE_REQUIRED,
-    additionalProperties: false,
+    unevaluatedProperties: false,
     dependentRequired: { next_offset: ['next_uri', 'result'], next_uri: ['next_offset', 'result'] },
-    allOf: [FINISHED_RULE, presentInStates(WITH_RESULT, 'result')],
+    allOf: [refTo('schemas', 'Envelope'), presentInStates(WITH_RESULT, 'result')],
   },
   ExecutionStatus: {
     type: 'object',
     description: 'An execution, without rows.',
     properties: {
-      ...ENVELOPE,
+      error: refTo('schemas', 'ExecutionError'),
       result_metadata: { ...refTo('schemas', 'ResultMetadata'), description: 'Of the whole result.' },
       queue_position: { type: 'integer', minimum: 1, description: 'The place in the queue while it is pending.' },
     },
-    required: ENVELOPE_REQUIRED,
-    additionalProperties: false,
+    unevaluatedProperties: false,
     allOf: [
-      FINISHED_RULE,
+      refTo('schemas', 'Envelope'),
       presentInStates(WITH_RESULT, 'result_metadata'),
       presentInStates([formatState('PENDING')], 'queue_position'),
     ],
@@ -155,9 +167,10 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
   PartialResult: {
     type: 'object',
     description: 'A truncated result reads as a failure to whoever did not allow it.',
-    properties: { ...ENVELOPE, error: { type: 'string' }, state: { const: formatState('FAILED') } },
-    required: [...ENVELOPE_REQUIRED, 'error'],
-    additionalProperties: false,
+    properties: { error: { type: 'string' }, state: { const: formatState('FAILED') } },
+    required: ['error'],
+    allOf: [refTo('schemas', 'Envelope')],
+    unevaluatedProperties: false,
   },
 };
 
@@ -180,15 +193,6 @@ function presentInStates(states: readonly string[], field: string): Fragment {
 function inStates(states: readonly string[], holds: Fragment, otherwise: Fragment): Fragment {
   // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema; nothing awaits a schema
   return { if: { properties: { state: { enum: states } } }, then: holds, else: otherwise };
-}
-
-function instant(description: string): Fragment {
-  return {
-    type: 'string',
-    format: 'date-time',
-    pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}Z$',
-    description,
-  };
 }
 
 function count(description: string): Fragment {

@@ -4,16 +4,14 @@ import { errorExample } from './error-examples.ts';
 import { errorHeaders } from './response-headers.ts';
 import { type Fragment, refTo } from './schema.ts';
 
-/** Whatever is asked for, on an endpoint that needs a key. */
-const ANYWHERE: readonly ErrorCode[] = [
-  'bad_request',
-  'expectation_failed',
-  'invalid_api_key',
-  'rate_limited',
-  'internal',
-  'overloaded',
-  'shutting_down',
-];
+/**
+ * Statuses that tell of the key or of the moment, whatever was asked for: the response `default` of every operation has all their
+ * codes. (`not_ready` is of one operation alone.)
+ */
+const isOfTheMoment = (code: ErrorCode) =>
+  code !== 'not_ready' && (ERRORS[code].status >= 500 || [401, 417, 429].includes(ERRORS[code].status));
+
+const OF_THE_MOMENT = (Object.keys(ERRORS) as ErrorCode[]).filter(isOfTheMoment);
 
 export const TARGET_ERRORS = {
   execution: ['invalid_execution_id', 'execution_not_found'],
@@ -41,21 +39,30 @@ export const ROW_ERRORS: readonly ErrorCode[] = [
   'sort_type',
   'sort_limit',
   'range_not_satisfiable',
-  'storage_full',
-  'read_timeout',
-  'result_damaged',
 ];
 
-/** By status. @param codes besides those that every endpoint with a key may answer with */
-export function errorResponses(codes: readonly ErrorCode[]): Readonly<Record<string, Fragment>> {
-  const byStatus = Object.groupBy([...ANYWHERE, ...codes], (code) => String(ERRORS[code].status));
-  return Object.fromEntries(Object.entries(byStatus).map(([status, some = []]) => [status, errorResponse(some)]));
+/** Of a request for rows: whatever its address names, a parameter that is wrong is answered alike. */
+export function rowErrorResponses(target: keyof typeof TARGET_ERRORS): Readonly<Record<string, Fragment>> {
+  const ofIdentifiers: readonly ErrorCode[] = ['invalid_execution_id', 'invalid_query_id'];
+  const others = TARGET_ERRORS[target].filter((code) => !ofIdentifiers.includes(code));
+  return errorResponses([...ofIdentifiers, ...others, ...ROW_ERRORS]);
 }
 
-/** The answer to a failure that has one of these codes, which have one status. */
+/** By status. @param codes of what was asked for, besides those that every endpoint with a key may answer with */
+export function errorResponses(codes: readonly ErrorCode[]): Readonly<Record<string, Fragment>> {
+  const byStatus = Object.groupBy(['bad_request', ...codes] as const, (code) => String(ERRORS[code].status));
+  const ofWhatWasAsked = Object.entries(byStatus).map(([status, some = []]) => [status, errorResponse(some)]);
+  const { description, ...otherwise } = errorResponse(OF_THE_MOMENT);
+  return {
+    ...Object.fromEntries(ofWhatWasAsked),
+    default: { description: `401, 417, 429 or 5xx. ${description}`, ...otherwise },
+  };
+}
+
+/** The answer to a failure that has one of these codes, of one status or of several. What each means stands once, with its example. */
 export function errorResponse(codes: readonly ErrorCode[]): Fragment {
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}`).join('\n\n'),
+    description: codes.map((code) => `\`${code}\``).join(', '),
     headers: errorHeaders(codes),
     content: {
       'application/json': {
@@ -74,5 +81,6 @@ function bodySchema(codes: readonly ErrorCode[]): Fragment {
 
 function exampleOf(code: ErrorCode): Fragment {
   const { parameters, body } = errorExample(code);
-  return { ...(parameters !== undefined && { summary: `?${parameters}` }), value: body };
+  const asked = parameters === undefined ? '' : ` As by \`?${parameters}\`.`;
+  return { summary: `${ERRORS[code].status}: ${ERRORS[code].when}${asked}`, value: body };
 }

@@ -1,6 +1,5 @@
 /** An address that answers GET and HEAD: described once, for GET. */
-import { commonHeaders } from './response-headers.ts';
-import type { Fragment } from './schema.ts';
+import { type Fragment, refTo } from './schema.ts';
 
 export interface Operation extends Fragment {
   readonly operationId: string;
@@ -14,28 +13,20 @@ export interface SharedFields extends Fragment {
   readonly parameters?: readonly Fragment[];
 }
 
-/**
- * HEAD answers as GET does, without the body, so it shares GET's responses. The interactive reference leaves it out, as it would
- * say everything twice.
- */
-export function pathItem({ parameters = [], ...operation }: Operation, shared: SharedFields = {}): Fragment {
-  const get = { ...operation, responses: withCommonHeaders(operation.responses) };
+/** What HEAD answers: each of GET's responses would say nothing more. */
+export const HEADERS_ONLY: Fragment = { description: "The status and the headers of GET's answer, without its body." };
+
+/** The interactive reference leaves HEAD out, as it would say everything twice. */
+export function pathItem({ parameters = [], ...get }: Operation, shared: SharedFields = {}): Fragment {
+  const { tags, security } = get;
   const head = {
-    ...get,
     operationId: get.operationId.replace(/^get/, 'head'),
-    summary: `${get.summary}: headers only`,
-    description: 'As GET, without the body.',
+    tags,
+    summary: 'Headers only',
+    ...(security !== undefined && { security }),
     'x-scalar-ignore': true,
+    responses: { default: refTo('responses', 'HeadersOnly') },
   };
   const ofBoth = [...(shared.parameters ?? []), ...parameters];
   return { ...shared, ...(ofBoth.length > 0 && { parameters: ofBoth }), get, head };
-}
-
-function withCommonHeaders(responses: Operation['responses']): Operation['responses'] {
-  return Object.fromEntries(
-    Object.entries(responses).map(([status, response]) => [
-      status,
-      { ...response, headers: { ...commonHeaders(), ...(response.headers as Fragment | undefined) } },
-    ]),
-  );
 }

@@ -15,33 +15,27 @@ const PAGE_HEADERS: Readonly<Record<string, Fragment>> = {
     required: true,
     schema: { type: 'string' },
   },
-  ETag: {
-    description: 'What the answer is recognised by; send it back in `If-None-Match`. Absent where each answer differs.',
-    schema: { type: 'string', pattern: '^"[^"]+"$' },
-  },
-  'Accept-Ranges': {
-    description: '`bytes`: a broken download may be continued with `Range` and `If-Range`.',
-    schema: { type: 'string', const: 'bytes' },
-  },
-  'Repr-Digest': {
-    description:
-      'SHA-256 of the whole answer (RFC 9530), where this or an earlier request had `Want-Repr-Digest: sha-256=1`.',
-    schema: { type: 'string', pattern: '^sha-256=:[A-Za-z0-9+/=]{44}:$' },
-  },
   'Content-Range': {
     description: 'Which bytes of how many.',
     schema: { type: 'string', pattern: '^bytes (\\d+-\\d+|\\*)/\\d+$' },
   },
 };
 
-/** The headers that any answer may have. */
-const ANSWER_HEADERS: Readonly<Record<string, Fragment>> = {
-  'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
+/** The headers of some answers. */
+const OTHER_HEADERS: Readonly<Record<string, Fragment>> = {
   'Retry-After': {
-    description: 'In how many seconds to try again.',
-    required: true,
+    description: 'In how many seconds to try again: always with 429 and 503.',
     schema: { type: 'integer', minimum: 1 },
   },
+  'No-Store': {
+    description: '`Cache-Control`: the answer holds only for the moment, and for whoever asked.',
+    required: true,
+    schema: { const: 'no-store' },
+  },
+};
+
+/** The headers that any answer may have. */
+const COMMON_HEADERS: Readonly<Record<string, Fragment>> = {
   'X-Request-Id': {
     description: 'The id of the request in the log: as the client gave it in the same header, or new.',
     schema: { type: 'string', pattern: '^[\\w.:+/=-]{1,128}$' },
@@ -57,6 +51,20 @@ const ANSWER_HEADERS: Readonly<Record<string, Fragment>> = {
   RateLimit: {
     description: 'How many requests are left (`r`), and the seconds until there are more (`t`).',
     schema: { type: 'string', pattern: '^"default";r=\\d+;t=\\d+$' },
+  },
+  'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
+  ETag: {
+    description: 'What the answer is recognised by; send it back in `If-None-Match`. Absent where each answer differs.',
+    schema: { type: 'string', pattern: '^"[^"]+"$' },
+  },
+  'Accept-Ranges': {
+    description: '`bytes`: a broken download may be continued with `Range` and `If-Range`.',
+    schema: { type: 'string', const: 'bytes' },
+  },
+  'Repr-Digest': {
+    description:
+      'SHA-256 of the whole answer (RFC 9530), where this or an earlier request had `Want-Repr-Digest: sha-256=1`.',
+    schema: { type: 'string', pattern: '^sha-256=:[A-Za-z0-9+/=]{44}:$' },
   },
 };
 
@@ -84,41 +92,37 @@ const PREFIXED_HEADERS: Readonly<Record<string, Fragment>> = {
   },
 };
 
-/** @param prefixes of the paging headers: `X-Service`, and those of compatible services */
+/**
+ * Responses name a paging header under the service's own prefix alone; the names for clients of compatible services stand here.
+ * @param prefixes of the paging headers: `X-Service`, and those of compatible services
+ */
 export function headerComponents(prefixes: readonly string[]): Readonly<Record<string, Fragment>> {
-  const prefixed = prefixes.flatMap((prefix) =>
-    Object.entries(PREFIXED_HEADERS).map(([name, header]) => [`${prefix}-${name}`, header] as const),
-  );
-  return { ...PAGE_HEADERS, ...ANSWER_HEADERS, ...Object.fromEntries(prefixed) };
+  const [own = '', ...others] = prefixes;
+  const prefixed = Object.entries(PREFIXED_HEADERS).map(([name, header]) => {
+    const aliases = others.map((prefix) => `${prefix}-${name}`);
+    return [`${own}-${name}`, { ...header, ...(aliases.length > 0 && { 'x-aliases': aliases }) }] as const;
+  });
+  return { ...PAGE_HEADERS, ...OTHER_HEADERS, ...COMMON_HEADERS, ...Object.fromEntries(prefixed) };
 }
 
-/** What any answer may have. */
+/** What any answer may have: said once for the whole document, not in each response. */
 export function commonHeaders(): Fragment {
-  return refsTo(['X-Request-Id', 'Server-Timing', 'RateLimit-Policy', 'RateLimit']);
+  return refsTo(Object.keys(COMMON_HEADERS));
 }
 
-const CACHING = ['Cache-Control', 'ETag', 'Last-Modified'];
-
-/** The headers by which an answer may be kept. */
+/** Of an answer that may be kept. */
 export function cachingHeaders(): Fragment {
-  return refsTo(CACHING);
+  return refsTo(['Cache-Control']);
 }
-
-const EXPORT = ['Accept-Ranges', 'Repr-Digest'];
 
 /** The headers of some bytes of an answer. */
-export function partialHeaders(prefixes: readonly string[]): Fragment {
-  return { ...pageHeaders(prefixes), ...refsTo(['Content-Range']) };
+export function partialHeaders(prefix: string): Fragment {
+  return { ...pageHeaders(prefix), ...refsTo(['Content-Range']) };
 }
 
 /** The headers of a page of rows. As JSON it says in its body where the next page is, else here. */
-export function pageHeaders(prefixes: readonly string[]): Fragment {
-  return refsTo([
-    'Link',
-    ...Object.keys(PREFIXED_HEADERS).flatMap((name) => prefixes.map((prefix) => `${prefix}-${name}`)),
-    ...CACHING,
-    ...EXPORT,
-  ]);
+export function pageHeaders(prefix: string): Fragment {
+  return refsTo(['Link', ...Object.keys(PREFIXED_HEADERS).map((name) => `${prefix}-${name}`), 'Cache-Control']);
 }
 
 function refsTo(names: readonly string[]): Fragment {
@@ -127,18 +131,14 @@ function refsTo(names: readonly string[]): Fragment {
 
 /** Of an answer that holds only for the moment, and for whoever asked. */
 export function neverKept(): Fragment {
-  return { 'Cache-Control': { required: true, schema: { const: 'no-store' } } };
+  return { 'Cache-Control': refTo('headers', 'No-Store') };
 }
 
 /** The headers of a failure that has one of these codes, which have one status. */
 export function errorHeaders(codes: readonly ErrorCode[]): Fragment {
-  const isTemporary = codes.some((code) => ERRORS[code].status === 429 || ERRORS[code].status === 503);
+  const isTemporary = codes.some((code) => 'retryAfterSeconds' in ERRORS[code]);
   return {
-    'X-Error-Code': {
-      description: 'What went wrong, in a word that stays the same.',
-      required: true,
-      schema: { type: 'string', enum: codes },
-    },
+    'X-Error-Code': { required: true, schema: { enum: codes } },
     ...neverKept(),
     ...(codes.includes('range_not_satisfiable') && { 'Content-Range': refTo('headers', 'Content-Range') }),
     ...(isTemporary && { 'Retry-After': refTo('headers', 'Retry-After') }),

@@ -1,18 +1,17 @@
 /** The endpoints of results and status, each answering GET and HEAD. */
-import type { Format } from '../../results/request/format.ts';
 import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
-import { exampleRowOf, schemaNameOf } from './dataset-rows.ts';
-import { errorResponses, ROW_ERRORS, TARGET_ERRORS } from './error-responses.ts';
+import { schemaNameOf } from './dataset-rows.ts';
+import { errorResponses, rowErrorResponses, TARGET_ERRORS } from './error-responses.ts';
 import { exampleEnvelope, exampleResults, exampleStatus } from './examples.ts';
-import { CSV_CONTENT, mediaTypeOf, OTHER_CONTENTS } from './other-formats.ts';
+import { CSV_CONTENT, OTHER_CONTENTS } from './other-formats.ts';
 import { IF_NONE_MATCH, resultsParameters } from './parameters.ts';
 import { pathItem } from './path-item.ts';
 import { cachingHeaders, pageHeaders, partialHeaders } from './response-headers.ts';
 import { type DatasetDescription, type Fragment, refTo } from './schema.ts';
 
 export interface PathsOptions {
-  /** Prefixes of the paging headers. */
-  readonly headerPrefixes: readonly string[];
+  /** The service's own prefix of the paging headers. */
+  readonly headerPrefix: string;
   /** Scheme and host, for the addresses in examples. */
   readonly exampleUrl: string;
   readonly datasets: readonly DatasetDescription[];
@@ -87,9 +86,9 @@ function rowsPath(by: By, format: 'csv' | 'any', options: PathsOptions, words: W
       parameters: resultsParameters(by, !isCsv),
       responses: {
         200: isCsv ? csvResponse(options) : resultsResponse(options),
-        206: partialResponse(isCsv ? ['csv'] : ['json', 'ndjson', 'csv'], options),
+        206: partialResponse(options),
         304: UNCHANGED,
-        ...errorResponses([...TARGET_ERRORS[by], ...ROW_ERRORS]),
+        ...rowErrorResponses(by),
       },
     },
     PLACES[by].path,
@@ -103,7 +102,6 @@ const UNCHANGED: Fragment = {
 
 function datasetPath(dataset: DatasetDescription, options: PathsOptions): Fragment {
   const name = schemaNameOf(dataset);
-  const example = exampleResults(options.exampleUrl, exampleRowOf(dataset), dataset.columns);
   return pathItem({
     operationId: `get${name}`,
     tags: ['Datasets'],
@@ -111,10 +109,10 @@ function datasetPath(dataset: DatasetDescription, options: PathsOptions): Fragme
     description: `${dataset.title}. Refreshed ${refreshed(dataset.schedule)}.`,
     parameters: resultsParameters('dataset', true),
     responses: {
-      200: resultsResponse(options, `${name}Results`, example),
-      206: partialResponse(['json', 'ndjson', 'csv'], options),
+      200: pageResponse(options, { schema: refTo('schemas', `${name}Results`) }),
+      206: partialResponse(options),
       304: UNCHANGED,
-      ...errorResponses([...TARGET_ERRORS.dataset, ...ROW_ERRORS]),
+      ...rowErrorResponses('dataset'),
     },
   });
 }
@@ -128,43 +126,40 @@ function refreshed(schedule: string): string {
     : `daily at ${hour.padStart(2, '0')}:00 UTC`;
 }
 
-function resultsResponse(
-  options: PathsOptions,
-  schemaName = 'ExecutionResults',
-  completed = exampleResults(options.exampleUrl),
-): Fragment {
+function resultsResponse(options: PathsOptions): Fragment {
+  return pageResponse(options, {
+    schema: refTo('schemas', 'ExecutionResults'),
+    examples: {
+      completed: { summary: 'A page, and where the next is', value: exampleResults(options.exampleUrl) },
+      executing: { summary: 'Still running', value: exampleEnvelope('EXECUTING') },
+      failed: { summary: 'Failed', value: exampleEnvelope('FAILED') },
+      cancelled: { summary: 'Cancelled', value: exampleEnvelope('CANCELLED') },
+      expired: { summary: 'Kept no longer', value: exampleEnvelope('EXPIRED') },
+    },
+  });
+}
+
+function pageResponse({ headerPrefix }: PathsOptions, json: Fragment): Fragment {
   return {
     description:
       'The execution, with a page of its result when it has one; in the other formats, which are chosen with `Accept` or `format`, the page alone.',
-    headers: pageHeaders(options.headerPrefixes),
-    content: {
-      'application/json': {
-        schema: refTo('schemas', schemaName),
-        examples: {
-          completed: { summary: 'A page, and where the next is', value: completed },
-          executing: { summary: 'Still running', value: exampleEnvelope('EXECUTING') },
-          failed: { summary: 'Failed', value: exampleEnvelope('FAILED') },
-          cancelled: { summary: 'Cancelled', value: exampleEnvelope('CANCELLED') },
-          expired: { summary: 'Kept no longer', value: exampleEnvelope('EXPIRED') },
-        },
-      },
-      ...OTHER_CONTENTS,
-    },
+    headers: pageHeaders(headerPrefix),
+    content: { 'application/json': json, ...OTHER_CONTENTS },
   };
 }
 
-function partialResponse(formats: readonly Format[], { headerPrefixes }: PathsOptions): Fragment {
+function partialResponse({ headerPrefix }: PathsOptions): Fragment {
   return {
     description: 'The bytes asked for with `Range`, of an answer that is sent as it is read.',
-    headers: partialHeaders(headerPrefixes),
-    content: Object.fromEntries(formats.map((format) => [mediaTypeOf(format), {}])),
+    headers: partialHeaders(headerPrefix),
+    content: { '*/*': {} },
   };
 }
 
-function csvResponse({ headerPrefixes }: PathsOptions): Fragment {
+function csvResponse({ headerPrefix }: PathsOptions): Fragment {
   return {
     description: 'A page of the result.',
-    headers: pageHeaders(headerPrefixes),
+    headers: pageHeaders(headerPrefix),
     content: CSV_CONTENT,
   };
 }

@@ -2,6 +2,7 @@
  * Makes the document small: responses and examples that several operations have alike stand once under `components` and are
  * referred to. The tables that describe operations need not know of it.
  */
+import { STATUS_CODES } from 'node:http';
 import type { Operation } from './path-item.ts';
 import { type Fragment, refTo } from './schema.ts';
 
@@ -13,20 +14,18 @@ interface SharedParts {
 
 /** @param paths path items, with their responses written out */
 export function shareRepeated(paths: Readonly<Record<string, Fragment>>): SharedParts {
-  const examples = new Shared('examples');
   const responses = new Shared('responses');
-  const withExamples = mapResponses(paths, (response) =>
-    mapExamples(response, (name, one) => examples.note(name, one)),
-  );
-  const replaced = mapResponses(withExamples, (response) =>
-    mapExamples(response, (_, example) => examples.replace(example)),
-  );
-  mapResponses(replaced, (response, name) => responses.note(name, response));
-  return {
-    paths: mapResponses(replaced, (response) => responses.replace(response)),
-    responses: responses.parts,
-    examples: examples.parts,
-  };
+  mapResponses(paths, (response, name) => responses.note(name, response));
+  const sharing = mapResponses(paths, (response) => responses.replace(response));
+  // Examples after responses: one that stands in a shared response alone needs no name.
+  const examples = new Shared('examples');
+  const everyResponse = (change: (response: Fragment) => Fragment) => ({
+    paths: mapResponses(sharing, change),
+    responses: mapValues(responses.parts, change),
+  });
+  everyResponse((response) => mapExamples(response, (name, one) => examples.note(name, one)));
+  const written = everyResponse((response) => mapExamples(response, (_, one) => examples.replace(one)));
+  return { ...written, examples: examples.parts };
 }
 
 /** Fragments by their text, each named as where it stood first. */
@@ -68,21 +67,25 @@ class Shared {
   }
 }
 
-/** @param change given the response and a name for it: `getExecutionResults_400` */
+/** @param change given the response and a name for it: `BadRequest` */
 function mapResponses(
   paths: Readonly<Record<string, Fragment>>,
   change: (response: Fragment, name: string) => Fragment,
 ): Readonly<Record<string, Fragment>> {
   return mapValues(paths, (item) =>
-    mapValues(item, (part, method) => {
-      if (method !== 'get' && method !== 'head') return part;
-      const operation = part as Operation;
+    mapValues(item, (part) => {
+      const operation = part as Partial<Operation> | undefined;
+      if (operation?.responses === undefined) return part;
       const responses = mapValues(operation.responses, (response, status) =>
-        change(response, `${operation.operationId}_${status}`),
+        response.$ref === undefined ? change(response, nameOf(status)) : response,
       );
       return { ...operation, responses };
     }),
   );
+}
+
+function nameOf(status: string): string {
+  return (STATUS_CODES[status] ?? 'Failure').replaceAll(/[^A-Za-z]/g, '');
 }
 
 /** @param change given the example's name, such as an error's code, and the example */

@@ -2,12 +2,19 @@
 import { errorResponses } from './error-responses.ts';
 import { pathItem } from './path-item.ts';
 import { neverKept } from './response-headers.ts';
-import type { Fragment } from './schema.ts';
+import { type Fragment, refTo } from './schema.ts';
 
-const COUNTS: Fragment = {
-  requests: { type: 'integer', minimum: 0 },
-  datapoints: { type: 'integer', minimum: 0 },
-  bytes: { type: 'integer', minimum: 0, description: 'Of the bodies, as they were sent.' },
+/** Every object of the answer has these. */
+export const USAGE_SCHEMAS: Readonly<Record<string, Fragment>> = {
+  UsageCounts: {
+    type: 'object',
+    properties: {
+      requests: { type: 'integer', minimum: 0 },
+      datapoints: { type: 'integer', minimum: 0 },
+      bytes: { type: 'integer', minimum: 0, description: 'Of the bodies, as they were sent.' },
+    },
+    required: ['requests', 'datapoints', 'bytes'],
+  },
 };
 const DAY: Fragment = { type: 'string', format: 'date' };
 const USED = { requests: 12, datapoints: 48_000, bytes: 310_220 };
@@ -47,20 +54,13 @@ function usageResponse(): Fragment {
         schema: object({
           from: DAY,
           to: DAY,
-          key: object({ id: { type: 'string' }, ...COUNTS }),
-          owner: {
-            oneOf: [object({ user: { type: 'string' }, ...COUNTS }), object({ team: { type: 'string' }, ...COUNTS })],
-          },
-          days: { type: 'array', items: object({ day: DAY, ...COUNTS }) },
+          key: counted({ id: { type: 'string' } }),
+          owner: { oneOf: [counted({ user: { type: 'string' } }), counted({ team: { type: 'string' } })] },
+          days: { type: 'array', items: counted({ day: DAY }) },
           queries: {
             type: 'array',
-            items: {
-              type: 'object',
-              description: 'Without `query_id`: requests that met no query.',
-              properties: { query_id: { type: 'integer', minimum: 1 }, ...COUNTS },
-              required: Object.keys(COUNTS),
-              additionalProperties: false,
-            },
+            description: 'Without `query_id`: requests that met no query.',
+            items: counted({ query_id: { type: 'integer', minimum: 1 } }, []),
           },
         }),
         example: EXAMPLE,
@@ -71,6 +71,12 @@ function usageResponse(): Fragment {
 
 function object(properties: Fragment): Fragment {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+/** @param required of what it counts for */
+function counted(properties: Fragment, required: readonly string[] = Object.keys(properties)): Fragment {
+  const counts = [refTo('schemas', 'UsageCounts')];
+  return { type: 'object', properties, required, allOf: counts, unevaluatedProperties: false };
 }
 
 function dayParameter(name: string, description: string): Fragment {
