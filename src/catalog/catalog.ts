@@ -8,8 +8,10 @@
 import type { ClockRecord } from '../domain/clock-record.ts';
 import type { Execution, ExecutionError, ExecutionState } from '../domain/execution.ts';
 import type { Instant } from '../domain/instant.ts';
-import type { Owner, Principal, Query } from '../domain/principal.ts';
+import type { Owner, Principal } from '../domain/principal.ts';
+import type { NewQuery, Query, QueryChanges } from '../domain/query.ts';
 import type { ResultSet } from '../domain/result-set.ts';
+import type { Scope } from '../domain/scope.ts';
 
 export interface Catalog extends AsyncDisposable {
   /** Rejects when the catalog cannot be reached or is not the one that was opened, its schema is not ours, or no commit goes through. */
@@ -49,10 +51,19 @@ export interface Installation {
 export class CatalogConflict extends Error {}
 
 export interface Principals {
-  /** @throws CatalogConflict when the name is taken. */
+  /** A user who was removed is there again, without the keys and teams of before. @throws CatalogConflict when the name is taken. */
   addUser(name: string, at: Instant): Promise<void>;
+  /**
+   * Ends the user's keys and memberships, all or nothing.
+   * @throws CatalogConflict when there is no such user, or the user owns queries.
+   */
+  removeUser(name: string, at: Instant): Promise<void>;
   /** @throws CatalogConflict when the name is taken or a member is not a user. */
   addTeam(name: string, members: readonly string[], at: Instant): Promise<void>;
+  /** @returns whether the user was no member before @throws CatalogConflict when there is no such team or user. */
+  addTeamMember(team: string, user: string): Promise<boolean>;
+  /** @returns whether the user was a member @throws CatalogConflict when there is no such team. */
+  removeTeamMember(team: string, user: string): Promise<boolean>;
   listUsers(): Promise<readonly { readonly name: string; readonly createdAt: Instant }[]>;
   listTeams(): Promise<
     readonly { readonly name: string; readonly members: readonly string[]; readonly createdAt: Instant }[]
@@ -62,7 +73,9 @@ export interface Principals {
   listKeys(): Promise<readonly StoredKey[]>;
   /** @returns whether there was such a key, not revoked before. */
   revokeKey(id: string, at: Instant): Promise<boolean>;
-  /** The principal of a key that is not revoked, with the stored hash for a constant-time comparison. */
+  /** Keeps when each key was last used; an earlier time than the one kept changes nothing. No answer depends on it. */
+  recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
+  /** The principal of a key that is not revoked (but may have expired), with the stored hash for a constant-time comparison. */
   findPrincipalByKeyHash(hash: string): Promise<{ readonly principal: Principal; readonly hash: string } | undefined>;
 }
 
@@ -72,16 +85,39 @@ export interface NewKey {
   readonly hash: string;
   readonly owner: Owner;
   readonly name?: string;
+  /** `read` when left out. */
+  readonly scope?: Scope;
   readonly createdAt: Instant;
+  readonly expiresAt?: Instant;
 }
 
 export interface StoredKey extends NewKey {
+  readonly scope: Scope;
   readonly revokedAt?: Instant;
+  /** To the minute or so; absent while it has not been used. */
+  readonly lastUsedAt?: Instant;
+}
+
+export interface KeyUse {
+  readonly keyId: string;
+  readonly at: Instant;
 }
 
 export interface Queries {
   /** @throws CatalogConflict when the id is taken or the owner is unknown. */
-  add(query: Query, at: Instant): Promise<void>;
+  add(query: NewQuery, at: Instant): Promise<Query>;
+  /**
+   * Adds it with an id that no query has or had: the smallest above those given so before.
+   * @throws CatalogConflict when the owner is unknown, or there is no such id below `below`.
+   */
+  addWithNextId(query: Omit<NewQuery, 'id'>, at: Instant, below: number): Promise<Query>;
+  /** Makes a new version of it. @throws CatalogConflict when there is no such query, or its new owner is unknown. */
+  update(id: number, changes: QueryChanges, at: Instant): Promise<Query>;
+  /**
+   * Removes the query and what is known of its runs.
+   * @throws CatalogConflict when there is no such query, it has a stored result, or a run that has not ended.
+   */
+  remove(id: number): Promise<void>;
   find(id: number): Promise<Query | undefined>;
   list(): Promise<readonly Query[]>;
 }

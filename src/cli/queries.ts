@@ -1,6 +1,6 @@
 /** `qrs queries`: the queries whose results are stored, who owns them, and who may read them. */
 import type { Command } from 'commander';
-import type { Query } from '../domain/principal.ts';
+import type { NewQuery } from '../domain/query.ts';
 import { label, newQueryId, ownerOf, ownerRecord, principalName } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { idCell, printList } from './list.ts';
@@ -29,7 +29,7 @@ export function addQueriesCommand(program: Command, context: CommandContext): vo
     .option('--name <text>', 'what the query is called', label(200))
     .option('--json', 'print JSON')
     .action(async (options: AddOptions) => {
-      const query: Query = {
+      const query: NewQuery = {
         id: options.id,
         owner: ownerOf(options),
         visibility: options.private ? 'private' : 'public',
@@ -64,6 +64,6 @@ export function addQueriesCommand(program: Command, context: CommandContext): vo
     });
 }
 
-function queryRecord(query: Query): object {
+function queryRecord(query: NewQuery): object {
   return { id: query.id, name: query.name, ...ownerRecord(query.owner), visibility: query.visibility };
 }

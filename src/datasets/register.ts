@@ -43,7 +43,7 @@ export async function registerDatasets(
   return { datasets: registered, refusals };
 }
 
-async function unlessThere(adding: Promise<void>): Promise<void> {
+async function unlessThere(adding: Promise<unknown>): Promise<void> {
   try {
     await adding;
   } catch (error) {

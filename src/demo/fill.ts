@@ -7,7 +7,7 @@ import { type PublisherEffects, publisherOf } from '../compose/publishing.ts';
 import type { Service } from '../compose/service.ts';
 import { CURATORS } from '../datasets/register.ts';
 import { STATES } from '../domain/execution.ts';
-import type { Query } from '../domain/principal.ts';
+import type { Query } from '../domain/query.ts';
 import { createKey, type RandomBytes } from '../keys/create-key.ts';
 import { publish } from '../publishing/publish.ts';
 import { type DemoDatasetsEffects, refreshDemoDatasets } from './demo-datasets.ts';

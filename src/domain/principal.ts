@@ -1,7 +1,6 @@
-/**
- * Who is asking, and what they may see. A query belongs to a user or a team and is public or private; an execution is
- * as visible as its query (contract §2).
- */
+/** Who is asking: users, teams, and the holders of their keys. */
+import type { Instant } from './instant.ts';
+import type { Scope } from './scope.ts';
 
 /** A user or a team, by its unique name. */
 export interface Owner {
@@ -15,18 +14,14 @@ export interface Principal {
   readonly owner: Owner;
   /** Names of the teams the principal acts for: a user's teams, or the team itself. */
   readonly teams: readonly string[];
+  readonly scope: Scope;
+  /** From then on the key is nobody's. */
+  readonly expiresAt?: Instant;
 }
 
-export interface Query {
-  readonly id: number;
-  readonly name?: string;
-  readonly owner: Owner;
-  readonly visibility: 'public' | 'private';
-}
-
-export function mayRead(principal: Principal, query: Query): boolean {
-  if (query.visibility === 'public') return true;
-  return query.owner.kind === 'team'
-    ? principal.teams.includes(query.owner.name)
-    : principal.owner.kind === 'user' && principal.owner.name === query.owner.name;
+/** Whether the principal acts for the owner: it is the owner, or a member of the team. */
+export function actsFor(principal: Principal, owner: Owner): boolean {
+  return owner.kind === 'team'
+    ? principal.teams.includes(owner.name)
+    : principal.owner.kind === 'user' && principal.owner.name === owner.name;
 }

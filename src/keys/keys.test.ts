@@ -27,8 +27,8 @@ test('a created key finds its principal until it is revoked; the catalog never s
   const owner = { kind: 'user', name: 'ann' } as const;
   const { id, key } = await createKey(principals, owner, 'laptop', 5, (length) => new Uint8Array(length).fill(7));
   const [stored] = await principals.listKeys();
-  assert.deepEqual(stored, { id, hash: hashKey(key), owner, name: 'laptop', createdAt: 5 });
-  assert.deepEqual(await findPrincipal(principals, key), { keyId: id, owner, teams: [] });
+  assert.deepEqual(stored, { id, hash: hashKey(key), owner, name: 'laptop', scope: 'read', createdAt: 5 });
+  assert.deepEqual(await findPrincipal(principals, key), { keyId: id, owner, teams: [], scope: 'read' });
   assert.equal(await findPrincipal(principals, `${key.slice(0, -1)}0`), undefined);
   assert.equal(await findPrincipal(principals, ''), undefined);
   await principals.revokeKey(id, 6);

@@ -9,13 +9,15 @@ import { installationContract } from './catalog/installation.ts';
 import { latestContract } from './catalog/latest.ts';
 import { leasesContract } from './catalog/leases.ts';
 import { principalsContract } from './catalog/principals.ts';
+import { queriesContract } from './catalog/queries.ts';
 import { sharingContract } from './catalog/sharing.ts';
 import { statesContract } from './catalog/states.ts';
 import { usageContract } from './catalog/usage.ts';
 
 export function catalogContract(name: string, prepare: CatalogFactory): void {
   suite(`${name} is a catalog`, () => {
-    suite('principals and queries', () => principalsContract(prepare));
+    suite('principals', () => principalsContract(prepare));
+    suite('queries', () => queriesContract(prepare));
     suite('executions', () => executionsContract(prepare));
     suite('the state table', () => statesContract(prepare));
     suite('the latest run', () => latestContract(prepare));

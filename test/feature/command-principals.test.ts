@@ -63,6 +63,7 @@ test('a key is printed alone, once, with a warning beside it; the catalog has it
     keyId: listed.id,
     owner: { kind: 'user', name: 'ann' },
     teams: ['crew'],
+    scope: 'read',
   });
 });
 

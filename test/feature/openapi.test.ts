@@ -52,7 +52,7 @@ function emptyServer(): { readonly server: FastifyInstance; readonly routes: rea
       readiness: new Readiness({ checks: {}, monotonic: () => 0, sleep: async () => {}, onFailed: () => {} }),
       missingResults: () => 0,
     },
-    authenticate: async () => ({ keyId: 'k', owner: { kind: 'user', name: 'ann' }, teams: [] }),
+    authenticate: async () => ({ keyId: 'k', owner: { kind: 'user', name: 'ann' }, teams: [], scope: 'read' }),
     onFault: ({ error }) => {
       throw error;
     },

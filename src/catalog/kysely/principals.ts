@@ -2,7 +2,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Instant } from '../../domain/instant.ts';
 import type { Owner } from '../../domain/principal.ts';
-import { CatalogConflict, type NewKey, type Principals, type StoredKey } from '../catalog.ts';
+import { CatalogConflict, type KeyUse, type NewKey, type Principals, type StoredKey } from '../catalog.ts';
 import { type CatalogTables, ownerColumns, ownerOf } from './tables.ts';
 
 export class KyselyPrincipals implements Principals {
@@ -15,11 +15,38 @@ export class KyselyPrincipals implements Principals {
   async addUser(name: string, at: Instant): Promise<void> {
     const added = await this.#db
       .insertInto('users')
-      .values({ name, created_at: at })
-      .onConflict((conflict) => conflict.doNothing())
+      .values({ name, created_at: at, removed_at: null })
+      .onConflict((conflict) =>
+        conflict
+          .column('name')
+          .doUpdateSet({ created_at: at, removed_at: null })
+          .where('users.removed_at', 'is not', null),
+      )
       .returning('name')
       .executeTakeFirst();
     if (added === undefined) throw new CatalogConflict(`there is a user "${name}" already`);
+  }
+
+  async removeUser(name: string, at: Instant): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      await requireOwner(trx, { kind: 'user', name });
+      const owned = await trx.selectFrom('queries').select('id').where('user_name', '=', name).orderBy('id').execute();
+      if (owned.length > 0)
+        throw new CatalogConflict(
+          stillOwns(
+            name,
+            owned.map(({ id }) => id),
+          ),
+        );
+      await trx.deleteFrom('team_members').where('user_name', '=', name).execute();
+      await trx
+        .updateTable('api_keys')
+        .set({ revoked_at: at })
+        .where('user_name', '=', name)
+        .where('revoked_at', 'is', null)
+        .execute();
+      await trx.updateTable('users').set({ removed_at: at }).where('name', '=', name).execute();
+    });
   }
 
   async addTeam(name: string, members: readonly string[], at: Instant): Promise<void> {
@@ -38,8 +65,40 @@ export class KyselyPrincipals implements Principals {
     });
   }
 
+  async addTeamMember(team: string, user: string): Promise<boolean> {
+    return await this.#db.transaction().execute(async (trx) => {
+      await requireOwner(trx, { kind: 'team', name: team });
+      await requireOwner(trx, { kind: 'user', name: user });
+      const added = await trx
+        .insertInto('team_members')
+        .values({ user_name: user, team_name: team })
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('user_name')
+        .executeTakeFirst();
+      return added !== undefined;
+    });
+  }
+
+  async removeTeamMember(team: string, user: string): Promise<boolean> {
+    return await this.#db.transaction().execute(async (trx) => {
+      await requireOwner(trx, { kind: 'team', name: team });
+      const removed = await trx
+        .deleteFrom('team_members')
+        .where('team_name', '=', team)
+        .where('user_name', '=', user)
+        .returning('user_name')
+        .executeTakeFirst();
+      return removed !== undefined;
+    });
+  }
+
   async listUsers(): Promise<readonly { readonly name: string; readonly createdAt: Instant }[]> {
-    const rows = await this.#db.selectFrom('users').selectAll().orderBy('name').execute();
+    const rows = await this.#db
+      .selectFrom('users')
+      .selectAll()
+      .where('removed_at', 'is', null)
+      .orderBy('name')
+      .execute();
     return rows.map((row) => ({ name: row.name, createdAt: row.created_at }));
   }
 
@@ -74,6 +133,8 @@ export class KyselyPrincipals implements Principals {
           name: key.name ?? null,
           created_at: key.createdAt,
           revoked_at: null,
+          scope: key.scope ?? 'read',
+          expires_at: key.expiresAt ?? null,
         })
         .onConflict((conflict) => conflict.doNothing())
         .returning('id')
@@ -83,13 +144,23 @@ export class KyselyPrincipals implements Principals {
   }
 
   async listKeys(): Promise<readonly StoredKey[]> {
-    const rows = await this.#db.selectFrom('api_keys').selectAll().orderBy('created_at').orderBy('id').execute();
+    const rows = await this.#db
+      .selectFrom('api_keys')
+      .leftJoin('key_uses', 'key_uses.key_id', 'api_keys.id')
+      .selectAll('api_keys')
+      .select('key_uses.last_used_at')
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
     return rows.map((row) => ({
       id: row.id,
       hash: row.hash,
       owner: ownerOf(row),
+      scope: row.scope,
       createdAt: row.created_at,
       ...(row.name !== null && { name: row.name }),
+      ...(row.expires_at !== null && { expiresAt: row.expires_at }),
+      ...(row.last_used_at !== null && { lastUsedAt: row.last_used_at }),
       ...(row.revoked_at !== null && { revokedAt: row.revoked_at }),
     }));
   }
@@ -105,6 +176,21 @@ export class KyselyPrincipals implements Principals {
     return revoked !== undefined;
   }
 
+  async recordKeyUses(uses: readonly KeyUse[]): Promise<void> {
+    if (uses.length === 0) return;
+    await this.#db.transaction().execute(async (trx) => {
+      for (const { keyId, at } of uses) {
+        await trx
+          .insertInto('key_uses')
+          .values({ key_id: keyId, last_used_at: at })
+          .onConflict((conflict) =>
+            conflict.column('key_id').doUpdateSet({ last_used_at: at }).where('key_uses.last_used_at', '<', at),
+          )
+          .execute();
+      }
+    });
+  }
+
   async findPrincipalByKeyHash(hash: string): ReturnType<Principals['findPrincipalByKeyHash']> {
     // One statement, so that a key and the teams of its user are read as they stood at one moment.
     const rows = await this.#db
@@ -115,6 +201,8 @@ export class KyselyPrincipals implements Principals {
         'api_keys.hash',
         'api_keys.user_name',
         'api_keys.team_name',
+        'api_keys.scope',
+        'api_keys.expires_at',
         'team_members.team_name as member_of',
       ])
       .where('api_keys.hash', '=', hash)
@@ -125,16 +213,26 @@ export class KyselyPrincipals implements Principals {
     if (key === undefined) return undefined;
     const owner = ownerOf(key);
     const teams = owner.kind === 'team' ? [owner.name] : rows.flatMap((row) => row.member_of ?? []);
-    return { principal: { keyId: key.id, owner, teams }, hash: key.hash };
+    const expiry = key.expires_at !== null && { expiresAt: key.expires_at };
+    return { principal: { keyId: key.id, owner, teams, scope: key.scope, ...expiry }, hash: key.hash };
   }
 }
 
+/** So many ids are named. */
+const NAMED_MAX = 5;
+
+function stillOwns(name: string, ids: readonly number[]): string {
+  const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : '';
+  const named = `${ids.slice(0, NAMED_MAX).join(', ')}${more}`;
+  const [what, them] = ids.length === 1 ? ['query', 'it'] : ['queries', 'them'];
+  return `the user "${name}" owns ${what} ${named}: give ${them} to another owner first, or only revoke the user's keys`;
+}
+
 /** @throws CatalogConflict when there is no such user or team. */
-export async function requireOwner(trx: Transaction<CatalogTables>, owner: Owner): Promise<void> {
-  const found = await trx
-    .selectFrom(owner.kind === 'user' ? 'users' : 'teams')
-    .select('name')
-    .where('name', '=', owner.name)
-    .executeTakeFirst();
-  if (found === undefined) throw new CatalogConflict(`there is no ${owner.kind} "${owner.name}"`);
+export async function requireOwner(trx: Transaction<CatalogTables>, { kind, name }: Owner): Promise<void> {
+  const found =
+    kind === 'user'
+      ? trx.selectFrom('users').select('name').where('name', '=', name).where('removed_at', 'is', null)
+      : trx.selectFrom('teams').select('name').where('name', '=', name);
+  if ((await found.executeTakeFirst()) === undefined) throw new CatalogConflict(`there is no ${kind} "${name}"`);
 }

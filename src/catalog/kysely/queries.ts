@@ -1,10 +1,15 @@
-/** Queries as named things with an owner; their texts live elsewhere. */
-import type { Kysely } from 'kysely';
-import type { Instant } from '../../domain/instant.ts';
-import type { Query } from '../../domain/principal.ts';
+/** Queries: what their owners say of them, and the ids that are chosen for those added without one. */
+import { type Kysely, sql, type Transaction, type UpdateObject } from 'kysely';
+import { EXECUTION_STATES, STATES } from '../../domain/execution.ts';
+import { formatInstant, type Instant } from '../../domain/instant.ts';
+import type { NewQuery, Query, QueryChanges, QueryParameter } from '../../domain/query.ts';
 import { CatalogConflict, type Queries } from '../catalog.ts';
 import { requireOwner } from './principals.ts';
 import { type CatalogTables, ownerColumns, ownerOf, type QueryRow } from './tables.ts';
+
+type Columns = UpdateObject<CatalogTables, 'queries', 'queries'>;
+
+const UNFINISHED = EXECUTION_STATES.filter((state) => !STATES[state].terminal);
 
 export class KyselyQueries implements Queries {
   readonly #db: Kysely<CatalogTables>;
@@ -13,22 +18,46 @@ export class KyselyQueries implements Queries {
     this.#db = db;
   }
 
-  async add(query: Query, at: Instant): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
-      await requireOwner(trx, query.owner);
-      const added = await trx
-        .insertInto('queries')
-        .values({
-          id: query.id,
-          name: query.name ?? null,
-          ...ownerColumns(query.owner),
-          visibility: query.visibility,
-          created_at: at,
-        })
-        .onConflict((conflict) => conflict.doNothing())
-        .returning('id')
+  async add(query: NewQuery, at: Instant): Promise<Query> {
+    return await this.#db.transaction().execute(async (trx) => await insert(trx, query, at));
+  }
+
+  async addWithNextId(query: Omit<NewQuery, 'id'>, at: Instant, below: number): Promise<Query> {
+    return await this.#db.transaction().execute(async (trx) => {
+      const id = await nextId(trx);
+      if (id >= below) throw new CatalogConflict(`there is no id left below ${below}`);
+      await trx.updateTable('query_ids').set({ last: id }).execute();
+      return await insert(trx, { ...query, id }, at);
+    });
+  }
+
+  async update(id: number, changes: QueryChanges, at: Instant): Promise<Query> {
+    return await this.#db.transaction().execute(async (trx) => {
+      if (changes.owner !== undefined) await requireOwner(trx, changes.owner);
+      const row = await trx
+        .updateTable('queries')
+        .set({ ...columnsOf(changes), updated_at: at })
+        .set((eb) => ({ version: eb('version', '+', 1) }))
+        .where('id', '=', id)
+        .returningAll()
         .executeTakeFirst();
-      if (added === undefined) throw new CatalogConflict(`there is a query ${query.id} already`);
+      if (row === undefined) throw new CatalogConflict(`there is no query ${id}`);
+      return queryOf(row);
+    });
+  }
+
+  async remove(id: number): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      await requireNoResults(trx, id);
+      await trx.deleteFrom('execution_parameters').where('query_id', '=', id).execute();
+      await trx.deleteFrom('executions').where('query_id', '=', id).execute();
+      const removed = await trx.deleteFrom('queries').where('id', '=', id).returning('id').executeTakeFirst();
+      if (removed === undefined) throw new CatalogConflict(`there is no query ${id}`);
+      await trx
+        .insertInto('removed_queries')
+        .values({ id })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
     });
   }
 
@@ -43,11 +72,97 @@ export class KyselyQueries implements Queries {
   }
 }
 
+async function insert(trx: Transaction<CatalogTables>, query: NewQuery, at: Instant): Promise<Query> {
+  await requireOwner(trx, query.owner);
+  const added = await trx
+    .insertInto('queries')
+    .values({
+      id: query.id,
+      name: query.name ?? null,
+      ...ownerColumns(query.owner),
+      visibility: query.visibility,
+      created_at: at,
+      description: query.description ?? null,
+      tags: JSON.stringify(query.tags ?? []),
+      query_sql: query.sql ?? null,
+      parameters: JSON.stringify(query.parameters ?? []),
+      schedule: query.schedule ?? null,
+      is_archived: query.isArchived === true ? 1 : 0,
+      version: 1,
+      updated_at: at,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (added === undefined) throw new CatalogConflict(`there is a query ${query.id} already`);
+  return queryOf(added);
+}
+
+/** The smallest id above the last one chosen that no query has or had. */
+async function nextId(trx: Transaction<CatalogTables>): Promise<number> {
+  const found = await sql<{ id: number }>`
+    select min(id) + 1 as id
+    from (
+      select last as id from query_ids
+      union all select id from queries where id > (select last from query_ids)
+      union all select id from removed_queries where id > (select last from query_ids)
+    ) as before
+    where not exists (select 1 from queries where queries.id = before.id + 1)
+      and not exists (select 1 from removed_queries where removed_queries.id = before.id + 1)`.execute(trx);
+  return Number(found.rows[0]?.id);
+}
+
+/** @throws CatalogConflict */
+async function requireNoResults(trx: Transaction<CatalogTables>, id: number): Promise<void> {
+  const stored = await trx
+    .selectFrom('result_sets')
+    .select(({ fn }) => [fn.countAll<number>().as('count'), fn.max('expires_at').as('until')])
+    .where('query_id', '=', id)
+    .executeTakeFirstOrThrow();
+  if (Number(stored.count) > 0) {
+    const kept = `${stored.count} stored ${Number(stored.count) === 1 ? 'result' : 'results'}, kept until ${formatInstant(Number(stored.until))}`;
+    throw new CatalogConflict(
+      `query ${id} has ${kept}: archive it or make it private, and remove it when they are gone`,
+    );
+  }
+  const unfinished = await trx
+    .selectFrom('executions')
+    .select(['id', 'state'])
+    .where('query_id', '=', id)
+    .where('state', 'in', UNFINISHED)
+    .executeTakeFirst();
+  if (unfinished === undefined) return;
+  throw new CatalogConflict(`execution ${unfinished.id} of query ${id} is ${unfinished.state}: cancel it first`);
+}
+
+function columnsOf(changes: QueryChanges): Columns {
+  return {
+    ...(changes.owner !== undefined && ownerColumns(changes.owner)),
+    ...('name' in changes && { name: changes.name ?? null }),
+    ...('description' in changes && { description: changes.description ?? null }),
+    ...(changes.tags !== undefined && { tags: JSON.stringify(changes.tags) }),
+    ...('sql' in changes && { query_sql: changes.sql ?? null }),
+    ...(changes.parameters !== undefined && { parameters: JSON.stringify(changes.parameters) }),
+    ...('schedule' in changes && { schedule: changes.schedule ?? null }),
+    ...(changes.visibility !== undefined && { visibility: changes.visibility }),
+    ...(changes.isArchived !== undefined && { is_archived: changes.isArchived ? 1 : 0 }),
+  };
+}
+
 function queryOf(row: QueryRow): Query {
   return {
     id: row.id,
     ...(row.name !== null && { name: row.name }),
     owner: ownerOf(row),
     visibility: row.visibility,
+    ...(row.description !== null && { description: row.description }),
+    tags: JSON.parse(row.tags) as string[],
+    ...(row.query_sql !== null && { sql: row.query_sql }),
+    parameters: JSON.parse(row.parameters) as QueryParameter[],
+    ...(row.schedule !== null && { schedule: row.schedule }),
+    isArchived: row.is_archived === 1,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }

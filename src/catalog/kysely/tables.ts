@@ -3,14 +3,19 @@
  * same in every SQL database; how the tables are made is the business of each (sqlite/migrations.ts).
  */
 import type { Execution, ExecutionError, ExecutionState } from '../../domain/execution.ts';
-import type { Owner, Query } from '../../domain/principal.ts';
+import type { Owner } from '../../domain/principal.ts';
+import type { Query } from '../../domain/query.ts';
+import type { Scope } from '../../domain/scope.ts';
 
 export interface CatalogTables {
-  users: { name: string; created_at: number };
+  users: { name: string; created_at: number; removed_at: number | null };
   teams: { name: string; created_at: number };
   team_members: { user_name: string; team_name: string };
   api_keys: KeyRow;
+  key_uses: { key_id: string; last_used_at: number };
   queries: QueryRow;
+  query_ids: { id: number; last: number };
+  removed_queries: { id: number };
   executions: ExecutionRow;
   execution_parameters: {
     execution_id: string;
@@ -57,6 +62,8 @@ export interface KeyRow extends OwnerColumns {
   name: string | null;
   created_at: number;
   revoked_at: number | null;
+  scope: Scope;
+  expires_at: number | null;
 }
 
 export interface QueryRow extends OwnerColumns {
@@ -64,6 +71,17 @@ export interface QueryRow extends OwnerColumns {
   name: string | null;
   visibility: Query['visibility'];
   created_at: number;
+  description: string | null;
+  /** A JSON array of texts. */
+  tags: string;
+  query_sql: string | null;
+  /** A JSON array of QueryParameter. */
+  parameters: string;
+  schedule: string | null;
+  /** 0 or 1. */
+  is_archived: number;
+  version: number;
+  updated_at: number;
 }
 
 export interface ExecutionRow {

@@ -203,4 +203,42 @@ export const MIGRATIONS: readonly Migration[] = [
       alter table result_sets rename column submitted_at to ordered_at;
     `,
   },
+  {
+    number: 6,
+    name: 'scopes of keys, what queries are',
+    script: `
+      alter table api_keys add column scope text not null default 'read' check (scope in ('read', 'write', 'admin'));
+      alter table api_keys add column expires_at integer;
+
+      -- Apart from api_keys, since no answer depends on it.
+      create table key_uses (
+        key_id text primary key references api_keys (id),
+        last_used_at integer not null
+      ) strict, without rowid;
+
+      -- A user who was removed stays known to the keys and the usage of before.
+      alter table users add column removed_at integer;
+
+      alter table queries add column description text;
+      -- A JSON array of texts.
+      alter table queries add column tags text not null default '[]';
+      alter table queries add column query_sql text;
+      -- A JSON array of QueryParameter.
+      alter table queries add column parameters text not null default '[]';
+      alter table queries add column schedule text;
+      alter table queries add column is_archived integer not null default 0 check (is_archived in (0, 1));
+      alter table queries add column version integer not null default 1;
+      alter table queries add column updated_at integer not null default 0;
+      update queries set updated_at = created_at;
+
+      -- One row: the last id that was chosen for a query, and not by whoever added it.
+      create table query_ids (
+        id integer primary key check (id = 1),
+        last integer not null
+      ) strict;
+      insert into query_ids (id, last) values (1, 0);
+      -- Their ids are chosen for no other query: addresses of the old one may still be about.
+      create table removed_queries (id integer primary key) strict;
+    `,
+  },
 ];

@@ -6,8 +6,11 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type Execution, STATES, stateAt } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
-import type { Principal, Query } from '../../domain/principal.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { Query } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
+
+export type QueryAccess = Pick<Query, 'id' | 'owner' | 'visibility'>;
 
 /** The latest run of a query. */
 export interface Latest {
@@ -114,8 +117,12 @@ export class CatalogCache {
     return await this.#remember(`execution ${id}`, () => this.#catalog.executions.find(id));
   }
 
-  async query(id: number): Promise<Query | undefined> {
-    return await this.#remember(`query ${id}`, () => this.#catalog.queries.find(id));
+  /** Whose it is and who may read it: texts of queries would take the room of thousands of these. */
+  async query(id: number): Promise<QueryAccess | undefined> {
+    return await this.#remember(`query ${id}`, async () => {
+      const query = await this.#catalog.queries.find(id);
+      return query && { id, owner: query.owner, visibility: query.visibility };
+    });
   }
 
   async resultSet(executionId: string): Promise<ResultSet | undefined> {

@@ -1,7 +1,8 @@
 /** From an id to the execution it means, if the caller may see it (contract §2: access, latest run). */
 import { type Execution, isExecutionId } from '../../domain/execution.ts';
 import type { Clock, Instant } from '../../domain/instant.ts';
-import { mayRead, type Principal } from '../../domain/principal.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { mayRead } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { CatalogCache, Latest } from '../cache/catalog-cache.ts';

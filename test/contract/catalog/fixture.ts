@@ -1,6 +1,7 @@
 /** What the catalog suites share: a catalog to begin with, and the values they put into it. */
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { Catalog, Completion } from '../../../src/catalog/catalog.ts';
+import { type Catalog, CatalogConflict, type Completion } from '../../../src/catalog/catalog.ts';
 import type { Execution } from '../../../src/domain/execution.ts';
 import type { Instant } from '../../../src/domain/instant.ts';
 import type { ResultSet } from '../../../src/domain/result-set.ts';
@@ -81,4 +82,13 @@ export async function addFinished(
   const lease = await catalog.leases.acquire(`write:${run.id}`, 'test', NOON, 1000);
   if (lease === undefined) throw new Error(`someone holds write:${run.id}`);
   return await catalog.executions.addCompleted(run, completion(more), lease);
+}
+
+/** For `assert.rejects`: the conflict that says exactly this. */
+export function conflict(message: string) {
+  return (error: unknown) => {
+    assert(error instanceof CatalogConflict);
+    assert.equal(error.message, message);
+    return true;
+  };
 }

@@ -1,21 +1,13 @@
-/** Users, teams, keys and queries. */
+/** Users, teams and keys. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CatalogConflict } from '../../../src/catalog/catalog.ts';
 import type { Owner } from '../../../src/domain/principal.ts';
-import { type CatalogFactory, NOON, openWithQuery } from './fixture.ts';
+import { type CatalogFactory, conflict, NOON, openWithQuery } from './fixture.ts';
 
 const ANN: Owner = { kind: 'user', name: 'ann' };
 const CREW: Owner = { kind: 'team', name: 'crew' };
 const HASH = '0123456789abcdef'.repeat(4);
-
-function conflict(message: string) {
-  return (error: unknown) => {
-    assert(error instanceof CatalogConflict);
-    assert.equal(error.message, message);
-    return true;
-  };
-}
 
 export function principalsContract(prepare: CatalogFactory): void {
   test('users are listed by name', async (t) => {
@@ -65,7 +57,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     await principals.addTeam('board', ['ann'], NOON);
     await principals.addKey({ id: 'k1', hash: HASH, owner: ANN, name: 'laptop', createdAt: NOON });
     assert.deepEqual(await principals.findPrincipalByKeyHash(HASH), {
-      principal: { keyId: 'k1', owner: ANN, teams: ['board', 'crew'] },
+      principal: { keyId: 'k1', owner: ANN, teams: ['board', 'crew'], scope: 'read' },
       hash: HASH,
     });
   });
@@ -74,7 +66,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     const { principals } = await openWithQuery(prepare, t);
     await principals.addKey({ id: 'k1', hash: HASH, owner: CREW, createdAt: NOON });
     assert.deepEqual(await principals.findPrincipalByKeyHash(HASH), {
-      principal: { keyId: 'k1', owner: CREW, teams: ['crew'] },
+      principal: { keyId: 'k1', owner: CREW, teams: ['crew'], scope: 'read' },
       hash: HASH,
     });
   });
@@ -103,11 +95,11 @@ export function principalsContract(prepare: CatalogFactory): void {
     const { principals } = await openWithQuery(prepare, t);
     const key = { id: 'k1', hash: HASH, owner: ANN, name: 'laptop', createdAt: NOON };
     await principals.addKey(key);
-    assert.deepEqual(await principals.listKeys(), [key]);
+    assert.deepEqual(await principals.listKeys(), [{ ...key, scope: 'read' }]);
     assert.equal(await principals.revokeKey('k1', NOON + 5), true);
     assert.equal(await principals.findPrincipalByKeyHash(HASH), undefined);
     assert.equal(await principals.revokeKey('k1', NOON + 6), false);
-    assert.deepEqual(await principals.listKeys(), [{ ...key, revokedAt: NOON + 5 }]);
+    assert.deepEqual(await principals.listKeys(), [{ ...key, scope: 'read', revokedAt: NOON + 5 }]);
     assert.equal(await principals.revokeKey('k9', NOON), false);
   });
 
@@ -116,24 +108,90 @@ export function principalsContract(prepare: CatalogFactory): void {
     assert.equal(await principals.findPrincipalByKeyHash(HASH), undefined);
   });
 
-  test('queries are found as they were added, and listed by id', async (t) => {
-    const { queries } = await openWithQuery(prepare, t);
-    const named = { id: 3, name: 'Größe 尺寸', owner: CREW, visibility: 'private' } as const;
-    await queries.add(named, NOON);
-    assert.deepEqual(await queries.find(3), named);
-    assert.equal(await queries.find(4), undefined);
-    assert.deepEqual(await queries.list(), [named, { id: 7, owner: ANN, visibility: 'public' }]);
+  test('a key has the scope and the expiry that it was made with; read and none, unless said', async (t) => {
+    const { principals } = await openWithQuery(prepare, t);
+    const key = { id: 'k1', hash: HASH, owner: ANN, scope: 'write', createdAt: NOON, expiresAt: NOON + 9 } as const;
+    await principals.addKey(key);
+    await principals.addKey({ id: 'k2', hash: 'other', owner: ANN, createdAt: NOON });
+    assert.deepEqual(await principals.listKeys(), [
+      key,
+      { id: 'k2', hash: 'other', owner: ANN, scope: 'read', createdAt: NOON },
+    ]);
+    const found = await principals.findPrincipalByKeyHash(HASH);
+    assert.deepEqual(found?.principal, {
+      keyId: 'k1',
+      owner: ANN,
+      teams: ['crew'],
+      scope: 'write',
+      expiresAt: NOON + 9,
+    });
   });
 
-  test('a query needs an id of its own and an owner that is there', async (t) => {
-    const { queries } = await openWithQuery(prepare, t);
-    await assert.rejects(
-      queries.add({ id: 7, owner: CREW, visibility: 'public' }, NOON),
-      conflict('there is a query 7 already'),
+  test('of the uses of a key the last is kept, and no answer depends on it', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    const { principals } = catalog;
+    await principals.addKey({ id: 'k1', hash: HASH, owner: ANN, createdAt: NOON });
+    const version = await catalog.version();
+    await principals.recordKeyUses([]);
+    await principals.recordKeyUses([{ keyId: 'k1', at: NOON + 8 }]);
+    await principals.recordKeyUses([{ keyId: 'k1', at: NOON + 5 }]);
+    assert.equal((await principals.listKeys())[0]?.lastUsedAt, NOON + 8);
+    assert.equal(await catalog.version(), version);
+  });
+
+  test('members come and go, and keys of theirs act for the team as long as they are in it', async (t) => {
+    const { principals } = await openWithQuery(prepare, t);
+    await principals.addUser('bob', NOON);
+    await principals.addKey({ id: 'k1', hash: HASH, owner: { kind: 'user', name: 'bob' }, createdAt: NOON });
+    const teams = async () => (await principals.findPrincipalByKeyHash(HASH))?.principal.teams;
+    assert.equal(await principals.addTeamMember('crew', 'bob'), true);
+    assert.equal(await principals.addTeamMember('crew', 'bob'), false);
+    assert.deepEqual(await teams(), ['crew']);
+    assert.deepEqual((await principals.listTeams())[0]?.members, ['ann', 'bob']);
+    assert.equal(await principals.removeTeamMember('crew', 'bob'), true);
+    assert.equal(await principals.removeTeamMember('crew', 'bob'), false);
+    assert.deepEqual(await teams(), []);
+    await assert.rejects(principals.addTeamMember('crew', 'nobody'), conflict('there is no user "nobody"'));
+    await assert.rejects(principals.addTeamMember('none', 'bob'), conflict('there is no team "none"'));
+    await assert.rejects(principals.removeTeamMember('none', 'bob'), conflict('there is no team "none"'));
+  });
+
+  test('a user who is removed has no keys and no teams any more, not even when added again', async (t) => {
+    const { principals } = await openWithQuery(prepare, t);
+    const BOB: Owner = { kind: 'user', name: 'bob' };
+    await principals.addUser('bob', NOON);
+    await principals.addTeamMember('crew', 'bob');
+    await principals.addKey({ id: 'k1', hash: HASH, owner: BOB, createdAt: NOON });
+    await principals.removeUser('bob', NOON + 3);
+    assert.equal(await principals.findPrincipalByKeyHash(HASH), undefined);
+    assert.equal((await principals.listKeys())[0]?.revokedAt, NOON + 3);
+    assert.deepEqual((await principals.listTeams())[0]?.members, ['ann']);
+    assert.deepEqual(
+      (await principals.listUsers()).map(({ name }) => name),
+      ['ann'],
     );
+    await assert.rejects(principals.removeUser('bob', NOON), conflict('there is no user "bob"'));
+    await assert.rejects(principals.addTeamMember('crew', 'bob'), conflict('there is no user "bob"'));
+    const another = { id: 'k2', hash: 'other', owner: BOB, createdAt: NOON };
+    await assert.rejects(principals.addKey(another), conflict('there is no user "bob"'));
+    await principals.addUser('bob', NOON + 4);
+    assert.deepEqual(await principals.listUsers(), [
+      { name: 'ann', createdAt: NOON },
+      { name: 'bob', createdAt: NOON + 4 },
+    ]);
+    assert.equal(await principals.findPrincipalByKeyHash(HASH), undefined);
+  });
+
+  test('a user who owns queries is not removed, and keeps everything', async (t) => {
+    const { principals, queries } = await openWithQuery(prepare, t);
+    await principals.addKey({ id: 'k1', hash: HASH, owner: ANN, createdAt: NOON });
     await assert.rejects(
-      queries.add({ id: 8, owner: { kind: 'user', name: 'crew' }, visibility: 'public' }, NOON),
-      conflict('there is no user "crew"'),
+      principals.removeUser('ann', NOON),
+      conflict('the user "ann" owns query 7: give it to another owner first, or only revoke the user\'s keys'),
     );
+    for (let id = 8; id < 15; id += 1) await queries.add({ id, owner: ANN, visibility: 'public' }, NOON);
+    await assert.rejects(principals.removeUser('ann', NOON), /owns queries 7, 8, 9, 10, 11 and 3 more: /);
+    const found = await principals.findPrincipalByKeyHash(HASH);
+    assert.deepEqual(found?.principal.teams, ['crew']);
   });
 }
