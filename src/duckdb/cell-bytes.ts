@@ -40,7 +40,7 @@ export function totalBytesOf(
   if (types.length === 0) return '0::BIGINT';
   if (types.length > FEW_COLUMNS_MAX) return `coalesce(sum(${bytesOfMany(types, expressionOf)}), 0)`;
   const terms = types.map((type, index) => {
-    const width = fixedWidth(type);
+    const width = fixedWidthOf(type);
     const expression = expressionOf(index);
     if (width !== undefined) return `count(${expression}) * ${width}`;
     return `coalesce(sum(${cellBytesOf(type, expression)}), 0)`;
@@ -69,7 +69,7 @@ function sumOf(terms: readonly string[]): string {
 }
 
 function bytesOf(type: ColumnType, expression: string, depth: number): string {
-  const width = fixedWidth(type);
+  const width = fixedWidthOf(type);
   if (width !== undefined) return `CASE WHEN ${expression} IS NULL THEN 0::BIGINT ELSE ${width}::BIGINT END`;
   switch (type.kind) {
     case 'varbinary':
@@ -90,7 +90,7 @@ function bytesOf(type: ColumnType, expression: string, depth: number): string {
 }
 
 function listBytesOf(element: ColumnType, expression: string, depth: number): string {
-  const width = fixedWidth(element);
+  const width = fixedWidthOf(element);
   if (width !== undefined) return `coalesce(list_count(${expression}) * ${width}::BIGINT, 0::BIGINT)`;
   if (element.kind === 'varchar' || element.kind === 'json') {
     return `coalesce(strlen(array_to_string(${expression}, '')), 0::BIGINT)`;
@@ -101,7 +101,7 @@ function listBytesOf(element: ColumnType, expression: string, depth: number): st
 }
 
 /** The cell bytes of every value of the type that is not null, or undefined when they depend on the value. */
-function fixedWidth(type: ColumnType): number | undefined {
+export function fixedWidthOf(type: ColumnType): number | undefined {
   switch (type.kind) {
     case 'boolean':
     case 'tinyint':

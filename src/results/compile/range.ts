@@ -55,7 +55,7 @@ export function compileRange(encoding: RowEncoding, range: StoredRange, mode: Re
 }
 
 /** SQL of whether the rows from `start` on reached the aggregates in order. All aggregates of a statement get rows in the same order. */
-function cameInOrder(start: string): string {
+export function cameInOrder(start: string): string {
   const marks = `list(file_row_number) FILTER (file_row_number % ${MARK_EVERY} = 0 OR file_row_number = ${start})`;
   return `${marks} = list_sort(${marks})`;
 }

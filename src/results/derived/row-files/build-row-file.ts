@@ -1,0 +1,156 @@
+/**
+ * Builds a row file: reads a part range by range as answers are read, packs the rows in blocks, and writes them to a new file, synced. It
+ * is not for every part: rows may be too wide to be unpacked in passing, and text may take too much more room than the part.
+ */
+import { type FileHandle, open } from 'node:fs/promises';
+import { type Column, ROW_GROUP_ROWS } from '../../../domain/result-set.ts';
+import type { DuckDb, Row } from '../../../duckdb/duckdb.ts';
+import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
+import type { ReadMode } from '../../compile/range.ts';
+import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
+import { BLOCK_BYTES_MAX, packBlock } from './row-block.ts';
+import { blockCrc, encodeIndex } from './row-file-format.ts';
+import { sizedColumns } from './row-projection.ts';
+
+export interface RowFileOrder {
+  /** Absolute: the part, whose rows may be trusted. */
+  readonly part: string;
+  /** Absolute: the file that is to be made. */
+  readonly path: string;
+  readonly identity: string;
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+  /** Of the part. */
+  readonly cellBytes: number;
+  /** The most that the file may take. */
+  readonly bytesMax: number;
+}
+
+/** Why a part has no row file, for good. */
+export class NoRowFile extends Error {}
+
+/** As in many rows as this, or fewer: a page of a hundred rows unpacks few that it does not need. */
+const BLOCK_ROWS_MAX = 32;
+const BLOCK_BYTES_AIM = 64 * 1024;
+const RANGE_BYTES_AIM = 4 * 1024 * 1024;
+const RANGE_CELLS_AIM = 512 * 1024;
+/** Offsets have 32 bits. */
+const FILE_BYTES_MAX = 2 ** 32 - 1;
+
+/** @returns the bytes of the file @throws NoRowFile; the signal's reason; the filesystem's error */
+export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: AbortSignal): Promise<number> {
+  const { columns, rowCount } = order;
+  const sized = columns.length > FEW_COLUMNS_MAX ? undefined : sizedColumns(columns.map(({ type }) => type));
+  const [names] = await duckDb.query(compileNameBytes(columns), signal);
+  const nameBytes = numbersOf(names?.[0]);
+  const file = await open(order.path, 'wx', 0o600);
+  try {
+    const written = new BlockWriter(file, Math.min(order.bytesMax, FILE_BYTES_MAX));
+    let blockRows = 0;
+    for (let from = 0; from < rowCount; ) {
+      const to = Math.min(rowCount, from + rangeRows(order));
+      const rows = await readRange(duckDb, order, sized ?? [], { from, to }, signal);
+      if (blockRows === 0) blockRows = blockRowsFor(rows.text.length / (to - from));
+      await written.add(rows, blockRows);
+      from = to;
+    }
+    return await written.finish({
+      identity: order.identity,
+      rowCount,
+      blockRows: Math.max(1, blockRows),
+      nameBytes,
+      sized,
+    });
+  } finally {
+    await file.close();
+  }
+}
+
+interface RangeRows {
+  readonly text: Uint8Array;
+  /** Bytes of each row's text, its cell bytes, those of its sized columns. */
+  readonly numbers: readonly (readonly number[])[];
+}
+
+async function readRange(
+  duckDb: DuckDb,
+  { part, columns }: RowFileOrder,
+  sized: readonly number[],
+  { from, to }: { readonly from: number; readonly to: number },
+  signal: AbortSignal,
+): Promise<RangeRows> {
+  const readIn = async (mode: ReadMode): Promise<Row> => {
+    const [row] = await duckDb.query(compileRowTexts(columns, sized, { path: part, from, to }, mode), signal);
+    return row ?? [];
+  };
+  let row = await readIn(columns.length > FEW_COLUMNS_MAX ? 'safe' : 'fast');
+  if (row[2] !== true) row = await readIn('safe');
+  const [text, rowCount, , ...lists] = row;
+  if (!(text instanceof Uint8Array) || Number(rowCount) !== to - from) {
+    throw new Error(`${Number(rowCount ?? 0)} rows where ${to - from} are stored`);
+  }
+  return { text, numbers: lists.map(numbersOf) };
+}
+
+/** Writes rows as blocks, one after another. */
+class BlockWriter {
+  readonly #file: FileHandle;
+  readonly #bytesMax: number;
+  readonly #offsets: number[] = [0];
+  readonly #crcs: number[] = [];
+
+  constructor(file: FileHandle, bytesMax: number) {
+    this.#file = file;
+    this.#bytesMax = bytesMax;
+  }
+
+  async add({ text, numbers }: RangeRows, blockRows: number): Promise<void> {
+    const lengths = numbers[0] ?? [];
+    const blocks: Buffer[] = [];
+    let at = 0;
+    for (let from = 0; from < lengths.length; from += blockRows) {
+      const to = Math.min(lengths.length, from + blockRows);
+      let end = at + to - from - 1;
+      for (let row = from; row < to; row += 1) end += lengths[row] ?? 0;
+      if (end - at > BLOCK_BYTES_MAX) throw new NoRowFile(`${to - from} rows take ${end - at} bytes as text`);
+      const block = packBlock(numbers, from, to, text.subarray(at, end));
+      this.#crcs.push(blockCrc(block, this.#crcs.length));
+      this.#offsets.push(this.#end + block.length);
+      blocks.push(block);
+      at = end + 1;
+    }
+    if (this.#end > this.#bytesMax) throw new NoRowFile(`its file would take more than ${this.#bytesMax} bytes`);
+    await this.#file.appendFile(Buffer.concat(blocks));
+  }
+
+  async finish(about: Parameters<typeof encodeIndex>[0]['about']): Promise<number> {
+    const index = encodeIndex({ about, offsets: Uint32Array.from(this.#offsets), crcs: Uint32Array.from(this.#crcs) });
+    await this.#file.appendFile(index);
+    await this.#file.sync();
+    return this.#end + index.length;
+  }
+
+  get #end(): number {
+    return this.#offsets.at(-1) ?? 0;
+  }
+}
+
+/** A multiple of every number of rows that a block may have. */
+function rangeRows({ columns, rowCount, cellBytes }: RowFileOrder): number {
+  const rowBytes = Math.max(1, cellBytes / Math.max(1, rowCount));
+  const fitting = Math.min(RANGE_BYTES_AIM / rowBytes, RANGE_CELLS_AIM / Math.max(1, columns.length), ROW_GROUP_ROWS);
+  return Math.max(BLOCK_ROWS_MAX, fitting - (fitting % BLOCK_ROWS_MAX));
+}
+
+/** @param rowBytes of the text of a row, about */
+function blockRowsFor(rowBytes: number): number {
+  let rows = BLOCK_ROWS_MAX;
+  while (rows > 1 && rows * rowBytes > BLOCK_BYTES_AIM) rows /= 2;
+  return rows;
+}
+
+/** Of a list as the driver gives it. */
+function numbersOf(list: unknown): readonly number[] {
+  if (typeof list !== 'object' || list === null || !('items' in list)) throw new Error('a list is missing');
+  return list.items as readonly number[];
+}

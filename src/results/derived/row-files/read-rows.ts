@@ -1,0 +1,113 @@
+/** Reads rows of one part out of its row file: the same bytes, and the same cell bytes, as DuckDB makes of the part. */
+import type { RowRange } from '../../../domain/blocks.ts';
+import type { RowBlock } from './row-block.ts';
+import type { RowFile } from './row-file.ts';
+import type { RowProjection } from './row-projection.ts';
+
+export interface ReadRows {
+  /** The rows' text, with separators between two rows and none at either end. */
+  readonly byteChunks: readonly Uint8Array[];
+  readonly rowCount: number;
+  readonly cellBytes: number;
+}
+
+/** Short texts are copied into longer ones: sending each by itself would cost more. */
+const CHUNK_BYTES = 256 * 1024;
+
+/** @param separator the byte between two rows @throws RowFileDamaged; the signal's reason */
+export async function readRange(
+  file: RowFile,
+  { from, to }: RowRange,
+  projection: RowProjection,
+  separator: number,
+  signal: AbortSignal,
+): Promise<ReadRows> {
+  const texts = new JoinedTexts(separator);
+  let cellBytes = 0;
+  const take = (block: RowBlock, first: number, end: number) => {
+    const taken = projection.take(block, first, end, separator);
+    texts.add(taken.text);
+    cellBytes += taken.cellBytes;
+    return true;
+  };
+  await file.read(from, to, take, signal);
+  return { byteChunks: texts.finish(), rowCount: to - from, cellBytes };
+}
+
+/** How many of the first rows of the range have at most `cellBytesMax` together, and the cell bytes of these. @throws as `readRange` */
+export async function fitRows(
+  file: RowFile,
+  { from, to }: RowRange,
+  projection: RowProjection,
+  cellBytesMax: number,
+  signal: AbortSignal,
+): Promise<{ readonly rowCount: number; readonly cellBytes: number }> {
+  let rowCount = 0;
+  let cellBytes = 0;
+  const take = (block: RowBlock, first: number, end: number) => {
+    for (let row = first; row < end; row += 1) {
+      const bytes = projection.cellBytes(block, row);
+      if (cellBytes + bytes > cellBytesMax) return false;
+      cellBytes += bytes;
+      rowCount += 1;
+    }
+    return true;
+  };
+  await file.read(from, to, take, signal);
+  return { rowCount, cellBytes };
+}
+
+/** A row by itself, of those that `readScattered` was asked for. */
+export interface ReadRow {
+  readonly text: Uint8Array;
+  readonly cellBytes: number;
+}
+
+/** @param rows of the part, in ascending order, none of them twice @returns them in that order @throws as `readRange` */
+export async function readScattered(
+  file: RowFile,
+  rows: readonly number[],
+  projection: RowProjection,
+  signal: AbortSignal,
+): Promise<readonly ReadRow[]> {
+  const read: ReadRow[] = [];
+  const take = (block: RowBlock, from: number, to: number) => {
+    const { text, cellBytes } = projection.take(block, from, to, 0);
+    read.push({ text, cellBytes });
+  };
+  await file.readRows(rows, take, signal);
+  return read;
+}
+
+/** Texts one after another, with a separator between two of them. */
+class JoinedTexts {
+  readonly #separator: Uint8Array;
+  readonly #chunks: Uint8Array[] = [];
+  #texts: Uint8Array[] = [];
+  #bytes = 0;
+  #isFirst = true;
+
+  constructor(separator: number) {
+    this.#separator = Buffer.of(separator);
+  }
+
+  add(text: Uint8Array): void {
+    if (!this.#isFirst) this.#texts.push(this.#separator);
+    this.#isFirst = false;
+    this.#texts.push(text);
+    this.#bytes += text.byteLength + 1;
+    if (this.#bytes >= CHUNK_BYTES) this.#join();
+  }
+
+  finish(): readonly Uint8Array[] {
+    if (this.#texts.length > 0) this.#join();
+    return this.#chunks;
+  }
+
+  #join(): void {
+    const [only] = this.#texts;
+    this.#chunks.push(this.#texts.length === 1 && only !== undefined ? only : Buffer.concat(this.#texts));
+    this.#texts = [];
+    this.#bytes = 0;
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The format of a row file: the rows of one part as the text that answers have, so that no page has to be encoded twice.
+ *
+ *     blocks   each: u32 bytes of its content, and the content as one zstd frame
+ *     index    u32 offset of each block and of the end of the last; u32 CRC-32 of each block, begun with the block's number
+ *     about    `RowFileAbout` as JSON
+ *     end      u32 bytes of the index, u32 bytes of `about`, u32 CRC-32 of both, 8 bytes that name the format and its version
+ *
+ * The content of a block of n rows: u32 bytes of each row's text; u32 cell bytes of each row; for each column that has cells of
+ * various sizes u32 cell bytes of each row; and then the rows' text, with a comma between two of them. All numbers are little-endian.
+ */
+import { crc32 } from 'node:zlib';
+
+export interface RowFileAbout {
+  /** What the file's bytes depend on: another one, another file. */
+  readonly identity: string;
+  readonly rowCount: number;
+  /** A power of two. All blocks but the last have so many rows. */
+  readonly blockRows: number;
+  /** Bytes of each column's name as it stands in the text, with its quotes, without the colon. */
+  readonly nameBytes: readonly number[];
+  /** The columns whose cell bytes are in the blocks, in that order; undefined where there are too many columns. */
+  readonly sized: readonly number[] | undefined;
+}
+
+export interface RowFileIndex {
+  readonly about: RowFileAbout;
+  readonly offsets: Uint32Array;
+  readonly crcs: Uint32Array;
+}
+
+/** Counted up with each change of the format: what was written before is then written anew. */
+export const ROW_FILE_VERSION = 1;
+const MAGIC = Buffer.from('qrsrows1');
+export const END_BYTES = 12 + MAGIC.length;
+
+export class RowFileDamaged extends Error {}
+
+/** A block is checked together with its number: one that is read in the place of another is damaged, too. */
+export function blockCrc(bytes: Uint8Array, block: number): number {
+  return crc32(bytes, block);
+}
+
+export function encodeIndex({ about, offsets, crcs }: RowFileIndex): Buffer {
+  const index = Buffer.allocUnsafe(4 * (offsets.length + crcs.length));
+  for (const [place, number] of [...offsets, ...crcs].entries()) index.writeUInt32LE(number, 4 * place);
+  const text = Buffer.from(JSON.stringify(about));
+  const end = Buffer.allocUnsafe(12);
+  end.writeUInt32LE(index.length, 0);
+  end.writeUInt32LE(text.length, 4);
+  end.writeUInt32LE(crc32(text, crc32(index)), 8);
+  return Buffer.concat([index, text, end, MAGIC]);
+}
+
+/** @param end the file's last `END_BYTES` @returns how many bytes before them the index and `about` take @throws RowFileDamaged */
+export function indexBytes(end: Buffer): number {
+  if (end.length !== END_BYTES || !end.subarray(12).equals(MAGIC))
+    throw new RowFileDamaged('the end of the file is not its end');
+  return end.readUInt32LE(0) + end.readUInt32LE(4);
+}
+
+/** @param bytes those of `indexBytes` @throws RowFileDamaged */
+export function decodeIndex(bytes: Buffer, end: Buffer): RowFileIndex {
+  if (bytes.length !== indexBytes(end) || crc32(bytes) !== end.readUInt32LE(8)) {
+    throw new RowFileDamaged('the index is not what was written');
+  }
+  const tables = end.readUInt32LE(0);
+  const about = JSON.parse(bytes.toString('utf8', tables)) as RowFileAbout;
+  const blocks = blocksOf(about);
+  const numbers = Uint32Array.from({ length: 2 * blocks + 1 }, (_, place) => bytes.readUInt32LE(4 * place));
+  return { about, offsets: numbers.subarray(0, blocks + 1), crcs: numbers.subarray(blocks + 1) };
+}
+
+export function blocksOf({ rowCount, blockRows }: Pick<RowFileAbout, 'rowCount' | 'blockRows'>): number {
+  return Math.ceil(rowCount / blockRows);
+}

@@ -1,0 +1,174 @@
+/**
+ * An open row file. Reading goes by its descriptor, so a file that is removed meanwhile is read to the end; the descriptor is closed when
+ * nobody reads any more. Each block is checked when it is read.
+ */
+import { closeSync, fstat, open, read } from 'node:fs';
+import { promisify } from 'node:util';
+import { RowBlock } from './row-block.ts';
+import {
+  blockCrc,
+  decodeIndex,
+  END_BYTES,
+  indexBytes,
+  type RowFileAbout,
+  RowFileDamaged,
+  type RowFileIndex,
+} from './row-file-format.ts';
+import type { Turns } from './turns.ts';
+
+const openFile = promisify(open);
+const readFrom = promisify(read);
+const statFile = promisify(fstat);
+
+/** Read from the file at once: about a thousand rows. */
+const READ_BYTES = 128 * 1024;
+/** Unpacked in one go, in half a millisecond. */
+const SLICE_BYTES = 512 * 1024;
+
+/** Is given rows `from` to `to` of a block, counted within it; the first of them is row `first` of the part. */
+export type TakeRows = (block: RowBlock, from: number, to: number, first: number) => void;
+
+export class RowFile {
+  readonly #fd: number;
+  readonly #index: RowFileIndex;
+  readonly #turns: Turns;
+  #readers = 0;
+  #retired = false;
+
+  private constructor(fd: number, index: RowFileIndex, turns: Turns) {
+    this.#fd = fd;
+    this.#index = index;
+    this.#turns = turns;
+  }
+
+  /** @throws RowFileDamaged; the filesystem's error, ENOENT where there is none */
+  static async open(path: string, turns: Turns): Promise<RowFile> {
+    const fd = await openFile(path, 'r');
+    try {
+      const { size } = await statFile(fd);
+      const end = await readBytes(fd, Math.max(0, size - END_BYTES), END_BYTES);
+      const bytes = indexBytes(end);
+      const start = size - END_BYTES - bytes;
+      if (start < 0) throw new RowFileDamaged('the file is shorter than its index');
+      return new RowFile(fd, decodeIndex(await readBytes(fd, start, bytes), end), turns);
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
+
+  get about(): RowFileAbout {
+    return this.#index.about;
+  }
+
+  /** Of memory. */
+  get byteLength(): number {
+    return this.#index.offsets.byteLength + this.#index.crcs.byteLength;
+  }
+
+  /** Keeps the file open until it is disposed of; undefined where it has been closed already. */
+  reading(): Disposable | undefined {
+    if (this.#retired && this.#readers === 0) return undefined;
+    this.#readers += 1;
+    let ended = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (ended) return;
+        ended = true;
+        this.#readers -= 1;
+        this.#closeIfUnused();
+      },
+    };
+  }
+
+  /** Closes the file as soon as nobody reads it. */
+  retire(): void {
+    if (this.#retired) return;
+    this.#retired = true;
+    this.#closeIfUnused();
+  }
+
+  /** Reads rows `from` to `to` of the part, block by block and in order. @param take may say that it has enough */
+  async read(from: number, to: number, take: (...rows: Parameters<TakeRows>) => boolean, signal: AbortSignal) {
+    const { blockRows } = this.about;
+    const end = Math.ceil(to / blockRows);
+    let unpacked = 0;
+    for (let block = Math.floor(from / blockRows); block < end; ) {
+      const until = this.#stretch(block, end);
+      const start = this.#offset(block);
+      const bytes = await readBytes(this.#fd, start, this.#offset(until) - start);
+      signal.throwIfAborted();
+      for (; block < until; block += 1) {
+        const first = block * blockRows;
+        const rows = this.#block(block, bytes.subarray(this.#offset(block) - start, this.#offset(block + 1) - start));
+        unpacked += rows.byteLength;
+        if (!take(rows, Math.max(0, from - first), Math.min(blockRows, to - first), first)) return;
+        if (unpacked < SLICE_BYTES || block + 1 === end) continue;
+        unpacked = 0;
+        await this.#turns.next();
+        signal.throwIfAborted();
+      }
+    }
+  }
+
+  /** Reads rows wherever they are. @param rows in ascending order, none of them twice */
+  async readRows(rows: readonly number[], take: TakeRows, signal: AbortSignal): Promise<void> {
+    const { blockRows } = this.about;
+    const byBlock = Map.groupBy(rows, (row) => Math.floor(row / blockRows));
+    const blocks = [...byBlock.keys()];
+    let unpacked = 0;
+    for (let at = 0; at < blocks.length; at += READS_AT_ONCE) {
+      const some = blocks.slice(at, at + READS_AT_ONCE);
+      const bytes = await Promise.all(some.map((block) => this.#bytesOf(block)));
+      signal.throwIfAborted();
+      for (const [place, block] of some.entries()) {
+        const content = this.#block(block, bytes[place] ?? Buffer.alloc(0));
+        unpacked += content.byteLength;
+        for (const row of byBlock.get(block) ?? []) {
+          const within = row - block * blockRows;
+          take(content, within, within + 1, block * blockRows);
+        }
+        if (unpacked < SLICE_BYTES) continue;
+        unpacked = 0;
+        await this.#turns.next();
+        signal.throwIfAborted();
+      }
+    }
+  }
+
+  async #bytesOf(block: number): Promise<Buffer> {
+    return await readBytes(this.#fd, this.#offset(block), this.#offset(block + 1) - this.#offset(block));
+  }
+
+  /** @throws RowFileDamaged */
+  #block(block: number, bytes: Buffer): RowBlock {
+    const { about, crcs } = this.#index;
+    if (blockCrc(bytes, block) !== crcs[block]) throw new RowFileDamaged(`block ${block} is not what was written`);
+    const rows = Math.min(about.blockRows, about.rowCount - block * about.blockRows);
+    return new RowBlock(bytes, rows, 2 + (about.sized?.length ?? 0));
+  }
+
+  /** How far to read at once: to the block before which the bytes are enough, at least one block on. */
+  #stretch(block: number, end: number): number {
+    let until = block + 1;
+    while (until < end && this.#offset(until + 1) - this.#offset(block) <= READ_BYTES) until += 1;
+    return until;
+  }
+
+  #offset(block: number): number {
+    return this.#index.offsets[block] ?? 0;
+  }
+
+  #closeIfUnused(): void {
+    if (this.#retired && this.#readers === 0) closeSync(this.#fd);
+  }
+}
+
+const READS_AT_ONCE = 16;
+
+async function readBytes(fd: number, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length);
+  const { bytesRead } = await readFrom(fd, bytes, 0, length, position);
+  if (bytesRead !== length) throw new RowFileDamaged(`${bytesRead} bytes where ${length} were written`);
+  return bytes;
+}
