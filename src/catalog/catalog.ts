@@ -48,7 +48,9 @@ export interface Installation {
 }
 
 /** An attempt to add what is there already, or to name what is not. The message says which. */
-export class CatalogConflict extends Error {}
+export class CatalogConflict extends Error {
+  override readonly name: string = 'CatalogConflict';
+}
 
 export interface Principals {
   /** A user who was removed is there again, without the keys and teams of before. @throws CatalogConflict when the name is taken. */
@@ -139,6 +141,7 @@ export interface ExecutionFilter {
 
 /** The run is in a state from which this step is not allowed, or does not exist. */
 export class IllegalTransition extends Error {
+  override readonly name: string = 'IllegalTransition';
   readonly from: ExecutionState | undefined;
   constructor(id: string, from: ExecutionState | undefined, to: ExecutionState) {
     super(from === undefined ? `execution ${id} does not exist` : `execution ${id} is ${from}: it cannot become ${to}`);
@@ -147,7 +150,9 @@ export class IllegalTransition extends Error {
 }
 
 /** The lease that guarded a write is no longer held, so nothing was committed. */
-export class LeaseLost extends Error {}
+export class LeaseLost extends Error {
+  override readonly name: string = 'LeaseLost';
+}
 
 export interface Executions {
   /**

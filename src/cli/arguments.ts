@@ -5,6 +5,7 @@ import { EXECUTION_STATES, type ExecutionState, isExecutionId } from '../domain/
 import { startOfDay } from '../domain/instant.ts';
 import type { Owner } from '../domain/principal.ts';
 import { isPrincipalName, PRINCIPAL_NAME_RULE } from '../domain/principal-name.ts';
+import { PARAMETERS_MAX, POSITION_MAX, parameterProblem } from '../domain/run-input.ts';
 
 /** Options that exclude or need each other, and other mistakes that no single word makes. */
 export class UsageError extends Error {}
@@ -41,7 +42,7 @@ export function day(text: string): string {
 
 /** A line or column of a query's text, from 1. */
 export function position(text: string): number {
-  return wholeNumber(text, 1, 1_000_000_000, 'A position');
+  return wholeNumber(text, 1, POSITION_MAX, 'A position');
 }
 
 export function executionId(text: string): string {
@@ -65,10 +66,6 @@ export function label(lengthMax: number): (text: string) => string {
   };
 }
 
-const PARAMETERS_MAX = 100;
-const PARAMETER_NAME_LENGTH_MAX = 100;
-const PARAMETER_VALUE_LENGTH_MAX = 2000;
-
 /** Collects `NAME=VALUE`; the value may be empty and have further equals signs in it. */
 export function queryParameters(
   text: string,
@@ -77,11 +74,8 @@ export function queryParameters(
   const equals = text.indexOf('=');
   const [name, value] = [text.slice(0, equals), text.slice(equals + 1)];
   if (equals < 1) throw new InvalidArgumentError('A parameter is NAME=VALUE.');
-  if (name.length > PARAMETER_NAME_LENGTH_MAX || value.length > PARAMETER_VALUE_LENGTH_MAX) {
-    throw new InvalidArgumentError(
-      `A parameter's name has at most ${PARAMETER_NAME_LENGTH_MAX} characters, its value ${PARAMETER_VALUE_LENGTH_MAX}.`,
-    );
-  }
+  const problem = parameterProblem(name, value);
+  if (problem !== undefined) throw new InvalidArgumentError(`${problem.replace('a', 'A')}.`);
   if (before.has(name)) throw new InvalidArgumentError(`The parameter ${name} is given twice.`);
   if (before.size >= PARAMETERS_MAX) throw new InvalidArgumentError(`A run has at most ${PARAMETERS_MAX} parameters.`);
   return new Map([...before, [name, value]]);

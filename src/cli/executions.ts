@@ -5,6 +5,7 @@
 import type { Command } from 'commander';
 import type { Executions } from '../catalog/catalog.ts';
 import { type Execution, type ExecutionState, stateAt } from '../domain/execution.ts';
+import { DEFAULT_ERROR_TYPE, ERROR_MESSAGE_LENGTH_MAX, ERROR_TYPE_LENGTH_MAX } from '../domain/run-input.ts';
 import {
   executionId,
   executionState,
@@ -110,8 +111,12 @@ function addFail(executions: Command, context: CommandContext, step: Step): void
     .command('fail')
     .description('record that an execution has failed: PENDING or EXECUTING → FAILED')
     .argument('<id>', 'the execution id', executionId)
-    .requiredOption('--message <text>', 'what went wrong, for those who read the results', label(10_000))
-    .option('--type <type>', 'the kind of error', label(100), 'execution_error')
+    .requiredOption(
+      '--message <text>',
+      'what went wrong, for those who read the results',
+      label(ERROR_MESSAGE_LENGTH_MAX),
+    )
+    .option('--type <type>', 'the kind of error', label(ERROR_TYPE_LENGTH_MAX), DEFAULT_ERROR_TYPE)
     .option('--line <number>', 'the line of the query where it went wrong', position)
     .option('--column <number>', 'the column of that line', position)
     .option('--json', 'print JSON')

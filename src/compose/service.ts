@@ -24,6 +24,7 @@ import { SETTINGS, type Settings } from '../settings/settings.ts';
 import { STAGING } from '../store/local/object-path.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { once } from './once.ts';
+import { Opened } from './opened.ts';
 
 /** Absolute paths. */
 export interface Directories {
@@ -78,7 +79,7 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
   const directories = directoriesOf(settings);
   await requireApart(directories, catalogPath(settings, directories.data));
   await makePrivate(directories.data);
-  const opened = new AsyncDisposableStack();
+  const opened = new Opened();
   const duckDb = async (threads: number, memoryBytes: number, allowedDirectories: readonly string[]) => {
     const { DuckDb } = await import('../duckdb/duckdb.ts');
     const { makeScratchFolder } = await import('../files/scratch-folder.ts');
@@ -129,7 +130,7 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
       const { loadDatasets } = await import('../datasets/registry.ts');
       return await loadDatasets(settings);
     }),
-    [Symbol.asyncDispose]: async () => await opened.disposeAsync(),
+    [Symbol.asyncDispose]: async () => await opened.close(),
   };
   return service;
 }

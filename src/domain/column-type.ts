@@ -53,7 +53,9 @@ const DECIMAL_PRECISION_MAX = 76;
 /** Deeper types than this are refused: no engine produces them and every walk over a type is recursive. */
 const DEPTH_MAX = 16;
 
-export class ColumnTypeError extends Error {}
+export class ColumnTypeError extends Error {
+  override readonly name: string = 'ColumnTypeError';
+}
 
 /** The wire name of a type, for example `array(decimal(10, 3))`. */
 export function formatColumnType(type: ColumnType): string {

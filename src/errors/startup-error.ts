@@ -1,5 +1,7 @@
 /** Why the service cannot start, in one line that says what to do. What is not known here is said as the system says it. */
-export class StartupError extends Error {}
+export class StartupError extends Error {
+  override readonly name: string = 'StartupError';
+}
 
 /** An address that cannot be listened on. */
 export function listenFailure(error: unknown, host: string, port: number): unknown {

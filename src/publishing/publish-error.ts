@@ -1,4 +1,4 @@
 /** What is wrong with the input of a publish. Nothing was changed; `message` says where and what was found. */
 export class PublishError extends Error {
-  override readonly name = 'PublishError';
+  override readonly name: string = 'PublishError';
 }

@@ -1,5 +1,5 @@
 /**
- * Publishing: a file or a stream becomes the result of an execution.
+ * Publishing: a file, a stream or rows become the result of an execution.
  *
  *   source → columns and rows → Parquet parts (cut at the limit) → objects put → catalog commit
  *
@@ -9,7 +9,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Catalog, type Completion, IllegalTransition } from '../catalog/catalog.ts';
-import type { ColumnType } from '../domain/column-type.ts';
 import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import { type Part, type ResultSet, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
@@ -23,9 +22,7 @@ import type { KeptLease } from '../leases/kept-lease.ts';
 import { acquireWriteLease } from '../leases/write-lease.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { PublishError } from './publish-error.ts';
-import type { Encoding } from './sources/encoding.ts';
-import type { Format, Input } from './sources/source-file.ts';
-import { localFile, readableFile } from './sources/source-file.ts';
+import { type InputRequest, readInput } from './sources/read-input.ts';
 import { type Converted, convert } from './write/convert.ts';
 import type { PartLayout, StagedPart } from './write/part-writer.ts';
 import { PRE_SAMPLE_ROWS } from './write/pre-sample.ts';
@@ -48,17 +45,8 @@ export interface PublishDependencies {
   readonly owner: string;
 }
 
-export interface PublishRequest {
+export interface PublishRequest extends InputRequest {
   readonly queryId: number;
-  readonly source: Input;
-  /** By the file's name or first bytes when left out. */
-  readonly format?: Format;
-  /** What separates the fields of a CSV file; a comma, a semicolon or a tab, as the header has it, when left out. */
-  readonly delimiter?: string;
-  /** Of text; UTF-8 when left out. */
-  readonly encoding?: Encoding;
-  /** Types of columns that the file cannot tell. */
-  readonly types?: ReadonlyMap<string, ColumnType>;
   readonly parameters?: Readonly<Record<string, string>>;
   /** Completes this run, begun before; a new one when left out. */
   readonly executionId?: string;
@@ -159,9 +147,7 @@ async function stage(
 ): Promise<Converted> {
   await mkdir(staging, { recursive: true });
   onProgress({ phase: 'reading' });
-  const file = await localFile(request.source, join(staging, 'input'), signal);
-  const name = request.source.kind === 'file' ? request.source.path : '';
-  const { path, kind } = await readableFile(file, name, request, staging, signal);
+  const { path, kind, types } = await readInput(request, staging, signal);
   await using duckDb = await DuckDb.open({
     threads: 1,
     memoryLimit: dependencies.memoryLimit,
@@ -174,7 +160,7 @@ async function stage(
     duckDb,
     path: escapeGlob(path),
     file: path,
-    types: request.types ?? new Map(),
+    types,
     scratch: staging,
     delimiter: request.delimiter,
   };

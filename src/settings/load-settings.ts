@@ -9,7 +9,9 @@ import { bytesOf, isShare, type Share } from './memory.ts';
 import { BadValue } from './setting-value.ts';
 import { SETTINGS, type Setting, type Settings } from './settings.ts';
 
-export class SettingsError extends Error {}
+export class SettingsError extends Error {
+  override readonly name: string = 'SettingsError';
+}
 
 export interface SettingsInput {
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-/** The shell commands of README.md and docs: each fenced `sh` block, and why it is not run where the page says so. */
+/** The fenced blocks of README.md and docs: the shell commands (`sh`), and why one is not run where the page says so; the programs of a page. */
 import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
@@ -25,4 +25,13 @@ function blocksOf(page: string, text: string): readonly ShellBlock[] {
     const line = text.slice(0, match.index + whole.indexOf('```sh')).split('\n').length;
     return { place: `${page}:${line}`, page, script, notRun };
   });
+}
+
+/** The fenced `ts` blocks of one page. */
+export function programsOf(page: string): readonly { readonly place: string; readonly text: string }[] {
+  const all = readFileSync(join(ROOT, page), 'utf8');
+  return [...all.matchAll(/^```ts\n(.*?)^```$/gms)].map(({ index, 1: text = '' }) => ({
+    place: `${page}:${all.slice(0, index).split('\n').length}`,
+    text,
+  }));
 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,6 +15,8 @@ import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
 const STEP_MILLIS = 90_000;
+/** See src/library/node-version.ts. */
+const OLDEST_NODE = '22.16.0';
 const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ENOTCACHED/;
 const run = promisify(execFile);
 
@@ -50,6 +52,16 @@ async function install(t: TestContext): Promise<{ readonly folder: string } | { 
   return { folder };
 }
 
+/** Its interpreter, from the registry; undefined where that does not have it for this machine. */
+async function oldestNode(folder: string): Promise<string | undefined> {
+  const home = join(folder, 'oldest-node');
+  await mkdir(home);
+  await writeFile(join(home, 'package.json'), '{ "private": true, "allowScripts": { "node": true } }\n');
+  const args = ['install', '--prefer-offline', '--no-audit', '--no-fund', `node@${OLDEST_NODE}`];
+  const installed = await execute(home, 'npm', args).catch(() => undefined);
+  return installed === undefined ? undefined : join(home, 'node_modules/node/bin/node');
+}
+
 /** The service, when it listens; ended with the test at the latest. */
 async function serve(t: TestContext, folder: string, args: readonly string[]) {
   const env = { ...cleanEnvironment(), QRS_PORT: '0', QRS_LOG_LEVEL: 'silent' };
@@ -80,7 +92,7 @@ async function serve(t: TestContext, folder: string, args: readonly string[]) {
   return { url, saying, stop };
 }
 
-test('the package works where npm installs it', { timeout: 115_000 }, async (t) => {
+test('the package works where npm installs it', { timeout: 180_000 }, async (t) => {
   const installed = await install(t);
   if ('skip' in installed) return t.skip(installed.skip);
   const { folder } = installed;
@@ -132,6 +144,21 @@ process.stdout.write(execution.state);
     const types = join(dirname(require.resolve('@types/node/package.json')), '..');
     const options = '--noEmit --strict --module nodenext --target es2024 --lib es2024,esnext.disposable --types node';
     await execute(folder, process.execPath, [tsc, ...options.split(' '), '--typeRoots', types, 'publish.ts']);
+  });
+
+  await t.test('the library on the oldest Node that it runs on', async (t) => {
+    const node = await oldestNode(folder);
+    if (node === undefined) return t.skip(`Node ${OLDEST_NODE} cannot be had from the package registry`);
+    const program = `import { openPublisher } from 'query-results-service';
+const publisher = await openPublisher({ QRS_DATA_DIR: './data' });
+const rows = [{ amount: 2n ** 200n, at: new Date(0) }, { amount: null }];
+const { state } = await publisher.publish({ queryId: 100, source: { kind: 'rows', rows } });
+const file = await publisher.publish({ queryId: 100, source: { kind: 'file', path: 'trades.csv' } });
+await publisher[Symbol.asyncDispose]();
+process.stdout.write([process.version, state, file.state].join(' '));
+`;
+    await writeFile(join(folder, 'publish.mjs'), program);
+    assert.equal(await execute(folder, node, ['publish.mjs']), `v${OLDEST_NODE} COMPLETED COMPLETED`);
   });
 
   await t.test('the service: answers, and ends at SIGTERM', async (t) => {

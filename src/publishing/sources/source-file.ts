@@ -13,7 +13,7 @@ import type { JsonLayout } from './json/json-relation.ts';
 export const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
 export type Format = (typeof FORMATS)[number];
 
-export type Input =
+export type FileInput =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'stream'; readonly stream: Readable };
 
@@ -31,7 +31,7 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
  * once (a stream, a pipe).
  * @throws PublishError when there is no such file.
  */
-export async function localFile(input: Input, spool: string, signal: AbortSignal): Promise<string> {
+export async function localFile(input: FileInput, spool: string, signal: AbortSignal): Promise<string> {
   if (input.kind === 'stream') {
     await pipeline(input.stream, createWriteStream(spool), { signal });
     return spool;

@@ -126,7 +126,7 @@ function checkDeclared(types: ReadonlyMap<string, ColumnType>, source: Source): 
     if (names.includes(declared)) continue;
     const near = nearest(declared, names).map((name) => JSON.stringify(name));
     const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`;
-    throw new PublishError(`types name the column ${JSON.stringify(declared)}, which the file does not have${hint}`);
+    throw new PublishError(`types name the column ${JSON.stringify(declared)}, which the input does not have${hint}`);
   }
 }
 
