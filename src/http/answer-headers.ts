@@ -5,7 +5,12 @@
  */
 
 /** Headers that are HTTP's; all others are ours. */
-const STANDARD_HEADERS: ReadonlySet<string> = new Set(['link', 'cache-control', 'last-modified']);
+const STANDARD_HEADERS: ReadonlySet<string> = new Set([
+  'link',
+  'cache-control',
+  'last-modified',
+  'content-disposition',
+]);
 /** What the head may have in all. */
 const HEAD_BYTES_MAX = 8192;
 /** Left for all that is not set here: the status, the request's id, limits, protection, validators, other origins. */

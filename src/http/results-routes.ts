@@ -53,7 +53,8 @@ export function resultsRoutes(
       address: addressOf(request),
       parameters,
       ifNoneMatch: request.headers['if-none-match'],
-      range: parseRange(request.headers.range),
+      // HEAD is of the whole answer (RFC 9110 §14.2).
+      range: request.method === 'HEAD' ? undefined : parseRange(request.headers.range),
       ifRange: headerText(request.headers['if-range']),
       wantsDigest: wantsSha256(headerText(request.headers['want-repr-digest'])),
       base: (options.publicUrl ?? clientUrlOf(request)) + prefix,

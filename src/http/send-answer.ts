@@ -5,14 +5,14 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestStats } from '../observation/request-stats.ts';
-import type { Answer } from '../results/answer.ts';
+import type { Answer, AnswerBody } from '../results/answer.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
-import { byteLengthOf } from '../results/read/byte-chunks.ts';
-import { encodedEtag } from '../results/respond/cache-policy.ts';
-
+import { type ByteChunks, byteLengthOf, cutBytes } from '../results/read/byte-chunks.ts';
+import { type ByteSlice, resolveRange } from '../results/request/byte-range.ts';
 import { answerHeaders } from './answer-headers.ts';
+import { askedRange, tagOf } from './byte-ranges.ts';
 import type { CompressedCache } from './compressed-cache.ts';
-import { COMPRESSED_BYTES_MIN, compressor, type Encoding, encodingVersion, negotiateEncoding } from './compression.ts';
+import { COMPRESSED_BYTES_MIN, compressor, type Encoding, negotiateEncoding } from './compression.ts';
 import { isFault, type OnFault, toRequestError } from './errors.ts';
 
 export interface SendOptions {
@@ -29,40 +29,93 @@ export async function sendAnswer(
   reply: FastifyReply,
   options: SendOptions,
 ): Promise<FastifyReply> {
-  const { body, etag } = answer;
-  const accepted = negotiateEncoding(request.headers['accept-encoding']);
-  // The first chunk is read before any header goes out, so that a read that cannot start is an error with a status.
-  const first = body.kind === 'stream' || body.kind === 'partial' ? await body.chunks.next() : undefined;
-  const isPlain =
-    answer.compressed === true ||
-    body.kind === 'partial' ||
-    (body.kind === 'whole' && byteLengthOf(body.byteChunks) < COMPRESSED_BYTES_MIN);
-  const encoding = isPlain ? undefined : accepted;
-  for (const [name, value] of answerHeaders(answer.headers, options.headerPrefixes)) reply.header(name, value);
+  const { body } = answer;
+  const sending: Sending = { answer, request, reply, options };
+  const accepted = answer.compressed === true ? undefined : negotiateEncoding(request.headers['accept-encoding']);
+  switch (body.kind) {
+    case 'unchanged':
+      setHead(sending, accepted);
+      return reply.code(304).send();
+    case 'whole':
+      return await sendWhole(sending, body.byteChunks, accepted);
+    case 'stream':
+      return await sendStream(sending, body, accepted);
+    case 'partial':
+      return await sendStream(sending, body, undefined);
+    default:
+      return body satisfies never;
+  }
+}
+
+interface Sending {
+  readonly answer: Answer;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly options: SendOptions;
+}
+
+/** What is known of an answer before its bytes. */
+function setHead({ answer: { headers, etag }, reply, options }: Sending, encoding: Encoding | undefined): void {
+  for (const [name, value] of answerHeaders(headers, options.headerPrefixes)) reply.header(name, value);
   reply.header('vary', 'accept, accept-encoding');
-  if (etag !== undefined) reply.header('etag', encodedEtag(etag, encoding && encodingVersion(encoding)));
-  if (body.kind === 'unchanged') return reply.code(304).send();
+  if (etag !== undefined) reply.header('etag', tagOf(etag, encoding)).header('accept-ranges', 'bytes');
+}
+
+function setContent({ answer, reply }: Sending, encoding: Encoding | undefined): void {
   reply.header('content-type', answer.contentType);
   if (encoding !== undefined) reply.header('content-encoding', encoding);
-  if (body.kind === 'whole') {
-    if (encoding !== undefined) return reply.send(await options.compressed.get(body.byteChunks, etag, encoding));
-    const [only, ...more] = body.byteChunks;
-    if (more.length === 0) return reply.send(only);
-    reply.header('content-length', byteLengthOf(body.byteChunks));
-    return reply.send(Readable.from(request.method === 'HEAD' ? [] : body.byteChunks));
+}
+
+function setRange({ reply }: Sending, { from, to }: ByteSlice, bytes: number): void {
+  reply
+    .code(206)
+    .header('content-range', `bytes ${from}-${to - 1}/${bytes}`)
+    .header('content-length', to - from);
+}
+
+/** An answer whose bytes are all there, or the part of it that is asked for. */
+async function sendWhole(
+  sending: Sending,
+  byteChunks: ByteChunks,
+  accepted: Encoding | undefined,
+): Promise<FastifyReply> {
+  const { answer, request, reply, options } = sending;
+  const usual = byteLengthOf(byteChunks) < COMPRESSED_BYTES_MIN ? undefined : accepted;
+  const asked = askedRange(request, answer.etag, usual);
+  const encoding = asked === undefined ? usual : asked.encoding;
+  const whole = encoding === undefined ? byteChunks : [await options.compressed.get(byteChunks, answer.etag, encoding)];
+  const bytes = byteLengthOf(whole);
+  const slice = asked && resolveRange(asked.range, bytes);
+  setHead(sending, encoding);
+  setContent(sending, encoding);
+  if (slice !== undefined) {
+    setRange(sending, slice, bytes);
+    request.stats.keepShare((slice.to - slice.from) / bytes);
   }
-  if (etag !== undefined) reply.header('accept-ranges', 'bytes');
+  const sent = slice === undefined ? whole : [...cutBytes(whole, slice.from, slice.to)];
+  const [only, ...more] = sent;
+  if (more.length === 0) return reply.send(only);
+  reply.header('content-length', byteLengthOf(sent));
+  return reply.send(Readable.from(request.method === 'HEAD' ? [] : sent));
+}
+
+/** An answer, or a part of it, that is read as it is sent. */
+async function sendStream(
+  sending: Sending,
+  body: Extract<AnswerBody, { readonly kind: 'stream' | 'partial' }>,
+  encoding: Encoding | undefined,
+): Promise<FastifyReply> {
+  const { request, reply, options } = sending;
+  // The first chunk is read before any header goes out, so that a read that cannot start is an error with a status.
+  const first = await body.chunks.next();
+  setHead(sending, encoding);
+  setContent(sending, encoding);
   // Of the representation as it is sent: compressed, it would be another.
   if (body.size?.sha256 !== undefined && encoding === undefined) {
     reply.header('repr-digest', `sha-256=:${body.size.sha256}:`);
   }
-  if (body.kind === 'partial') {
-    const { from, to } = body.slice;
-    reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${body.size.bytes}`);
-    reply.header('content-length', to - from);
-  } else if (body.size !== undefined && encoding === undefined) {
-    reply.header('content-length', body.size.bytes);
-  }
+  if (body.kind === 'partial') setRange(sending, body.slice, body.size.bytes);
+  else if (body.size !== undefined && encoding === undefined) reply.header('content-length', body.size.bytes);
   if (request.method === 'HEAD') {
     await body.chunks.return(undefined);
     return reply.send(Readable.from([]));

@@ -82,7 +82,15 @@ export interface RunningServer {
 export type TrustProxy = boolean | number | readonly string[];
 
 /** What a page of another origin may send beside the key. */
-const PAGE_HEADERS = ['content-type', 'if-none-match', 'traceparent', 'x-request-id'];
+const PAGE_HEADERS = [
+  'content-type',
+  'if-none-match',
+  'if-range',
+  'range',
+  'traceparent',
+  'want-repr-digest',
+  'x-request-id',
+];
 /** How often connections are looked at for what they take too long over. */
 const CONNECTIONS_CHECK_MILLIS = 5000;
 

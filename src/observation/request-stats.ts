@@ -23,6 +23,13 @@ export class RequestStats {
     this.datapoints += read.datapoints;
   }
 
+  /** Of an answer that was worked out whole only a part is handed out: so much of it is counted, rounded up. */
+  keepShare(share: number): void {
+    this.rowCount = Math.ceil(this.rowCount * share);
+    this.cellBytes = Math.ceil(this.cellBytes * share);
+    this.datapoints = Math.ceil(this.datapoints * share);
+  }
+
   /** The answer was worked out, but only its head was sent. */
   nothingHandedOut(): void {
     this.rowCount = 0;

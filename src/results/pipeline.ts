@@ -19,6 +19,7 @@ import { asksForSample, parseSharedParameters, type ResultsRequest } from './req
 import { answerIdentity } from './respond/answer-identity.ts';
 import { cacheHeadersOf, etagOf, matchesEtag, sampleHeadersOf } from './respond/cache-policy.ts';
 import { requireWhole, respondUnchanged, respondWithoutResult, shownState } from './respond/envelope-answer.ts';
+import { fileHeaders } from './respond/file-name.ts';
 import { respondParquet } from './respond/parquet.ts';
 import { respondLarge, type StreamRequest } from './respond/stream-answer.ts';
 import { finishText, type OpenedAnswer, respondFinished, respondText, type TextRequest } from './respond/text.ts';
@@ -70,8 +71,10 @@ async function answerOnce(
   const shown = shownState(state, settings.partialAsCompleted);
   const isSample = asksForSample(parameters);
   const identity = answerIdentity(request, execution, shown, settings);
-  const cacheHeaders = isSample ? sampleHeadersOf(found) : cacheHeadersOf(cachePolicy, found, now);
-  const keep = () => keepAddress(caches, keyId, request.address, { ...found, catalogVersion, identity });
+  const named = fileHeaders(found, format);
+  const cacheHeaders = { ...(isSample ? sampleHeadersOf(found) : cacheHeadersOf(cachePolicy, found, now)), ...named };
+  const entry = { ...found, catalogVersion, identity, fileHeaders: named };
+  const keep = () => keepAddress(caches, keyId, request.address, entry);
   const finished = isSample ? undefined : caches.pages.get(identity);
   stats.cache = finished === undefined ? 'miss' : 'hit';
   if (finished !== undefined) {

@@ -111,12 +111,39 @@ test('a range after the end is a 416 that says how long the answer is', async (t
   assert.match(error, /^Range: found a range that begins after the end, expected one within 2\d{7} bytes$/);
 });
 
-test('a page is sent whole, whatever the range', async (t) => {
+test('a page has ranges, too, however often it was asked for; several ranges at once are answered with the whole', async (t) => {
   const service = await startHttpService(t);
   await service.publish(1, 'n\n1\n2\n');
-  const answer = await service.get('/v1/query/1/results/csv', { headers: { range: 'bytes=2-' } });
-  assert.equal(answer.status, 200);
-  assert.equal(await answer.text(), 'n\n1\n2\n');
+  const path = '/v1/query/1/results/csv';
+  const ask = async (headers: Readonly<Record<string, string>>, method = 'GET') => {
+    const answer = await service.get(path, { headers: { ...PLAIN, ...headers }, method });
+    return [answer.status, answer.headers.get('content-range'), await answer.text()] as const;
+  };
+  for (let time = 0; time < 4; time += 1) {
+    assert.deepEqual(await ask({}), [200, null, 'n\n1\n2\n']);
+    assert.deepEqual(await ask({ range: 'bytes=2-' }), [206, 'bytes 2-5/6', '1\n2\n']);
+    assert.deepEqual(await ask({ range: 'bytes=-2' }), [206, 'bytes 4-5/6', '2\n']);
+    assert.deepEqual(await ask({ range: 'bytes=0-0,2-3' }), [200, null, 'n\n1\n2\n']);
+    assert.deepEqual(await ask({ range: 'bytes=2-' }, 'HEAD'), [200, null, '']);
+    const [status, range, text] = await ask({ range: 'bytes=6-' });
+    assert.deepEqual([status, range], [416, 'bytes */6']);
+    assert.match(text, /^{"error":"Range: found a range that begins after the end, expected one within 6 bytes"}$/);
+  }
+});
+
+test('the part of a page that is handed out is what is counted', async (t) => {
+  const service = await startHttpService(t);
+  await service.publish(1, `n\n${'1\n'.repeat(99)}`);
+  const path = '/v1/query/1/results/csv';
+  await (await service.get(path, { headers: PLAIN })).arrayBuffer();
+  await (await service.get(path, { headers: { ...PLAIN, range: 'bytes=0-49' } })).arrayBuffer();
+  const counted = service.observed.flatMap((seen) =>
+    seen.kind === 'answered' ? [[seen.status, seen.stats.rowCount, seen.stats.datapoints, seen.stats.bodyBytes]] : [],
+  );
+  assert.deepEqual(counted, [
+    [200, 99, 99, 200],
+    [206, 25, 25, 50],
+  ]);
 });
 
 test('a sweep in the middle of the first pass over a download takes nothing away from it', async (t) => {

@@ -33,7 +33,7 @@ export function parameterComponents(): Readonly<Record<string, Fragment>> {
       name: 'Range',
       in: 'header',
       description:
-        'Of an answer that is sent as it is read: the bytes from there on (`bytes=1000-`), to there (`bytes=0-999`) or the last so many (`bytes=-100`). A page is sent whole.',
+        'Of any answer with an `ETag`: the bytes from there on (`bytes=1000-`), to there (`bytes=0-999`) or the last so many (`bytes=-100`). Several ranges at once are answered with the whole.',
       schema: { type: 'string' },
     },
     ifRange: {

@@ -52,6 +52,10 @@ const COMMON_HEADERS: Readonly<Record<string, Fragment>> = {
     description: 'How many requests are left (`r`), and the seconds until there are more (`t`).',
     schema: { type: 'string', pattern: '^"default";r=\\d+;t=\\d+$' },
   },
+  'Content-Disposition': {
+    description: 'What to call the file: query, run and format. Of JSON `inline`, else `attachment`.',
+    schema: { type: 'string' },
+  },
   'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
   ETag: {
     description: 'What the answer is recognised by; send it back in `If-None-Match`. Absent where each answer differs.',

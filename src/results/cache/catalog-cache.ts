@@ -10,11 +10,19 @@ import type { Principal } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 
-export type QueryAccess = Pick<Query, 'id' | 'owner' | 'visibility'>;
+export type QueryAccess = Pick<Query, 'id' | 'owner' | 'visibility'> & {
+  /** The beginning of it. */
+  readonly name?: string;
+};
 
-/** The latest run of a query. */
+/** Of a name, enough to call a file by. */
+const NAME_LENGTH_MAX = 100;
+
+/** The run that an address means: one that it names, or the latest of a query. */
 export interface Latest {
   readonly execution: Execution;
+  /** Of its query. */
+  readonly queryName?: string;
   /** The newest run that has a result, where that is not this one: parts of it are missing from the store. */
   readonly skipped?: string;
 }
@@ -121,7 +129,9 @@ export class CatalogCache {
   async query(id: number): Promise<QueryAccess | undefined> {
     return await this.#remember(`query ${id}`, async () => {
       const query = await this.#catalog.queries.find(id);
-      return query && { id, owner: query.owner, visibility: query.visibility };
+      if (query === undefined) return undefined;
+      const { name, owner, visibility } = query;
+      return { id, owner, visibility, ...(name !== undefined && { name: name.slice(0, NAME_LENGTH_MAX) }) };
     });
   }
 

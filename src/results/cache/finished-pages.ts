@@ -24,6 +24,8 @@ export interface AddressEntry extends Latest {
   readonly catalogVersion: number | undefined;
   /** Of the finished page. */
   readonly identity: string;
+  /** What to call the answer. */
+  readonly fileHeaders: Readonly<Record<string, string>>;
 }
 
 export interface PageCaches {

@@ -5,7 +5,7 @@ import type { Principal } from '../../domain/principal.ts';
 import { mayRead } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import { RequestError } from '../../errors/errors.ts';
-import type { CatalogCache, Latest } from '../cache/catalog-cache.ts';
+import type { CatalogCache, Latest, QueryAccess } from '../cache/catalog-cache.ts';
 import type { QueryParameters } from '../request/query-string.ts';
 import { queryParametersOf, type Target } from '../request/results-request.ts';
 
@@ -19,7 +19,7 @@ export async function resolveTarget(
 ): Promise<Latest> {
   switch (target.kind) {
     case 'execution':
-      return { execution: await resolveExecution(target.executionId, principal, catalogCache) };
+      return await resolveExecution(target.executionId, principal, catalogCache);
     case 'query':
     case 'dataset':
       return await resolveLatest(target.queryId, parameters, principal, catalogCache, now);
@@ -28,7 +28,7 @@ export async function resolveTarget(
   }
 }
 
-async function resolveExecution(id: string, principal: Principal, catalogCache: CatalogCache): Promise<Execution> {
+async function resolveExecution(id: string, principal: Principal, catalogCache: CatalogCache): Promise<Latest> {
   if (!isExecutionId(id)) {
     throw new RequestError('invalid_execution_id', `The requested execution ID (ID: ${id}) is invalid.`);
   }
@@ -37,7 +37,7 @@ async function resolveExecution(id: string, principal: Principal, catalogCache: 
   if (execution === undefined || query === undefined || !mayRead(principal, query)) {
     throw new RequestError('execution_not_found', `The requested execution ID (ID ${id}) was not found.`);
   }
-  return execution;
+  return { execution, ...nameOf(query) };
 }
 
 async function resolveLatest(
@@ -63,7 +63,11 @@ async function resolveLatest(
       'not found: No execution found for the latest version of the given query',
     );
   }
-  return latest;
+  return { ...latest, ...nameOf(query) };
+}
+
+function nameOf({ name }: QueryAccess): Pick<Latest, 'queryName'> {
+  return name === undefined ? {} : { queryName: name };
 }
 
 /** @throws RequestError */

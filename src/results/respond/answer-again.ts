@@ -38,7 +38,7 @@ export function answerAgain(
   stats.executionId = execution.id;
   stats.queryId = execution.queryId;
   stats.cache = 'hit';
-  const cacheHeaders = cacheHeadersOf(cachePolicy, entry, now);
+  const cacheHeaders = { ...cacheHeadersOf(cachePolicy, entry, now), ...entry.fileHeaders };
   const answer = respondFinished(page, page.etag, cacheHeaders, ifNoneMatch, stats);
   return { answer, terms: { catalogVersion, execution } };
 }
