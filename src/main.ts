@@ -111,7 +111,11 @@ function followParent(): void {
 }
 
 function output(stream: NodeJS.WriteStream): Output {
-  return { write: (text, done) => stream.write(text, done), isTerminal: stream.isTTY === true };
+  return {
+    write: (text, done) => stream.write(text, done),
+    isTerminal: stream.isTTY === true,
+    columns: stream.columns,
+  };
 }
 
 function packageVersion(): string {

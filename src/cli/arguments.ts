@@ -34,6 +34,11 @@ export function listLimit(text: string): number {
   return wholeNumber(text, 1, 10_000, 'A limit');
 }
 
+/** Of rows: so many, or none. */
+export function rowCount(text: string): number {
+  return wholeNumber(text, 0, Number.MAX_SAFE_INTEGER, 'A number of rows');
+}
+
 /** A day in UTC. */
 export function day(text: string): string {
   if (startOfDay(text) !== undefined) return text;

@@ -41,4 +41,6 @@ export interface Output {
   write(text: string, done?: (error?: Error | null) => void): unknown;
   /** Somebody is watching: progress is shown. */
   readonly isTerminal: boolean;
+  /** How wide the terminal is, in characters, where it is one that says so. */
+  readonly columns?: number | undefined;
 }

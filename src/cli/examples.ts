@@ -22,6 +22,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'zcat trades.ndjson.gz | qrs publish - --query 100 --format ndjson --param day=2024-03-05',
     'qrs publish trades.parquet --execution 01HR7V4N7VD2Q9D9Z5T2T6W3M1',
   ],
+  rows: [
+    'qrs rows 100 --limit 20',
+    "qrs rows 100 --filter 'amount > 100' --sort 'price desc' --columns price,amount",
+    'qrs rows 100 --format csv > result.csv',
+    'QRS_URL=http://127.0.0.1:8080 QRS_KEY=$KEY qrs rows 2 --limit 5 --json',
+  ],
   'executions submit': ['qrs executions submit --query 100 --param day=2024-03-05'],
   'executions start': ['qrs executions start 01HR7V4N7VD2Q9D9Z5T2T6W3M1'],
   'executions fail': [
@@ -35,6 +41,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'demo-sources': ['qrs demo-sources ./data/sources --size small'],
   usage: ['qrs usage', 'qrs usage --by user,query --from 2024-03-01 --to 2024-03-31', 'qrs usage --by team --json'],
   sweep: ['qrs sweep'],
+  open: ['qrs open'],
   verify: ['qrs verify', 'qrs verify --json'],
 };
 

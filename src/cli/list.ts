@@ -28,7 +28,7 @@ export function printList<T>(
   else if (items.length === 0) tell(context, none);
   else {
     const cells = items.map((item) => Object.values(columns).map((cell) => cell(item)));
-    context.stdout.write(formatTable(Object.keys(columns), cells));
+    context.stdout.write(formatTable(Object.keys(columns), cells, context.stdout.columns));
   }
 }
 

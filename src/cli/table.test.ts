@@ -15,3 +15,43 @@ test('names above, texts at the left, numbers at the right', () => {
     'user          requests\nann                 12\nbartholomew  1,234,567\n                     0\n',
   );
 });
+
+const RUNS = [
+  { name: 'id' },
+  { name: 'what it is called', mayBeCut: true },
+  { name: 'why', mayBeCut: true },
+  { name: 'rows', align: 'right' },
+] as const;
+const ROWS = [
+  ['01HR7V4N7VD2Q9D9Z5T2T6W3M1', 'short', 'a text that is longer than what is left for it', '12345678901234567890'],
+  ['01HR7V4N7VD2Q9D9Z5T2T6W3M2', '漢字', '', '7'],
+];
+
+test('on a narrow terminal texts are cut, the longest ones first; ids and numbers never', () => {
+  const lines = formatTable(RUNS, ROWS, 85).split('\n');
+  assert.deepEqual(lines, [
+    'id                          what it is called  why                               rows',
+    '01HR7V4N7VD2Q9D9Z5T2T6W3M1  short              a text that is …  12345678901234567890',
+    '01HR7V4N7VD2Q9D9Z5T2T6W3M2  漢字                                                    7',
+    '',
+  ]);
+});
+
+test('on one too narrow for that each row is a block', () => {
+  assert.equal(
+    formatTable(RUNS, ROWS, 50),
+    [
+      '-- 1 --',
+      'id                 01HR7V4N7VD2Q9D9Z5T2T6W3M1',
+      'what it is called  short',
+      'why                a text that is longer than wha…',
+      'rows               12345678901234567890',
+      '-- 2 --',
+      'id                 01HR7V4N7VD2Q9D9Z5T2T6W3M2',
+      'what it is called  漢字',
+      'why',
+      'rows               7',
+      '',
+    ].join('\n'),
+  );
+});

@@ -102,7 +102,8 @@ function readValue(setting: Setting<unknown>, value: string, source: string): un
 }
 
 function shown(setting: Setting<unknown>, value: string): string {
-  return setting.secret ? maskPassword(value) : value;
+  if (setting.secret === 'whole') return value === '' ? '' : '***';
+  return setting.secret === 'password' ? maskPassword(value) : value;
 }
 
 function* givenInFile(input: SettingsInput): Iterable<[string, Given]> {

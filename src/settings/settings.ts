@@ -28,8 +28,10 @@ export interface Setting<T> {
   readonly default: string;
   readonly read: ReadValue<T>;
   readonly about: string;
-  /** Its value may hold a password, which is masked wherever the value is shown. */
-  readonly secret: boolean;
+  /** Wherever the value is shown, the password in it is masked, or the whole of it. */
+  readonly secret: 'password' | 'whole' | undefined;
+  /** Whose it is: a service's, or that of commands that ask a service elsewhere. */
+  readonly of: 'service' | 'client';
 }
 
 const PATH_LENGTH_MAX = 4096;
@@ -56,15 +58,15 @@ export const SETTINGS = {
   catalog: setting('QRS_CATALOG_URL', 'sqlite:', catalogLocation, {
     about:
       'Where the catalog is: `sqlite:` is `catalog.sqlite` in the data directory, `sqlite:/path/to/file` elsewhere.',
-    secret: true,
+    secret: 'password',
   }),
   store: setting('QRS_STORE_URL', 'file:', storeLocation, {
     about: 'Where results are: `file:` is `results` in the data directory, `file:/path/to/folder` elsewhere.',
-    secret: true,
+    secret: 'password',
   }),
   engine: setting('QRS_ENGINE_URL', 'duckdb:', engineLocation, {
     about: 'What runs scheduled queries: `duckdb:`.',
-    secret: true,
+    secret: 'password',
   }),
   sourcesDir: setting('QRS_SOURCES_DIR', '', optional(text(PATH_LENGTH_MAX)), {
     about: 'The folder of the tables that scheduled queries read. Empty: `sources` in the data directory.',
@@ -254,6 +256,15 @@ export const SETTINGS = {
     about:
       'The least important level of log lines to write: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
   }),
+  clientUrl: setting('QRS_URL', '', optional(httpUrl()), {
+    about: 'The service that `qrs rows` and `qrs open` ask. Empty: the one of these settings.',
+    of: 'client',
+  }),
+  clientKey: setting('QRS_KEY', '', optional(text(1000)), {
+    about: 'The key with which they ask it.',
+    secret: 'whole',
+    of: 'client',
+  }),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
 /** The value of every setting. Units stand last in the names: bytes, millis, days. */
@@ -268,7 +279,7 @@ function setting<T>(
   name: string,
   value: string,
   read: ReadValue<T>,
-  more: { readonly about: string; readonly secret?: boolean },
+  more: Pick<Setting<T>, 'about'> & Partial<Pick<Setting<T>, 'secret' | 'of'>>,
 ): Setting<T> {
-  return { name, default: value, read, about: more.about, secret: more.secret ?? false };
+  return { secret: undefined, of: 'service', ...more, name, default: value, read };
 }

@@ -24,6 +24,8 @@ export interface CommandLine {
   run(args: readonly string[], input?: string): Promise<Outcome>;
   /** The same with somebody watching: standard output and standard error are terminals. */
   onTerminal(...args: readonly string[]): Promise<Outcome>;
+  /** The width of the terminals, in characters; as wide as it gets unless a test says otherwise. */
+  columns: number | undefined;
   /** Runs it, and fails the test unless it ends well. @returns its standard output without the last line break */
   get(...args: readonly string[]): Promise<string>;
 }
@@ -51,6 +53,7 @@ export async function makeCommandLine(
       version: '1.2.3',
       stdout: {
         isTerminal,
+        columns: commandLine.columns,
         write: (text, done) => {
           out += text;
           done?.();
@@ -86,6 +89,7 @@ export async function makeCommandLine(
     directory,
     dataDir,
     now: NOON,
+    columns: undefined,
     run: async (args, input = '') => await runOn(false, args, input),
     onTerminal: async (...args) => await runOn(true, args, ''),
     async get(...args) {

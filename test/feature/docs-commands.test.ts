@@ -12,6 +12,7 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { type ShellBlock, shellBlocks } from './docs-blocks.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
@@ -149,9 +150,9 @@ async function prepareCommands(): Promise<void> {
   const folder = join(root, 'commands');
   await writeFile(join(folder, 'trades.csv'), 'amount,price\n12345678901234567890,1.125\n');
   await writeFile(join(folder, 'trades.ndjson.gz'), gzipSync('{"amount":1,"price":1.125}\n'));
-  await run(
-    'commands',
-    'curl -H "X-Service-Api-Key: $KEY" -o trades.parquet "$QRS/v1/query/2/results?format=parquet&limit=10"',
-  );
+  const duckDb = await (await DuckDBInstance.create(':memory:')).connect();
+  const trades = `SELECT 12345678901234567890::HUGEINT AS amount, 1.125 AS price`;
+  await duckDb.run(`COPY (${trades}) TO '${join(folder, 'trades.parquet')}'`);
+  duckDb.closeSync();
   await run('commands', 'qrs users add bob && qrs demo-sources ./data/sources --size small');
 }

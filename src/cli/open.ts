@@ -1,0 +1,49 @@
+/** `qrs open`: the addresses of the service's pages for people, one a line, and whether anything answers there. */
+import type { Command } from 'commander';
+import { loadSettings } from '../settings/load-settings.ts';
+import { SETTINGS, type Settings } from '../settings/settings.ts';
+import type { CommandContext } from './command-context.ts';
+import { printJson, printLines, tell } from './printing.ts';
+
+/** So long a service may take to say that it is there. */
+const ANSWER_MILLIS = 2000;
+const EVERY_INTERFACE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+export function addOpenCommand(program: Command, context: CommandContext): void {
+  program
+    .command('open')
+    .description(
+      'print the addresses of the pages of the service: its first page, and its documentation to try requests in',
+    )
+    .option('--json', 'print JSON')
+    .action(async (options: { readonly json?: true }) => {
+      const base = serviceUrl(loadSettings(context).settings);
+      if (options.json) printJson(context, { first_page: `${base}/`, documentation: `${base}/docs` });
+      else printLines(context, [`${base}/`, `${base}/docs`]);
+      if (!(await isAlive(base, context.signal))) {
+        tell(context, `nothing answers at ${base} at this moment: \`qrs serve\` starts the service of these settings`);
+      }
+    });
+}
+
+/** @throws Error where the port is known only to the running service */
+function serviceUrl({ clientUrl, publicUrl, host, port }: Settings): string {
+  const given = clientUrl ?? publicUrl;
+  if (given !== undefined) return given.replace(/\/+$/, '');
+  if (port === 0)
+    throw new Error(`${SETTINGS.port.name} is 0, any free port: the service prints its address when it starts`);
+  const name = EVERY_INTERFACE[host] ?? host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+async function isAlive(base: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MILLIS)]);
+    const response = await fetch(`${base}/healthz`, { redirect: 'error', signal: within });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}

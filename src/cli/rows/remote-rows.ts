@@ -1,0 +1,73 @@
+/** Rows of a result from a service elsewhere, with a key. */
+export interface RemoteService {
+  readonly url: string;
+  readonly key: string;
+}
+
+export interface RemoteRequest {
+  /** Below `/v1`: `/query/100/results`. */
+  readonly path: string;
+  readonly queryString: string;
+}
+
+/**
+ * @returns the bytes of the answer
+ * @throws Error with the service's own words, or saying that there is no such service
+ */
+export async function* remoteRows(
+  { url, key }: RemoteService,
+  { path, queryString }: RemoteRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const base = url.replace(/\/+$/, '');
+  const response = await asked(base, `${base}/v1${path}?${queryString}`, key, signal);
+  if (!response.ok) throw new Error(await refusalOf(response, base));
+  let bytes = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.byteLength;
+      yield chunk;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Error(`the answer of ${base} broke off after ${bytes} bytes${reasonOf(error)}`, { cause: error });
+  }
+}
+
+async function asked(base: string, address: string, key: string, signal: AbortSignal): Promise<Response> {
+  try {
+    // The service never redirects; elsewhere the key is nobody's business.
+    return await fetch(address, { headers: { 'x-service-api-key': key }, redirect: 'error', signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Error(`cannot reach ${base} (QRS_URL)${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** fetch says no more than that it failed; why stands in the cause. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return '';
+  return `: ${cause.message === '' && 'code' in cause ? String(cause.code) : cause.message}`;
+}
+
+const ANSWER_LENGTH_MAX = 100_000;
+
+async function refusalOf(response: Response, base: string): Promise<string> {
+  const text = (await response.text()).slice(0, ANSWER_LENGTH_MAX);
+  const after = response.headers.get('retry-after');
+  const again = after === null ? '' : ` (try again in ${after} ${after === '1' ? 'second' : 'seconds'})`;
+  const key = response.status === 401 ? ' (QRS_KEY)' : '';
+  const error = errorIn(text);
+  if (error !== undefined) return `${error}${key}${again}`;
+  return `${base} (QRS_URL) answered ${response.status}, and not as a Query Results Service does`;
+}
+
+function errorIn(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown };
+    return typeof error === 'string' ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}

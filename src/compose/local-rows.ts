@@ -1,0 +1,65 @@
+/**
+ * Rows of a result out of the data directory, without a service: the read path as the server opens it, asked once. Whoever may read the
+ * data directory may read all that is in it, so each query is read as its owner would.
+ */
+import type { Principal } from '../domain/principal.ts';
+import { RequestStats } from '../observation/request-stats.ts';
+import type { Answer } from '../results/answer.ts';
+import { answerResults } from '../results/pipeline.ts';
+import type { Format } from '../results/request/format.ts';
+import { parseQueryString } from '../results/request/query-string.ts';
+import type { Target } from '../results/request/results-request.ts';
+import { openReadPath, type ReadPathEffects } from './read-path.ts';
+import type { Service } from './service.ts';
+
+export interface LocalRowsRequest {
+  readonly target: Target;
+  readonly format: Format;
+  /** The parameters, as after the question mark of an address. */
+  readonly queryString: string;
+}
+
+/**
+ * @returns the bytes that the service would answer with; what is open is closed when they have been read
+ * @throws RequestError as the service would answer
+ */
+export async function* localRows(
+  service: Service,
+  { target, format, queryString }: LocalRowsRequest,
+  effects: ReadPathEffects,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  await using opened = new AsyncDisposableStack();
+  const { results } = await openReadPath(service, effects, opened);
+  const request = {
+    target,
+    format,
+    parameters: parseQueryString(queryString),
+    cachePolicy: { kind: 'immutable' },
+    address: undefined,
+    ifNoneMatch: undefined,
+    range: undefined,
+    ifRange: undefined,
+    wantsDigest: false,
+    base: '',
+  } as const;
+  const principal = await ownerOf(target, service);
+  const { body } = await answerResults(request, principal, results, new RequestStats(), signal);
+  yield* bytesOf(body);
+}
+
+async function* bytesOf(body: Answer['body']): AsyncGenerator<Uint8Array> {
+  if (body.kind === 'whole') yield* body.byteChunks;
+  else if (body.kind === 'stream') yield* body.chunks;
+  else throw new Error(`an answer to nothing but rows is ${body.kind}`);
+}
+
+/** Who may read it. Of what is not there it is nobody, and the read path then says what is not there. */
+async function ownerOf(target: Target, service: Service): Promise<Principal> {
+  const catalog = await service.catalog();
+  const execution = target.kind === 'execution' ? await catalog.executions.find(target.executionId) : undefined;
+  const queryId = target.kind === 'execution' ? execution?.queryId : Number(target.queryId);
+  const query = queryId === undefined ? undefined : await catalog.queries.find(queryId);
+  const owner = query?.owner ?? { kind: 'user', name: '' };
+  return { keyId: '', owner, teams: owner.kind === 'team' ? [owner.name] : [], scope: 'read' };
+}
