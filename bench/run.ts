@@ -17,6 +17,7 @@ const ALL = [
   'wide',
   'datasets',
   'startup',
+  'workers',
   'rivals',
 ];
 const named = process.argv.slice(2);

@@ -124,6 +124,7 @@ const CONTEXT: CommandContext = {
   newExecutionId: () => '',
   outliveReaders: () => undefined,
   allowGrace: () => undefined,
+  workers: { supervisor: async () => undefined, forkWith: async () => Promise.reject(new Error('no workers here')) },
   signal: new AbortController().signal,
 };
 

@@ -69,6 +69,10 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   allowGrace: (millis) => {
     graceMillis = millis;
   },
+  workers: {
+    supervisor: async () => (await import('./workers/cluster.ts')).supervisorChannel(process),
+    forkWith: async (args) => (await import('./workers/cluster.ts')).forkWith(args),
+  },
   signal: interruption.signal,
 });
 if (outlivesReaders) leave();

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Clock, Instant } from '../domain/instant.ts';
 import type { Sleep } from '../domain/time.ts';
 import type { RandomBytes } from '../keys/create-key.ts';
+import type { WorkerEffects } from '../workers/messages.ts';
 
 export interface CommandContext {
   /** Of this program, as its package says. */
@@ -32,6 +33,8 @@ export interface CommandContext {
   readonly outliveReaders: () => void;
   /** Once it is interrupted, the command may take so much longer than others do: after that the process is ended, whatever it is at. */
   readonly allowGrace: (millis: number) => void;
+  /** Several processes that answer requests together. */
+  readonly workers: WorkerEffects;
   /** Aborted when the user interrupts. */
   readonly signal: AbortSignal;
 }

@@ -1,87 +1,40 @@
-/** `qrs serve`: the HTTP service with the schedule beside it, until it is interrupted. */
-import { once } from 'node:events';
+/** `qrs serve`: the HTTP service with the schedule beside it, until it is interrupted; in one process or in several. */
+import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import type { DatasetEffects } from '../compose/schedule.ts';
-import type { Service } from '../compose/service.ts';
-import { LineBuffer } from '../observation/line-buffer.ts';
-import type { Observe } from '../observation/observation.ts';
-import { readable } from '../observation/readable-lines.ts';
-import { traceSettings } from '../observation/traces/trace-settings.ts';
+import { loadSettings } from '../settings/load-settings.ts';
+import { SETTINGS, type Settings } from '../settings/settings.ts';
 import type { CommandContext } from './command-context.ts';
-import { printLines, tell } from './printing.ts';
-import { withService } from './with-service.ts';
 
 interface ServeOptions {
-  readonly demo?: true;
+  readonly demo?: boolean;
+  readonly workers?: string;
 }
 
-export function addServeCommand(program: Command, context: CommandContext): void {
+export function addServeCommand(program: Command, given: CommandContext): void {
   program
     .command('serve')
     .description('run the HTTP service and the schedule; prints the address on which it listens')
     .option('--demo', 'first fill an empty data directory with the demo, and print a key and requests to try')
-    .action(async (options: ServeOptions) => {
-      // Loaded here, so that the other commands do not wait for an HTTP server that they never start.
-      const { serve } = await import('../compose/server.ts');
-      const { fillWithDemo } = await import('../demo/fill.ts');
-      const { demoRequests } = await import('../demo/requests.ts');
-      const { logTo } = await import('../observation/log.ts');
-      const tracing = traceSettings(context.environment, context.version);
+    .option('--workers <count>', 'how many processes answer requests, or `auto`: one for each core (QRS_WORKERS)')
+    .action(async ({ demo = false, workers }: ServeOptions) => {
+      const context = withWorkers(given, workers);
       // Nobody reading the address or the log is no reason to stop serving.
       context.outliveReaders();
-      await withService(context, async (service) => {
-        const newId = () => context.newExecutionId(context.clock());
-        const lines = new LineBuffer({ write: context.stderr.write, gapLine });
-        const { logLevel, shutdownGraceMillis } = service.settings;
-        context.allowGrace(shutdownGraceMillis);
-        const log = logTo(context.stderr.isTerminal ? readable(lines.add) : lines.add, logLevel);
-        // The last lines are written when the server and the schedule have ended.
-        using _ = lines;
-        const demo = options.demo
-          ? await fillWithDemo(service, { ...context, ...refreshEffects(context, log), newId }, (line) =>
-              tell(context, line),
-            )
-          : undefined;
-        await using server = await serve(service, { ...context, tracing, newId, observe: log, logLines: lines });
-        const stopping = once(context.signal, 'abort');
-        const schedule = service.settings.schedule ? await startSchedule(service, server.observe, context) : undefined;
-        printLines(context, [server.url]);
-        if (options.demo) tell(context, demoRequests(server.url, demo && { ...demo, key: await demo.createKey() }));
-        // The schedule ends by itself only when it cannot go on.
-        if (!context.signal.aborted) await Promise.race([stopping, schedule?.ended ?? stopping]);
-        await Promise.all([server.stop(), schedule?.ended]);
-      });
+      // Loaded here, so that the other commands do not wait for an HTTP server that they never start.
+      const { serveAlone } = await import('./serve-process.ts');
+      const { serveAsWorker, superviseWorkers } = await import('./serve-workers.ts');
+      const supervisor = await context.workers.supervisor();
+      if (supervisor !== undefined) return await serveAsWorker(context, supervisor);
+      const count = workerCount(loadSettings(context).settings);
+      await (count > 1 ? superviseWorkers(context, count, demo) : serveAlone(context, demo));
     });
 }
 
-/** In the shape of all other lines. */
-function gapLine(lines: number): string {
-  const message = 'log lines were dropped because they could not be written';
-  return `${JSON.stringify({ level: 'warn', message, lines })}\n`;
+function withWorkers(context: CommandContext, workers: string | undefined): CommandContext {
+  if (workers === undefined) return context;
+  return { ...context, environment: { ...context.environment, [SETTINGS.workers.name]: workers } };
 }
 
-function refreshEffects(context: CommandContext, observe: Observe): DatasetEffects {
-  return {
-    ...context,
-    observe: (event) => observe({ kind: 'refresh', event }),
-    onFault: (what, error) => observe({ kind: 'fault', what, error }),
-    onSwept: (swept) => observe({ kind: 'swept', ...swept }),
-    onSweepStopped: (reason) => observe({ kind: 'sweep_stopped', reason }),
-  };
-}
-
-async function startSchedule(
-  service: Service,
-  observe: Observe,
-  context: CommandContext,
-): Promise<{ readonly ended: Promise<void> }> {
-  const { scheduleOf } = await import('../compose/schedule.ts');
-  const { runSchedule } = await import('../scheduler/schedule.ts');
-  const schedule = await scheduleOf(service, refreshEffects(context, observe));
-  const absent: string[] = [];
-  for (const dataset of schedule.datasets) if (!(await schedule.isSetUp(dataset))) absent.push(dataset.name);
-  if (absent.length > 0) {
-    observe({ kind: 'datasets_without_sources', datasets: absent, directory: service.directories.sources });
-  }
-  return { ended: runSchedule(schedule, context.signal) };
+function workerCount({ workers }: Settings): number {
+  return workers === 'auto' ? availableParallelism() : workers;
 }

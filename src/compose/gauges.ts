@@ -35,6 +35,11 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
     Object.fromEntries(Object.entries(named).map(([name, one]) => [name, value(one)]));
   return [
     {
+      name: 'qrs_workers',
+      help: 'Processes that answer requests on this address and are in these metrics.',
+      read: () => ({ '': 1 }),
+    },
+    {
       name: 'qrs_http_requests_under_way',
       help: 'Requests whose answer is not out yet.',
       read: () => ({ '': requests.count }),
@@ -118,6 +123,7 @@ function catalogGauges({ catalog, monotonic }: GaugedParts): readonly GaugeSourc
   return [
     {
       name: 'qrs_catalog_latency_seconds',
+      sameInAll: true,
       help: 'How long one look-up in the catalog took just now.',
       read: async () => {
         const start = monotonic();
@@ -127,11 +133,13 @@ function catalogGauges({ catalog, monotonic }: GaugedParts): readonly GaugeSourc
     },
     {
       name: 'qrs_publishing_under_way',
+      sameInAll: true,
       help: 'Results being written, by whatever process.',
       read: async () => ({ '': (await catalog.leases.list('write:')).length }),
     },
     {
       name: 'qrs_newest_result_timestamp_seconds',
+      sameInAll: true,
       help: 'When the newest complete result was finished, whoever published it; absent when there is none.',
       label: 'state',
       read: async () => {
@@ -154,12 +162,14 @@ function datasetGauges({ catalog, datasets, clock }: GaugedParts): readonly Gaug
   return [
     {
       name: 'qrs_dataset_age_seconds',
+      sameInAll: true,
       help: 'Time since the run began that the dataset answers with; absent while it has none.',
       label: 'dataset',
       read: () => read(({ ageMillis }) => (ageMillis === undefined ? undefined : ageMillis / 1000)),
     },
     {
       name: 'qrs_dataset_last_refresh_failed',
+      sameInAll: true,
       help: '1 when the newest refresh failed, whichever process ran it; absent while there was none.',
       label: 'dataset',
       read: () => read(({ latest }) => (latest === undefined ? undefined : Number(latest.state === 'FAILED'))),

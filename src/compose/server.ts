@@ -11,18 +11,20 @@ import { AuthFailureLimiter } from '../http/auth-failure-limiter.ts';
 import type { Authenticate } from '../http/authenticate.ts';
 import { CompressedCache } from '../http/compressed-cache.ts';
 import { InFlightRequests } from '../http/in-flight-requests.ts';
-import { RateLimit } from '../http/rate-limit.ts';
+import type { RequestTokens } from '../http/rate-limit.ts';
 import { Readiness } from '../http/readiness.ts';
 import { makeResponseCache } from '../http/response-cache.ts';
 import type { DatasetRoute } from '../http/results-routes.ts';
 import { type HttpOptions, type RunningServer, startServer } from '../http/server.ts';
 import { hashKey } from '../keys/key-hash.ts';
 import { requireStillJoined } from '../maintenance/installation.ts';
+import type { Metrics } from '../observation/metrics.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
 import type { CatalogCache } from '../results/cache/catalog-cache.ts';
 import type { MissingResults } from '../results/cache/missing-results.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { once } from './once.ts';
+import { rateLimitOf } from './rate-limit.ts';
 import { CACHE_SHARES, openReadPath } from './read-path.ts';
 import type { Service } from './service.ts';
 import { startTelemetry, type TelemetryEffects } from './telemetry.ts';
@@ -38,6 +40,15 @@ export interface ServerEffects extends TelemetryEffects {
   readonly observe: Observe;
   /** The log on its way out. */
   readonly logLines: { readonly dropped: number };
+  /** Where several processes answer on one address: what they have together. */
+  readonly shared?: SharedByWorkers;
+}
+
+export interface SharedByWorkers {
+  /** Undefined where requests are not limited. */
+  readonly tokens: RequestTokens | undefined;
+  /** From the metrics of this process to those of all. */
+  shareMetrics(own: Metrics): Pick<Metrics, 'contentType' | 'text'>;
 }
 
 /** An answer that was cut has ended as soon as its connection says so. */
@@ -92,14 +103,17 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const server: RunningServer = await startServer(
     {
       results,
-      health: {
-        readiness: readinessOf({ catalog, store, missing }, observe, effects),
-        missingResults: () => missing.count,
-      },
+      health: healthOf({ catalog, store, missing }, observe, effects),
       authenticate: authenticator(results.catalogCache, settings.authFailuresPerMinute, monotonic),
       onFault: (fault) => observe({ kind: 'fault', ...fault }),
-      context: { inFlight, observe, clock, monotonic, rateLimit: rateLimitOf(service, monotonic) },
-      metrics,
+      context: {
+        inFlight,
+        observe,
+        clock,
+        monotonic,
+        rateLimit: rateLimitOf(settings, effects.shared?.tokens, monotonic),
+      },
+      metrics: effects.shared?.shareMetrics(metrics) ?? metrics,
       usage: { usage: catalog.usage, clock },
     },
     options,
@@ -170,6 +184,10 @@ function httpOptionsOf(
   };
 }
 
+function healthOf(parts: Parameters<typeof readinessOf>[0], observe: Observe, effects: ServerEffects) {
+  return { readiness: readinessOf(parts, observe, effects), missingResults: () => parts.missing.count };
+}
+
 function readinessOf(
   {
     catalog,
@@ -204,11 +222,6 @@ function authenticator(catalogCache: CatalogCache, perMinute: number, monotonic:
     if (principal === undefined) authFailures.count(address());
     return principal;
   };
-}
-
-function rateLimitOf({ settings }: Service, monotonic: () => number): RateLimit | undefined {
-  const { rateLimit, rateBurst } = settings;
-  return rateLimit === 'off' ? undefined : new RateLimit({ perSecond: rateLimit, burst: rateBurst, monotonic });
 }
 
 function datasetRoute(dataset: Dataset, clock: Clock): DatasetRoute {

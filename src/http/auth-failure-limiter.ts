@@ -4,8 +4,8 @@
  * keys it is told to wait; what they cost the catalog is bounded by `CatalogCache`, which remembers them apart.
  */
 import { isIPv6 } from 'node:net';
+import { TokenBuckets } from '../domain/token-buckets.ts';
 import { RequestError } from '../errors/errors.ts';
-import { TokenBuckets } from './token-buckets.ts';
 
 export interface AuthFailureLimits {
   /** Wrong keys that an address may send in a minute; 0: as many as it likes. */

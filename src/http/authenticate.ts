@@ -42,7 +42,7 @@ export async function admitRequest(
     request.stats.spent('authenticate', monotonic() - start);
   }
   if (rateLimit === undefined) return;
-  request.allowance = rateLimit.take(request.principal.keyId);
+  request.allowance = await rateLimit.take(request.principal.keyId);
   if (!request.allowance.allowed) throw rateLimit.refusal(request.allowance);
 }
 

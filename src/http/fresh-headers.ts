@@ -4,10 +4,10 @@
  */
 import type { Execution } from '../domain/execution.ts';
 import type { Instant } from '../domain/instant.ts';
+import type { Allowance } from '../domain/token-buckets.ts';
 import type { CachePolicy } from '../results/request/cache-policy.ts';
 import { cacheControlOf } from '../results/respond/cache-policy.ts';
 import type { RateLimit } from './rate-limit.ts';
-import type { Allowance } from './token-buckets.ts';
 
 export interface FreshFacts {
   readonly requestId: string;

@@ -2,34 +2,42 @@
  * How often a key may ask, and what it is told about that: the fields `RateLimit-Policy` and `RateLimit` of the IETF draft
  * (draft-ietf-httpapi-ratelimit-headers), 429 with `Retry-After` beyond.
  */
+import type { Allowance } from '../domain/token-buckets.ts';
 import { RequestError } from '../errors/errors.ts';
-import { type Allowance, TokenBuckets } from './token-buckets.ts';
+
+/** The tokens of all keys, each of which is one request. */
+export interface RequestTokens {
+  /** Takes a token, where that can be told at once. */
+  takeNow(keyId: string): Allowance | undefined;
+  take(keyId: string): Allowance | Promise<Allowance>;
+}
 
 export interface RateLimitOptions {
   readonly perSecond: number;
   readonly burst: number;
-  /** Milliseconds that only ever grow. */
-  readonly monotonic: () => number;
+  readonly tokens: RequestTokens;
 }
-
-/** More keys than are in use at a time. */
-const KEYS_MAX = 100_000;
 
 export class RateLimit {
   /** So many requests in the time that an empty bucket takes to fill. */
   readonly #policy: string;
-  readonly #buckets: TokenBuckets;
+  readonly #tokens: RequestTokens;
   readonly #perSecond: number;
 
-  constructor({ perSecond, burst, monotonic }: RateLimitOptions) {
+  constructor({ perSecond, burst, tokens }: RateLimitOptions) {
     this.#policy = `"default";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`;
     this.#perSecond = perSecond;
-    this.#buckets = new TokenBuckets({ perSecond, burst, namesMax: KEYS_MAX, monotonic });
+    this.#tokens = tokens;
+  }
+
+  /** Counts a request of the key, where it is known at once whether it may come in. */
+  takeNow(keyId: string): Allowance | undefined {
+    return this.#tokens.takeNow(keyId);
   }
 
   /** Counts a request of the key. */
-  take(keyId: string): Allowance {
-    return this.#buckets.take(keyId);
+  async take(keyId: string): Promise<Allowance> {
+    return await this.#tokens.take(keyId);
   }
 
   /** What a key is told with each answer. */

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../domain/instant.ts';
+import type { Allowance } from '../domain/token-buckets.ts';
 import type { Observe } from '../observation/observation.ts';
 import { RequestStats } from '../observation/request-stats.ts';
 import { allowOrigin, answerPreflight, type Cors, isPreflight } from './cors.ts';
@@ -12,7 +13,6 @@ import { freshHeaders } from './fresh-headers.ts';
 import type { InFlightRequests } from './in-flight-requests.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { newRequestId } from './request-ids.ts';
-import type { Allowance } from './token-buckets.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

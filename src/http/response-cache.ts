@@ -130,8 +130,8 @@ export class ResponseCache {
     const now = clock();
     if (answer.catalogVersion !== this.#catalogCache.version) return false;
     if (now >= (execution.expiresAt ?? Number.POSITIVE_INFINITY)) return false;
-    const allowance = rateLimit?.take(keyId);
-    if (allowance?.allowed === false) return false;
+    const allowance = rateLimit?.takeNow(keyId);
+    if (rateLimit !== undefined && allowance?.allowed !== true) return false;
     const startMillis = monotonic();
     const requestId = newRequestId();
     const observeAnswer = (whole: boolean) =>

@@ -83,6 +83,14 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
         message: 'no part of a result is missing any more',
         facts: { execution_id: observation.executionId },
       };
+    case 'worker_ended': {
+      const { index, why, pauseMillis } = observation;
+      return {
+        level: 'error',
+        message: `worker ${index} ended (${why}); another takes its place`,
+        facts: { pause_millis: pauseMillis },
+      };
+    }
     case 'sweep_stopped':
       return { level: 'warn', message: `sweep stopped: ${observation.reason}`, facts: {} };
     case 'swept': {

@@ -2,7 +2,7 @@
  * The metrics: what was observed, counted, and the gauges, which are read when somebody asks. docs/grafana-dashboard.json shows
  * them; a test holds every name in it against this.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RefreshEvent } from '../scheduler/refresh.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
 import { countedBy, summed, timedBy } from './summed-metrics.ts';
@@ -13,6 +13,8 @@ export interface GaugeSource {
   readonly help: string;
   /** A gauge unless it says otherwise. */
   readonly type?: 'counter';
+  /** Set where every process would tell the same: then it is not summed over them. */
+  readonly sameInAll?: true;
   /** The label's name, where there are several numbers. */
   readonly label?: string;
   /** By label value; a lone number stands under ''. What rejects is left out. */
@@ -24,6 +26,13 @@ export interface Metrics {
   readonly contentType: string;
   /** In Prometheus' text format. */
   text(): Promise<string>;
+  /** As data, for `sumOfMetrics`. */
+  collect(): Promise<unknown>;
+}
+
+/** The metrics of several processes as one text: counters and most gauges summed. @param collected what `collect` gave in each */
+export async function sumOfMetrics(collected: readonly unknown[]): Promise<string> {
+  return await AggregatorRegistry.aggregate(collected as object[][]).metrics();
 }
 
 /** Pages take milliseconds, exports minutes. */
@@ -77,12 +86,14 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
       case 'result_missing':
       case 'result_restored':
       case 'sweep_stopped':
+      case 'worker_ended':
         return;
       default:
         observation satisfies never;
     }
   };
-  return { observe, contentType: registry.contentType, text: () => registry.metrics() };
+  const { contentType } = registry;
+  return { observe, contentType, text: () => registry.metrics(), collect: () => registry.getMetricsAsJSON() };
 }
 
 function requestMetrics(registry: Registry): (request: AnsweredRequest) => void {
@@ -141,13 +152,14 @@ function refreshMetrics(registry: Registry): (event: RefreshEvent) => void {
   };
 }
 
-function registerGauge(registry: Registry, { name, help, type, label, read }: GaugeSource): void {
+function registerGauge(registry: Registry, { name, help, type, sameInAll, label, read }: GaugeSource): void {
   const Metric = type === 'counter' ? Counter : Gauge;
   new Metric({
     name,
     help,
     labelNames: label === undefined ? [] : [label],
     registers: [registry],
+    aggregator: sameInAll ? 'max' : 'sum',
     async collect() {
       this.reset();
       // A catalog that is away must not take the other metrics with it: those are what tells why.

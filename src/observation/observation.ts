@@ -26,6 +26,8 @@ export type Observation =
   | { readonly kind: 'clock_jumped'; readonly about: string }
   /** Parts of a result are missing from the store, or there again: an older run is the latest of its query as long as they are. */
   | { readonly kind: 'result_missing' | 'result_restored'; readonly executionId: string }
+  /** A process of several that answer requests has ended; another takes its place after the pause. */
+  | { readonly kind: 'worker_ended'; readonly index: number; readonly why: string; readonly pauseMillis: number }
   /** A sweep of the schedule left alone what it would have deleted. */
   | { readonly kind: 'sweep_stopped'; readonly reason: string }
   | { readonly kind: 'swept'; readonly expired: number; readonly orphans: number; readonly bytes: number };

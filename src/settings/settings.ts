@@ -48,6 +48,10 @@ export const SETTINGS = {
   port: setting('QRS_PORT', '8080', integer(0, 65_535), {
     about: 'The port to listen on; 0 takes any free port.',
   }),
+  workers: setting('QRS_WORKERS', '1', either(oneOf('auto'), integer(1, 256)), {
+    about:
+      'How many processes `qrs serve` runs on its address; `auto`: one for each core. Limits of memory, disk and connections are divided between them. One of them runs the schedule.',
+  }),
   publicUrl: setting('QRS_PUBLIC_URL', '', optional(httpUrl()), {
     about:
       'Scheme and host under which clients reach the service; `next_uri` begins with it. Empty: as each client addressed the service.',

@@ -81,6 +81,10 @@ export async function makeCommandLine(
       sleep: (millis, signal) => wait(millis, undefined, { signal }),
       outliveReaders: () => undefined,
       allowGrace: () => undefined,
+      workers: {
+        supervisor: async () => undefined,
+        forkWith: async () => Promise.reject(new Error('no workers here')),
+      },
       signal: t.signal,
     });
     return { code, out, err };

@@ -57,3 +57,17 @@ test('never more than the burst and what has filled since', () => {
     ),
   );
 });
+
+test('a share of the tokens at once, and those that nobody used come back, up to the burst', () => {
+  const { clock, buckets } = bucketsWith({ perSecond: 1, burst: 10 });
+  assert.equal(buckets.takeShare('a', 4), 2);
+  assert.equal(buckets.look('a').remaining, 8);
+  assert.equal(buckets.takeShare('a', 100), 1);
+  buckets.giveBack('a', 1);
+  assert.equal(buckets.look('a').remaining, 8);
+  clock.millis = 1e9;
+  buckets.giveBack('a', 5);
+  assert.equal(buckets.look('a').remaining, 10);
+  assert.equal(buckets.takeShare('a', 1), 10);
+  assert.equal(buckets.takeShare('a', 1), 0);
+});

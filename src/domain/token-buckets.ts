@@ -38,6 +38,11 @@ export class TokenBuckets {
     return this.#buckets.size;
   }
 
+  /** Takes a token, where there is one. The same as `take`: nobody else has to be asked. */
+  takeNow(name: string): Allowance {
+    return this.take(name);
+  }
+
   /** Takes a token, where there is one. */
   take(name: string): Allowance {
     const bucket = this.#filled(name) ?? this.#add(name);
@@ -51,6 +56,20 @@ export class TokenBuckets {
     const bucket = this.#filled(name);
     if (bucket === undefined) return { allowed: true, remaining: this.#options.burst, seconds: 1 };
     return this.#allowance(bucket, bucket.tokens >= 1);
+  }
+
+  /** Takes one of `parts` equal shares of the tokens that are there, or one token where a share would be less. @returns how many it took */
+  takeShare(name: string, parts: number): number {
+    const bucket = this.#filled(name) ?? this.#add(name);
+    const tokens = Math.min(Math.floor(bucket.tokens), Math.max(1, Math.floor(bucket.tokens / parts)));
+    bucket.tokens -= tokens;
+    return tokens;
+  }
+
+  /** Gives back tokens that were taken and not used. */
+  giveBack(name: string, tokens: number): void {
+    const bucket = this.#filled(name);
+    if (bucket !== undefined) bucket.tokens = Math.min(this.#options.burst, bucket.tokens + tokens);
   }
 
   #filled(name: string): Bucket | undefined {

@@ -1,0 +1,125 @@
+/** A process that answers requests: the server with its log, and the schedule if it is the one to run it, until it is interrupted. */
+import { once } from 'node:events';
+import type { DatasetEffects } from '../compose/schedule.ts';
+import { type Server, type SharedByWorkers, serve } from '../compose/server.ts';
+import type { Service } from '../compose/service.ts';
+import { fillWithDemo } from '../demo/fill.ts';
+import { demoRequests } from '../demo/requests.ts';
+import { LineBuffer } from '../observation/line-buffer.ts';
+import { logTo } from '../observation/log.ts';
+import type { Observe } from '../observation/observation.ts';
+import { readable } from '../observation/readable-lines.ts';
+import { traceSettings } from '../observation/traces/trace-settings.ts';
+import type { CommandContext } from './command-context.ts';
+import { printLines, tell } from './printing.ts';
+import { withService } from './with-service.ts';
+
+export interface ServeProcess {
+  /** What it has in common with other processes on its address. */
+  readonly shared?: SharedByWorkers;
+  /** Whether it runs the schedule, if the settings want one. */
+  readonly runsSchedule: boolean;
+  readonly onListening: (server: Server) => void | Promise<void>;
+}
+
+/** The demo as it was made for this start; `undefined` when the directory has data of its own. */
+type Demo = Awaited<ReturnType<typeof fillWithDemo>>;
+
+export async function serveAlone(context: CommandContext, wantsDemo: boolean): Promise<void> {
+  await withService(context, async (service) => {
+    using log = openLog(service, context);
+    const demo = wantsDemo ? await makeDemo(service, context, log.observe) : undefined;
+    await serveProcess(service, context, log, {
+      runsSchedule: true,
+      onListening: async ({ url }) => await printAddress(url, wantsDemo, demo, context),
+    });
+  });
+}
+
+export interface ServeLog extends Disposable {
+  readonly observe: Observe;
+  readonly lines: LineBuffer;
+}
+
+/** Disposed of, it writes its last lines. */
+export function openLog({ settings }: Pick<Service, 'settings'>, context: CommandContext): ServeLog {
+  const lines = new LineBuffer({ write: context.stderr.write, gapLine });
+  const observe = logTo(context.stderr.isTerminal ? readable(lines.add) : lines.add, settings.logLevel);
+  return { observe, lines, [Symbol.dispose]: () => lines[Symbol.dispose]() };
+}
+
+/** Serves until the context's signal is aborted. */
+export async function serveProcess(
+  service: Service,
+  context: CommandContext,
+  log: ServeLog,
+  { shared, runsSchedule, onListening }: ServeProcess,
+): Promise<void> {
+  const { settings } = service;
+  context.allowGrace(settings.shutdownGraceMillis);
+  const tracing = traceSettings(context.environment, context.version);
+  const newId = () => context.newExecutionId(context.clock());
+  await using server = await serve(service, {
+    ...context,
+    tracing,
+    newId,
+    observe: log.observe,
+    logLines: log.lines,
+    ...(shared && { shared }),
+  });
+  const stopping = once(context.signal, 'abort');
+  const wanted = runsSchedule && settings.schedule;
+  const schedule = wanted ? await startSchedule(service, server.observe, context) : undefined;
+  await onListening(server);
+  // The schedule ends by itself only when it cannot go on.
+  if (!context.signal.aborted) await Promise.race([stopping, schedule?.ended ?? stopping]);
+  await Promise.all([server.stop(), schedule?.ended]);
+}
+
+export async function makeDemo(service: Service, context: CommandContext, observe: Observe): Promise<Demo> {
+  const newId = () => context.newExecutionId(context.clock());
+  const effects = { ...context, ...refreshEffects(context, observe), newId };
+  return await fillWithDemo(service, effects, (line) => tell(context, line));
+}
+
+export async function printAddress(
+  url: string,
+  wantsDemo: boolean,
+  demo: Demo,
+  context: CommandContext,
+): Promise<void> {
+  printLines(context, [url]);
+  if (wantsDemo) tell(context, demoRequests(url, demo && { ...demo, key: await demo.createKey() }));
+}
+
+/** In the shape of all other lines. */
+function gapLine(lines: number): string {
+  const message = 'log lines were dropped because they could not be written';
+  return `${JSON.stringify({ level: 'warn', message, lines })}\n`;
+}
+
+function refreshEffects(context: CommandContext, observe: Observe): DatasetEffects {
+  return {
+    ...context,
+    observe: (event) => observe({ kind: 'refresh', event }),
+    onFault: (what, error) => observe({ kind: 'fault', what, error }),
+    onSwept: (swept) => observe({ kind: 'swept', ...swept }),
+    onSweepStopped: (reason) => observe({ kind: 'sweep_stopped', reason }),
+  };
+}
+
+async function startSchedule(
+  service: Service,
+  observe: Observe,
+  context: CommandContext,
+): Promise<{ readonly ended: Promise<void> }> {
+  const { scheduleOf } = await import('../compose/schedule.ts');
+  const { runSchedule } = await import('../scheduler/schedule.ts');
+  const schedule = await scheduleOf(service, refreshEffects(context, observe));
+  const absent: string[] = [];
+  for (const dataset of schedule.datasets) if (!(await schedule.isSetUp(dataset))) absent.push(dataset.name);
+  if (absent.length > 0) {
+    observe({ kind: 'datasets_without_sources', datasets: absent, directory: service.directories.sources });
+  }
+  return { ended: runSchedule(schedule, context.signal) };
+}

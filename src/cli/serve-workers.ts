@@ -1,0 +1,79 @@
+/** `qrs serve --workers`: several processes on one address and one data directory, and the one that watches over them. */
+import { once } from 'node:events';
+import { tokenBucketsOf } from '../compose/rate-limit.ts';
+import type { SharedByWorkers } from '../compose/server.ts';
+import { sumOfMetrics } from '../observation/metrics.ts';
+import { divideSettings } from '../settings/divide-settings.ts';
+import type { Settings } from '../settings/settings.ts';
+import { GrantedTokens } from '../workers/granted-tokens.ts';
+import type { SupervisorChannel } from '../workers/messages.ts';
+import { Supervisor } from '../workers/supervise.ts';
+import { SupervisorLink } from '../workers/supervisor-link.ts';
+import type { CommandContext } from './command-context.ts';
+import { makeDemo, openLog, printAddress, serveProcess } from './serve-process.ts';
+import { withService } from './with-service.ts';
+
+/** Starts the workers and keeps them running until it is interrupted. */
+export async function superviseWorkers(context: CommandContext, count: number, wantsDemo: boolean): Promise<void> {
+  await withService(context, async (service) => {
+    const { settings } = service;
+    divideSettings(settings, count);
+    context.allowGrace(settings.shutdownGraceMillis);
+    using log = openLog(service, context);
+    const demo = wantsDemo ? await makeDemo(service, context, log.observe) : undefined;
+    const stopping = once(context.signal, 'abort');
+    const supervisor = new Supervisor({
+      ...context,
+      count,
+      fork: await context.workers.forkWith(['serve', '--workers', String(count)]),
+      tokens: tokenBucketsOf(settings, context.monotonic),
+      onEnded: (worker) => log.observe({ kind: 'worker_ended', ...worker }),
+    });
+    try {
+      const url = await Promise.race([supervisor.listening, stopping.then(() => undefined)]);
+      if (url !== undefined) await printAddress(url, wantsDemo, demo, context);
+      if (!context.signal.aborted) await stopping;
+    } finally {
+      await supervisor.stop();
+    }
+  });
+}
+
+/** Answers requests beside others, until it is interrupted. */
+export async function serveAsWorker(context: CommandContext, supervisor: SupervisorChannel): Promise<void> {
+  using channel = supervisor;
+  const link = new SupervisorLink(channel);
+  const role = await link.ask('role', {});
+  await withService(
+    context,
+    async (service) => {
+      using log = openLog(service, context);
+      await serveProcess(service, context, log, {
+        shared: sharedByWorkers(service.settings, link, context),
+        runsSchedule: role.index === 0,
+        onListening: ({ url }) => link.listening(url),
+      });
+    },
+    (settings) => divideSettings(settings, role.count),
+  );
+}
+
+function sharedByWorkers(
+  { rateLimit }: Settings,
+  link: SupervisorLink,
+  { sleep, signal }: CommandContext,
+): SharedByWorkers {
+  const grants = {
+    ask: async (keyId: string) => await link.ask('tokens', { keyId }),
+    giveBack: (keyId: string, tokens: number) => link.giveBackTokens(keyId, tokens),
+    sleep,
+    signal,
+  };
+  return {
+    tokens: rateLimit === 'off' ? undefined : new GrantedTokens(grants),
+    shareMetrics: (own) => {
+      link.offerMetrics(own.collect);
+      return { contentType: own.contentType, text: async () => await sumOfMetrics(await link.ask('metrics', {})) };
+    },
+  };
+}

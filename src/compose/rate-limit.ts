@@ -1,0 +1,26 @@
+/** From the settings to the limit on the requests of each key, and to its tokens, which several processes may share. */
+import { TokenBuckets } from '../domain/token-buckets.ts';
+import { RateLimit, type RequestTokens } from '../http/rate-limit.ts';
+import type { Settings } from '../settings/settings.ts';
+
+type RateSettings = Pick<Settings, 'rateLimit' | 'rateBurst'>;
+
+/** More keys than are in use at a time. */
+const KEYS_MAX = 100_000;
+
+/** @param given the tokens of all workers, where there are several */
+export function rateLimitOf(
+  settings: RateSettings,
+  given: RequestTokens | undefined,
+  monotonic: () => number,
+): RateLimit | undefined {
+  const { rateLimit: perSecond, rateBurst: burst } = settings;
+  const tokens = given ?? tokenBucketsOf(settings, monotonic);
+  return perSecond === 'off' || tokens === undefined ? undefined : new RateLimit({ perSecond, burst, tokens });
+}
+
+/** The buckets of all keys; undefined where requests are not limited. */
+export function tokenBucketsOf(settings: RateSettings, monotonic: () => number): TokenBuckets | undefined {
+  const { rateLimit: perSecond, rateBurst: burst } = settings;
+  return perSecond === 'off' ? undefined : new TokenBuckets({ perSecond, burst, namesMax: KEYS_MAX, monotonic });
+}

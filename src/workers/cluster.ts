@@ -1,0 +1,34 @@
+/** Workers by `node:cluster`: the supervisor accepts the connections of one address and hands them to the workers in turn. */
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import type { FromSupervisor, FromWorker, SupervisorChannel, WorkerProcess } from './messages.ts';
+
+/** From this process to its supervisor; undefined when it is no worker. */
+export function supervisorChannel(self: NodeJS.Process): SupervisorChannel | undefined {
+  if (cluster.worker === undefined) return undefined;
+  // The program lets go of every channel when it starts.
+  self.channel?.ref();
+  return {
+    [Symbol.dispose]: () => self.channel?.unref(),
+    send: (message) => self.send?.(message),
+    onMessage: (listener) => self.on('message', (message) => listener(message as FromSupervisor)),
+  };
+}
+
+/** What starts this program once more, with these words. */
+export function forkWith(args: readonly string[]): () => WorkerProcess {
+  cluster.setupPrimary({ args: [...args] });
+  return () => workerProcess(cluster.fork());
+}
+
+function workerProcess(worker: Worker): WorkerProcess {
+  return {
+    send: (message) => {
+      // It may end before it has read this, which is no concern of the sender's.
+      if (worker.isConnected()) worker.send(message, () => undefined);
+    },
+    onMessage: (listener) => worker.on('message', (message) => listener(message as FromWorker)),
+    stop: () => worker.process.kill('SIGTERM'),
+    ended: once(worker, 'exit').then(([code, signal]) => (signal === null ? `exit code ${code}` : String(signal))),
+  };
+}

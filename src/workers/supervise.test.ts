@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeTime } from '../../test/fake-time.ts';
+import { TokenBuckets } from '../domain/token-buckets.ts';
+import type { FromSupervisor, FromWorker, WorkerProcess } from './messages.ts';
+import { Supervisor } from './supervise.ts';
+import { SupervisorLink } from './supervisor-link.ts';
+
+/** A worker in this process: what it says and hears goes through here, and `end` is its end. */
+class FakeWorker implements WorkerProcess {
+  readonly #ended = Promise.withResolvers<string>();
+  readonly #toSupervisor: ((message: FromWorker) => void)[] = [];
+  readonly #toWorker: ((message: FromSupervisor) => void)[] = [];
+  readonly ended = this.#ended.promise;
+  stops = 0;
+  readonly link = new SupervisorLink({
+    send: (message) => {
+      for (const hear of this.#toSupervisor) hear(message);
+    },
+    onMessage: (listener) => this.#toWorker.push(listener),
+  });
+
+  send(message: FromSupervisor): void {
+    for (const hear of this.#toWorker) hear(message);
+  }
+
+  onMessage(listener: (message: FromWorker) => void): void {
+    this.#toSupervisor.push(listener);
+  }
+
+  stop(): void {
+    this.stops += 1;
+    this.end('exit code 0');
+  }
+
+  end(why: string): void {
+    this.#ended.resolve(why);
+  }
+}
+
+function supervise(count: number, tokens?: TokenBuckets) {
+  const time = new FakeTime(0);
+  const workers: FakeWorker[] = [];
+  const ended: { readonly index: number; readonly why: string; readonly pauseMillis: number }[] = [];
+  const supervisor = new Supervisor({
+    count,
+    fork: () => {
+      const worker = new FakeWorker();
+      workers.push(worker);
+      return worker;
+    },
+    tokens,
+    onEnded: (worker) => ended.push(worker),
+    sleep: time.sleep,
+    monotonic: time.clock,
+  });
+  return { supervisor, workers, ended, time };
+}
+
+test('the address is there once all workers listen', async () => {
+  const { supervisor, workers } = supervise(2);
+  let known = false;
+  void supervisor.listening.then(() => {
+    known = true;
+  });
+  workers[0]?.link.listening('http://here');
+  await turn();
+  assert.equal(known, false);
+  workers[1]?.link.listening('http://here');
+  assert.equal(await supervisor.listening, 'http://here');
+  await supervisor.stop();
+  assert.deepEqual(
+    workers.map(({ stops }) => stops),
+    [1, 1],
+  );
+});
+
+test('a worker that ends before it has ever listened is an error of the start', async () => {
+  const { supervisor, workers } = supervise(2);
+  workers[1]?.end('exit code 1');
+  await assert.rejects(supervisor.listening, {
+    message: 'worker 1 ended before it listened (exit code 1); it said why above',
+  });
+  await supervisor.stop();
+  assert.equal(workers.length, 2);
+});
+
+test('a worker that ends later is replaced, after pauses that double while it keeps ending', async () => {
+  const { supervisor, workers, ended, time } = supervise(1);
+  workers[0]?.link.listening('http://here');
+  const end = async (why: string, pauseMillis: number) => {
+    const slept = time.nextSleep();
+    workers.at(-1)?.end(why);
+    await slept;
+    const before = workers.length;
+    time.advance(pauseMillis);
+    await turn();
+    assert.equal(workers.length, before + 1);
+  };
+  await end('SIGKILL', 500);
+  await end('exit code 1', 1000);
+  await end('exit code 1', 2000);
+  time.advance(60_001);
+  await end('SIGSEGV', 500);
+  assert.deepEqual(ended, [
+    { index: 0, why: 'SIGKILL', pauseMillis: 500 },
+    { index: 0, why: 'exit code 1', pauseMillis: 1000 },
+    { index: 0, why: 'exit code 1', pauseMillis: 2000 },
+    { index: 0, why: 'SIGSEGV', pauseMillis: 500 },
+  ]);
+  await supervisor.stop();
+});
+
+test('each worker learns which it is; whoever takes its place is the same', async () => {
+  const { supervisor, workers, time } = supervise(2);
+  assert.deepEqual(await workers[1]?.link.ask('role', {}), { index: 1, count: 2 });
+  for (const worker of workers) worker.link.listening('http://here');
+  const slept = time.nextSleep();
+  workers[1]?.end('SIGKILL');
+  await slept;
+  time.advance(500);
+  await turn();
+  assert.deepEqual(await workers[2]?.link.ask('role', {}), { index: 1, count: 2 });
+  await supervisor.stop();
+});
+
+test('the metrics are those of all workers that answer in time', async () => {
+  const { supervisor, workers, time } = supervise(3);
+  workers[0]?.link.offerMetrics(async () => ['of worker 0']);
+  workers[1]?.link.offerMetrics(() => new Promise(() => undefined));
+  workers[2]?.link.offerMetrics(async () => ['of worker 2']);
+  const asked = workers[0]?.link.ask('metrics', {});
+  await turn();
+  time.advance(2000);
+  assert.deepEqual(await asked, [['of worker 0'], ['of worker 2']]);
+  await supervisor.stop();
+});
+
+test('a worker gets a share of the tokens of a key, and what it gives back is there again', async () => {
+  const tokens = new TokenBuckets({ perSecond: 1, burst: 16, namesMax: 10, monotonic: () => 0 });
+  const { supervisor, workers } = supervise(2, tokens);
+  const ask = async (worker: number) => await workers[worker]?.link.ask('tokens', { keyId: 'k' });
+  assert.deepEqual(await ask(0), { tokens: 2, allowance: { allowed: true, remaining: 14, seconds: 2 } });
+  assert.equal((await ask(1))?.tokens, 1);
+  workers[0]?.link.giveBackTokens('k', 2);
+  assert.equal(tokens.look('k').remaining, 15);
+  let granted = 0;
+  for (let more = 1; more > 0; granted += more) more = (await ask(1))?.tokens ?? 0;
+  assert.equal(granted, 15);
+  await supervisor.stop();
+});
+
+/** Lets what has been resolved be heard. */
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,150 @@
+/**
+ * The supervisor of the workers: starts them, replaces those that end, answers what they ask, and stops them. It answers no request
+ * itself, so that nothing that a request can do reaches it.
+ */
+import type { Sleep } from '../domain/time.ts';
+import type { TokenBuckets } from '../domain/token-buckets.ts';
+import { StartupError } from '../errors/startup-error.ts';
+import type { FromWorker, Question, Questions, TokenGrant, WorkerProcess } from './messages.ts';
+
+export interface SuperviseOptions {
+  readonly count: number;
+  readonly fork: () => WorkerProcess;
+  /** Of all workers together; undefined where requests are not limited. */
+  readonly tokens: TokenBuckets | undefined;
+  /** A worker has ended that nobody had asked to, and another takes its place after so long. */
+  readonly onEnded: (worker: { readonly index: number; readonly why: string; readonly pauseMillis: number }) => void;
+  readonly sleep: Sleep;
+  /** Milliseconds that only ever grow. */
+  readonly monotonic: () => number;
+}
+
+/** Workers that end soon after they started are replaced after pauses that double up to this. */
+const PAUSE_MILLIS_MAX = 30_000;
+const PAUSE_MILLIS_MIN = 500;
+/** A worker that ran so long did not end because of how it starts. */
+const SETTLED_MILLIS = 60_000;
+/** The share of a key's tokens that a worker gets at a time: the others have as much left for theirs. */
+const SHARES_PER_WORKER = 4;
+/** A busy worker does not keep a scrape waiting longer; its metrics are missing from that scrape. */
+const COLLECT_MILLIS_MAX = 2000;
+
+export class Supervisor {
+  readonly #options: SuperviseOptions;
+  readonly #workers = new Map<number, WorkerProcess>();
+  readonly #places: Promise<void>[] = [];
+  readonly #stopping = new AbortController();
+  readonly #urls = new Map<number, string>();
+  readonly #collected = new Map<number, (metrics: unknown) => void>();
+  readonly #listening = Promise.withResolvers<string>();
+  #questions = 0;
+
+  constructor(options: SuperviseOptions) {
+    this.#options = options;
+    for (let index = 0; index < options.count; index++) this.#places.push(this.#keep(index));
+  }
+
+  /**
+   * The address, once all workers listen on it for the first time.
+   * @throws StartupError when one ended before
+   */
+  get listening(): Promise<string> {
+    return this.#listening.promise;
+  }
+
+  /** Asks all workers to stop; resolves when they have ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the service is stopping'));
+    for (const worker of this.#workers.values()) worker.stop();
+    await Promise.all(this.#places);
+  }
+
+  /** Keeps one place filled until all is to stop. */
+  async #keep(index: number): Promise<void> {
+    const { fork, onEnded, sleep, monotonic } = this.#options;
+    const { signal } = this.#stopping;
+    let pauseMillis = PAUSE_MILLIS_MIN;
+    while (!signal.aborted) {
+      const start = monotonic();
+      const worker = fork();
+      this.#workers.set(index, worker);
+      worker.onMessage((message) => this.#hear(index, worker, message));
+      const why = await worker.ended;
+      this.#workers.delete(index);
+      if (signal.aborted) return;
+      if (!this.#urls.has(index)) {
+        this.#listening.reject(
+          new StartupError(`worker ${index} ended before it listened (${why}); it said why above`),
+        );
+        return;
+      }
+      if (monotonic() - start > SETTLED_MILLIS) pauseMillis = PAUSE_MILLIS_MIN;
+      onEnded({ index, why, pauseMillis });
+      await sleep(pauseMillis, signal).catch(() => undefined);
+      pauseMillis = Math.min(PAUSE_MILLIS_MAX, 2 * pauseMillis);
+    }
+  }
+
+  #hear(index: number, worker: WorkerProcess, message: FromWorker): void {
+    switch (message.kind) {
+      case 'ask':
+        void this.#answer(index, message.question, message.about).then((reply) =>
+          worker.send({ kind: 'reply', id: message.id, reply }),
+        );
+        break;
+      case 'listening':
+        this.#urls.set(index, message.url);
+        if (this.#urls.size === this.#options.count) this.#listening.resolve(message.url);
+        break;
+      case 'unused_tokens':
+        this.#options.tokens?.giveBack(message.keyId, message.tokens);
+        break;
+      case 'collected':
+        this.#collected.get(message.id)?.(message.metrics);
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+
+  async #answer(index: number, question: Question, about: object): Promise<Questions[Question]['reply']> {
+    switch (question) {
+      case 'role':
+        return { index, count: this.#options.count };
+      case 'tokens':
+        return this.#grant((about as Questions['tokens']['ask']).keyId);
+      case 'metrics':
+        return await this.#collect();
+      default:
+        return question satisfies never;
+    }
+  }
+
+  #grant(keyId: string): TokenGrant {
+    const { tokens: buckets, count } = this.#options;
+    if (buckets === undefined) throw new Error('tokens were asked for, and requests are not limited');
+    const tokens = buckets.takeShare(keyId, SHARES_PER_WORKER * count);
+    return { tokens, allowance: buckets.look(keyId) };
+  }
+
+  async #collect(): Promise<readonly unknown[]> {
+    const collected = await Promise.all([...this.#workers.values()].map((worker) => this.#collectFrom(worker)));
+    return collected.filter((metrics) => metrics !== undefined);
+  }
+
+  async #collectFrom(worker: WorkerProcess): Promise<unknown> {
+    this.#questions += 1;
+    const id = this.#questions;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    this.#collected.set(id, resolve);
+    const over = new AbortController();
+    try {
+      worker.send({ kind: 'collect', id });
+      const late = this.#options.sleep(COLLECT_MILLIS_MAX, over.signal).catch(() => undefined);
+      return await Promise.race([promise, late, worker.ended.then(() => undefined)]);
+    } finally {
+      over.abort();
+      this.#collected.delete(id);
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/** `qrs serve --workers`: several processes on one address, which are one service to everybody who asks. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+
+const QRS = join(import.meta.dirname, '../../bin/qrs.js');
+
+interface Workers {
+  readonly url: string;
+  readonly key: string;
+  readonly child: ChildProcess;
+  /** The next line of the log that has this in it. */
+  line(part: string): Promise<string>;
+  run(...args: readonly string[]): string;
+}
+
+async function serveWith(t: TestContext, settings: Readonly<Record<string, string>>): Promise<Workers> {
+  const cwd = await mkdtemp(join(tmpdir(), 'qrs-workers-'));
+  const env = { ...withoutSettings(), QRS_PORT: '0', QRS_DATA_DIR: 'data', ...settings };
+  const run = (...args: readonly string[]) =>
+    execFileSync(process.execPath, [QRS, ...args], { cwd, env, encoding: 'utf8' }).trimEnd();
+  run('users', 'add', 'ann');
+  const key = run('keys', 'create', '--user', 'ann');
+  run('queries', 'add', '--id', '7', '--user', 'ann');
+  execFileSync(process.execPath, [QRS, 'publish', '-', '--query', '7', '--format', 'csv'], {
+    cwd,
+    env,
+    input: 'n\n1\n',
+  });
+  const child = spawn(process.execPath, [QRS, 'serve', '--workers', '2'], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.after(async () => {
+    if (child.exitCode === null) child.kill('SIGKILL');
+    await rm(cwd, { recursive: true, force: true, maxRetries: 10 });
+  });
+  const lines: string[] = [];
+  const log = createInterface(child.stderr).on('line', (line) => lines.push(line));
+  const line = async (part: string): Promise<string> => {
+    for (;;) {
+      const found = lines.findIndex((one) => one.includes(part));
+      if (found >= 0) return lines.splice(found, 1)[0] ?? '';
+      await once(log, 'line');
+    }
+  };
+  const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { url, key, child, line, run };
+}
+
+function withoutSettings(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_')));
+}
+
+/** Each request on a connection of its own, so that the workers take turns. */
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}) {
+  const [response] = await once(get(url, { headers, agent: new Agent({ keepAlive: false }) }), 'response');
+  return { status: response.statusCode as number, body: await text(response) };
+}
+
+async function metricsOf(url: string): Promise<ReadonlyMap<string, number>> {
+  const { body } = await ask(`${url}/metrics`);
+  const lines = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+test('two workers answer as one service: metrics and usage are sums, a revoked key is refused by both', async (t) => {
+  const { url, key, child, run } = await serveWith(t, { QRS_USAGE_INTERVAL: '0.1' });
+  const results = `${url}/v1/query/7/results`;
+  for (let i = 0; i < 6; i++) assert.equal((await ask(results, { 'x-service-api-key': key })).status, 200);
+  const metrics = await metricsOf(url);
+  assert.equal(metrics.get('qrs_workers'), 2);
+  assert.equal(metrics.get('qrs_http_requests_total{route="/v1/query/:id/results",status="200"}'), 6);
+  assert.equal(metrics.get('qrs_rows_total'), 6);
+  // Told by the catalog, so both tell the same: not twice.
+  assert.equal(metrics.get('qrs_publishing_under_way'), 0);
+  run('keys', 'revoke', run('keys', 'list'));
+  for (let i = 0; i < 4; i++) assert.equal((await ask(results, { 'x-service-api-key': key })).status, 401);
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  const [used] = JSON.parse(run('usage', '--json')) as [{ readonly requests: number }];
+  assert.equal(used.requests, 6);
+});
+
+test('the burst of a key is that of all workers together', async (t) => {
+  const { url, key } = await serveWith(t, { QRS_RATE_LIMIT: '0.001', QRS_RATE_BURST: '20' });
+  const statuses: Record<number, number> = {};
+  for (let i = 0; i < 60; i++) {
+    const { status } = await ask(`${url}/v1/query/7/results`, { 'x-service-api-key': key });
+    statuses[status] = (statuses[status] ?? 0) + 1;
+  }
+  assert.deepEqual(statuses, { 200: 20, 429: 40 });
+});
+
+test('a worker that is killed is replaced, and the other answers meanwhile', async (t) => {
+  const { url, child, line } = await serveWith(t, {});
+  await line('"message":"listening"');
+  await line('"message":"listening"');
+  const workers = execFileSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' })
+    .trim()
+    .split('\n');
+  assert.equal(workers.length, 2);
+  process.kill(Number(workers[0]), 'SIGKILL');
+  assert.match(
+    await line('another takes its place'),
+    /"message":"worker [01] ended \(SIGKILL\); another takes its place"/,
+  );
+  for (let i = 0; i < 4; i++) assert.equal((await ask(`${url}/healthz`)).status, 200);
+  await line('"message":"listening"');
+  assert.equal((await metricsOf(url)).get('qrs_workers'), 2);
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
+
+test('an address that is taken ends the start with exit 1', async (t) => {
+  const { url } = await serveWith(t, {});
+  const { port } = new URL(url);
+  const environment = {
+    ...withoutSettings(),
+    QRS_PORT: port,
+    QRS_DATA_DIR: await mkdtemp(join(tmpdir(), 'qrs-taken-')),
+  };
+  const taken = spawn(process.execPath, [QRS, 'serve', '--workers', '2'], { env: environment });
+  const [err, [code]] = await Promise.all([text(taken.stderr), once(taken, 'close')]);
+  assert.equal(code, 1);
+  assert.match(err, /port \d+ is taken by another program/);
+  assert.match(err, /error: worker [01] ended before it listened \(exit code 1\); it said why above/);
+  await rm(environment.QRS_DATA_DIR, { recursive: true, force: true });
+});
