@@ -1,6 +1,7 @@
 /**
- * Metrics that every request adds to. Counters are summed here and told to the registry when somebody asks: each answer adds to six
- * of them, and to check and hash the labels takes 0.3 µs each time, a tenth of what a page from the response cache takes in all.
+ * Metrics that every request adds to. They are summed here and told to the registry when somebody asks: a request adds to six counters and
+ * a histogram, and prom-client checks and hashes the labels each time. The histogram alone took a twelfth of what a page from the
+ * response cache takes in all (docs/benchmarks.md).
  */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { entry } from './entry.ts';
@@ -52,14 +53,46 @@ export function countedBy(
   };
 }
 
-/** A histogram by one label. It needs no summing: to tell the registry takes 0.3 µs. @param buckets upper ends in seconds, ascending */
+interface Times {
+  /** How many fell into each bucket and into none before it; at the end those above all of them. */
+  readonly counts: number[];
+  seconds: number;
+}
+
+/** A histogram by one label. @param bounds the buckets' upper ends in seconds, ascending */
 export function timedBy(
   name: string,
   help: string,
   label: string,
-  buckets: readonly number[],
+  bounds: readonly number[],
   registry: Registry,
 ): (value: string, seconds: number) => void {
-  const histogram = new Histogram({ name, help, labelNames: [label], buckets: [...buckets], registers: [registry] });
-  return (value, seconds) => histogram.observe({ [label]: value }, seconds);
+  const timesOf = new Map<string, Times>();
+  const valuesOf = ([value, { counts, seconds }]: [string, Times]) => {
+    const labels = { [label]: value };
+    let count = 0;
+    const buckets = [...bounds, '+Inf'].map((le, index) => {
+      count += counts[index] ?? 0;
+      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+    });
+    const sum = { metricName: `${name}_sum`, labels, value: seconds };
+    return [...buckets, sum, { metricName: `${name}_count`, labels, value: count }];
+  };
+  const histogram = new Histogram({ name, help, labelNames: [label], buckets: [...bounds], registers: [registry] });
+  // A histogram can be told one value at a time, and no sums. This is what it is asked for when somebody asks the registry.
+  const getForPromString = async () => ({
+    name,
+    help,
+    type: 'histogram',
+    aggregator: 'sum',
+    values: [...timesOf].flatMap(valuesOf),
+  });
+  Object.assign(histogram, { getForPromString });
+  return (value, seconds) => {
+    const times = entry(timesOf, value, () => ({ counts: new Array(bounds.length + 1).fill(0), seconds: 0 }));
+    let index = 0;
+    while (seconds > (bounds[index] ?? Number.POSITIVE_INFINITY)) index += 1;
+    times.counts[index] = (times.counts[index] ?? 0) + 1;
+    times.seconds += seconds;
+  };
 }
