@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { openSqliteCatalog } from '../src/catalog/sqlite/sqlite-catalog.ts';
+import { sleep } from '../test/real-time.ts';
 import { load } from './load.ts';
 import { print, quantile, report, residentMegabytes } from './measure.ts';
 import { DATA, qrs, startService } from './service.ts';
@@ -65,7 +66,7 @@ async function makeExecutions(): Promise<void> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await qrs(['users', 'add', 'bench'], environment);
   await qrs(['queries', 'add', '--id', '1', '--user', 'bench'], environment);
-  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'));
+  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'), { sleep });
   const now = Date.now();
   const columns = [{ name: 'id', type: { kind: 'bigint' } }] as const;
   for (let i = 0; i < EXECUTIONS; i += 1) {

@@ -1,5 +1,6 @@
 /** `qrs open`: the addresses of the service's pages for people, one a line, and whether anything answers there. */
 import type { Command } from 'commander';
+import { TimeLimit } from '../domain/time.ts';
 import { loadSettings } from '../settings/load-settings.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
 import type { CommandContext } from './command-context.ts';
@@ -20,7 +21,7 @@ export function addOpenCommand(program: Command, context: CommandContext): void 
       const base = serviceUrl(loadSettings(context).settings);
       if (options.json) printJson(context, { first_page: `${base}/`, documentation: `${base}/docs` });
       else printLines(context, [`${base}/`, `${base}/docs`]);
-      if (!(await isAlive(base, context.signal))) {
+      if (!(await isAlive(base, context))) {
         tell(context, `nothing answers at ${base} at this moment: \`qrs serve\` starts the service of these settings`);
       }
     });
@@ -36,9 +37,10 @@ function serviceUrl({ clientUrl, publicUrl, host, port }: Settings): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-async function isAlive(base: string, signal: AbortSignal): Promise<boolean> {
+async function isAlive(base: string, { signal, sleep }: CommandContext): Promise<boolean> {
+  using limit = new TimeLimit(ANSWER_MILLIS, sleep);
   try {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MILLIS)]);
+    const within = AbortSignal.any([signal, limit.signal]);
     const response = await fetch(`${base}/healthz`, { redirect: 'error', signal: within });
     await response.body?.cancel();
     return response.ok;

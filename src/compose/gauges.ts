@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { datasetAgeOf } from '../datasets/dataset-age.ts';
 import type { Clock } from '../domain/instant.ts';
+import { type Sleep, TimeLimit } from '../domain/time.ts';
 import type { DuckDb, DuckDbUse } from '../duckdb/duckdb.ts';
 import type { GaugeSource } from '../observation/metrics.ts';
 import type { WorkQueue } from '../results/limits/work-queue.ts';
@@ -24,6 +25,7 @@ export interface GaugedParts {
   readonly clock: Clock;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
+  readonly sleep: Sleep;
 }
 
 /** A busy DuckDB does not keep a scrape waiting longer. */
@@ -58,12 +60,12 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
     },
     {
       name: 'qrs_heavy_reads_admitted',
-      help: 'Exports and large sorted or filtered reads under way, of those that may be (QRS_HEAVY_READS).',
+      help: 'Exports and large sorted or filtered reads in flight, of those that may be (QRS_HEAVY_READS).',
       read: () => ({ '': heavyReads.running }),
     },
     {
       name: 'qrs_heavy_reads_waiting',
-      help: 'Exports and large sorted or filtered reads that wait until they may be under way.',
+      help: 'Exports and large sorted or filtered reads that wait for a place.',
       read: () => ({ '': heavyReads.waiting }),
     },
     {
@@ -94,11 +96,12 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
   ];
 }
 
-function duckDbGauges({ duckDbs }: GaugedParts): readonly GaugeSource[] {
+function duckDbGauges({ duckDbs, sleep }: GaugedParts): readonly GaugeSource[] {
   const read = async (part: keyof DuckDbUse) => {
     const values: Record<string, number> = {};
     for (const [name, duckDb] of Object.entries(duckDbs)) {
-      const use = await duckDb.use(AbortSignal.timeout(DUCKDB_MILLIS_MAX)).catch(() => undefined);
+      using limit = new TimeLimit(DUCKDB_MILLIS_MAX, sleep);
+      const use = await duckDb.use(limit.signal).catch(() => undefined);
       if (use !== undefined) values[name] = use[part];
     }
     return values;

@@ -99,7 +99,7 @@ export async function openReadPath(
     exports: queues.exports,
     rangesAtOnce: RANGES_AT_ONCE,
     views: derived.views,
-    limiter: new ConcurrencyLimiter(settings),
+    limiter: new ConcurrencyLimiter(settings, effects.sleep),
     random: effects.random,
     monotonic: effects.monotonic,
     sleep: effects.sleep,
@@ -166,6 +166,7 @@ async function openDerived(
     duckDb,
     queue,
     millisMax: service.settings.viewTimeoutMillis,
+    sleep: service.sleep,
   });
   const parquetFolder = opened.use(await makeScratchFolder(service.directories.views));
   const parquet = new ParquetExports({
@@ -175,6 +176,7 @@ async function openDerived(
     queue,
     derived: budget,
     millisMax: service.settings.viewTimeoutMillis,
+    sleep: service.sleep,
   });
   return { views, files, parquet };
 }

@@ -66,7 +66,7 @@ export interface Server extends AsyncDisposable {
 /** Listens until it is stopped. @throws when the address cannot be had */
 export async function serve(service: Service, effects: ServerEffects): Promise<Server> {
   const { settings, clock } = service;
-  const { monotonic } = effects;
+  const { monotonic, sleep } = effects;
   const observers = [effects.observe];
   const observe = fanOut(observers);
   await using opened = new AsyncDisposableStack();
@@ -114,15 +114,14 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         rateLimit: rateLimitOf(settings, effects.shared?.tokens, monotonic),
       },
       metrics: effects.shared?.shareMetrics(metrics) ?? metrics,
+      sleep,
       usage: { usage: catalog.usage, clock },
     },
     options,
   );
   observe({ kind: 'listening', url: server.url });
   const closing = opened.move();
-  const stop = once(() =>
-    stopServing(server, inFlight, settings.shutdownGraceMillis, { sleep: effects.sleep, observe }),
-  );
+  const stop = once(() => stopServing(server, inFlight, settings.shutdownGraceMillis, { sleep, observe }));
   return {
     url: server.url,
     observe,

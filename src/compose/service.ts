@@ -100,7 +100,7 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     clock,
     sleep,
     directories,
-    catalog: once(async () => opened.use(await openCatalog(settings, directories))),
+    catalog: once(async () => opened.use(await openCatalog(settings, directories, sleep))),
     store: once(async () => {
       const { requireJoined } = await import('../maintenance/installation.ts');
       const [catalog, store] = [await service.catalog(), await service.storeAlone()];
@@ -135,12 +135,12 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
   return service;
 }
 
-async function openCatalog(settings: Settings, directories: Directories): Promise<Catalog> {
+async function openCatalog(settings: Settings, directories: Directories, sleep: Sleep): Promise<Catalog> {
   const { kind } = settings.catalog;
   switch (kind) {
     case 'sqlite': {
       const { openSqliteCatalog } = await import('../catalog/sqlite/sqlite-catalog.ts');
-      return await openSqliteCatalog(catalogPath(settings, directories.data));
+      return await openSqliteCatalog(catalogPath(settings, directories.data), { sleep });
     }
     default:
       return kind satisfies never;

@@ -27,14 +27,14 @@ export interface Telemetry extends AsyncDisposable {
 export async function startTelemetry(
   observers: Observe[],
   service: Service,
-  parts: Omit<GaugedParts, 'usage'>,
+  parts: Omit<GaugedParts, 'usage' | 'sleep'>,
   effects: TelemetryEffects,
 ): Promise<Telemetry> {
   const { settings } = service;
   const observe = fanOut(observers);
   const stop = new AbortController();
   const meter = new UsageMeter({ usage: parts.catalog.usage, observe });
-  const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter }));
+  const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, sleep: effects.sleep }));
   const running = [meter.run(settings.usageIntervalMillis, effects.sleep, stop.signal)];
   running.push(
     watchClock(

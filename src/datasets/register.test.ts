@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { sleep } from '../../test/real-time.ts';
 import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
 import { registerDatasets } from './register.ts';
 import { loadDatasets } from './registry.ts';
@@ -13,7 +14,7 @@ const datasets = await loadDatasets({ strategyColumnNames: 'number' });
 
 test('the datasets become public queries, once, however many processes start at the same time', async () => {
   const path = join(root, 'catalog.sqlite');
-  const catalogs = [await openSqliteCatalog(path), await openSqliteCatalog(path)];
+  const catalogs = [await openSqliteCatalog(path, { sleep }), await openSqliteCatalog(path, { sleep })];
   await Promise.all([...catalogs, ...catalogs].map((catalog) => registerDatasets(catalog, datasets, 0)));
   const queries = (await catalogs[0]?.queries.list()) ?? [];
   assert.deepEqual(
@@ -29,7 +30,7 @@ test('the datasets become public queries, once, however many processes start at 
 });
 
 test("a reserved query id that is somebody else's: that dataset is left out, the others are there", async () => {
-  await using catalog = await openSqliteCatalog(join(root, 'taken.sqlite'));
+  await using catalog = await openSqliteCatalog(join(root, 'taken.sqlite'), { sleep });
   await catalog.principals.addUser('ann', 0);
   await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'ann' }, visibility: 'private' }, 0);
   const registered = await registerDatasets(catalog, datasets, 0);

@@ -1,11 +1,16 @@
-/** Waiting. Whatever takes time is passed in like the clock, so that a test decides when time goes by. */
+/** Waiting. Whatever takes time is passed in like the clock, so that a test decides when time goes by; turns of the event loop take none. */
 
 /** Resolves after `millis`; rejects with the signal's reason once it is aborted. */
 export type Sleep = (millis: number, signal: AbortSignal) => Promise<void>;
 
+/** Calls `task` when this turn of the event loop is over: what else has come meanwhile is dealt with first. */
+export function afterThisTurn(task: () => void): void {
+  setImmediate(task);
+}
+
 /** Resolves after what else waits for the event loop has had its turn. */
 export function letOthersRun(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise(afterThisTurn);
 }
 
 /** Work under a time limit: its signal aborts after `millis`, unless the limit has been disposed of before. */

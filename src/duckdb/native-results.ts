@@ -3,6 +3,7 @@
  * an export leaves hundreds of megabytes of them before it looks. Here they are counted, and it is told to look among what is
  * young, which takes a millisecond or two.
  */
+import { afterThisTurn } from '../domain/time.ts';
 
 /** So many bytes may lie about. */
 const UNCOLLECTED_BYTES_MAX = 32 * 1024 * 1024;
@@ -22,7 +23,7 @@ export class NativeResults {
     if (this.#bytes <= UNCOLLECTED_BYTES_MAX) return;
     this.#bytes = 0;
     // Not before whoever took the result has let go of it.
-    setImmediate(this.#collect);
+    afterThisTurn(this.#collect);
   }
 }
 

@@ -6,12 +6,18 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Sleep } from '../domain/time.ts';
 
 /** The first write asks, the second learns the answer, the third is for slow networks. Some clients skip five at most. */
 const PROBE_MILLIS = [0, 100, 3000] as const;
 
 export class OpenAnswers {
   readonly #last = new WeakMap<Socket, ServerResponse>();
+  readonly #sleep: Sleep;
+
+  constructor(sleep: Sleep) {
+    this.#sleep = sleep;
+  }
 
   begin(response: ServerResponse): void {
     this.#last.set(response.req.socket, response);
@@ -29,10 +35,14 @@ export class OpenAnswers {
       const answer = this.of(socket);
       // HTTP/1.0 knows no interim responses: who speaks it is noticed when the answer is written.
       if (answer === undefined || answer.req.httpVersionMinor < 1) return;
-      const timers = PROBE_MILLIS.map((millis) => setTimeout(() => probe(answer), millis));
-      answer.once('close', () => {
-        for (const timer of timers) clearTimeout(timer);
-      });
+      const closed = new AbortController();
+      answer.once('close', () => closed.abort());
+      for (const millis of PROBE_MILLIS) {
+        this.#sleep(millis, closed.signal).then(
+          () => probe(answer),
+          () => undefined,
+        );
+      }
     });
   }
 }

@@ -12,6 +12,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { Sleep } from '../domain/time.ts';
 import { RequestError } from '../errors/errors.ts';
 import { listenFailure } from '../errors/startup-error.ts';
 import type { Metrics } from '../observation/metrics.ts';
@@ -55,6 +56,7 @@ export interface HttpDeps {
   readonly onFault: (fault: { readonly requestId: string; readonly error: unknown }) => void;
   readonly context: Omit<RequestContext, 'cors' | 'stalledMillis'>;
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
+  readonly sleep: Sleep;
   readonly usage: UsageRoutesDeps;
 }
 
@@ -118,7 +120,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   const cors = { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] };
   const context = { ...deps.context, cors, stalledMillis };
   const responseCache = new ResponseCache(deps.results.catalogCache, context, options.responseCache);
-  const answers = new OpenAnswers();
+  const answers = new OpenAnswers(deps.sleep);
   const server = Fastify({
     exposeHeadRoutes: false,
     serverFactory: (handler) => {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sleep } from '../../test/real-time.ts';
 import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
 import { createKey } from './create-key.ts';
 import { findPrincipal } from './find-principal.ts';
@@ -21,7 +22,7 @@ test('hashes are the same or not', () => {
 test('a created key finds its principal until it is revoked; the catalog never sees its text', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-keys-'));
   t.after(async () => await rm(directory, { recursive: true, force: true }));
-  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'));
+  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
   const { principals } = catalog;
   await principals.addUser('ann', 0);
   const owner = { kind: 'user', name: 'ann' } as const;

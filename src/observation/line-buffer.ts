@@ -4,6 +4,8 @@
  * takes no more than a bounded amount of memory: lines that find no room are dropped and counted, and where lines are missing
  * one that says how many stands instead.
  */
+import { afterThisTurn } from '../domain/time.ts';
+
 export interface LineBufferOptions {
   /** Writes to the stream, and calls back when the text is out or could not be written. */
   readonly write: (text: string, done: (error?: Error | null) => void) => unknown;
@@ -41,7 +43,7 @@ export class LineBuffer implements Disposable {
       this.#drop(1);
       return;
     }
-    if (this.#text === '' && !this.#isWriting) setImmediate(this.flush);
+    if (this.#text === '' && !this.#isWriting) afterThisTurn(this.flush);
     this.#text += line;
     this.#lines += 1;
   };

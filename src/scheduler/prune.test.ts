@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { ulid } from 'ulid';
+import { sleep } from '../../test/real-time.ts';
 import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
 import { pruneSuperseded } from './prune.ts';
 
@@ -11,7 +12,7 @@ const root = await mkdtemp(join(tmpdir(), 'qrs-prune-'));
 after(() => rm(root, { recursive: true, force: true }));
 
 test('the latest results stay, older ones go, those being read and those that failed are let be', async () => {
-  await using catalog = await openSqliteCatalog(join(root, 'catalog.sqlite'));
+  await using catalog = await openSqliteCatalog(join(root, 'catalog.sqlite'), { sleep });
   await catalog.principals.addUser('ann', 0);
   const owner = { kind: 'user', name: 'ann' } as const;
   await catalog.queries.add({ id: 1, owner, visibility: 'public' }, 0);

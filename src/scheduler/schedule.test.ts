@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
 import { monotonicFactory } from 'ulid';
 import { FakeTime } from '../../test/fake-time.ts';
+import { sleep } from '../../test/real-time.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
 import { columnsOf, type Dataset } from '../datasets/dataset.ts';
@@ -45,7 +46,7 @@ const running = new AbortController().signal;
 
 beforeEach(async () => {
   catalogs += 1;
-  catalog = await openSqliteCatalog(join(root, `catalog-${catalogs}.sqlite`));
+  catalog = await openSqliteCatalog(join(root, `catalog-${catalogs}.sqlite`), { sleep });
   time = new FakeTime(at('10:07'));
   await registerDatasets(catalog, [QUARTERLY], time.clock());
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
+import { sleep } from '../real-time.ts';
 import { catalogContract } from './catalog.ts';
 
 catalogContract('sqlite', async (t) => {
@@ -14,7 +15,7 @@ catalogContract('sqlite', async (t) => {
     await rm(directory, { recursive: true, force: true });
   });
   return async () => {
-    const catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'));
+    const catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
     opened.push(catalog);
     return catalog;
   };

@@ -119,7 +119,7 @@ test('a query that took the id of a dataset, when that could be, is in the way o
   const qrs = await withSources(t);
   await qrs.get('users', 'add', 'ann');
   {
-    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'));
+    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
     await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, 0);
   }
   await qrs.get('datasets', 'refresh', 'avs-stats');

@@ -80,7 +80,7 @@ test('a query that took the id of a dataset: the service starts without that dat
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'cy');
   {
-    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'));
+    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
     await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'cy' }, visibility: 'public' }, 0);
   }
   const { code, findings } = await findingsOf(qrs);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { findPrincipal } from '../../src/keys/find-principal.ts';
+import { sleep } from '../real-time.ts';
 import { makeCommandLine } from './command.ts';
 
 const CREATED_AT = '2024-03-05T20:50:59.123000Z';
@@ -58,7 +59,7 @@ test('a key is printed alone, once, with a warning beside it; the catalog has it
   assert.match(out, /^qrs_[0-9a-z]{40}\n$/);
   const [listed] = JSON.parse(await qrs.get('keys', 'list', '--json'));
   assert.equal(err, `Keep this key: it is not shown again. To revoke it: qrs keys revoke ${listed.id}\n`);
-  await using catalog = await openSqliteCatalog(`${qrs.dataDir}/catalog.sqlite`);
+  await using catalog = await openSqliteCatalog(`${qrs.dataDir}/catalog.sqlite`, { sleep });
   assert.deepEqual(await findPrincipal(catalog.principals, out.trim()), {
     keyId: listed.id,
     owner: { kind: 'user', name: 'ann' },

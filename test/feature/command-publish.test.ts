@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { formatColumnType } from '../../src/domain/column-type.ts';
+import { sleep } from '../real-time.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
 const CSV = 'wallet,balance,note\n0xab,10000000000000000000000,"a,b"\n0xcd,7,\n';
@@ -17,7 +18,7 @@ async function withQuery(t: TestContext, environment: Readonly<Record<string, st
 }
 
 async function storedResult(qrs: CommandLine, id: string) {
-  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'));
+  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
   const found = await catalog.executions.findResultSet(id);
   assert(found !== undefined);
   const columns = found.columns.map(({ name, type }) => `${name} ${formatColumnType(type)}`);

@@ -34,7 +34,7 @@ before(async () => {
   const data = await newFolder();
   sources = await newFolder();
   await writeDemoSources(sources, { size: 'small', until: NOW, signal, sleep });
-  catalog = await openSqliteCatalog(join(data, 'catalog.sqlite'));
+  catalog = await openSqliteCatalog(join(data, 'catalog.sqlite'), { sleep });
   datasets = await loadDatasets({ strategyColumnNames: 'token' });
   await registerDatasets(catalog, datasets, NOW);
   const publishing = {

@@ -14,6 +14,7 @@ import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { isStagingName, writerOfKey } from '../../src/domain/written-names.ts';
 import { sweep } from '../../src/maintenance/sweep.ts';
 import { verify } from '../../src/maintenance/verify.ts';
+import { sleep } from '../real-time.ts';
 import { type Entry, foreignTree, isOursInStore, lookAgain, plant, type Tree, ULID } from './foreign-trees.ts';
 import { NEVER, Workplace } from './publishing.ts';
 import { Random } from './random-results.ts';
@@ -39,7 +40,7 @@ test(`killed ${KILLS} times at random moments, no half result is ever visible an
   for (const moment of moments) await publishOnce(place.folder, file, moment * untilWhole.millis);
 
   // As a process that starts after the crash would.
-  await using catalog = await openSqliteCatalog(join(place.folder, 'catalog.db'));
+  await using catalog = await openSqliteCatalog(join(place.folder, 'catalog.db'), { sleep });
   // Two hundred kills leave more than a sweep takes without asking.
   const dependencies = { ...place.dependencies, catalog, trust: { shareMax: 0.1, confirmed: true } };
   await sweep(dependencies, 10_000, NEVER);

@@ -53,6 +53,7 @@ function emptyServer(): { readonly server: FastifyInstance; readonly routes: rea
       missingResults: () => 0,
     },
     authenticate: async () => ({ keyId: 'k', owner: { kind: 'user', name: 'ann' }, teams: [], scope: 'read' }),
+    sleep: async () => {},
     onFault: ({ error }) => {
       throw error;
     },

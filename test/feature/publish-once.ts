@@ -8,7 +8,7 @@ import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { sleep } from '../real-time.ts';
 
 const [folder = '', file = ''] = process.argv.slice(2);
-await using catalog = await openSqliteCatalog(join(folder, 'catalog.db'));
+await using catalog = await openSqliteCatalog(join(folder, 'catalog.db'), { sleep });
 const dependencies = {
   catalog,
   store: await LocalResultStore.open(join(folder, 'objects')),

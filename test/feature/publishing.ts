@@ -49,7 +49,7 @@ export class Workplace implements AsyncDisposable {
 
   static async open(): Promise<Workplace> {
     const folder = await mkdtemp(join(tmpdir(), 'qrs-publish-'));
-    const catalog = await openSqliteCatalog(join(folder, 'catalog.db'));
+    const catalog = await openSqliteCatalog(join(folder, 'catalog.db'), { sleep });
     await catalog.principals.addUser('ada', 0);
     const owner = { kind: 'user', name: 'ada' } as const;
     await catalog.queries.add({ id: QUERY_ID, owner, visibility: 'public' }, 0);

@@ -55,7 +55,7 @@ process.on('message', (now: number) => {
     if (isIdle && sleeps === before) process.send?.('idle');
   });
 });
-await using catalog = await openSqliteCatalog(path);
+await using catalog = await openSqliteCatalog(path, { sleep });
 await registerDatasets(catalog, [dataset], clock());
 await runSchedule(
   {

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
+import { sleep } from '../real-time.ts';
 import { newFolder } from './dataset-fixture.ts';
 
 const QUERY = 990_000_101;
@@ -70,7 +71,7 @@ test('two processes: each tick is run by one of them, and none twice', { timeout
     await Promise.all(both.map(({ moveTo }) => moveTo(EPOCH + minute * MINUTE)));
   }
   await Promise.all(both.map(stop));
-  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'));
+  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
   const executions = await catalog.executions.list({ queryId: QUERY, limit: 1000 });
   assert.deepEqual(
     executions.map(({ state, submittedAt }) => [state, submittedAt]).toReversed(),
@@ -99,7 +100,7 @@ test('the one that holds the lease is killed: the other takes over once the leas
   // It looks every 5 seconds.
   await other.moveTo(EPOCH + LEASE_MILLIS - 1 + 5000);
   await stop(other);
-  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'));
+  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
   const [orphan, successor] = (await catalog.executions.list({ queryId: QUERY, limit: 10 })).toReversed();
   assert.deepEqual([orphan?.state, orphan?.error?.type], ['FAILED', 'interrupted']);
   assert.deepEqual([successor?.state, successor?.submittedAt], ['COMPLETED', EPOCH + LEASE_MILLIS - 1 + 5000]);

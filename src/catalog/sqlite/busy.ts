@@ -3,17 +3,18 @@
  * answering while a command commits, and two catalogs open in one process would wait for each other for ever. So the
  * wait is a timer, and SQLite is asked again after it.
  */
-import { setTimeout as wait } from 'node:timers/promises';
+import type { Sleep } from '../../domain/time.ts';
 
 /** Commits take milliseconds (a sync to disk); whoever holds the lock this long is stuck. */
 const WAIT_MAX_MILLIS = 10_000;
 const PAUSE_MAX_MILLIS = 20;
+const NEVER = new AbortController().signal;
 
 /** SQLite's primary result codes; the extended ones keep them in their low byte. */
 const SQLITE_BUSY = 5;
 
 /** The outcome of `attempt`, tried again while another connection holds the lock. @throws after ten seconds of that. */
-export async function whileBusy<T>(attempt: () => T): Promise<T> {
+export async function whileBusy<T>(attempt: () => T, sleep: Sleep): Promise<T> {
   let waitedMillis = 0;
   for (let pauseMillis = 1; ; pauseMillis = Math.min(pauseMillis * 2, PAUSE_MAX_MILLIS)) {
     try {
@@ -26,7 +27,7 @@ export async function whileBusy<T>(attempt: () => T): Promise<T> {
         });
       }
     }
-    await wait(pauseMillis);
+    await sleep(pauseMillis, NEVER);
     waitedMillis += pauseMillis;
   }
 }

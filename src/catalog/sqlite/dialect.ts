@@ -18,6 +18,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import type { Sleep } from '../../domain/time.ts';
 import { whileBusy } from './busy.ts';
 import type { SqliteWriter, WriterTurn } from './writer.ts';
 
@@ -28,6 +29,7 @@ export interface SqliteConnections {
   /** Nothing is written by it. */
   readonly reader: DatabaseSync;
   readonly writer: SqliteWriter;
+  readonly sleep: Sleep;
 }
 
 export class NodeSqliteDialect implements Dialect {
@@ -65,8 +67,8 @@ class NodeSqliteDriver implements Driver {
   readonly #reader: Reader;
   readonly #writer: SqliteWriter;
 
-  constructor({ reader, writer }: SqliteConnections) {
-    this.#reader = new Reader(reader);
+  constructor({ reader, writer, sleep }: SqliteConnections) {
+    this.#reader = new Reader(reader, sleep);
     this.#writer = writer;
   }
 
@@ -126,7 +128,7 @@ class NodeSqliteConnection implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const parameters = query.parameters as readonly SQLInputValue[];
     if (this.#turn === undefined && query.query.kind === 'SelectQueryNode') {
-      return { rows: await whileBusy(() => this.#reader.all<R>(query.sql, parameters)) };
+      return { rows: await this.#reader.all<R>(query.sql, parameters) };
     }
     // A statement by itself has the turn until its connection is released.
     this.#turn ??= await this.#writer.takeTurn();
@@ -142,13 +144,19 @@ class NodeSqliteConnection implements DatabaseConnection {
 
 class Reader {
   readonly #database: DatabaseSync;
+  readonly #sleep: Sleep;
   readonly #statements = new Map<string, StatementSync>();
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, sleep: Sleep) {
     this.#database = database;
+    this.#sleep = sleep;
   }
 
-  all<R>(text: string, parameters: readonly SQLInputValue[]): R[] {
+  async all<R>(text: string, parameters: readonly SQLInputValue[]): Promise<R[]> {
+    return await whileBusy(() => this.#allNow<R>(text, parameters), this.#sleep);
+  }
+
+  #allNow<R>(text: string, parameters: readonly SQLInputValue[]): R[] {
     let statement = this.#statements.get(text);
     if (statement === undefined) {
       if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear();

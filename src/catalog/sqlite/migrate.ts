@@ -3,6 +3,7 @@
  * ours at all (`application_id`), so that neither a newer catalog nor another program's database is written to.
  */
 import type { DatabaseSync } from 'node:sqlite';
+import type { Sleep } from '../../domain/time.ts';
 import { whileBusy } from './busy.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
 
@@ -10,9 +11,13 @@ import { MIGRATIONS, type Migration } from './migrations.ts';
 const APPLICATION_ID = 0x51525343;
 
 /** @throws Error in one line when the file is newer than this program, or not a catalog. */
-export async function migrate(database: DatabaseSync, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
+export async function migrate(
+  database: DatabaseSync,
+  sleep: Sleep,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
   if (pendingAfter(database, migrations).length === 0) return;
-  await whileBusy(() => database.exec('begin immediate'));
+  await whileBusy(() => database.exec('begin immediate'), sleep);
   try {
     // Asked again: another process may have migrated it while this one waited for the lock.
     for (const { number, script } of pendingAfter(database, migrations)) {

@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { Kysely } from 'kysely';
+import { FakeTime } from '../../../test/fake-time.ts';
+import { sleep } from '../../../test/real-time.ts';
 import { KyselyExecutions } from '../kysely/executions.ts';
 import type { CatalogTables } from '../kysely/tables.ts';
 import { NodeSqliteDialect } from './dialect.ts';
@@ -24,7 +26,7 @@ async function temporaryDirectory(t: TestContext): Promise<string> {
 
 test('the files of a new catalog are for their owner alone', async (t) => {
   const directory = join(await temporaryDirectory(t), 'new', 'data');
-  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'));
+  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
   await catalog.principals.addUser('ann', 0);
   assert.equal((await stat(directory)).mode & 0o777, 0o700);
   const files = await readdir(directory);
@@ -34,11 +36,11 @@ test('the files of a new catalog are for their owner alone', async (t) => {
 
 test('a catalog made by a newer release is refused and left alone', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await (await openSqliteCatalog(path))[Symbol.asyncDispose]();
+  await (await openSqliteCatalog(path, { sleep }))[Symbol.asyncDispose]();
   const database = new DatabaseSync(path);
   database.exec('pragma user_version = 999');
   database.close();
-  await assert.rejects(openSqliteCatalog(path), {
+  await assert.rejects(openSqliteCatalog(path, { sleep }), {
     message: `cannot open the catalog ${path}: it has version 999, made by a newer release; this one knows version ${MIGRATIONS.length} and would damage it`,
   });
 });
@@ -47,12 +49,14 @@ test('a file that is something else is refused', async (t) => {
   const directory = await temporaryDirectory(t);
   const text = join(directory, 'text');
   await writeFile(text, 'name,price\n'.repeat(1000));
-  await assert.rejects(openSqliteCatalog(text), { message: `cannot open the catalog ${text}: file is not a database` });
+  await assert.rejects(openSqliteCatalog(text, { sleep }), {
+    message: `cannot open the catalog ${text}: file is not a database`,
+  });
   const other = join(directory, 'other');
   const database = new DatabaseSync(other);
   database.exec('create table songs (title)');
   database.close();
-  await assert.rejects(openSqliteCatalog(other), {
+  await assert.rejects(openSqliteCatalog(other, { sleep }), {
     message: `cannot open the catalog ${other}: it is a database of another program`,
   });
 });
@@ -63,19 +67,22 @@ test('a step of a migration that fails takes nothing with it', async () => {
     { number: 1, name: 'good', script: 'create table a (x)' },
     { number: 2, name: 'bad', script: 'create table b (x); create table a (x)' },
   ];
-  await assert.rejects(migrate(database, steps), /table a already exists/);
+  await assert.rejects(migrate(database, sleep, steps), /table a already exists/);
   assert.deepEqual(database.prepare('select name from sqlite_schema').all(), []);
-  await migrate(database, steps.slice(0, 1));
-  await assert.rejects(migrate(database, steps), /table a already exists/);
+  await migrate(database, sleep, steps.slice(0, 1));
+  await assert.rejects(migrate(database, sleep, steps), /table a already exists/);
   assert.equal(database.prepare('pragma user_version').get()?.user_version, 1);
 });
 
 test('processes that open a new catalog at the same moment all get it', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  const module = new URL('./sqlite-catalog.ts', import.meta.url).href;
+  const [catalogModule, timeModule] = ['./sqlite-catalog.ts', '../../../test/real-time.ts'].map((module) =>
+    JSON.stringify(new URL(module, import.meta.url).href),
+  );
   const script = `
-    const { openSqliteCatalog } = await import(${JSON.stringify(module)});
-    const catalog = await openSqliteCatalog(process.argv[1]);
+    const { openSqliteCatalog } = await import(${catalogModule});
+    const { sleep } = await import(${timeModule});
+    const catalog = await openSqliteCatalog(process.argv[1], { sleep });
     await catalog.principals.addUser('u' + process.pid, 0);
     await catalog[Symbol.asyncDispose]();`;
   const children = [1, 2, 3].map(() =>
@@ -83,13 +90,27 @@ test('processes that open a new catalog at the same moment all get it', async (t
   );
   const codes = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0]));
   assert.deepEqual(codes, [0, 0, 0]);
-  await using catalog = await openSqliteCatalog(path);
+  await using catalog = await openSqliteCatalog(path, { sleep });
   assert.equal((await catalog.principals.listUsers()).length, 3);
+});
+
+test('a catalog that another process has locked is opened when it is free again', async (t) => {
+  const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+  using other = new DatabaseSync(path);
+  other.exec('begin exclusive');
+  const time = new FakeTime(0);
+  const waiting = time.nextSleep();
+  const opening = openSqliteCatalog(path, { sleep: time.sleep });
+  await waiting;
+  other.exec('rollback');
+  time.advance(1);
+  await using catalog = await opening;
+  assert.deepEqual(await catalog.principals.listUsers(), []);
 });
 
 test("another process's lock is waited for without stopping the event loop", async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await using catalog = await openSqliteCatalog(path);
+  await using catalog = await openSqliteCatalog(path, { sleep });
   using other = new DatabaseSync(path);
   other.exec('begin immediate');
   let done = false;
@@ -105,7 +126,7 @@ test("another process's lock is waited for without stopping the event loop", asy
 
 test('a disk that takes its time with a commit holds up nobody who reads', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await using catalog = await openSqliteCatalog(path, { commitMillis: 500 });
+  await using catalog = await openSqliteCatalog(path, { sleep, commitMillis: 500 });
   await catalog.principals.addUser('ann', 0);
   let isDone = false;
   const write = catalog.principals.addTeam('crew', ['ann'], 0).then(() => {
@@ -124,7 +145,7 @@ test('a disk that takes its time with a commit holds up nobody who reads', async
 
 test('those who write take turns, and a transaction that fails leaves nothing and lets the next one write', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await using catalog = await openSqliteCatalog(path);
+  await using catalog = await openSqliteCatalog(path, { sleep });
   const outcomes = await Promise.allSettled([
     catalog.principals.addTeam('crew', ['nobody'], 0),
     catalog.principals.addUser('ann', 0),
@@ -140,7 +161,7 @@ test('those who write take turns, and a transaction that fails leaves nothing an
 
 test('a check says when a newer release has migrated the file, when it was replaced, and when no commit goes through', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await using catalog = await openSqliteCatalog(path);
+  await using catalog = await openSqliteCatalog(path, { sleep });
   await catalog.check();
   {
     using other = new DatabaseSync(path);
@@ -162,7 +183,7 @@ test('a page of the file that is overwritten is found, whichever it is', async (
   const directory = await temporaryDirectory(t);
   const path = join(directory, 'catalog.sqlite');
   {
-    await using catalog = await openSqliteCatalog(path);
+    await using catalog = await openSqliteCatalog(path, { sleep });
     for (let number = 0; number < 60; number += 1) await catalog.principals.addUser(`user-${number}`, 0);
     await catalog.verify();
   }
@@ -173,7 +194,7 @@ test('a page of the file that is overwritten is found, whichever it is', async (
     const damaged = join(directory, `damaged-${page}.sqlite`);
     await writeFile(damaged, Buffer.from(whole).fill(0xff, page * pageBytes, (page + 1) * pageBytes));
     const look = async () => {
-      await using catalog = await openSqliteCatalog(damaged);
+      await using catalog = await openSqliteCatalog(damaged, { sleep });
       await catalog.verify();
     };
     await assert.rejects(look, `page ${page + 1}`);
@@ -183,11 +204,11 @@ test('a page of the file that is overwritten is found, whichever it is', async (
 test('every way to look for runs walks an index, however many runs there are', async (t) => {
   const texts: { sql: string; parameters: readonly unknown[] }[] = [];
   const database = new DatabaseSync(':memory:');
-  await migrate(database);
+  await migrate(database, sleep);
   // Nothing is written, and so no such file is made.
   const writer = new SqliteWriter({ path: '/none', busyMillis: 0, commitMillis: 0 });
   const db = new Kysely<CatalogTables>({
-    dialect: new NodeSqliteDialect({ reader: database, writer }),
+    dialect: new NodeSqliteDialect({ reader: database, writer, sleep }),
     log: ({ query }) => {
       texts.push({ sql: query.sql, parameters: query.parameters });
     },

@@ -7,6 +7,7 @@ import { closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
+import type { Sleep } from '../../domain/time.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { catalogAdvice } from '../../errors/startup-error.ts';
 import { makeFolder } from '../../files/make-folder.ts';
@@ -20,7 +21,7 @@ import type { CatalogTables } from '../kysely/tables.ts';
 import { KyselyTicks } from '../kysely/ticks.ts';
 import { KyselyUsage } from '../kysely/usage.ts';
 import { isBusy, whileBusy } from './busy.ts';
-import { NodeSqliteDialect } from './dialect.ts';
+import { NodeSqliteDialect, type SqliteConnections } from './dialect.ts';
 import { migrate, requireOurs } from './migrate.ts';
 import { SqliteWriter } from './writer.ts';
 
@@ -31,6 +32,8 @@ const BUSY_MILLIS_MAX = 10_000;
 const DAMAGES_MAX = 3;
 
 export interface SqliteCatalogOptions {
+  /** Waits between two attempts to get a lock that another process has. */
+  readonly sleep: Sleep;
   /** For tests: every commit takes so much longer. */
   readonly commitMillis?: number;
 }
@@ -41,7 +44,7 @@ export interface SqliteCatalogOptions {
  */
 export async function openSqliteCatalog(
   path: string,
-  { commitMillis = 0 }: SqliteCatalogOptions = {},
+  { sleep, commitMillis = 0 }: SqliteCatalogOptions,
 ): Promise<Catalog> {
   try {
     await makeFolder(dirname(path));
@@ -49,12 +52,13 @@ export async function openSqliteCatalog(
     closeSync(openSync(path, 'a', 0o600));
     const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 0 });
     try {
-      await whileBusy(() => database.exec('pragma journal_mode = wal'));
+      await whileBusy(() => database.exec('pragma journal_mode = wal'), sleep);
       database.exec('pragma synchronous = full');
-      await migrate(database);
+      await migrate(database, sleep);
       // From here on this connection only reads.
       database.exec('pragma query_only = on');
-      return new SqliteCatalog(path, database, new SqliteWriter({ path, busyMillis: BUSY_MILLIS_MAX, commitMillis }));
+      const writer = new SqliteWriter({ path, busyMillis: BUSY_MILLIS_MAX, commitMillis });
+      return new SqliteCatalog(path, { reader: database, writer, sleep });
     } catch (error) {
       database.close();
       throw error;
@@ -79,20 +83,22 @@ class SqliteCatalog implements Catalog {
   readonly #inode: bigint;
   readonly #reader: DatabaseSync;
   readonly #writer: SqliteWriter;
+  readonly #sleep: Sleep;
   readonly #db: Kysely<CatalogTables>;
   readonly #dataVersion: StatementSync;
   readonly #changes: StatementSync;
   #seenDataVersion: unknown;
   #version = 0;
 
-  constructor(path: string, reader: DatabaseSync, writer: SqliteWriter) {
+  constructor(path: string, { reader, writer, sleep }: SqliteConnections) {
     this.#path = path;
     this.#inode = statSync(path, { bigint: true }).ino;
     this.#reader = reader;
     this.#writer = writer;
+    this.#sleep = sleep;
     this.#dataVersion = reader.prepare('pragma data_version');
     this.#changes = reader.prepare('select count from changes');
-    this.#db = new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect({ reader, writer }) });
+    this.#db = new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect({ reader, writer, sleep }) });
     this.principals = new KyselyPrincipals(this.#db);
     this.queries = new KyselyQueries(this.#db);
     this.executions = new KyselyExecutions(this.#db);
@@ -141,7 +147,7 @@ class SqliteCatalog implements Catalog {
       return ask();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      return whileBusy(ask);
+      return whileBusy(ask, this.#sleep);
     }
   }
 

@@ -9,6 +9,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
+import { afterThisTurn } from '../../domain/time.ts';
 
 export type QueryAccess = Pick<Query, 'id' | 'owner' | 'visibility'> & {
   /** The beginning of it. */
@@ -74,7 +75,7 @@ export class CatalogCache {
   refresh(): void | Promise<void> {
     if (this.#asking !== undefined) return this.#asking;
     if (this.#isCurrent) return;
-    setImmediate(() => {
+    afterThisTurn(() => {
       this.#isCurrent = false;
       this.#asking = undefined;
     });

@@ -2,6 +2,7 @@
  * Does a piece of work once for all who ask for it at the same time. The first does it; the others wait and share the outcome, a refusal
  * too. A page that a thousand clients want at once takes one place in a queue, not a thousand.
  */
+import { orAborted } from '../../domain/or-aborted.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { isClientGone } from '../limits/client-gone.ts';
 
@@ -42,17 +43,4 @@ export class SingleFlight<T> {
 /** Whether the error concerns only whoever did the work: the client has gone, or its key has too much in flight. */
 function isOwn(error: unknown): boolean {
   return isClientGone(error) || (error instanceof RequestError && error.code === 'rate_limited');
-}
-
-/** @throws the signal's reason when it aborts before the promise is settled */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeTime } from '../../../test/fake-time.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
 const never = new AbortController().signal;
 
 test('one key may have so many heavy reads, and is refused at once beyond that; all keys together so many, and wait', async () => {
-  const limiter = new ConcurrencyLimiter({ heavyReadsMax: 3, heavyReadsPerKeyMax: 2, heavyReadsWaitMillis: 60_000 });
+  const limits = { heavyReadsMax: 3, heavyReadsPerKeyMax: 2, heavyReadsWaitMillis: 60_000 };
+  const limiter = new ConcurrencyLimiter(limits, new FakeTime(0).sleep);
   const first = await limiter.acquire('ann', never);
   await limiter.acquire('ann', never);
   const refusal = { code: 'rate_limited', status: 429, retryAfterSeconds: 5 };
@@ -24,17 +26,24 @@ test('one key may have so many heavy reads, and is refused at once beyond that; 
 });
 
 test('who waits too long for a place, or leaves, takes none', async () => {
-  const limiter = new ConcurrencyLimiter({ heavyReadsMax: 1, heavyReadsPerKeyMax: 1, heavyReadsWaitMillis: 1 });
+  const time = new FakeTime(0);
+  const limits = { heavyReadsMax: 1, heavyReadsPerKeyMax: 1, heavyReadsWaitMillis: 60_000 };
+  const limiter = new ConcurrencyLimiter(limits, time.sleep);
   const place = await limiter.acquire('ann', never);
-  await assert.rejects(limiter.acquire('bob', never), {
+  const refused = assert.rejects(limiter.acquire('bob', never), {
     code: 'overloaded',
     status: 503,
     retryAfterSeconds: 5,
     message:
-      '1 exports or large sorted or filtered reads are under way, and none ended in 0.001 s; try again in some seconds',
+      '1 exports or large sorted or filtered reads are in flight, and none ended in 60 s; try again in some seconds',
   });
+  time.advance(59_999);
+  assert.equal(limiter.waiting, 1);
+  time.advance(1);
+  await refused;
+  assert.equal(limiter.waiting, 0);
   const gone = new AbortController();
-  const patient = new ConcurrencyLimiter({ heavyReadsMax: 1, heavyReadsPerKeyMax: 1, heavyReadsWaitMillis: 60_000 });
+  const patient = new ConcurrencyLimiter(limits, time.sleep);
   await patient.acquire('ann', never);
   const waiting = patient.acquire('bob', gone.signal);
   gone.abort(new Error('gone'));
@@ -47,7 +56,8 @@ test('who waits too long for a place, or leaves, takes none', async () => {
 });
 
 test('keys take turns at the places', async () => {
-  const limiter = new ConcurrencyLimiter({ heavyReadsMax: 3, heavyReadsPerKeyMax: 9, heavyReadsWaitMillis: 60_000 });
+  const limits = { heavyReadsMax: 3, heavyReadsPerKeyMax: 9, heavyReadsWaitMillis: 60_000 };
+  const limiter = new ConcurrencyLimiter(limits, new FakeTime(0).sleep);
   const places = await Promise.all([1, 2, 3].map(() => limiter.acquire('ann', never)));
   const order: string[] = [];
   const add = (key: string) => limiter.acquire(key, never).then(() => order.push(key));

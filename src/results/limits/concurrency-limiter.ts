@@ -3,6 +3,7 @@
  * other users suffer from one. A key that has too much is refused at once; where all keys together have, one that has not waits
  * some time for a place, and keys take turns. What was let in is never turned away later.
  */
+import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -16,12 +17,14 @@ export interface ConcurrencyLimits {
 
 export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits;
+  readonly #sleep: Sleep;
   /** In flight or waiting for a place. */
   readonly #perKey = new Map<string, number>();
   readonly #places: WorkQueue;
 
-  constructor(limits: ConcurrencyLimits) {
+  constructor(limits: ConcurrencyLimits, sleep: Sleep) {
     this.#limits = limits;
+    this.#sleep = sleep;
     // As many may wait as may be in flight: if more waited, the last would not get a place in time.
     this.#places = new WorkQueue({ runningMax: limits.heavyReadsMax, waitingMax: limits.heavyReadsMax });
   }
@@ -44,7 +47,7 @@ export class ConcurrencyLimiter {
     if (ofKey >= this.#limits.heavyReadsPerKeyMax) {
       throw new RequestError(
         'rate_limited',
-        `this key has ${ofKey} exports or large sorted or filtered reads under way, the most that one key may have; wait for one to end`,
+        `this key has ${ofKey} exports or large sorted or filtered reads in flight, the most that one key may have; wait for one to end`,
       );
     }
     this.#perKey.set(keyId, ofKey + 1);
@@ -56,15 +59,15 @@ export class ConcurrencyLimiter {
 
   async #place(keyId: string, signal: AbortSignal): Promise<Disposable> {
     const { heavyReadsMax, heavyReadsWaitMillis } = this.#limits;
-    const patience = AbortSignal.timeout(heavyReadsWaitMillis);
+    using patience = new TimeLimit(heavyReadsWaitMillis, this.#sleep);
     try {
-      return await this.#places.enter(keyId, AbortSignal.any([signal, patience]));
+      return await this.#places.enter(keyId, AbortSignal.any([signal, patience.signal]));
     } catch (error) {
       signal.throwIfAborted();
-      if (!patience.aborted) throw error;
+      if (!patience.signal.aborted) throw error;
       throw new RequestError(
         'overloaded',
-        `${heavyReadsMax} exports or large sorted or filtered reads are under way, and none ended in ${heavyReadsWaitMillis / 1000} s; try again in some seconds`,
+        `${heavyReadsMax} exports or large sorted or filtered reads are in flight, and none ended in ${heavyReadsWaitMillis / 1000} s; try again in some seconds`,
       );
     }
   }

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { FakeTime } from '../../../test/fake-time.ts';
 import { openFolderDuckDb } from '../../../test/feature/folder-duckdb.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { withinMillis } from './time-limit.ts';
@@ -31,8 +32,8 @@ const ENDLESS_SEARCH = `SELECT count(*) FROM range(10000000000) t(i) WHERE md5(i
 
 test('a read that spilled says that memory was short', { timeout: 60_000 }, async (t) => {
   const duckDb = await open(t);
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const reading = withinMillis(30_000, duckDb, never, (within) =>
+  const time = new FakeTime(0);
+  const reading = withinMillis({ millisMax: 30_000, duckDb, sleep: time.sleep }, never, (within) =>
     duckDb.query({ text: ENDLESS_SORT, values: [] }, within),
   );
   const refused = assert.rejects(reading, {
@@ -43,33 +44,51 @@ test('a read that spilled says that memory was short', { timeout: 60_000 }, asyn
       'ask for fewer rows or columns, or when less is read at the same time',
   });
   await until(async () => (await duckDb.use(never)).spilledBytes > 0);
-  t.mock.timers.tick(30_000);
+  time.advance(30_000);
   await refused;
   assert.equal((await duckDb.use(never)).spilledBytes, 0);
 });
 
 test('one that did not, or whose DuckDB cannot be asked, does not', { timeout: 60_000 }, async (t) => {
   const duckDb = await open(t);
+  const time = new FakeTime(0);
   const search = (within: AbortSignal) => duckDb.query({ text: ENDLESS_SEARCH, values: [] }, within);
   const refusal = {
     status: 504,
-    message: 'the read exceeded its limit of 0.02 s; ask for fewer rows or columns, or a simpler filter',
+    message: 'the read exceeded its limit of 30 s; ask for fewer rows or columns, or a simpler filter',
   };
-  await assert.rejects(withinMillis(20, duckDb, never, search), refusal);
-  await assert.rejects(withinMillis(20, { use: () => Promise.reject(new Error('busy')) }, never, search), refusal);
+  const busy = { use: () => Promise.reject(new Error('busy')) };
+  for (const asked of [duckDb, busy]) {
+    const limit = { millisMax: 30_000, duckDb: asked, sleep: time.sleep };
+    const refused = assert.rejects(withinMillis(limit, never, search), refusal);
+    time.advance(30_000);
+    await refused;
+  }
 });
 
 test('a DuckDB that does not say what it uses does not keep the read going', { timeout: 60_000 }, async (t) => {
   const duckDb = await open(t);
+  const time = new FakeTime(0);
   const search = (within: AbortSignal) => duckDb.query({ text: ENDLESS_SEARCH, values: [] }, within);
-  await assert.rejects(withinMillis(20, { use: () => new Promise(() => undefined) }, never, search), { status: 504 });
+  const asked = Promise.withResolvers<void>();
+  const use = () => {
+    asked.resolve();
+    return new Promise<never>(() => undefined);
+  };
+  const limit = { millisMax: 30_000, duckDb: { use }, sleep: time.sleep };
+  const refused = assert.rejects(withinMillis(limit, never, search), { status: 504 });
+  time.advance(30_000);
+  await asked.promise;
+  time.advance(1000);
+  await refused;
 });
 
 test('what fails by itself, or is given up, is told as that', async () => {
   const use = async () => ({ spilledBytes: 0 });
   const fail = () => Promise.reject(new Error('broken'));
-  await assert.rejects(withinMillis(60_000, { use }, never, fail), { message: 'broken' });
-  assert.equal(await withinMillis(60_000, { use }, never, async () => 'read'), 'read');
+  const limit = { millisMax: 60_000, duckDb: { use }, sleep: new FakeTime(0).sleep };
+  await assert.rejects(withinMillis(limit, never, fail), { message: 'broken' });
+  assert.equal(await withinMillis(limit, never, async () => 'read'), 'read');
   const gone = AbortSignal.abort(new Error('gone'));
-  await assert.rejects(withinMillis(60_000, { use }, gone, fail), { message: 'gone' });
+  await assert.rejects(withinMillis(limit, gone, fail), { message: 'gone' });
 });

@@ -1,4 +1,6 @@
 /** The time limit of a read (→ 504), apart from the client's own giving up. */
+import { orAborted } from '../../domain/or-aborted.ts';
+import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { RequestError } from '../../errors/errors.ts';
 
 /** Where a read may spill: a `DuckDb`. */
@@ -9,30 +11,35 @@ interface Spilling {
 /** A busy DuckDB does not keep a read going longer. */
 const LOOK_MILLIS_MAX = 1000;
 
+export interface ReadLimit {
+  readonly millisMax: number;
+  /** Where the task reads. */
+  readonly duckDb: Spilling;
+  readonly sleep: Sleep;
+}
+
 /**
  * Runs `task` with a signal that also aborts after `millisMax`.
- * @param duckDb where the task reads
  * @throws RequestError read_timeout when the limit was what ended it; the signal's reason when that was
  */
 export async function withinMillis<T>(
-  millisMax: number,
-  duckDb: Spilling,
+  { millisMax, duckDb, sleep }: ReadLimit,
   signal: AbortSignal,
   task: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const limit = new AbortController();
+  using limit = new TimeLimit(millisMax, sleep);
+  const end = new AbortController();
   let spilled = false;
-  const look = setTimeout(async () => {
+  limit.signal.addEventListener('abort', async () => {
     // Before the read is ended, for then nothing is spilled any more.
-    spilled = await isSpilled(duckDb);
-    limit.abort();
-  }, millisMax);
-  const end = setTimeout(() => limit.abort(), millisMax + LOOK_MILLIS_MAX);
+    spilled = await isSpilled(duckDb, sleep);
+    end.abort();
+  });
   try {
-    return await task(AbortSignal.any([signal, limit.signal]));
+    return await task(AbortSignal.any([signal, end.signal]));
   } catch (error) {
     signal.throwIfAborted();
-    if (!limit.signal.aborted) throw error;
+    if (!end.signal.aborted) throw error;
     const exceeded = `the read exceeded its limit of ${millisMax / 1000} s`;
     throw new RequestError(
       'read_timeout',
@@ -40,13 +47,11 @@ export async function withinMillis<T>(
         ? `${exceeded}, in which memory was short and the disk had to serve for it; ask for fewer rows or columns, or when less is read at the same time`
         : `${exceeded}; ask for fewer rows or columns, or a simpler filter`,
     );
-  } finally {
-    clearTimeout(look);
-    clearTimeout(end);
   }
 }
 
-async function isSpilled(duckDb: Spilling): Promise<boolean> {
-  const use = await duckDb.use(AbortSignal.timeout(LOOK_MILLIS_MAX)).catch(() => undefined);
+async function isSpilled(duckDb: Spilling, sleep: Sleep): Promise<boolean> {
+  using patience = new TimeLimit(LOOK_MILLIS_MAX, sleep);
+  const use = await orAborted(duckDb.use(patience.signal), patience.signal).catch(() => undefined);
   return use !== undefined && use.spilledBytes > 0;
 }

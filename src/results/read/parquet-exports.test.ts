@@ -47,7 +47,7 @@ async function setUp(t: TestContext, bytesMax: number) {
   };
   const queue = new WorkQueue({ runningMax: 1, waitingMax: 10 });
   const derived = { giveUpIdle: async () => false };
-  const exports = new ParquetExports({ directory, bytesMax, duckDb, queue, derived, millisMax: 60_000 });
+  const exports = new ParquetExports({ directory, bytesMax, duckDb, queue, derived, millisMax: 60_000, sleep });
   return { exports, rows, directory };
 }
 

@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RowRange } from '../../domain/blocks.ts';
 import { allRowsOf, type Part, rowGroupRowsFor } from '../../domain/result-set.ts';
+import type { Sleep } from '../../domain/time.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { inStoredOrder, type RowOrder } from '../../duckdb/row-order.ts';
 import { RequestError } from '../../errors/errors.ts';
@@ -31,6 +32,7 @@ export interface ParquetExportsOptions {
   readonly derived: Pick<DerivedBudget, 'giveUpIdle'>;
   /** The longest that writing a file may take. */
   readonly millisMax: number;
+  readonly sleep: Sleep;
 }
 
 /** Rows `from` to `to` (exclusive) of consecutive parts, counted as the parts count. */
@@ -99,8 +101,8 @@ export class ParquetExports {
 
   /** @returns the cell bytes of the rows */
   async #write(rows: ExportedRows, path: string, signal: AbortSignal): Promise<number> {
-    const { duckDb, millisMax, derived } = this.#options;
-    return await withinMillis(millisMax, duckDb, signal, async (within) => {
+    const { duckDb, millisMax, sleep, derived } = this.#options;
+    return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const touched = touchedParts(rows);
       try {

@@ -5,6 +5,7 @@
  */
 import type { RowRange } from '../../domain/blocks.ts';
 import { allRowsOf, type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import type { Sleep } from '../../domain/time.ts';
 import type { DuckDb, Row, Statement } from '../../duckdb/duckdb.ts';
 import { rowOrderOf } from '../../duckdb/row-order.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
@@ -41,7 +42,7 @@ export interface PartReaderDeps {
   readonly statementMillisMax: number;
   /** Milliseconds that only ever grow. */
   readonly monotonic: () => number;
-  readonly sleep: (millis: number, signal: AbortSignal) => Promise<void>;
+  readonly sleep: Sleep;
 }
 
 export interface ChunkSize {
@@ -253,8 +254,8 @@ export class PartReader {
     signal: AbortSignal,
     duckDb = this.#deps.duckDb,
   ): Promise<readonly Row[]> {
-    const { open, statementMillisMax } = this.#deps;
-    return await withinMillis(statementMillisMax, duckDb, signal, async (within) => {
+    const { open, statementMillisMax: millisMax, sleep } = this.#deps;
+    return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       try {
         const paths: string[] = [];

@@ -2,6 +2,8 @@
  * Work that several callers want at once and that is done once for all of them. A caller who leaves does not end it for the
  * others; when all have left, it is aborted.
  */
+import { orAborted } from '../../domain/or-aborted.ts';
+
 interface Work {
   readonly done: Promise<void>;
   readonly controller: AbortController;
@@ -16,13 +18,9 @@ export class SharedWork {
     signal.throwIfAborted();
     const work = this.#running.get(name) ?? this.#start(name, start);
     work.callers += 1;
-    const left = Promise.withResolvers<never>();
-    const leave = () => left.reject(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
     try {
-      await Promise.race([work.done, left.promise]);
+      await orAborted(work.done, signal);
     } finally {
-      signal.removeEventListener('abort', leave);
       work.callers -= 1;
       if (work.callers === 0) {
         work.controller.abort();

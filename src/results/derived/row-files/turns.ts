@@ -2,6 +2,8 @@
  * Turns on the event loop: of all long reads of row files one goes on in each round of it, for less than a millisecond, so that however
  * many there are nobody else waits for more than one.
  */
+import { afterThisTurn } from '../../../domain/time.ts';
+
 export class Turns {
   readonly #waiting: (() => void)[] = [];
 
@@ -14,7 +16,7 @@ export class Turns {
   }
 
   #schedule(): void {
-    setImmediate(() => {
+    afterThisTurn(() => {
       this.#waiting.shift()?.();
       if (this.#waiting.length > 0) this.#schedule();
     });

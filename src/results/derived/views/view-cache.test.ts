@@ -4,6 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { sleep } from '../../../../test/real-time.ts';
 import type { ResultSet } from '../../../domain/result-set.ts';
 import type { DuckDb, Statement } from '../../../duckdb/duckdb.ts';
 import { isStorageFull } from '../../../errors/storage-full.ts';
@@ -35,6 +36,7 @@ async function cacheOn(t: TestContext, isFull: (directory: string) => boolean) {
     duckDb: { query } as unknown as DuckDb,
     queue: new WorkQueue({ runningMax: 1, waitingMax: 10 }),
     millisMax: 60_000,
+    sleep,
   });
   const get = (executionId: string) => cache.get(executionId, RESULT, VIEW, 'key', never);
   return { directory, get, cache };

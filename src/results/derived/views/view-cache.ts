@@ -8,6 +8,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../domain/instant.ts';
 import { allRowsOf, PART_ROWS, type ResultSet } from '../../../domain/result-set.ts';
+import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
 import { viewIdentity } from '../../compile/view.ts';
@@ -29,6 +30,7 @@ export interface ViewCacheOptions {
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
   readonly millisMax: number;
+  readonly sleep: Sleep;
 }
 
 /** A view that is there until disposed of. The keys of its parts are absolute paths. */
@@ -191,8 +193,8 @@ export class ViewCache {
   }
 
   async #make(directory: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<MaterializedView> {
-    const { store, duckDb, millisMax, budget } = this.#options;
-    return await withinMillis(millisMax, duckDb, signal, async (within) => {
+    const { store, duckDb, millisMax, sleep, budget } = this.#options;
+    return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const paths: string[] = [];
       try {
