@@ -15,6 +15,7 @@ import type { Sleep } from '../domain/time.ts';
 import { escapeGlob } from './escape-glob.ts';
 import { nativeResults } from './native-results.ts';
 import { quoteText } from './quoting.ts';
+import { vectorBytes } from './vector-bytes.ts';
 
 export interface DuckDbOptions {
   readonly threads: number;
@@ -118,6 +119,19 @@ export class DuckDb implements AsyncDisposable {
    */
   async query(statement: Statement, signal: AbortSignal): Promise<readonly Row[]> {
     return await this.#execute(statement, signal, rowsOf);
+  }
+
+  /**
+   * The values of each column of a statement, one after another as DuckDB holds them: little-endian, of fixed width, none of them null.
+   * @throws as `query` does; TypeError where values have no fixed width
+   */
+  async fixedColumns(statement: Statement, signal: AbortSignal): Promise<readonly Uint8Array[]> {
+    return await this.#execute(statement, signal, (result) => {
+      const chunks = Array.from({ length: result.chunkCount }, (_, index) => result.getChunk(index));
+      return Array.from({ length: result.columnCount }, (_, column) =>
+        Buffer.concat(chunks.map((chunk) => vectorBytes(chunk.getColumnVector(column)))),
+      );
+    });
   }
 
   /**

@@ -1,0 +1,147 @@
+/**
+ * Builds an index file: DuckDB sorts the column's values with the positions of their rows, which takes no more memory than it may,
+ * and hands them over some blocks at a time.
+ */
+import { open } from 'node:fs/promises';
+import type { ColumnType } from '../../../domain/column-type.ts';
+import type { DuckDb } from '../../../duckdb/duckdb.ts';
+import { Parameters } from '../../../duckdb/parameters.ts';
+import { storedColumn } from '../../../duckdb/storage-type.ts';
+import { partsAt } from '../../compile/range.ts';
+import { compileSortKeys } from '../../compile/sort.ts';
+import { BLOCK_ENTRIES, type Entries, ROWS_MAX } from './index-format.ts';
+import { IndexWriter } from './index-writer.ts';
+import { digitsKey, KEY_LENGTH_MAX, type KeyForm, keyBytesOf, keyFormOf, toKeys } from './ordered-key.ts';
+
+export interface IndexBuild {
+  /** Of the result's parts, in order. */
+  readonly paths: readonly string[];
+  /** The position in the result of each part's first row. */
+  readonly firstRows: readonly number[];
+  readonly rowCount: number;
+  readonly column: { readonly index: number; readonly type: ColumnType };
+  /** Where the index is written; nothing is there. */
+  readonly destination: string;
+}
+
+/** Entries that are in memory at a time. */
+const STEP_ENTRIES = 32 * BLOCK_ENTRIES;
+
+/**
+ * @param duckDb of which nobody else uses a table called `sorted` at the same time
+ * @returns bytes of the file
+ * @throws TypeError where the column has no keys; the signal's reason; what DuckDB or the filesystem throws. Then the file may be half
+ *   written.
+ */
+export async function buildIndex(duckDb: DuckDb, build: IndexBuild, signal: AbortSignal): Promise<number> {
+  const { column, rowCount, destination } = build;
+  const form = keyFormOf(column.type);
+  if (form === undefined || rowCount > ROWS_MAX)
+    throw new TypeError(`${rowCount} values of ${column.type.kind} have no index`);
+  try {
+    await duckDb.query(sortStatement(build, form), signal);
+    const measure = `SELECT count(v), coalesce(bool_or(${isCut(form)}), false) FROM sorted`;
+    const [[counted, hasCutKeys] = []] = await duckDb.query({ text: measure, values: [] }, signal);
+    const valueCount = Number(counted);
+    await using file = await open(destination, 'wx', 0o600);
+    const shape = { rowCount, keyBytes: keyBytesOf(form) ?? 0, hasCutKeys: hasCutKeys === true };
+    const writer = new IndexWriter(file, shape);
+    for (const step of stepsOf(0, valueCount)) await writer.add(await readStep(duckDb, form, step, signal));
+    for (const [from, to] of stepsOf(valueCount, rowCount)) {
+      const [positions] = await duckDb.fixedColumns(stepStatement('p', from, to), signal);
+      await writer.addNulls(wordsOf(positions));
+    }
+    return await writer.finish();
+  } finally {
+    await duckDb.query({ text: 'DROP TABLE IF EXISTS sorted', values: [] }, new AbortController().signal);
+  }
+}
+
+/** A table of the values (or of what keys are made of) and positions, nulls last. */
+function sortStatement({ paths, firstRows, column }: IndexBuild, form: KeyForm) {
+  const parameters = new Parameters();
+  const starts = `${parameters.add(firstRows.map(BigInt))}::BIGINT[]`;
+  const stored = storedColumn(column.index);
+  const position = `((${starts})[file_index::BIGINT + 1] + file_row_number)::UINTEGER`;
+  const from = partsAt(paths, parameters);
+  const order =
+    form.kind === 'digits'
+      ? compileSortKeys([{ columnIndex: column.index, type: column.type, descending: false, nullsFirst: false }])
+      : ['v NULLS LAST'];
+  const text = `CREATE TABLE sorted AS SELECT v, p FROM (SELECT ${handedOver(stored, form)} AS v, ${position} AS p, ${stored} FROM ${from}) ORDER BY ${order.join(', ')}, p`;
+  return { text, values: parameters.values };
+}
+
+function handedOver(stored: string, form: KeyForm): string {
+  if (form.kind === 'text') return `left(${stored}, ${KEY_LENGTH_MAX})`;
+  return form.kind === 'binary' ? `left(hex(${stored}), ${2 * KEY_LENGTH_MAX})` : stored;
+}
+
+/** SQL of whether a key may be only the beginning of its value. */
+function isCut({ kind }: KeyForm): string {
+  if (kind === 'text') return `length(v) >= ${KEY_LENGTH_MAX}`;
+  return kind === 'binary' ? `strlen(v) >= ${2 * KEY_LENGTH_MAX}` : 'false';
+}
+
+type FixedForm = KeyForm & { readonly kind: 'whole' | 'floating' };
+
+/** Whether values are handed over as DuckDB holds them; the others as text. */
+function isFixed(form: KeyForm): form is FixedForm {
+  return form.kind === 'whole' || form.kind === 'floating';
+}
+
+async function readStep(duckDb: DuckDb, form: KeyForm, [from, to]: Step, signal: AbortSignal): Promise<Entries> {
+  if (isFixed(form)) {
+    const [positions, values] = await duckDb.fixedColumns(stepStatement('p, v', from, to), signal);
+    if (values === undefined) throw new Error('DuckDB gives no values');
+    return { count: to - from, positions: wordsOf(positions), keyEnds: undefined, keys: toKeys(values, form) };
+  }
+  const [positions, lengths] = await duckDb.fixedColumns(stepStatement('p, strlen(v)::UINTEGER', from, to), signal);
+  const [[joined] = []] = await duckDb.query(
+    stepStatement(`encode(string_agg(v, '' ORDER BY rowid))`, from, to, false),
+    signal,
+  );
+  if (!(joined instanceof Uint8Array)) throw new Error('DuckDB gives no texts');
+  return { count: to - from, positions: wordsOf(positions), ...textKeys(joined, wordsOf(lengths), form) };
+}
+
+/** @param lengths of the texts, in bytes */
+function textKeys(joined: Uint8Array, lengths: Uint32Array, form: KeyForm): Pick<Entries, 'keyEnds' | 'keys'> {
+  const texts = Buffer.from(joined.buffer, joined.byteOffset, joined.byteLength);
+  let end = 0;
+  const ends = lengths.map((length) => {
+    end += length;
+    return end;
+  });
+  if (form.kind === 'text') return { keyEnds: ends, keys: texts };
+  if (form.kind === 'binary')
+    return { keyEnds: ends.map((at) => at / 2), keys: Buffer.from(texts.toString('latin1'), 'hex') };
+  const signed = form.kind === 'digits' && form.signed;
+  const keys = Array.from(ends, (to, index) => {
+    const digits = texts.toString('latin1', index === 0 ? 0 : ends[index - 1], to);
+    return digitsKey(BigInt(digits.replace('.', '')), signed);
+  });
+  return { keyEnds: undefined, keys: Buffer.concat(keys) };
+}
+
+/** Rows of the table, from the first (inclusive) to the second (exclusive). */
+type Step = readonly [from: number, to: number];
+
+function stepsOf(from: number, to: number): readonly Step[] {
+  const count = Math.ceil((to - from) / STEP_ENTRIES);
+  return Array.from({ length: count }, (_, index) => [
+    from + index * STEP_ENTRIES,
+    Math.min(to, from + (index + 1) * STEP_ENTRIES),
+  ]);
+}
+
+function stepStatement(selected: string, from: number, to: number, ordered = true) {
+  const text = `SELECT ${selected} FROM sorted WHERE rowid >= $1 AND rowid < $2${ordered ? ' ORDER BY rowid' : ''}`;
+  return { text, values: [BigInt(from), BigInt(to)] };
+}
+
+function wordsOf(bytes: Uint8Array | undefined): Uint32Array {
+  if (bytes === undefined) throw new Error('DuckDB gives no column');
+  // A copy: words begin at a multiple of their size.
+  return new Uint32Array(Uint8Array.from(bytes).buffer);
+}

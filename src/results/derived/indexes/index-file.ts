@@ -1,0 +1,242 @@
+/**
+ * An index file, open for look-ups. Where its blocks lie and the first key of each is in memory; a look-up then reads one block or two.
+ * Each block's checksum is compared when it is read: what was right when it was written can rot.
+ */
+import { type FileHandle, open } from 'node:fs/promises';
+import {
+  BLOCK_ENTRIES,
+  type BlockPlace,
+  compareEntry,
+  decodeEntries,
+  decodeTable,
+  decodeTrailer,
+  decompress,
+  type Entries,
+  IndexDamaged,
+  type IndexTable,
+  keyOfEntry,
+  requireIntact,
+  TRAILER_BYTES,
+} from './index-format.ts';
+
+/** Entries by their numbers, from the first (inclusive) to the second (exclusive). */
+export interface EntryRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Neighbouring blocks are read at once, up to so many bytes. */
+const READ_BYTES_MAX = 1024 * 1024;
+/** Between blocks of ranks that are needed, so many that are not are read along. */
+const RANK_GAP_MAX = 8;
+/** About what an entry with a key of any length takes. */
+const TEXT_ENTRY_BYTES = 96;
+
+export class IndexFile implements AsyncDisposable {
+  readonly table: IndexTable;
+  readonly #file: FileHandle;
+
+  private constructor(file: FileHandle, table: IndexTable) {
+    this.#file = file;
+    this.table = table;
+  }
+
+  /** @throws IndexDamaged; the filesystem's error */
+  static async open(path: string): Promise<IndexFile> {
+    await using opening = new AsyncDisposableStack();
+    const file = await open(path, 'r');
+    opening.defer(async () => await file.close());
+    const { size } = await file.stat();
+    if (size < TRAILER_BYTES) throw new IndexDamaged('an index is shorter than its end');
+    const place = decodeTrailer(Buffer.from(await readAt(file, size - TRAILER_BYTES, TRAILER_BYTES)));
+    if (place.offset + place.bytes + TRAILER_BYTES !== size)
+      throw new IndexDamaged('an index is not as long as it was');
+    const stored = await readAt(file, place.offset, place.bytes);
+    requireIntact(stored, place.crc);
+    const table = decodeTable(decompress(stored, 4 * stored.length));
+    opening.move();
+    return new IndexFile(file, table);
+  }
+
+  /** What it takes in memory, about. */
+  get memoryBytes(): number {
+    const { entryBlocks, nullBlocks, rankBlocks, firstKeys } = this.table;
+    return (
+      64 * (entryBlocks.length + nullBlocks.length + rankBlocks.length) + 4 * firstKeys.count + firstKeys.bytes.length
+    );
+  }
+
+  get hasRanks(): boolean {
+    return this.table.rankBlocks.length > 0 || this.table.rowCount === 0;
+  }
+
+  /** A look-up, or several of one request: blocks that it reads are kept until it is forgotten. */
+  lookUp(): IndexLookUp {
+    return new IndexLookUp(this.table, (blocks) => this.#blocks(blocks));
+  }
+
+  /** The stored bytes of neighbouring blocks, each as it was written. @throws IndexDamaged; the filesystem's error */
+  async #blocks(places: readonly BlockPlace[]): Promise<readonly Uint8Array[]> {
+    const [first] = places;
+    if (first === undefined) return [];
+    const bytes = await readAt(
+      this.#file,
+      first.offset,
+      places.reduce((sum, place) => sum + place.bytes, 0),
+    );
+    return places.map((place) => {
+      const block = bytes.subarray(place.offset - first.offset, place.offset - first.offset + place.bytes);
+      requireIntact(block, place.crc);
+      return block;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+export class IndexLookUp {
+  readonly table: IndexTable;
+  readonly #read: (places: readonly BlockPlace[]) => Promise<readonly Uint8Array[]>;
+  readonly #entries = new Map<number, Promise<Entries>>();
+
+  constructor(table: IndexTable, read: (places: readonly BlockPlace[]) => Promise<readonly Uint8Array[]>) {
+    this.table = table;
+    this.#read = read;
+  }
+
+  /** How many entries have a key less than `key`, or one that is at most `key`. @throws IndexDamaged; the filesystem's error */
+  async countBelow(key: Uint8Array, orEqual: boolean): Promise<number> {
+    const { firstKeys, keyBytes } = this.table;
+    const isBelow = (order: number) => order < 0 || (orEqual && order === 0);
+    const blocks = countWhile(firstKeys.count, (index) => isBelow(firstKeys.compare(index, key)));
+    if (blocks === 0) return 0;
+    const entries = await this.#block(blocks - 1);
+    const within = countWhile(entries.count, (index) => isBelow(compareEntry(entries, keyBytes, index, key)));
+    return (blocks - 1) * BLOCK_ENTRIES + within;
+  }
+
+  /** All entries that have the same key as entry `number`. */
+  async equalTo(number: number): Promise<EntryRange> {
+    const { keyBytes } = this.table;
+    const entries = await this.#block(Math.floor(number / BLOCK_ENTRIES));
+    const key = keyOfEntry(entries, keyBytes, number % BLOCK_ENTRIES);
+    return { from: await this.countBelow(key, false), to: await this.countBelow(key, true) };
+  }
+
+  /** The positions of entries, in their order. */
+  async positions({ from, to }: EntryRange): Promise<Uint32Array> {
+    const { entryBlocks, keyBytes } = this.table;
+    return await this.#gather(entryBlocks, { from, to }, async (block, bytes) => {
+      const known = this.#entries.get(block);
+      return known === undefined ? decodeEntries(this.#decompress(bytes), keyBytes).positions : (await known).positions;
+    });
+  }
+
+  /** Positions of rows without a value: of them in order those from `from` to `to`. */
+  async nulls({ from, to }: EntryRange): Promise<Uint32Array> {
+    const decode = async (_: number, bytes: Uint8Array) => decodeEntries(this.#decompress(bytes), undefined).positions;
+    return await this.#gather(this.table.nullBlocks, { from, to }, decode);
+  }
+
+  /** Of each of the positions, which are in order, the number of the first entry with the row's value; `NO_RANK` where it has none. */
+  async ranks(positions: Uint32Array): Promise<Uint32Array> {
+    const { rankBlocks } = this.table;
+    const ranks = new Uint32Array(positions.length);
+    const needed = [...new Set(positions.map((position) => Math.floor(position / BLOCK_ENTRIES)))];
+    let done = 0;
+    for (const { from, to } of stretchesOf(needed, rankBlocks)) {
+      const blocks = await this.#read(rankBlocks.slice(from, to));
+      for (; done < positions.length; done += 1) {
+        const position = positions[done] ?? 0;
+        const block = blocks[Math.floor(position / BLOCK_ENTRIES) - from];
+        if (block === undefined) break;
+        ranks[done] = Buffer.from(block.buffer, block.byteOffset, block.length).readUInt32LE(
+          4 * (position % BLOCK_ENTRIES),
+        );
+      }
+    }
+    return ranks;
+  }
+
+  async #block(number: number): Promise<Entries> {
+    const known = this.#entries.get(number);
+    if (known !== undefined) return await known;
+    const { entryBlocks, keyBytes } = this.table;
+    const reading = this.#read(entryBlocks.slice(number, number + 1)).then(([bytes]) => {
+      if (bytes === undefined) throw new IndexDamaged(`an index has no block ${number}`);
+      return decodeEntries(this.#decompress(bytes), keyBytes);
+    });
+    this.#entries.set(number, reading);
+    return await reading;
+  }
+
+  /** The numbers from `from` to `to` of a list that lies in blocks. */
+  async #gather(
+    places: readonly BlockPlace[],
+    { from, to }: EntryRange,
+    decode: (block: number, bytes: Uint8Array) => Promise<Uint32Array>,
+  ): Promise<Uint32Array> {
+    const gathered = new Uint32Array(to - from);
+    const [first, end] = [Math.floor(from / BLOCK_ENTRIES), Math.ceil(to / BLOCK_ENTRIES)];
+    const needed = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
+    for (const stretch of stretchesOf(to > from ? needed : [], places)) {
+      const blocks = await this.#read(places.slice(stretch.from, stretch.to));
+      for (const [index, bytes] of blocks.entries()) {
+        const start = (stretch.from + index) * BLOCK_ENTRIES;
+        const values = await decode(stretch.from + index, bytes);
+        const part = values.subarray(Math.max(0, from - start), Math.min(values.length, to - start));
+        gathered.set(part, Math.max(0, start - from));
+      }
+    }
+    return gathered;
+  }
+
+  #decompress(bytes: Uint8Array): Uint8Array {
+    const { keyBytes } = this.table;
+    const entryBytes = keyBytes === 0 ? TEXT_ENTRY_BYTES : 4 + keyBytes;
+    return decompress(bytes, 64 + BLOCK_ENTRIES * entryBytes);
+  }
+}
+
+/** Blocks to be read together, by their numbers. */
+function stretchesOf(needed: readonly number[], places: readonly BlockPlace[]): readonly EntryRange[] {
+  const stretches: { from: number; to: number; bytes: number }[] = [];
+  for (const block of needed) {
+    const last = stretches.at(-1);
+    const between = last === undefined ? Number.POSITIVE_INFINITY : block - last.to;
+    const bytes = places
+      .slice(between > RANK_GAP_MAX ? block : last?.to, block + 1)
+      .reduce((sum, place) => sum + place.bytes, 0);
+    if (last === undefined || between > RANK_GAP_MAX || last.bytes + bytes > READ_BYTES_MAX) {
+      stretches.push({ from: block, to: block + 1, bytes: places[block]?.bytes ?? 0 });
+    } else {
+      last.to = block + 1;
+      last.bytes += bytes;
+    }
+  }
+  return stretches;
+}
+
+/** Of how many of the first `count` numbers `holds` is true, which is so up to one and of none after it. */
+function countWhile(count: number, holds: (index: number) => boolean): number {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+async function readAt(file: FileHandle, offset: number, bytes: number): Promise<Uint8Array> {
+  // Not of the pool: words in it are read in place.
+  const chunk = Buffer.allocUnsafeSlow(bytes);
+  for (let done = 0; done < bytes; ) {
+    const { bytesRead } = await file.read(chunk, done, bytes - done, offset + done);
+    if (bytesRead === 0) throw new IndexDamaged('an index is shorter than it was');
+    done += bytesRead;
+  }
+  return chunk;
+}

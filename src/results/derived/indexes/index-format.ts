@@ -1,0 +1,191 @@
+/**
+ * An index file: the values of one column of a result in their order, each with the position of its row. All numbers are little-endian.
+ *
+ * ```
+ * entry blocks   of 1,024 entries in order of (key, position), the last one fewer: [count u32][positions u32 …][ends of the keys u32 …,
+ *                where they differ in length][keys …], as a zstd frame
+ * null blocks    of 1,024 positions of rows without a value: [count u32][positions u32 …], as a zstd frame
+ * rank blocks    of 1,024 ranks, in order of position: of each row the number of the first entry with its value; 0xffffffff without one
+ * table          a zstd frame, see `encodeTable`: of each block its stored bytes, their CRC-32, and of each entry block its first key
+ * trailer        24 bytes: magic, offset (f64), stored bytes and CRC-32 of the table
+ * ```
+ */
+import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+
+/** A power of two: an entry's block is its number >> 10. */
+export const BLOCK_ENTRIES = 1024;
+export const NO_RANK = 0xffffffff;
+export const TRAILER_BYTES = 24;
+/** Positions are 32 bits, and one number is taken. */
+export const ROWS_MAX = 0xffffffff;
+
+const MAGIC = Buffer.from('QRSINDX1');
+
+/** Entries one after another, or positions alone. */
+export interface Entries {
+  readonly count: number;
+  readonly positions: Uint32Array;
+  /** Where each key ends in `keys`; undefined where all have `keyBytes`. */
+  readonly keyEnds: Uint32Array | undefined;
+  readonly keys: Uint8Array;
+}
+
+export interface BlockPlace {
+  readonly offset: number;
+  readonly bytes: number;
+  readonly crc: number;
+}
+
+export interface IndexTable {
+  readonly rowCount: number;
+  readonly valueCount: number;
+  /** Of every key; 0 where they differ. */
+  readonly keyBytes: number;
+  /** Some keys are only the beginning of their value: then equal keys may be of different values, and there are no ranks. */
+  readonly hasCutKeys: boolean;
+  readonly entryBlocks: readonly BlockPlace[];
+  readonly nullBlocks: readonly BlockPlace[];
+  /** None: there are no ranks. */
+  readonly rankBlocks: readonly BlockPlace[];
+  /** Of each entry block the key of its first entry. */
+  readonly firstKeys: KeyList;
+}
+
+/** Keys one after another. */
+export class KeyList {
+  readonly #ends: Uint32Array;
+  readonly bytes: Uint8Array;
+
+  constructor(ends: Uint32Array, bytes: Uint8Array) {
+    this.#ends = ends;
+    this.bytes = bytes;
+  }
+
+  get count(): number {
+    return this.#ends.length;
+  }
+
+  get ends(): Uint32Array {
+    return this.#ends;
+  }
+
+  /** Below 0, 0, above 0: as the key at `index` comes before, is, or comes after `key`. */
+  compare(index: number, key: Uint8Array): number {
+    return compareAt(this.bytes, index === 0 ? 0 : (this.#ends[index - 1] ?? 0), this.#ends[index] ?? 0, key);
+  }
+}
+
+/** A file that cannot be what was written. */
+export class IndexDamaged extends Error {}
+
+export function encodeEntries({ count, positions, keyEnds, keys }: Entries): Uint8Array {
+  const ends = keyEnds === undefined ? [] : [bytesOf(keyEnds)];
+  return Buffer.concat([bytesOf(Uint32Array.of(count)), bytesOf(positions), ...ends, keys]);
+}
+
+/** @param keyBytes of every key; 0 where they differ; undefined where there are none */
+export function decodeEntries(bytes: Uint8Array, keyBytes: number | undefined): Entries {
+  const words = aligned(bytes);
+  const count = new Uint32Array(words.buffer, words.byteOffset, 1)[0] ?? 0;
+  const positions = new Uint32Array(words.buffer, words.byteOffset + 4, count);
+  if (keyBytes === undefined) return { count, positions, keyEnds: undefined, keys: new Uint8Array(0) };
+  const after = 4 + 4 * count;
+  const keyEnds = keyBytes === 0 ? new Uint32Array(words.buffer, words.byteOffset + after, count) : undefined;
+  return { count, positions, keyEnds, keys: words.subarray(keyEnds === undefined ? after : after + 4 * count) };
+}
+
+/** As `KeyList.compare`, of the key of an entry. */
+export function compareEntry({ keyEnds, keys }: Entries, keyBytes: number, index: number, key: Uint8Array): number {
+  if (keyEnds === undefined) return compareAt(keys, index * keyBytes, (index + 1) * keyBytes, key);
+  return compareAt(keys, index === 0 ? 0 : (keyEnds[index - 1] ?? 0), keyEnds[index] ?? 0, key);
+}
+
+export function keyOfEntry({ keyEnds, keys }: Entries, keyBytes: number, index: number): Uint8Array {
+  if (keyEnds === undefined) return keys.subarray(index * keyBytes, (index + 1) * keyBytes);
+  return keys.subarray(index === 0 ? 0 : keyEnds[index - 1], keyEnds[index]);
+}
+
+export function compress(bytes: Uint8Array): Uint8Array {
+  return zstdCompressSync(bytes, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } });
+}
+
+/** @param bytesAbout what comes out, about: Node's own guess costs half as much time again @throws IndexDamaged */
+export function decompress(bytes: Uint8Array, bytesAbout: number): Uint8Array {
+  try {
+    return zstdDecompressSync(bytes, { chunkSize: Math.max(64, bytesAbout) });
+  } catch (error) {
+    throw new IndexDamaged('a block of an index does not decompress', { cause: error });
+  }
+}
+
+/** @throws IndexDamaged where the stored bytes are not those that were written */
+export function requireIntact(bytes: Uint8Array, crc: number): void {
+  if (crc32(bytes) !== crc) throw new IndexDamaged('a block of an index is not what was written');
+}
+
+const HEADER_WORDS = 7;
+
+/** `[rows][values][bytes of a key][cut keys][entry blocks][null blocks][rank blocks]`, then of each block `[bytes][crc]`, ends of the first keys, these. */
+export function encodeTable(table: IndexTable): Uint8Array {
+  const blocks = [...table.entryBlocks, ...table.nullBlocks, ...table.rankBlocks];
+  const header = [
+    ...[table.rowCount, table.valueCount, table.keyBytes, Number(table.hasCutKeys)],
+    ...[table.entryBlocks.length, table.nullBlocks.length, table.rankBlocks.length],
+  ];
+  const words = Uint32Array.from([...header, ...blocks.flatMap(({ bytes, crc }) => [bytes, crc])]);
+  return Buffer.concat([bytesOf(words), bytesOf(table.firstKeys.ends), table.firstKeys.bytes]);
+}
+
+export function decodeTable(stored: Uint8Array): IndexTable {
+  const bytes = aligned(stored);
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
+  const [rowCount = 0, valueCount = 0, keyBytes = 0, cut, entries = 0, nulls = 0, ranks = 0] = words;
+  let offset = 0;
+  const places = Array.from({ length: entries + nulls + ranks }, (_, index) => {
+    const at = HEADER_WORDS + 2 * index;
+    const place = { offset, bytes: words[at] ?? 0, crc: words[at + 1] ?? 0 };
+    offset += place.bytes;
+    return place;
+  });
+  const endsAt = HEADER_WORDS + 2 * places.length;
+  return {
+    rowCount,
+    valueCount,
+    keyBytes,
+    hasCutKeys: cut === 1,
+    entryBlocks: places.slice(0, entries),
+    nullBlocks: places.slice(entries, entries + nulls),
+    rankBlocks: places.slice(entries + nulls),
+    firstKeys: new KeyList(words.subarray(endsAt, endsAt + entries), bytes.subarray(4 * (endsAt + entries))),
+  };
+}
+
+export function encodeTrailer(offset: number, table: Uint8Array): Uint8Array {
+  const trailer = Buffer.alloc(TRAILER_BYTES);
+  MAGIC.copy(trailer);
+  trailer.writeDoubleLE(offset, 8);
+  trailer.writeUInt32LE(table.length, 16);
+  trailer.writeUInt32LE(crc32(table), 20);
+  return trailer;
+}
+
+/** @throws IndexDamaged */
+export function decodeTrailer(trailer: Buffer): BlockPlace {
+  if (trailer.length !== TRAILER_BYTES || !trailer.subarray(0, 8).equals(MAGIC)) {
+    throw new IndexDamaged('an index has no end');
+  }
+  return { offset: trailer.readDoubleLE(8), bytes: trailer.readUInt32LE(16), crc: trailer.readUInt32LE(20) };
+}
+
+export function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+function compareAt(bytes: Uint8Array, from: number, to: number, key: Uint8Array): number {
+  return Buffer.compare(bytes.subarray(from, to), key);
+}
+
+/** Words are read in place, so they must begin at a multiple of their size. */
+function aligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
+}
