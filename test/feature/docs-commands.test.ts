@@ -94,7 +94,7 @@ async function scriptOf({ place, page, script }: ShellBlock): Promise<string> {
   if (page !== COMMAND_PAGE) return ofDemo;
   const runId = script.includes(EXAMPLE_RUN) ? await run('commands', 'qrs executions submit --query 100') : '';
   const keyId = script.includes(EXAMPLE_KEY_ID) ? await run('commands', 'qrs keys list | head -n 1') : '';
-  return script.replaceAll(EXAMPLE_RUN, runId.trim()).replaceAll(EXAMPLE_KEY_ID, keyId.trim());
+  return ofDemo.replaceAll(EXAMPLE_RUN, runId.trim()).replaceAll(EXAMPLE_KEY_ID, keyId.trim());
 }
 
 /** @returns what it prints */
