@@ -174,8 +174,9 @@ async function openEngine(
         sourcesDirectory,
         tempDirectory,
         threads: settings.engineThreads,
-        memoryLimit: `${settings.engineMemoryBytes}B`,
-        tempSizeMax: `${tempBytesOfEach(settings)}B`,
+        memoryBytes: settings.engineMemoryBytes,
+        tempBytesMax: tempBytesOfEach(settings),
+        resultBytesMax: settings.resultBytesMax,
         timeLimitMillis: settings.engineTimeoutMillis,
         sleep,
       });

@@ -9,6 +9,7 @@ import {
   type DuckDBMaterializedResult,
   type DuckDBType,
   type DuckDBValue,
+  StatementType,
   version,
 } from '@duckdb/node-api';
 import type { Sleep } from '../domain/time.ts';
@@ -25,6 +26,8 @@ export interface DuckDbOptions {
   readonly tempDirectory: string;
   /** Absolute; the only places where files may be read or written. */
   readonly allowedDirectories: readonly string[];
+  /** Absolute; files that may be read or written besides. */
+  readonly allowedPaths?: readonly string[];
   /** As DuckDB writes sizes: how much may be spilled to `tempDirectory`. */
   readonly tempSizeMax: string;
   readonly sleep: Sleep;
@@ -42,6 +45,11 @@ export type Row = readonly (DuckDBValue | Uint8Array)[];
 export interface DescribedColumn {
   readonly name: string;
   readonly type: DuckDBType;
+}
+
+export interface PreparedText {
+  readonly isSelect: boolean;
+  readonly columnNames: readonly string[];
 }
 
 /** Whether a statement ended because it did not fit into the memory that its DuckDB may take. */
@@ -87,6 +95,7 @@ export class DuckDb implements AsyncDisposable {
     // In both spellings: DuckDB compares a path as it was given, before it reads it as a pattern.
     const allowed = new Set(options.allowedDirectories.flatMap((directory) => [directory, escapeGlob(directory)]));
     const directories = [...allowed].map((d) => quoteText(d.endsWith('/') ? d : `${d}/`)).join(', ');
+    const paths = (options.allowedPaths ?? []).flatMap((path) => [path, escapeGlob(path)]);
     for (const statement of [
       // A timestamp with time zone prints in the session's zone; ours is always UTC.
       `SET GLOBAL TimeZone = 'UTC'`,
@@ -101,6 +110,7 @@ export class DuckDb implements AsyncDisposable {
       `SET GLOBAL autoinstall_known_extensions = false`,
       `SET GLOBAL autoload_known_extensions = false`,
       `SET allowed_directories = [${directories}]`,
+      `SET allowed_paths = [${paths.map(quoteText).join(', ')}]`,
       // The order matters: after the second line nothing outside can be reached, after the third nothing can be undone.
       `SET enable_external_access = false`,
       `SET lock_configuration = true`,
@@ -146,6 +156,24 @@ export class DuckDb implements AsyncDisposable {
         return type === undefined ? [] : [{ name, type }];
       });
     });
+  }
+
+  /**
+   * What a statement would be, without running it: whether it is a SELECT, and the names of its columns, where they do not depend
+   * on values that are not bound yet.
+   * @throws DuckDB's error where it cannot be read or names what does not exist
+   */
+  async prepare(text: string): Promise<PreparedText> {
+    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    try {
+      const prepared = await connection.prepare(text);
+      const isSelect = prepared.statementType === StatementType.SELECT;
+      const columnNames = Array.from({ length: prepared.columnCount }, (_, index) => prepared.columnName(index));
+      prepared.destroySync();
+      return { isSelect, columnNames };
+    } finally {
+      this.#idle.push(connection);
+    }
   }
 
   /** @throws as `query` does */

@@ -1,11 +1,11 @@
 /**
- * The engine: runs the SQL of a scheduled query over source tables and leaves the answer as one Parquet file. A seam:
- * one interface, implementations in sibling folders (duckdb/), one contract suite (test/contract/engine.ts) that runs
- * over each.
+ * The engine: runs the SQL of a query over source tables and leaves the answer as one Parquet file. A seam: one interface,
+ * implementations in sibling folders (duckdb/), one contract suite (test/contract/engine.ts) that runs over each.
  *
- * The SQL is ours (src/datasets/), never a user's. It keeps to what every engine runs.
+ * The SQL is a user's, and hostile: an engine reads source tables and nothing else, whatever the SQL says.
  */
 import type { ColumnType } from '../domain/column-type.ts';
+import type { ParameterValue } from '../domain/parameter-values.ts';
 import type { Column } from '../domain/result-set.ts';
 
 export interface Engine extends AsyncDisposable {
@@ -17,17 +17,25 @@ export interface Engine extends AsyncDisposable {
    * @throws EngineError; the signal's reason once it is aborted.
    */
   materialize(query: EngineQuery, path: string, signal: AbortSignal): Promise<Materialized>;
+  /**
+   * Whether the query could be run: one SELECT, each `{{name}}` where a value can stand, and columns that exist in those of its
+   * source tables that are there. Nothing is run. @throws as `materialize` does
+   */
+  check(query: EngineQuery, signal: AbortSignal): Promise<void>;
   /** Whether any of the tables is there, readable or not: none means that nobody has set up what reads them. */
   hasAny(sources: readonly SourceTable[]): Promise<boolean>;
 }
 
 export interface EngineQuery {
+  /** One SELECT. `{{name}}` stands for the value of the parameter of that name. */
   readonly sql: string;
-  /** Every table that the SQL reads. */
+  readonly parameters?: readonly ParameterValue[];
+  /** Tables whose columns are declared; of other tables the SQL sees the columns that they have. */
   readonly sources: readonly SourceTable[];
 }
 
 export interface Materialized {
+  /** Those that Parquet cannot hold are texts in the file: whole numbers over 64 bits, intervals, times with a zone. */
   readonly columns: readonly Column[];
   readonly rowCount: number;
 }
@@ -60,6 +68,8 @@ export type EngineErrorType =
   | 'column_mismatch'
   | 'memory_limit'
   | 'time_limit'
+  /** The answer takes more disk than one may. */
+  | 'result_limit'
   /** The engine cannot be reached, or failed in a way that has no better name. */
   | 'engine_error';
 

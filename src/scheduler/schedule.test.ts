@@ -64,6 +64,7 @@ class Process {
   constructor(owner: string, more: Partial<ScheduleDeps> = {}) {
     const engine: Engine = {
       materialize: (_query, _path, signal) => this.work(signal),
+      check: async () => {},
       hasAny: async () => true,
       async [Symbol.asyncDispose]() {},
     };

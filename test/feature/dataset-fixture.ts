@@ -25,8 +25,9 @@ export function openEngine(sourcesDirectory: string): DuckDbEngine {
     sourcesDirectory,
     tempDirectory: join(root, 'temp'),
     threads: 2,
-    memoryLimit: '1GB',
-    tempSizeMax: '1GB',
+    memoryBytes: 1e9,
+    tempBytesMax: 1e9,
+    resultBytesMax: 1e9,
     sleep,
     timeLimitMillis: 60_000,
   });

@@ -25,8 +25,9 @@ engineContract('duckdb', async (files, { timeLimitMillis }) => {
     sourcesDirectory,
     tempDirectory: join(root, 'temp'),
     threads: 2,
-    memoryLimit: '128MB',
-    tempSizeMax: '0GB',
+    memoryBytes: 128_000_000,
+    tempBytesMax: 0,
+    resultBytesMax: 1e9,
     sleep,
     timeLimitMillis,
   });
@@ -54,8 +55,9 @@ for (const [type, text, expected] of [
       sourcesDirectory,
       tempDirectory: join(root, 'temp'),
       threads: 2,
-      memoryLimit: '128MB',
-      tempSizeMax: '0GB',
+      memoryBytes: 128_000_000,
+      tempBytesMax: 0,
+      resultBytesMax: 1e9,
       sleep,
       timeLimitMillis: 60_000,
     });

@@ -1,19 +1,14 @@
 /**
- * The embedded engine: each query gets a DuckDB of its own, locked down to the folder of source tables and the folder of
- * its output, with a view for every source table it declared. Nothing is shared between queries, so one that runs away
- * takes nothing with it.
+ * The embedded engine: each query gets a DuckDB of its own in a process of its own (sandbox.ts), locked down to the source
+ * tables that it names and the file of its rows. Nothing is shared between queries, so one that runs away takes nothing with it.
  */
 import { rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
-import type { DuckDBValue } from '@duckdb/node-api';
+import { resolve } from 'node:path';
 import { type Sleep, TimeLimit } from '../../domain/time.ts';
-import { DuckDb, type Row } from '../../duckdb/duckdb.ts';
-import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import { type Engine, EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
-import { engineColumnType } from './engine-column-type.ts';
-import { type ErrorContext, toEngineError } from './engine-errors.ts';
-import { findSource, type SourceFiles } from './source-files.ts';
-import { describeSource, sourceView } from './source-view.ts';
+import { partPath } from './part-path.ts';
+import { runInSandbox } from './sandbox.ts';
+import { findSource } from './source-files.ts';
 
 export interface DuckDbEngineOptions {
   /** Absolute; the folder of source tables (QRS_SOURCES_DIR). */
@@ -21,17 +16,15 @@ export interface DuckDbEngineOptions {
   /** Absolute; where DuckDB spills what does not fit in memory. */
   readonly tempDirectory: string;
   readonly threads: number;
-  /** As DuckDB writes sizes: `1GB`. */
-  readonly memoryLimit: string;
-  /** As DuckDB writes sizes. */
-  readonly tempSizeMax: string;
+  readonly memoryBytes: number;
+  /** How much one query may spill. */
+  readonly tempBytesMax: number;
+  /** How large the file of an answer may be. */
+  readonly resultBytesMax: number;
   /** The longest one query may take, milliseconds. */
   readonly timeLimitMillis: number;
   readonly sleep: Sleep;
 }
-
-/** The first line of the statement that holds the SQL; the SQL itself starts on the next. */
-const LINES_BEFORE_SQL = 1;
 
 export class DuckDbEngine implements Engine {
   readonly #options: DuckDbEngineOptions;
@@ -44,13 +37,16 @@ export class DuckDbEngine implements Engine {
   }
 
   async materialize(query: EngineQuery, path: string, signal: AbortSignal): Promise<Materialized> {
-    const run = this.#materialize(query, path, AbortSignal.any([signal, this.#closing.signal]));
-    this.#running.add(run);
     try {
-      return await run;
-    } finally {
-      this.#running.delete(run);
+      return await this.#tracked(query, path, signal);
+    } catch (error) {
+      for (const left of [path, partPath(path)]) await rm(left, { force: true });
+      throw error;
     }
+  }
+
+  async check(query: EngineQuery, signal: AbortSignal): Promise<void> {
+    await this.#tracked(query, undefined, signal);
   }
 
   async hasAny(sources: readonly SourceTable[]): Promise<boolean> {
@@ -66,66 +62,34 @@ export class DuckDbEngine implements Engine {
     return false;
   }
 
-  async #materialize(query: EngineQuery, path: string, signal: AbortSignal): Promise<Materialized> {
-    signal.throwIfAborted();
-    using limit = new TimeLimit(this.#options.timeLimitMillis, this.#options.sleep);
-    const context: ErrorContext = { sourcesDirectory: this.#options.sourcesDirectory, linesBefore: LINES_BEFORE_SQL };
+  async #tracked(query: EngineQuery, path: string | undefined, signal: AbortSignal): Promise<Materialized> {
+    const run = this.#run(query, path, AbortSignal.any([signal, this.#closing.signal]));
+    this.#running.add(run);
     try {
-      return await this.#run(query, path, AbortSignal.any([signal, limit.signal]), context);
-    } catch (error) {
-      // DuckDB writes beside the file first, under a name of its own, and leaves that behind when it is interrupted.
-      for (const left of [path, join(dirname(path), `tmp_${basename(path)}`)]) await rm(left, { force: true });
-      signal.throwIfAborted();
-      if (limit.signal.aborted) {
-        throw new EngineError(
-          'time_limit',
-          `the query took longer than its limit of ${this.#options.timeLimitMillis} ms`,
-        );
-      }
-      throw toEngineError(error, query.sql, context);
+      return await run;
+    } finally {
+      this.#running.delete(run);
     }
   }
 
-  async #run(query: EngineQuery, path: string, signal: AbortSignal, context: ErrorContext): Promise<Materialized> {
-    const { sourcesDirectory, tempDirectory, threads, memoryLimit, tempSizeMax, sleep } = this.#options;
-    await using duckDb = await DuckDb.open({
+  async #run(query: EngineQuery, path: string | undefined, signal: AbortSignal): Promise<Materialized> {
+    const { sourcesDirectory, threads, memoryBytes, tempBytesMax, timeLimitMillis, sleep } = this.#options;
+    signal.throwIfAborted();
+    using limit = new TimeLimit(timeLimitMillis, sleep);
+    const job = {
+      ...query,
+      ...(path !== undefined && { path }),
+      sourcesDirectory,
       threads,
-      memoryLimit,
-      tempDirectory,
-      tempSizeMax,
-      sleep,
-      allowedDirectories: [sourcesDirectory, tempDirectory, dirname(path)],
-    });
-    const ask = (text: string, values: readonly DuckDBValue[] = []) => duckDb.query({ text, values }, signal);
-    for (const source of query.sources) await this.#createView(ask, source, context);
-    // A view takes a SELECT and nothing else, and is bound at once: errors of the SQL come before any work.
-    await ask(`CREATE VIEW result AS\n${query.sql}`);
-    const described = await ask('DESCRIBE result');
-    const columns = described.map(([name, type]) => ({ name: String(name), type: engineColumnType(String(type)) }));
-    const copied = await ask(`COPY (FROM result) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`);
-    return { columns, rowCount: Number(copied[0]?.[0] ?? 0) };
-  }
-
-  async #createView(
-    ask: (text: string) => Promise<readonly Row[]>,
-    source: SourceTable,
-    context: ErrorContext,
-  ): Promise<void> {
-    const files: SourceFiles = await findSource(this.#options.sourcesDirectory, source.name);
-    const [schema = '', table = ''] = source.name.split('.');
+      memoryLimit: `${Math.floor(memoryBytes)}B`,
+      tempSizeMax: `${tempBytesMax}B`,
+    };
     try {
-      const described = await ask(describeSource(files));
-      const found = described.map(([name, type]) => ({ name: String(name), type: String(type) }));
-      const select = sourceView(source, files, found);
-      await ask(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`);
-      await ask(`CREATE VIEW ${quoteName(schema)}.${quoteName(table)} AS ${select}`);
+      return await runInSandbox(job, this.#options, AbortSignal.any([signal, limit.signal]));
     } catch (error) {
-      if (error instanceof EngineError || !(error instanceof Error)) throw error;
-      const known = toEngineError(error, '', context);
-      if (known.type === 'memory_limit') throw known;
-      throw new EngineError('wrong_source', `source table ${source.name} cannot be read: ${known.message}`, {
-        cause: error,
-      });
+      signal.throwIfAborted();
+      if (!limit.signal.aborted) throw error;
+      throw new EngineError('time_limit', `the query took longer than its limit of ${timeLimitMillis} ms`);
     }
   }
 

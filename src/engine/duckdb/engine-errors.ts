@@ -3,46 +3,72 @@
  * of the line with a caret below; both are read here and nowhere else.
  */
 import { EngineError, type EngineErrorType } from '../engine.ts';
+import { type BoundSql, placeIn } from './bind-parameters.ts';
+import type { RefusedStatement } from './check-statement.ts';
 
 export interface ErrorContext {
-  /** Taken out of messages: an error says no path of this machine. */
-  readonly sourcesDirectory: string;
+  /** Taken out of messages: an error says no path of this machine. What stands for each. */
+  readonly hiddenPaths: readonly (readonly [path: string, name: string])[];
+  /** The SQL as its author wrote it, and as DuckDB has it. */
+  readonly sql: string;
+  readonly bound: Pick<BoundSql, 'text' | 'originalOffset' | 'parameterAt'>;
   /** Lines of the statement above the first line of the SQL. */
   readonly linesBefore: number;
 }
 
 const TYPES: readonly (readonly [prefix: string, type: EngineErrorType])[] = [
-  ['Parser Error', 'syntax_error'],
   ['Binder Error', 'syntax_error'],
   ['Catalog Error', 'syntax_error'],
   ['Syntax Error', 'syntax_error'],
   ['Conversion Error', 'execution_error'],
   ['Out of Range Error', 'execution_error'],
   ['Invalid Input Error', 'execution_error'],
+  ['Not implemented Error', 'execution_error'],
   ['Out of Memory Error', 'memory_limit'],
 ];
 
-export function toEngineError(error: unknown, sql: string, context: ErrorContext): EngineError {
+export function toEngineError(error: unknown, context: ErrorContext): EngineError {
   if (error instanceof EngineError) return error;
   const whole = error instanceof Error ? error.message : String(error);
   const type = TYPES.find(([prefix]) => whole.startsWith(prefix))?.[1] ?? 'engine_error';
-  const message = (whole.split(/\n\s*\nLINE \d+: /, 1)[0] ?? whole)
-    .replaceAll(context.sourcesDirectory, 'QRS_SOURCES_DIR')
-    .replace(/^[A-Z][A-Za-z ]+ Error: /, '');
-  return new EngineError(type, message, { ...placeOf(whole, sql, context.linesBefore), cause: error });
+  const said = (whole.split(/\n\s*\nLINE \d+: /, 1)[0] ?? whole).replace(/^[A-Z][A-Za-z ]+ Error: /, '');
+  const message = context.hiddenPaths.reduce((text, [path, name]) => text.replaceAll(path, name), said);
+  const offset = offsetOf(whole, context);
+  if (offset === undefined) return new EngineError(type, message, { cause: error });
+  return new EngineError(type, message, {
+    ...placeIn(context.sql, context.bound.originalOffset(offset)),
+    cause: error,
+  });
 }
 
-/** Line and column in the SQL, from 1, where the message shows them. */
-function placeOf(message: string, sql: string, linesBefore: number): { line?: number; column?: number } {
+/** A statement that was refused before it came to be run. */
+export function refusalError(refused: RefusedStatement, { sql, bound }: ErrorContext): EngineError {
+  const { message, place } = refused;
+  if (place === undefined) return new EngineError('syntax_error', message);
+  const before =
+    place.unit === 'bytes'
+      ? Buffer.from(bound.text).subarray(0, place.offset).toString()
+      : [...bound.text].slice(0, place.offset).join('');
+  // What the parser cannot read is there because of the parameter that it cannot read.
+  const name = place.unit === 'code_points' ? bound.parameterAt(before.length) : undefined;
+  const misplaced = `no value can stand at {{${name}}}: a parameter is a value, not a name or a part of the SQL`;
+  const where = placeIn(sql, bound.originalOffset(before.length));
+  return new EngineError('syntax_error', name === undefined ? message : misplaced, where);
+}
+
+/** Where in the text that DuckDB has, where the message shows it. */
+function offsetOf(message: string, { bound, linesBefore }: ErrorContext): number | undefined {
   const match = /\nLINE (\d+): (.*)\n( *)\^/.exec(message);
-  if (match === null) return {};
+  if (match === null) return undefined;
   const [, lineText = '', excerpt = '', indent = ''] = match;
-  const line = Number(lineText) - linesBefore;
-  const text = sql.split('\n')[line - 1];
-  if (text === undefined) return {};
+  const lines = bound.text.split('\n');
+  const index = Number(lineText) - linesBefore - 1;
+  const line = lines[index];
+  if (line === undefined) return undefined;
+  const lineStart = lines.slice(0, index).reduce((sum, { length }) => sum + length + 1, 0);
   // A long line is shown as `...excerpt...`, so the caret counts from where the excerpt begins in the line.
-  const start = text.indexOf(excerpt.replace(/^\.\.\.|\.\.\.$/g, ''));
-  if (start < 0) return { line };
+  const start = line.indexOf(excerpt.replace(/^\.\.\.|\.\.\.$/g, ''));
+  if (start < 0) return lineStart;
   const caret = indent.length - `LINE ${lineText}: `.length - (excerpt.startsWith('...') ? 3 : 0);
-  return { line, column: start + caret + 1 };
+  return lineStart + start + caret;
 }

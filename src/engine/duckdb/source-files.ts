@@ -14,6 +14,8 @@ export interface SourceFiles {
   readonly format: SourceFormat;
   /** Absolute path of a file, or a pattern over the files of a folder. */
   readonly pattern: string;
+  /** Absolute path of the file or the folder. */
+  readonly place: string;
   /** Folders `name=value/` are columns too. */
   readonly partitioned: boolean;
 }
@@ -35,7 +37,7 @@ export async function findSource(directory: string, name: string): Promise<Sourc
   for (const format of FORMATS) {
     const path = join(directory, `${place}.${format}`);
     const file = await stat(path).catch(() => undefined);
-    if (file?.isFile()) found.push({ format, pattern: escapeGlob(path), partitioned: false });
+    if (file?.isFile()) found.push({ format, pattern: escapeGlob(path), place: path, partitioned: false });
   }
   const folder = await findFolder(directory, place, name);
   if (folder !== undefined) found.push(folder);
@@ -71,5 +73,5 @@ async function findFolder(directory: string, place: string, name: string): Promi
       `source table ${name}: folder ${place}/ mixes .${format} and .${other} files: keep one kind`,
     );
   }
-  return { format, pattern: join(escapeGlob(folder), `**/*.${format}`), partitioned: true };
+  return { format, pattern: join(escapeGlob(folder), `**/*.${format}`), place: folder, partitioned: true };
 }

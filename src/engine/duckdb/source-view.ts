@@ -4,7 +4,7 @@
  */
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import { storageType } from '../../duckdb/storage-type.ts';
-import { EngineError, type SourceColumn, type SourceTable } from '../engine.ts';
+import { EngineError, type SourceColumn } from '../engine.ts';
 import type { SourceFiles } from './source-files.ts';
 
 export interface FoundColumn {
@@ -20,23 +20,39 @@ export function describeSource(files: SourceFiles): string {
 
 /**
  * The SELECT behind the view.
+ * @param declared the columns that are read and their types; undefined: all that the files have. Parquet says of what type they
+ *   are, CSV and NDJSON do not, and theirs are texts, for the SQL to cast.
  * @param found the columns that the files have, as DESCRIBE names and types them
  * @throws EngineError wrong_source naming the columns that are missing.
  */
-export function sourceView(source: SourceTable, files: SourceFiles, found: readonly FoundColumn[]): string {
-  const known = new Map(found.map(({ name, type }) => [name.toLowerCase(), type]));
-  const missing = source.columns.filter((column) => !known.has(column.name.toLowerCase()));
+export function sourceView(
+  name: string,
+  declared: readonly SourceColumn[] | undefined,
+  files: SourceFiles,
+  found: readonly FoundColumn[],
+): string {
+  if (declared === undefined) return viewOfAll(files, found);
+  const known = new Map(found.map((column) => [column.name.toLowerCase(), column.type]));
+  const missing = declared.filter((column) => !known.has(column.name.toLowerCase()));
   if (missing.length > 0) {
     throw new EngineError(
       'wrong_source',
-      `source table ${source.name} has no column ${missing.map((c) => c.name).join(', ')}: found ${found.map(({ name }) => name).join(', ')}`,
+      `source table ${name} has no column ${missing.map((c) => c.name).join(', ')}: found ${found.map((c) => c.name).join(', ')}`,
     );
   }
-  const columns = source.columns.map(
+  const columns = declared.map(
     (column) => `${convert(column, known.get(column.name.toLowerCase()) ?? '')} AS ${quoteName(column.name)}`,
   );
-  const types = source.columns.map((column) => `${quoteText(column.name)}: ${quoteText(storageType(column.type))}`);
-  return `SELECT ${columns.join(', ')} FROM ${scan(files, `, columns = {${types.join(', ')}}`)}`;
+  const types = declared.map((column) => [column.name, storageType(column.type)] as const);
+  return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types))}`;
+}
+
+function viewOfAll(files: SourceFiles, found: readonly FoundColumn[]): string {
+  return `FROM ${scan(files, ndjsonColumns(found.map((column) => [column.name, 'VARCHAR'])))}`;
+}
+
+function ndjsonColumns(types: readonly (readonly [name: string, type: string])[]): string {
+  return `, columns = {${types.map(([name, type]) => `${quoteText(name)}: ${quoteText(type)}`).join(', ')}}`;
 }
 
 /** DuckDB's types of numbers that it casts to a double with two roundings; their text it reads as the nearest double. */

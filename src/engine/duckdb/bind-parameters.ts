@@ -1,0 +1,183 @@
+/**
+ * `{{name}}` in a SQL text → a prepared statement's parameter. A value never becomes part of the text: at its place stands
+ * `CAST($1 AS <type>)`, and the value is bound. Inside a text, `'0x{{address}}'`, the pieces and the value are joined by the
+ * engine. Positions in the new text are led back to those in the SQL as its author wrote it.
+ */
+import type { ParameterValue } from '../../domain/parameter-values.ts';
+import { EngineError } from '../engine.ts';
+import { PARAMETER, type SqlToken, tokenizeSql } from './sql-tokens.ts';
+
+export interface BoundSql {
+  readonly text: string;
+  /** What `$1`, `$2`, … stand for. */
+  readonly values: readonly string[];
+  /** The place in the author's SQL of an offset in `text`, both in UTF-16 units. */
+  readonly originalOffset: (offset: number) => number;
+  /** The name of the parameter that this offset of `text` belongs to. */
+  readonly parameterAt: (offset: number) => string | undefined;
+}
+
+interface Replacement {
+  readonly name: string;
+  /** In the author's SQL. */
+  readonly start: number;
+  readonly length: number;
+  /** In the new text. */
+  readonly newStart: number;
+  readonly newLength: number;
+}
+
+/** @throws EngineError syntax_error, with line and column, where a parameter is unknown or cannot stand. */
+export function bindParameters(sql: string, parameters: readonly ParameterValue[]): BoundSql {
+  const byName = new Map(parameters.map((parameter) => [parameter.key, parameter]));
+  const numbers = new Map<string, number>();
+  const replacements: Replacement[] = [];
+  let text = '';
+  const reference = (name: string, type: string): string => {
+    if (!numbers.has(name)) numbers.set(name, numbers.size + 1);
+    return `CAST($${numbers.get(name)} AS ${type})`;
+  };
+  let before: SqlToken | undefined;
+  for (const token of withoutEnd(tokenizeSql(sql))) {
+    const replaced = replace(token, before, { sql, byName, reference });
+    if (replaced !== undefined) {
+      const { name, sql: newSql } = replaced;
+      const place = { start: token.start, length: token.text.length };
+      replacements.push({ name, ...place, newStart: text.length, newLength: newSql.length });
+    }
+    text += replaced?.sql ?? token.text;
+    before = token;
+  }
+  return {
+    text,
+    values: [...numbers.keys()].map((name) => byName.get(name)?.value ?? ''),
+    originalOffset: (offset) => originalOffset(replacements, offset),
+    parameterAt: (offset) => replacementAt(replacements, offset)?.name,
+  };
+}
+
+interface Replacing {
+  readonly sql: string;
+  readonly byName: ReadonlyMap<string, ParameterValue>;
+  /** SQL for the value of a parameter as a type. */
+  readonly reference: (name: string, type: string) => string;
+}
+
+function replace(
+  token: SqlToken,
+  before: SqlToken | undefined,
+  { sql, byName, reference }: Replacing,
+): { readonly name: string; readonly sql: string } | undefined {
+  const { kind, text, start } = token;
+  switch (kind) {
+    case 'parameter': {
+      const name = PARAMETER.exec(text)?.[1] ?? '';
+      const parameter = byName.get(name);
+      if (parameter === undefined) throw errorAt(sql, start, unknown(name));
+      return { name, sql: `(${reference(name, sqlTypeOf(parameter))})` };
+    }
+    case 'text': {
+      const names = namesIn(text);
+      const [first] = names;
+      if (first === undefined) return undefined;
+      const missing = names.find((name) => !byName.has(name));
+      if (missing !== undefined) throw errorAt(sql, start, unknown(missing));
+      const isPrefixed = before?.kind === 'code' && /[A-Za-z0-9_&]$/.test(before.text);
+      if (isPrefixed)
+        throw errorAt(sql, start, `{{${first}}} cannot stand in a text with a prefix: write {{${first}}} alone`);
+      return { name: first, sql: joinedText(text, (name) => reference(name, 'VARCHAR')) };
+    }
+    case 'special_text':
+    case 'quoted_name': {
+      const name = namesIn(text).find((found) => byName.has(found));
+      if (name === undefined) return undefined;
+      const where = kind === 'quoted_name' ? 'a name' : 'a text with escapes or dollar quotes';
+      throw errorAt(sql, start, `{{${name}}} cannot stand in ${where}: a parameter is a value`);
+    }
+    case 'placeholder':
+      throw errorAt(sql, start, `${text} is no parameter here: write {{name}} and declare it`);
+    default:
+      return undefined;
+  }
+}
+
+function unknown(name: string): string {
+  return `{{${name}}} is not declared: add it to the parameters of the query`;
+}
+
+function namesIn(text: string): readonly string[] {
+  return [...text.matchAll(new RegExp(PARAMETER.source, 'g'))].map(([, name = '']) => name);
+}
+
+/** `'a{{x}}b'` as `('a' || $1 || 'b')`. */
+function joinedText(literal: string, reference: (name: string) => string): string {
+  const inside = literal.slice(1, literal.endsWith("'") ? -1 : undefined);
+  // At odd places the names.
+  const joined = inside
+    .split(new RegExp(PARAMETER.source))
+    .map((text, i) => (i % 2 === 1 ? reference(text) : `'${text}'`));
+  return `(${joined.filter((text) => text !== "''").join(' || ')})`;
+}
+
+/** The type that the value would have if it were written out in the SQL. */
+function sqlTypeOf({ type, value }: ParameterValue): string {
+  switch (type) {
+    case 'text':
+    case 'enum':
+      return 'VARCHAR';
+    case 'datetime':
+      return /[+-][0-9]{2}:[0-9]{2}$/.test(value.slice('2024-03-05'.length)) ? 'TIMESTAMP WITH TIME ZONE' : 'TIMESTAMP';
+    case 'number':
+      return numberType(value);
+    default:
+      return type satisfies never;
+  }
+}
+
+const BIGINT_MAX = 2n ** 63n - 1n;
+const HUGEINT_MAX = 2n ** 127n - 1n;
+/** The most digits of a decimal. */
+const DIGITS_MAX = 38;
+
+function numberType(value: string): string {
+  const [, whole = '', fraction = ''] = /^[+-]?([0-9]*)(?:\.([0-9]*))?$/.exec(value) ?? [];
+  if (whole === '' && fraction === '') return 'DOUBLE';
+  if (fraction === '') {
+    const size = BigInt(whole);
+    return size <= BIGINT_MAX ? 'BIGINT' : size <= HUGEINT_MAX ? 'HUGEINT' : 'DOUBLE';
+  }
+  const digits = whole.replace(/^0+/, '').length + fraction.length;
+  return digits <= DIGITS_MAX ? `DECIMAL(${Math.max(digits, 1)}, ${fraction.length})` : 'DOUBLE';
+}
+
+/** Without the semicolons and blanks at the end: one statement may end in them. Comments at the end go with them. */
+function withoutEnd(tokens: readonly SqlToken[]): readonly SqlToken[] {
+  const isEnd = ({ kind, text }: SqlToken) => kind === 'space' || kind === 'comment' || text === ';';
+  const last = tokens.findLastIndex((token) => !isEnd(token));
+  const unterminated = tokens.at(-1);
+  // A comment that never ends is a mistake, which DuckDB names.
+  if (unterminated?.text.startsWith('/*') && !unterminated.text.endsWith('*/')) return tokens;
+  return tokens.slice(0, last + 1);
+}
+
+function replacementAt(replacements: readonly Replacement[], offset: number): Replacement | undefined {
+  return replacements.find(({ newStart, newLength }) => offset >= newStart && offset < newStart + newLength);
+}
+
+function originalOffset(replacements: readonly Replacement[], offset: number): number {
+  const inside = replacementAt(replacements, offset);
+  if (inside !== undefined) return inside.start;
+  const before = replacements.findLast(({ newStart, newLength }) => newStart + newLength <= offset);
+  if (before === undefined) return offset;
+  return before.start + before.length + (offset - before.newStart - before.newLength);
+}
+
+/** Line and column, from 1, of an offset. */
+export function placeIn(sql: string, offset: number): { readonly line: number; readonly column: number } {
+  const lines = sql.slice(0, offset).split('\n');
+  return { line: lines.length, column: [...(lines.at(-1) ?? '')].length + 1 };
+}
+
+export function errorAt(sql: string, offset: number, message: string): EngineError {
+  return new EngineError('syntax_error', message, placeIn(sql, offset));
+}

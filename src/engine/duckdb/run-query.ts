@@ -1,0 +1,166 @@
+/**
+ * One user's query, from its text to a Parquet file, on a DuckDB of its own that can reach the source tables that the query
+ * names and nothing else. Runs in a process of its own (run-sql.ts), since SQL that takes too much must be able to be killed.
+ *
+ *   bind parameters → one statement? → its tree: one SELECT of source tables? → lock down → views → prepare → COPY
+ */
+import type { DuckDBValue } from '@duckdb/node-api';
+import type { Column } from '../../domain/result-set.ts';
+import type { Sleep } from '../../domain/time.ts';
+import { type DescribedColumn, DuckDb, type PreparedText, type Row } from '../../duckdb/duckdb.ts';
+import { quoteName, quoteText } from '../../duckdb/quoting.ts';
+import { EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
+import { type BoundSql, bindParameters, placeIn } from './bind-parameters.ts';
+import { checkStatement, RefusedStatement } from './check-statement.ts';
+import { engineColumnType, isWrittenAsText } from './engine-column-type.ts';
+import { type ErrorContext, refusalError, toEngineError } from './engine-errors.ts';
+import { partPath } from './part-path.ts';
+import { findSource, type SourceFiles } from './source-files.ts';
+import { describeSource, sourceView } from './source-view.ts';
+
+export interface QueryJob extends EngineQuery {
+  /** Where the rows go; without it the query is only prepared. */
+  readonly path?: string;
+  readonly sourcesDirectory: string;
+  /** Of this job alone. */
+  readonly tempDirectory: string;
+  readonly threads: number;
+  readonly memoryLimit: string;
+  readonly tempSizeMax: string;
+}
+
+type Ask = (text: string, values?: readonly DuckDBValue[]) => Promise<readonly Row[]>;
+
+const NEVER = new AbortController().signal;
+
+/** @throws EngineError */
+export async function runQuery(job: QueryJob, sleep: Sleep): Promise<Materialized> {
+  const bound = bindParameters(job.sql, job.parameters ?? []);
+  const context: ErrorContext = {
+    sql: job.sql,
+    bound,
+    linesBefore: 0,
+    hiddenPaths: [
+      [job.sourcesDirectory, 'QRS_SOURCES_DIR'],
+      [job.tempDirectory, 'the temporary folder'],
+      ...(job.path === undefined ? [] : [[job.path, 'the result'] as const]),
+    ],
+  };
+  const options = { ...job, allowedDirectories: [job.tempDirectory], sleep };
+  const tables = await readStatement(bound, options, context);
+  const sources = await findSources(tables, job);
+  if (job.path === undefined && sources.some(({ files }) => files === undefined)) return { columns: [], rowCount: 0 };
+  const reached = sources.flatMap(({ files }) => (files === undefined ? [] : [files]));
+  await using duckDb = await DuckDb.open({
+    ...options,
+    allowedDirectories: [job.tempDirectory, ...reached.filter((f) => f.partitioned).map((f) => f.place)],
+    allowedPaths: [
+      ...reached.filter((f) => !f.partitioned).map((f) => f.place),
+      ...(job.path === undefined ? [] : [job.path, partPath(job.path)]),
+    ],
+  });
+  const ask: Ask = (text, values = []) => duckDb.query({ text, values }, NEVER);
+  for (const source of sources) await createView(ask, source, context);
+  const prepared = await explained(context, () => duckDb.prepare(bound.text));
+  // Only with its values is it known what a statement answers with. DuckDB runs nothing for no rows.
+  const limited = { text: `SELECT * FROM (\n${bound.text}\n) LIMIT 0`, values: bound.values };
+  const oneLineBelow = { ...context, linesBefore: 1 };
+  const described = await explained(oneLineBelow, () => duckDb.describe(limited, NEVER));
+  const columns = columnsOf(prepared, described, job);
+  if (job.path === undefined) return { columns, rowCount: 0 };
+  const copy = copyStatement(bound.text, columns, job.path);
+  const [[rowCount] = []] = await explained(oneLineBelow, () => ask(copy, bound.values));
+  return { columns, rowCount: Number(rowCount ?? 0) };
+}
+
+/** The tables that the statement reads, on an instance that can reach no file at all. */
+async function readStatement(
+  bound: BoundSql,
+  options: Parameters<typeof DuckDb.open>[0],
+  context: ErrorContext,
+): Promise<readonly string[]> {
+  await using parser = await DuckDb.open({ ...options, allowedDirectories: [] });
+  const ask: Ask = (text, values = []) => parser.query({ text, values }, NEVER);
+  const [[tree] = []] = await ask('SELECT json_serialize_sql(CAST($1 AS VARCHAR))', [bound.text]);
+  try {
+    return checkStatement(String(tree)).tables;
+  } catch (error) {
+    if (!(error instanceof RefusedStatement)) throw error;
+    throw refusalError(error, context);
+  }
+}
+
+interface FoundSource {
+  readonly name: string;
+  /** As a dataset declares the table; undefined: with the columns that its files have. */
+  readonly declared: SourceTable | undefined;
+  /** Undefined where the query is only checked and the table is not there yet. */
+  readonly files: SourceFiles | undefined;
+}
+
+async function findSources(tables: readonly string[], job: QueryJob): Promise<readonly FoundSource[]> {
+  const declared = new Map(job.sources.map((source) => [source.name, source]));
+  return await Promise.all(
+    tables.map(async (name) => {
+      const files = await findSource(job.sourcesDirectory, name).catch((error: unknown) => {
+        if (job.path === undefined && error instanceof EngineError && error.type === 'missing_source') return undefined;
+        throw error;
+      });
+      return { name, declared: declared.get(name), files };
+    }),
+  );
+}
+
+async function createView(ask: Ask, { name, declared, files }: FoundSource, context: ErrorContext): Promise<void> {
+  if (files === undefined) return;
+  const [schema = '', table = ''] = name.split('.');
+  try {
+    const described = await ask(describeSource(files));
+    const found = described.map(([column, type]) => ({ name: String(column), type: String(type) }));
+    const select = sourceView(name, declared?.columns, files, found);
+    await ask(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`);
+    await ask(`CREATE VIEW ${quoteName(schema)}.${quoteName(table)} AS ${select}`);
+  } catch (error) {
+    if (error instanceof EngineError || !(error instanceof Error)) throw error;
+    const known = toEngineError(error, { ...context, bound: { ...context.bound, text: '' } });
+    if (known.type === 'memory_limit') throw known;
+    throw new EngineError('wrong_source', `source table ${name} cannot be read: ${known.message}`, { cause: error });
+  }
+}
+
+function columnsOf(
+  { isSelect, columnNames }: PreparedText,
+  described: readonly DescribedColumn[],
+  { sql }: QueryJob,
+): readonly Column[] {
+  // The tree said so already; the statement that runs is asked, too.
+  if (!isSelect) throw new EngineError('syntax_error', 'a query is one SELECT');
+  const seen = new Set<string>();
+  for (const name of columnNames) {
+    if (seen.has(name.toLowerCase())) {
+      const message = `two columns are called ${JSON.stringify(name)}: give each a name of its own with AS`;
+      throw new EngineError('syntax_error', message, placeIn(sql, 0));
+    }
+    seen.add(name.toLowerCase());
+  }
+  return described.map(({ name, type }) => ({ name, type: engineColumnType(type) }));
+}
+
+/** The statement was read alone and is one SELECT, so its parentheses and quotes are closed; a comment ends with its line. */
+function copyStatement(sql: string, columns: readonly Column[], path: string): string {
+  const target = `TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`;
+  if (!columns.some(({ type }) => isWrittenAsText(type))) return `COPY (\n${sql}\n) ${target}`;
+  const written = columns.map(({ name, type }, i) => {
+    return `${isWrittenAsText(type) ? `CAST(c${i} AS VARCHAR)` : `c${i}`} AS ${quoteName(name)}`;
+  });
+  const names = columns.map((_, i) => `c${i}`).join(', ');
+  return `COPY (SELECT ${written.join(', ')} FROM (\n${sql}\n) AS result(${names})) ${target}`;
+}
+
+async function explained<T>(context: ErrorContext, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toEngineError(error, context);
+  }
+}
