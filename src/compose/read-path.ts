@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Sleep } from '../domain/time.ts';
 import { type DuckDb, duckDbVersion } from '../duckdb/duckdb.ts';
-import { makeScratchFolder } from '../files/scratch-folder.ts';
 import { findPrincipal } from '../keys/find-principal.ts';
 import { ReadLeases } from '../leases/read-leases.ts';
 import type { Observe } from '../observation/observation.ts';
@@ -12,15 +11,11 @@ import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { MissingResults } from '../results/cache/missing-results.ts';
 import { SingleFlight } from '../results/cache/single-flight.ts';
 import type { ResultsCaches, ResultsDeps } from '../results/deps.ts';
-import { DerivedBudget } from '../results/derived/budget.ts';
-import { DerivedFiles } from '../results/derived/derived-files.ts';
-import { ViewCache } from '../results/derived/views/view-cache.ts';
 import { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
 import { byteLengthOf } from '../results/read/byte-chunks.ts';
 import type { ReadDeps } from '../results/read/open-page.ts';
-import { ParquetExports } from '../results/read/parquet-exports.ts';
-import type { ResultStore } from '../store/result-store.ts';
+import { openDerived } from './derived.ts';
 import type { Service } from './service.ts';
 
 /** How the memory for finished answers is divided: the answers, their compressed forms, whole responses, what recent
@@ -89,7 +84,12 @@ export async function openReadPath(
     writer: await service.writer(),
   };
   const queues = queuesOf(service);
-  const derived = await openDerived(service, { store: readStore, duckDb: duckDbs.writer, queue: queues.heavy }, opened);
+  const derived = await openDerived(
+    service,
+    { ...effects, encoder: encoderOf(effects.version) },
+    { store: readStore, duckDb: duckDbs.writer, queue: queues.heavy },
+    opened,
+  );
   const read: ReadDeps = {
     store: readStore,
     duckDb: duckDbs.scanner,
@@ -99,6 +99,7 @@ export async function openReadPath(
     exports: queues.exports,
     rangesAtOnce: RANGES_AT_ONCE,
     views: derived.views,
+    rowFiles: derived.rowFiles,
     limiter: new ConcurrencyLimiter(settings, effects.sleep),
     random: effects.random,
     monotonic: effects.monotonic,
@@ -138,49 +139,6 @@ function queuesOf({ settings }: Service) {
   return { pages: pageTurns, searches, exports, heavy };
 }
 
-/** What is made from results on demand, on disk. */
-async function openDerived(
-  service: Service,
-  {
-    store,
-    duckDb,
-    queue,
-  }: { readonly store: Pick<ResultStore, 'open'>; readonly duckDb: DuckDb; readonly queue: WorkQueue },
-  opened: AsyncDisposableStack,
-) {
-  const budget = new DerivedBudget(service.settings.viewBytesMax);
-  const staging = opened.use(await makeScratchFolder(service.directories.derived));
-  const files = new DerivedFiles({
-    directory: service.directories.derived,
-    staging: staging.path,
-    budget,
-    clock: service.clock,
-  });
-  const folder = opened.use(await makeScratchFolder(service.directories.views));
-  const views = new ViewCache({
-    directory: folder.path,
-    budget,
-    clock: service.clock,
-    viewsMax: service.settings.viewsMax,
-    store,
-    duckDb,
-    queue,
-    millisMax: service.settings.viewTimeoutMillis,
-    sleep: service.sleep,
-  });
-  const parquetFolder = opened.use(await makeScratchFolder(service.directories.views));
-  const parquet = new ParquetExports({
-    directory: parquetFolder.path,
-    bytesMax: service.settings.parquetBytesMax,
-    duckDb,
-    queue,
-    derived: budget,
-    millisMax: service.settings.viewTimeoutMillis,
-    sleep: service.sleep,
-  });
-  return { views, files, parquet };
-}
-
 function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffects): ReadLeases {
   return new ReadLeases({
     catalog,
@@ -202,11 +160,16 @@ function cachesOf(bytes: number): ResultsCaches {
   };
 }
 
+/** The versions of all that encodes values: another may spell one in another way. */
+function encoderOf(version: string): string {
+  return `${version} ${duckDbVersion()}`;
+}
+
 function resultsSettingsOf({ settings }: Service, version: string): ResultsDeps['settings'] {
   return {
     datapointsMax: settings.datapointsMax,
     partialAsCompleted: settings.partialAsCompleted,
-    encoder: `${version} ${duckDbVersion()}`,
+    encoder: encoderOf(version),
     expressions: {
       lengthMax: settings.filterLengthMax,
       termsMax: settings.filterTermsMax,

@@ -91,6 +91,18 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
         facts: { pause_millis: pauseMillis },
       };
     }
+    case 'row_files_built': {
+      const { executionId, files, bytes, millis } = observation;
+      const facts = { execution_id: executionId, files, bytes, millis: Math.round(millis) };
+      return { level: 'debug', message: 'row files built', facts };
+    }
+    case 'row_files_failed':
+    case 'row_file_damaged': {
+      const { kind, executionId, error } = observation;
+      const damaged = 'a row file is damaged and was removed: its rows are read from the stored part';
+      const message = kind === 'row_file_damaged' ? damaged : 'row files could not be built: rows are read as before';
+      return { level: 'warn', message, facts: { execution_id: executionId, error: asError(error) } };
+    }
     case 'sweep_stopped':
       return { level: 'warn', message: `sweep stopped: ${observation.reason}`, facts: {} };
     case 'swept': {

@@ -53,6 +53,7 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
   const sweptResults = counter('qrs_swept_results_total', 'Results deleted because they had expired.');
   const sweptOrphans = counter('qrs_swept_orphans_total', 'Leftovers of publishers deleted.');
   const sweptBytes = counter('qrs_swept_bytes_total', 'Bytes that the sweep freed.');
+  const onRowFiles = rowFileMetrics(registry);
   const observe = (observation: Observation): void => {
     switch (observation.kind) {
       case 'answered':
@@ -75,6 +76,11 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
         sweptResults.inc(observation.expired);
         sweptOrphans.inc(observation.orphans);
         sweptBytes.inc(observation.bytes);
+        break;
+      case 'row_files_built':
+      case 'row_files_failed':
+      case 'row_file_damaged':
+        onRowFiles(observation);
         break;
       case 'listening':
       case 'stopping':
@@ -127,6 +133,32 @@ function requestMetrics(registry: Registry): (request: AnsweredRequest) => void 
     datapoints(stats.datapoints);
     bodyBytes(stats.bodyBytes);
     if (stats.cache !== undefined) cache(stats.cache);
+  };
+}
+
+type RowFileObservation = Extract<
+  Observation,
+  { readonly kind: 'row_files_built' } | { readonly kind: 'row_files_failed' | 'row_file_damaged' }
+>;
+
+function rowFileMetrics(registry: Registry): (observation: RowFileObservation) => void {
+  const registers = [registry];
+  const files = new Counter({
+    name: 'qrs_row_files_total',
+    help: 'Row files by what came of them: built, failed (counted once for a result or view), damaged (and removed).',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const seconds = new Counter({
+    name: 'qrs_row_files_seconds_total',
+    help: 'Time that building row files took.',
+    registers,
+  });
+  return (observation) => {
+    if (observation.kind === 'row_files_built') {
+      files.inc({ outcome: 'built' }, observation.files);
+      seconds.inc(observation.millis / 1000);
+    } else files.inc({ outcome: observation.kind === 'row_files_failed' ? 'failed' : 'damaged' });
   };
 }
 

@@ -28,6 +28,16 @@ export type Observation =
   | { readonly kind: 'result_missing' | 'result_restored'; readonly executionId: string }
   /** A process of several that answer requests has ended; another takes its place after the pause. */
   | { readonly kind: 'worker_ended'; readonly index: number; readonly why: string; readonly pauseMillis: number }
+  /** Rows of a result, or of a view of it, have been encoded to be read from then on: so many files, in so many bytes. */
+  | {
+      readonly kind: 'row_files_built';
+      readonly executionId: string;
+      readonly files: number;
+      readonly bytes: number;
+      readonly millis: number;
+    }
+  /** They could not be, and its rows are read as before; or one turned out to be damaged, and was removed. */
+  | { readonly kind: 'row_files_failed' | 'row_file_damaged'; readonly executionId: string; readonly error: unknown }
   /** A sweep of the schedule left alone what it would have deleted. */
   | { readonly kind: 'sweep_stopped'; readonly reason: string }
   | { readonly kind: 'swept'; readonly expired: number; readonly orphans: number; readonly bytes: number };

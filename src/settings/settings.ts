@@ -152,6 +152,10 @@ export const SETTINGS = {
     about:
       'The most disk for what is made from results to read them faster: materialised views, from which walks with `filters` or `sort_by` are read, row files and indexes. The least recently used is deleted first.',
   }),
+  rowFiles: setting('QRS_ROW_FILES', '10000', either(oneOf('off'), integer(0, Number.MAX_SAFE_INTEGER)), {
+    about:
+      'Results and views of at least so many rows get row files: their rows as JSON, compressed, in a file that is made in the background, by a process of lowest priority that takes up to 300 MB, when they are read for the second time or exported. `off`: none do.',
+  }),
   viewsMax: setting('QRS_VIEWS_MAX', '1000', integer(1, 1_000_000), {
     about: 'The most materialised views, however small. The least recently used is deleted first.',
   }),

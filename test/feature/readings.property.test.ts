@@ -61,6 +61,7 @@ async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly Par
   const reader = new PartReader(columns, format, {
     duckDb,
     pageDuckDb: duckDb,
+    rows: undefined,
     rangesAtOnce: 3,
     pageTurns,
     exports: new WorkQueue(limits, pageTurns),

@@ -100,8 +100,8 @@ function matchesPackage(to: string, name: string): boolean {
   return isPackage(to) && (name.endsWith('*') ? to.startsWith(name.slice(0, -1)) : to === name);
 }
 
-/** Where a process begins: the command, one for each query that runs, and the library's entry. */
-const ENTRIES = ['main.ts', 'run-sql.ts', 'publisher.ts'];
+/** Where a process begins: the command, one for each query that runs, one that builds row files, and the library's entry. */
+const ENTRIES = ['main.ts', 'run-sql.ts', 'row-file-builder.ts', 'publisher.ts'];
 
 test('only the entries touch the environment, the clock, timers, randomness and signals', () => {
   // The time-out of a socket is none of these: Node sets it back with each byte, and so it cannot be passed in (cut-when-stalled.ts).

@@ -10,6 +10,7 @@ import type { ResultSet } from '../../domain/result-set.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { OpenObject, ResultStore } from '../../store/result-store.ts';
+import type { RowFiles, RowsOf } from '../derived/row-files/row-files.ts';
 import type { OpenView, ViewCache } from '../derived/views/view-cache.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency-limiter.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
@@ -20,9 +21,10 @@ import type { PageOfRows, ReadRequest } from './page.ts';
 import { PartReader, type PartReaderDeps } from './part-reader.ts';
 import { projectColumns, rowSourceOf } from './row-source.ts';
 
-export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open'> {
+export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'rows'> {
   readonly store: Pick<ResultStore, 'open'>;
   readonly views: ViewCache;
+  readonly rowFiles: RowFiles;
   readonly limiter: ConcurrencyLimiter;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -47,10 +49,13 @@ export async function openPage(
   const { store, views, limiter } = deps;
   const columns = projectColumns(plan, request.resultSet);
   const { slice, resultSet, view } = rowSourceOf(plan, request.resultSet, deps.random);
-  const readerOf = (open: PartReaderDeps['open']) => new PartReader(columns, format, { ...deps, keyId, open });
-  const stored = { plan, slice, columns, resultSet, reader: readerOf((...asked) => store.open(...asked)) };
+  const readerOf = (open: PartReaderDeps['open'], rows: RowsOf | undefined) =>
+    new PartReader(columns, format, { ...deps, keyId, open, rows });
+  const rows = view === undefined ? deps.rowFiles.ofResult(executionId, resultSet) : undefined;
+  const stored = { plan, slice, columns, resultSet, reader: readerOf((...asked) => store.open(...asked), rows) };
   if (view === undefined) {
-    return await acquireIfLarge(await openSlice(stored, signal), keyId, limiter, signal);
+    const page = noteRead(await openSlice(stored, signal), rows, format);
+    return await acquireIfLarge(page, keyId, limiter, signal);
   }
   if (isCheap(plan, slice.offset, resultSet, deps.directRowsMax) && !views.has(executionId, view)) {
     return await openViewSlice(stored, view, signal);
@@ -66,14 +71,23 @@ export async function openPage(
     return await openViewSlice(stored, view, signal);
   }
   try {
-    const reader = readerOf(async ({ key }) => openDerived(key));
-    const page = await openSlice({ plan, slice, columns, resultSet: open.resultSet, reader }, signal);
+    // Each sample is another one.
+    const ofView = view.rows.kind === 'drawn' ? undefined : deps.rowFiles.ofView(executionId, open);
+    const reader = readerOf(async ({ key }) => openDerived(key), ofView);
+    const opened = await openSlice({ plan, slice, columns, resultSet: open.resultSet, reader }, signal);
+    const page = noteRead(opened, ofView, format);
     const released = { ...page, filteredRowCount: open.resultSet.rowCount, release: () => open[Symbol.dispose]() };
     return await acquireIfLarge(released, keyId, limiter, signal);
   } catch (error) {
     open[Symbol.dispose]();
     throw error;
   }
+}
+
+/** Of CSV nothing is noted: it is not read out of row files. */
+function noteRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat): PageOfRows {
+  if (format !== 'csv' && page.rowCount > 0) rows?.noteRead(!page.small);
+  return page;
 }
 
 /** Making a view is heavy; reading one that is there is not. */

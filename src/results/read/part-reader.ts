@@ -13,6 +13,7 @@ import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../compile/row-encoding.ts';
 import { compilePositions, compileSlice, compileSliceAt, compileViewSlice, type ViewSlice } from '../compile/view.ts';
+import type { RowsOf } from '../derived/row-files/row-files.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { WorkQueue } from '../limits/work-queue.ts';
 import type { View } from '../plan/view.ts';
@@ -26,6 +27,8 @@ export interface PartReaderDeps {
   readonly duckDb: DuckDb;
   /** Makes a part's file available for reading these rows, counted within it. */
   readonly open: (part: Part, rows: RowRange, signal: AbortSignal) => Promise<OpenObject>;
+  /** Rows that have been encoded before; undefined where none are. */
+  readonly rows: RowsOf | undefined;
   /** Reads ranges: one thread, so that rows keep their order and many reads at a time do not get in each other's way. */
   readonly pageDuckDb: DuckDb;
   /** How many ranges of one answer are read side by side. */
@@ -46,7 +49,7 @@ export interface PartReaderDeps {
 }
 
 export interface ChunkSize {
-  /** Never 0. */
+  /** Of a chunk never 0. */
   readonly rowCount: number;
   readonly cellBytes: number;
 }
@@ -128,19 +131,22 @@ export class PartReader {
     for (const part of touched) {
       const first = Math.max(0, from - part.firstRow);
       const last = Math.min(part.rowCount, to - part.firstRow);
-      const { columns } = this.#encoding;
-      const statement = ([path = '']: readonly string[]) => compileFit(columns, { path, from: first, to: last }, left);
-      const { pageTurns, keyId } = this.#deps;
-      const [row] = await pageTurns.run(
-        keyId,
-        () => this.#read([{ part, from: first, to: last }], statement, signal),
-        signal,
-      );
-      const fitting = Number(row?.[0] ?? 0);
-      if (fitting < last - first) return Math.max(from + 1, part.firstRow + first + fitting);
-      left -= Number(row?.[1] ?? 0);
+      const { rowCount, cellBytes } = await this.#fitRange({ part, from: first, to: last }, left, signal);
+      if (rowCount < last - first) return Math.max(from + 1, part.firstRow + first + rowCount);
+      left -= cellBytes;
     }
     return to;
+  }
+
+  /** How many of the first rows of the range fit, and the cell bytes of the range if all do. */
+  async #fitRange(range: PartRange, cellBytesMax: number, signal: AbortSignal): Promise<ChunkSize> {
+    const { columns } = this.#encoding;
+    const { pageTurns, keyId, rows } = this.#deps;
+    const fitting = await rows?.fit(range.part, range, columns, cellBytesMax, signal);
+    if (fitting !== undefined) return fitting;
+    const statement = ([path = '']: readonly string[]) => compileFit(columns, { ...range, path }, cellBytesMax);
+    const [row] = await pageTurns.run(keyId, () => this.#read([range], statement, signal), signal);
+    return { rowCount: Number(row?.[0] ?? 0), cellBytes: Number(row?.[1] ?? 0) };
   }
 
   /**
@@ -154,8 +160,10 @@ export class PartReader {
     skipped: readonly ChunkSize[] = [],
   ): AsyncGenerator<Chunk> {
     for (const size of skipped.slice(0, ranges.length)) yield { ...size, byteChunks: [] };
-    const { exports, pageTurns, keyId, rangesAtOnce, monotonic, sleep } = this.#deps;
-    const read = async (range: PartRange, during: AbortSignal) => {
+    const { rows, exports, pageTurns, keyId, rangesAtOnce, monotonic, sleep } = this.#deps;
+    const read = async (range: PartRange, during: AbortSignal): Promise<Chunk> => {
+      const encoded = await rows?.read(range.part, range, this.#encoding, during);
+      if (encoded !== undefined) return encoded;
       if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
       // While pages are read, a range is read in smaller ones, and after each comes a pause as long as the read took.
       const steps = pageTurns.running > 0 ? splitRange(range, SPLIT_BESIDE_PAGES) : [range];

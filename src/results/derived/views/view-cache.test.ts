@@ -37,6 +37,7 @@ async function cacheOn(t: TestContext, isFull: (directory: string) => boolean) {
     queue: new WorkQueue({ runningMax: 1, waitingMax: 10 }),
     millisMax: 60_000,
     sleep,
+    onRemoved: () => undefined,
   });
   const get = (executionId: string) => cache.get(executionId, RESULT, VIEW, 'key', never);
   return { directory, get, cache };

@@ -31,11 +31,19 @@ export interface ViewCacheOptions {
   readonly queue: WorkQueue;
   readonly millisMax: number;
   readonly sleep: Sleep;
+  /** Told the folder of each view that is removed. */
+  readonly onRemoved: (directory: string) => void;
 }
 
 /** A view that is there until disposed of. The keys of its parts are absolute paths. */
 export interface OpenView extends Disposable {
+  /** No other view has it. */
+  readonly identity: string;
   readonly resultSet: ResultSet;
+  /** Keeps it there longer; undefined where it is gone. */
+  hold(): Disposable | undefined;
+  /** Counts files that were made from it, beside its parts: they go with it. */
+  grew(bytes: number): void;
 }
 
 interface Entry {
@@ -96,13 +104,19 @@ export class ViewCache {
     const onAbort = () => leave.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      const made = await Promise.race([entry.made, leave.promise]);
-      let released = false;
+      const { resultSet: made } = await Promise.race([entry.made, leave.promise]);
       return {
-        resultSet: made.resultSet,
-        [Symbol.dispose]: () => {
-          if (!released) this.#leave(entry);
-          released = true;
+        ...this.#held(entry),
+        identity,
+        resultSet: made,
+        hold: () => {
+          if (this.#entries.get(identity) !== entry) return undefined;
+          entry.users += 1;
+          return this.#held(entry);
+        },
+        grew: (bytes) => {
+          entry.bytes += bytes;
+          this.#evict();
         },
       };
     } catch (error) {
@@ -142,6 +156,17 @@ export class ViewCache {
       },
     );
     return entry;
+  }
+
+  /** One of its users, until disposed of. */
+  #held(entry: Entry): Disposable {
+    let released = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (!released) this.#leave(entry);
+        released = true;
+      },
+    };
   }
 
   #leave(entry: Entry): void {
@@ -188,6 +213,7 @@ export class ViewCache {
   }
 
   async #remove(entry: Entry): Promise<void> {
+    this.#options.onRemoved(entry.directory);
     // What cannot be removed now is removed with the whole folder when the process ends.
     await rm(entry.directory, { recursive: true, force: true }).catch(() => undefined);
   }

@@ -1,0 +1,110 @@
+/** From the service's parts to what is made from results on demand, on disk: views, row files, Parquet answers. */
+import { extname, join } from 'node:path';
+import type { DuckDb } from '../duckdb/duckdb.ts';
+import { makeScratchFolder } from '../files/scratch-folder.ts';
+import type { Observe } from '../observation/observation.ts';
+import { DerivedBudget } from '../results/derived/budget.ts';
+import { DerivedFiles } from '../results/derived/derived-files.ts';
+import { BuilderProcess } from '../results/derived/row-files/builder-process.ts';
+import { RowFiles } from '../results/derived/row-files/row-files.ts';
+import { ViewCache } from '../results/derived/views/view-cache.ts';
+import type { WorkQueue } from '../results/limits/work-queue.ts';
+import { ParquetExports } from '../results/read/parquet-exports.ts';
+import type { ResultStore } from '../store/result-store.ts';
+import { type Service, tempBytesOfEach } from './service.ts';
+
+/** Row groups that a range is read from, and little beside them. */
+const BUILDER_MEMORY = '192MB';
+const BUILDER_FLAGS = ['--max-semi-space-size=4', '--disable-warning=ExperimentalWarning'];
+
+/** What derived files are made with. */
+export interface DerivedSources {
+  readonly store: Pick<ResultStore, 'open'>;
+  /** Writes. */
+  readonly duckDb: DuckDb;
+  /** Of heavy work. */
+  readonly queue: WorkQueue;
+}
+
+export interface DerivedEffects {
+  /** The versions of all that encodes values. */
+  readonly encoder: string;
+  readonly monotonic: () => number;
+  readonly observe: Observe;
+}
+
+/** @param opened takes what is to be given back at the end */
+export async function openDerived(
+  service: Service,
+  effects: DerivedEffects,
+  { store, duckDb, queue }: DerivedSources,
+  opened: AsyncDisposableStack,
+) {
+  const { settings, directories, clock } = service;
+  const budget = new DerivedBudget(settings.viewBytesMax);
+  const staging = opened.use(await makeScratchFolder(directories.derived));
+  const files = new DerivedFiles({ directory: directories.derived, staging: staging.path, budget, clock });
+  const folder = opened.use(await makeScratchFolder(directories.views));
+  const parquetFolder = opened.use(await makeScratchFolder(directories.views));
+  const rowFiles = await openRowFiles(service, effects, { store, files }, opened);
+  const views = new ViewCache({
+    directory: folder.path,
+    budget,
+    clock,
+    viewsMax: settings.viewsMax,
+    store,
+    duckDb,
+    queue,
+    millisMax: settings.viewTimeoutMillis,
+    sleep: service.sleep,
+    onRemoved: (directory) => rowFiles.forgetBelow(directory),
+  });
+  const parquet = new ParquetExports({
+    directory: parquetFolder.path,
+    bytesMax: settings.parquetBytesMax,
+    duckDb,
+    queue,
+    derived: budget,
+    millisMax: settings.viewTimeoutMillis,
+    sleep: service.sleep,
+  });
+  return { views, rowFiles, files, parquet };
+}
+
+async function openRowFiles(
+  service: Service,
+  { encoder, monotonic, observe }: DerivedEffects,
+  { store, files }: { readonly store: Pick<ResultStore, 'open'>; readonly files: DerivedFiles },
+  opened: AsyncDisposableStack,
+): Promise<RowFiles> {
+  const { settings, directories, clock } = service;
+  const temp = opened.use(await makeScratchFolder(directories.temp));
+  const builder = opened.use(
+    new BuilderProcess({
+      program: join(import.meta.dirname, '..', `row-file-builder${extname(import.meta.filename)}`),
+      flags: BUILDER_FLAGS,
+      duckDb: {
+        threads: 1,
+        memoryLimit: BUILDER_MEMORY,
+        tempDirectory: temp.path,
+        tempSizeMax: `${tempBytesOfEach(settings)}B`,
+        allowedDirectories: [directories.results, directories.views, temp.path],
+      },
+    }),
+  );
+  return opened.use(
+    new RowFiles({
+      files,
+      store,
+      encoder,
+      rowsMin: settings.rowFiles === 'off' ? undefined : settings.rowFiles,
+      builder,
+      bytesMax: settings.viewBytesMax,
+      clock,
+      monotonic,
+      onBuilt: (built) => observe({ kind: 'row_files_built', ...built }),
+      onFailed: (executionId, error) => observe({ kind: 'row_files_failed', executionId, error }),
+      onDamaged: (executionId, error) => observe({ kind: 'row_file_damaged', executionId, error }),
+    }),
+  );
+}

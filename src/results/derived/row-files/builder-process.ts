@@ -1,0 +1,122 @@
+/**
+ * The process that builds row files: a child of its own, of lowest priority, with a memory limit of its own. Whatever becomes of it, the
+ * service goes on; it is started when there is something to build and ended when there is nothing more.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
+import type { DuckDbOptions } from '../../../duckdb/duckdb.ts';
+import { NoRowFile, type RowFileOrder } from './build-row-file.ts';
+import type { RowFileBuilder } from './row-file-queue.ts';
+
+/** Of its DuckDB. */
+export type BuilderOptions = Omit<DuckDbOptions, 'sleep'>;
+
+/** What it is told, first its options, and then one order after another. */
+export type BuilderMessage =
+  | { readonly kind: 'open'; readonly options: BuilderOptions }
+  | { readonly kind: 'build'; readonly order: RowFileOrder };
+
+/** What it answers to an order. `code` is that of a failure of the system: a full disk. */
+export type BuilderAnswer =
+  | { readonly kind: 'built'; readonly bytes: number }
+  | { readonly kind: 'none'; readonly why: string }
+  | { readonly kind: 'failed'; readonly message: string; readonly code: string | undefined };
+
+export interface BuilderProcessOptions {
+  /** The program, and flags of Node. */
+  readonly program: string;
+  readonly flags: readonly string[];
+  readonly duckDb: BuilderOptions;
+}
+
+/** Large enough for what DuckDB and two files take; each thread that waits costs nothing. */
+const THREADS = '4';
+
+export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
+  readonly #options: BuilderProcessOptions;
+  #child: ChildProcess | undefined;
+
+  constructor(options: BuilderProcessOptions) {
+    this.#options = options;
+  }
+
+  /** The process that builds at the moment, if there is one. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async build(order: RowFileOrder, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const child = this.#child ?? this.#start();
+    const answered = Promise.withResolvers<BuilderAnswer>();
+    const ended = (code: number | null, name: string | null) => {
+      answered.reject(new Error(`the process that builds row files ended (${name ?? code})`));
+    };
+    const abort = () => {
+      answered.reject(signal.reason);
+      this.#end();
+    };
+    child.once('message', answered.resolve);
+    child.once('exit', ended);
+    child.once('error', answered.reject);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      child.send({ kind: 'build', order } satisfies BuilderMessage);
+      return bytesOf(await answered.promise);
+    } finally {
+      signal.removeEventListener('abort', abort);
+      child.off('message', answered.resolve).off('exit', ended).off('error', answered.reject);
+    }
+  }
+
+  rest(): void {
+    this.#end();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    const exited = once(child, 'exit');
+    this.#end();
+    await exited;
+  }
+
+  #start(): ChildProcess {
+    const { program, flags, duckDb } = this.#options;
+    const child = fork(program, {
+      execArgv: [...flags],
+      env: { UV_THREADPOOL_SIZE: THREADS },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.#child = child;
+    const gone = () => {
+      if (this.#child === child) this.#child = undefined;
+    };
+    child.once('exit', gone).once('error', gone);
+    // Whoever writes to one that has just ended is told by its end.
+    child.on('error', () => undefined);
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+    child.send({ kind: 'open', options: duckDb } satisfies BuilderMessage);
+    return child;
+  }
+
+  /** At once: what it was writing is removed by whoever wanted it. */
+  #end(): void {
+    this.#child?.kill('SIGKILL');
+    this.#child = undefined;
+  }
+}
+
+function bytesOf(answer: BuilderAnswer): number {
+  switch (answer.kind) {
+    case 'built':
+      return answer.bytes;
+    case 'none':
+      throw new NoRowFile(answer.why);
+    case 'failed':
+      throw Object.assign(new Error(answer.message), answer.code !== undefined && { code: answer.code });
+    default:
+      return answer satisfies never;
+  }
+}

@@ -1,0 +1,99 @@
+/** The row files that are open, up to a number of files and of bytes in memory, and which are known not to be there. */
+import type { Clock } from '../../../domain/instant.ts';
+import { RowFile } from './row-file.ts';
+import { RowFileDamaged } from './row-file-format.ts';
+import type { Turns } from './turns.ts';
+
+/** Each holds a descriptor. */
+const FILES_MAX = 256;
+/** The indexes of some 170 million rows. */
+const BYTES_MAX = 64 * 1024 * 1024;
+/** Another process may have made one meanwhile. */
+const ABSENT_MILLIS = 10_000;
+const ABSENT_MAX = 10_000;
+
+export class OpenRowFiles {
+  readonly #clock: Clock;
+  readonly #turns: Turns;
+  /** By path, the least recently used first. */
+  readonly #files = new Map<string, Promise<RowFile | undefined>>();
+  readonly #opened = new Map<string, RowFile>();
+  /** When each was last looked for, by path. */
+  readonly #absent = new Map<string, number>();
+
+  constructor(clock: Clock, turns: Turns) {
+    this.#clock = clock;
+    this.#turns = turns;
+  }
+
+  /** @returns undefined where there is none @throws RowFileDamaged, also where it was made from something else */
+  async find(path: string, identity: string): Promise<RowFile | undefined> {
+    const absentAt = this.#absent.get(path);
+    if (absentAt !== undefined && this.#clock() - absentAt < ABSENT_MILLIS) return undefined;
+    const opening = this.#files.get(path) ?? this.#open(path, identity);
+    this.#files.delete(path);
+    this.#files.set(path, opening);
+    try {
+      return await opening;
+    } catch (error) {
+      this.#files.delete(path);
+      throw error;
+    }
+  }
+
+  /** The file has been removed, or another one has taken its place: it is not read any more. */
+  forget(path: string): void {
+    this.#files.delete(path);
+    this.#absent.delete(path);
+    this.#opened.get(path)?.retire();
+    this.#opened.delete(path);
+  }
+
+  /** As `forget`, of all files below the folder. */
+  forgetBelow(directory: string): void {
+    for (const path of [...this.#files.keys()]) if (path.startsWith(`${directory}/`)) this.forget(path);
+  }
+
+  closeAll(): void {
+    for (const path of [...this.#files.keys()]) this.forget(path);
+  }
+
+  async #open(path: string, identity: string): Promise<RowFile | undefined> {
+    const file = await this.#openIfThere(path);
+    if (file === undefined) {
+      this.#files.delete(path);
+      if (this.#absent.size >= ABSENT_MAX) this.#absent.clear();
+      this.#absent.set(path, this.#clock());
+      return undefined;
+    }
+    if (file.about.identity !== identity) {
+      file.retire();
+      throw new RowFileDamaged('the file was made from something else');
+    }
+    // Forgotten while it was being opened: whoever has waited for it reads it, and nobody else.
+    if (this.#files.has(path)) this.#opened.set(path, file);
+    this.#evict(path);
+    return file;
+  }
+
+  async #openIfThere(path: string): Promise<RowFile | undefined> {
+    try {
+      return await RowFile.open(path, this.#turns);
+    } catch (error) {
+      if (error instanceof RowFileDamaged) throw error;
+      // Not there; or it cannot be opened now, for lack of descriptors for example, and is as good as not there.
+      return undefined;
+    }
+  }
+
+  #evict(newest: string): void {
+    let bytes = this.#opened.values().reduce((sum, file) => sum + file.byteLength, 0);
+    for (const path of this.#files.keys()) {
+      if (this.#opened.size <= FILES_MAX && bytes <= BYTES_MAX) return;
+      const file = this.#opened.get(path);
+      if (path === newest || file === undefined) continue;
+      bytes -= file.byteLength;
+      this.forget(path);
+    }
+  }
+}

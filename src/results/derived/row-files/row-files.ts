@@ -1,0 +1,191 @@
+/**
+ * Row files: what has been encoded once is never encoded again. Where there is one, rows of a part are read out of it, in JSON and NDJSON,
+ * and nobody can tell but by the time; where there is none, or it turns out to be damaged, DuckDB reads the part. A result or view gets
+ * its files when it is read a second time, or exported.
+ */
+import type { RowRange } from '../../../domain/blocks.ts';
+import type { Clock } from '../../../domain/instant.ts';
+import type { Part, ResultSet } from '../../../domain/result-set.ts';
+import type { ResultStore } from '../../../store/result-store.ts';
+import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../../compile/row-encoding.ts';
+import type { DerivedFiles } from '../derived-files.ts';
+import type { OpenView } from '../views/view-cache.ts';
+import { OpenRowFiles } from './open-row-files.ts';
+import { fitRows, type ReadRow, type ReadRows, readRange, readScattered } from './read-rows.ts';
+import type { RowFile } from './row-file.ts';
+import { RowFileQueue, type RowFileQueueOptions } from './row-file-queue.ts';
+import { type RowOrigin, storedOrigin, viewOrigin } from './row-origin.ts';
+import { type RowProjection, rowProjection } from './row-projection.ts';
+import { Turns } from './turns.ts';
+
+export interface RowFilesOptions extends Omit<RowFileQueueOptions, 'open'> {
+  readonly files: DerivedFiles;
+  readonly store: Pick<ResultStore, 'open'>;
+  /** The versions of all that encodes values: another may spell one in another way. */
+  readonly encoder: string;
+  /** What has fewer rows gets no files; undefined: nothing does. */
+  readonly rowsMin: number | undefined;
+  readonly clock: Clock;
+  readonly onDamaged: (executionId: string, error: unknown) => void;
+}
+
+/** So many results are remembered as having been read once. */
+const READ_ONCE_MAX = 10_000;
+
+export class RowFiles implements AsyncDisposable {
+  readonly #options: RowFilesOptions;
+  readonly #open: OpenRowFiles;
+  readonly #queue: RowFileQueue;
+  readonly #readOnce = new Set<string>();
+  readonly #known = new WeakMap<ResultSet, RowsOf>();
+
+  constructor(options: RowFilesOptions) {
+    this.#options = options;
+    this.#open = new OpenRowFiles(options.clock, new Turns());
+    this.#queue = new RowFileQueue({ ...options, open: this.#open });
+    options.files.onRemoved((name) => this.#open.forget(options.files.pathOf(name)));
+  }
+
+  ofResult(executionId: string, resultSet: ResultSet): RowsOf | undefined {
+    return this.#of(resultSet, () => storedOrigin(executionId, resultSet, this.#options));
+  }
+
+  ofView(executionId: string, view: OpenView): RowsOf | undefined {
+    return this.#of(view.resultSet, () => viewOrigin(executionId, view));
+  }
+
+  /** The files below the folder are being removed. */
+  forgetBelow(directory: string): void {
+    this.#open.forgetBelow(directory);
+  }
+
+  /** @returns undefined where there are none, and will be none */
+  #of(resultSet: ResultSet, originOf: () => RowOrigin): RowsOf | undefined {
+    const { rowsMin, onDamaged } = this.#options;
+    if (rowsMin === undefined || resultSet.rowCount < rowsMin) return undefined;
+    const known = this.#known.get(resultSet);
+    if (known !== undefined) return known;
+    const origin = originOf();
+    const rows = new RowsOf(origin, this.#open, {
+      onRead: (isLarge) => this.#noteRead(origin, isLarge),
+      onDamaged: (error) => onDamaged(origin.executionId, error),
+    });
+    this.#known.set(resultSet, rows);
+    return rows;
+  }
+
+  #noteRead(origin: RowOrigin, isLarge: boolean): void {
+    if (isLarge || this.#readOnce.has(origin.id)) {
+      this.#queue.want(origin);
+      return;
+    }
+    if (this.#readOnce.size >= READ_ONCE_MAX) this.#readOnce.clear();
+    this.#readOnce.add(origin.id);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#queue[Symbol.asyncDispose]();
+    this.#open.closeAll();
+  }
+}
+
+/** The row files of one result or view. Whatever it is asked, undefined means that DuckDB has to be. */
+export class RowsOf {
+  readonly #origin: RowOrigin;
+  readonly #open: OpenRowFiles;
+  readonly #told: { readonly onRead: (isLarge: boolean) => void; readonly onDamaged: (error: unknown) => void };
+
+  constructor(
+    origin: RowOrigin,
+    open: OpenRowFiles,
+    told: { readonly onRead: (isLarge: boolean) => void; readonly onDamaged: (error: unknown) => void },
+  ) {
+    this.#origin = origin;
+    this.#open = open;
+    this.#told = told;
+  }
+
+  /** Notes that rows are about to be read, so that they get files once it is worth it. @param isLarge the answer is an export */
+  noteRead(isLarge: boolean): void {
+    this.#told.onRead(isLarge);
+  }
+
+  /** Rows of the part, counted within it, as they stand in an answer. @throws the signal's reason */
+  async read(
+    part: Part,
+    rows: RowRange,
+    { columns, format }: RowEncoding,
+    signal: AbortSignal,
+  ): Promise<ReadRows | undefined> {
+    if (format === 'csv') return undefined;
+    const separator = ROW_SEPARATOR[format].charCodeAt(0);
+    return await this.#from(part, columns, signal, (file, projection) =>
+      readRange(file, rows, projection, separator, signal),
+    );
+  }
+
+  /** How many of the first of these rows have at most so many cell bytes, and how many these have. @throws as `read` */
+  async fit(
+    part: Part,
+    rows: RowRange,
+    columns: readonly ProjectedColumn[],
+    cellBytesMax: number,
+    signal: AbortSignal,
+  ) {
+    return await this.#from(part, columns, signal, (file, projection) =>
+      fitRows(file, rows, projection, cellBytesMax, signal),
+    );
+  }
+
+  /**
+   * Rows wherever they are, in the order of their positions in the whole result.
+   * @param positions ascending, none twice @throws as `read`
+   */
+  async readRows(
+    positions: readonly number[],
+    columns: readonly ProjectedColumn[],
+    signal: AbortSignal,
+  ): Promise<readonly ReadRow[] | undefined> {
+    const read: ReadRow[] = [];
+    let at = 0;
+    for (const part of this.#origin.resultSet.parts) {
+      const end = part.firstRow + part.rowCount;
+      const within: number[] = [];
+      for (; at < positions.length && (positions[at] ?? end) < end; at += 1) {
+        within.push((positions[at] ?? 0) - part.firstRow);
+      }
+      if (within.length === 0) continue;
+      const rows = await this.#from(part, columns, signal, (file, projection) =>
+        readScattered(file, within, projection, signal),
+      );
+      if (rows === undefined) return undefined;
+      for (const row of rows) read.push(row);
+    }
+    return read;
+  }
+
+  async #from<T>(
+    part: Part,
+    columns: readonly ProjectedColumn[],
+    signal: AbortSignal,
+    read: (file: RowFile, projection: RowProjection) => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      const { path, identity } = this.#origin.fileOf(part);
+      const file = await this.#open.find(path, identity);
+      const projection = file && rowProjection(columns, file.about);
+      if (file === undefined || projection === undefined) return undefined;
+      using reading = file.reading();
+      if (reading === undefined) return undefined;
+      void this.#origin.touch(part);
+      return await read(file, projection);
+    } catch (error) {
+      signal.throwIfAborted();
+      // Whatever is wrong with it, the part itself is there to be read.
+      this.#open.forget(this.#origin.fileOf(part).path);
+      await this.#origin.remove(part).catch(() => undefined);
+      this.#told.onDamaged(error);
+      return undefined;
+    }
+  }
+}

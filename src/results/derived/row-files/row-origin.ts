@@ -1,0 +1,92 @@
+/** What row files are made from: a stored result, whose files outlive the process, or a view, whose files go with it. */
+import { createHash } from 'node:crypto';
+import { rename, rm } from 'node:fs/promises';
+import { basename } from 'node:path';
+import type { ResultSet } from '../../../domain/result-set.ts';
+import { allRowsOf, type Part } from '../../../domain/result-set.ts';
+import { derivedName } from '../../../domain/written-names.ts';
+import type { OpenObject, ResultStore } from '../../../store/result-store.ts';
+import type { DerivedFiles } from '../derived-files.ts';
+import type { OpenView } from '../views/view-cache.ts';
+import { ROW_FILE_VERSION } from './row-file-format.ts';
+
+export interface RowOrigin {
+  /** Of the result or view. */
+  readonly id: string;
+  readonly executionId: string;
+  readonly resultSet: ResultSet;
+  /** Where the part's row file is if there is one, and what it says that it was made from. */
+  fileOf(part: Part): { readonly path: string; readonly identity: string };
+  /** Keeps what is read there while files are made from it; undefined where it is gone. */
+  hold(): Disposable | undefined;
+  /** A local file with the part's rows, all of them checked. */
+  open(part: Part, signal: AbortSignal): Promise<OpenObject>;
+  /** Where to write the part's row file before it is published. */
+  stagingPath(part: Part): string;
+  publish(part: Part, staged: string, bytes: number): Promise<void>;
+  remove(part: Part): Promise<void>;
+  touch(part: Part): Promise<void>;
+}
+
+const KIND = 'rows';
+const NOTHING: Disposable = { [Symbol.dispose]: () => undefined };
+
+/** @param encoder the versions of all that encodes values: another may spell one in another way */
+export function storedOrigin(
+  executionId: string,
+  resultSet: ResultSet,
+  {
+    store,
+    files,
+    encoder,
+  }: { readonly store: Pick<ResultStore, 'open'>; readonly files: DerivedFiles; readonly encoder: string },
+): RowOrigin {
+  const identities = new Map<Part, string>();
+  const identityOf = (part: Part) => {
+    const identity = identities.get(part) ?? identityFrom([encoder, part.sha256, part.rowCount, resultSet.columns]);
+    identities.set(part, identity);
+    return identity;
+  };
+  const nameOf = (part: Part) => {
+    const of = basename(part.key, '.parquet').toLowerCase();
+    return derivedName(executionId, of, identityOf(part).slice(0, 16), KIND);
+  };
+  return {
+    id: executionId,
+    executionId,
+    resultSet,
+    fileOf: (part) => ({ path: files.pathOf(nameOf(part)), identity: identityOf(part) }),
+    hold: () => NOTHING,
+    open: (part, signal) => store.open(part, allRowsOf(part), signal),
+    stagingPath: () => files.stagingPath(),
+    publish: (part, staged) => files.publish(nameOf(part), staged),
+    remove: (part) => files.remove(nameOf(part)),
+    touch: (part) => files.touch(nameOf(part)),
+  };
+}
+
+/** The paths of a view's parts are never used again, so they are identity enough. */
+export function viewOrigin(executionId: string, view: OpenView): RowOrigin {
+  const pathOf = ({ key }: Part) => `${key}.${KIND}`;
+  return {
+    id: view.identity,
+    executionId,
+    resultSet: view.resultSet,
+    fileOf: (part) => ({ path: pathOf(part), identity: identityFrom([part.key]) }),
+    hold: () => view.hold(),
+    open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
+    stagingPath: (part) => `${pathOf(part)}.new`,
+    publish: async (part, staged, bytes) => {
+      await rename(staged, pathOf(part));
+      view.grew(bytes);
+    },
+    remove: async (part) => await rm(pathOf(part), { force: true }),
+    touch: async () => undefined,
+  };
+}
+
+function identityFrom(of: readonly unknown[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify([ROW_FILE_VERSION, ...of]))
+    .digest('hex');
+}

@@ -1,0 +1,35 @@
+/** The process that builds row files, a child of the service (results/derived/row-files/builder-process.ts). It ends with its parent. */
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DuckDb as Database } from './duckdb/duckdb.ts';
+import type { BuilderAnswer, BuilderMessage } from './results/derived/row-files/builder-process.ts';
+
+enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
+const { DuckDb } = await import('./duckdb/duckdb.ts');
+const { buildRowFile, NoRowFile } = await import('./results/derived/row-files/build-row-file.ts');
+
+const never = new AbortController().signal;
+let opening: Promise<Database> | undefined;
+
+process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+process.on('message', async (message: BuilderMessage) => {
+  if (message.kind === 'open') {
+    opening = DuckDb.open({ ...message.options, sleep: (millis, signal) => wait(millis, undefined, { signal }) });
+    // Whoever sends an order is told.
+    opening.catch(() => undefined);
+    return;
+  }
+  process.send?.(await answerTo(message));
+});
+
+async function answerTo({ order }: Extract<BuilderMessage, { readonly kind: 'build' }>): Promise<BuilderAnswer> {
+  try {
+    if (opening === undefined) throw new Error('an order came before the options');
+    return { kind: 'built', bytes: await buildRowFile(await opening, order, never) };
+  } catch (error) {
+    if (error instanceof NoRowFile) return { kind: 'none', why: error.message };
+    const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
+    return { kind: 'failed', message: String(message ?? error), code: typeof code === 'string' ? code : undefined };
+  }
+}
