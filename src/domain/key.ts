@@ -5,6 +5,7 @@
 const PREFIX = 'qrs_';
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const KEY = /^qrs_[0-9a-hjkmnp-tv-z]{40}$/;
+const KEYS = /qrs_[0-9a-hjkmnp-tv-z]{40}/g;
 const BITS = 5;
 
 /** How many random bytes a key is made of. */
@@ -27,6 +28,11 @@ export function formatKeyId(bytes: Uint8Array): string {
 /** Whether a text could be a key at all: what is not need not be looked for. */
 export function isKey(text: string): boolean {
   return KEY.test(text);
+}
+
+/** The text with `qrs_[key]` in place of each key. */
+export function withoutKeys(text: string): string {
+  return text.includes(PREFIX) ? text.replace(KEYS, `${PREFIX}[key]`) : text;
 }
 
 /** Five bits a character; the number of bits must divide by five. */

@@ -105,6 +105,23 @@ test('a fault has its stack and its causes, whatever was thrown', () => {
   assert.equal((other?.error as { readonly message: string } | undefined)?.message, 'a text');
 });
 
+test('a key is never in the log, wherever it was found', () => {
+  const key = `qrs_${'k3y'.repeat(13)}z`;
+  const lines = logged([
+    answered({ requestId: key }),
+    {
+      kind: 'fault',
+      requestId: `r-${key}`,
+      error: new Error(`cannot read ${key}`, { cause: { address: `/?api_key=${key}` } }),
+    },
+    { kind: 'sweep_stopped', reason: key },
+  ]);
+  assert.equal(lines.length, 3);
+  assert.ok(!JSON.stringify(lines).includes(key));
+  assert.equal(lines[0]?.request_id, 'qrs_[key]');
+  assert.equal(lines[2]?.message, 'sweep stopped: qrs_[key]');
+});
+
 test('the life of the service', () => {
   const lines = logged([
     { kind: 'listening', url: 'http://127.0.0.1:8080' },

@@ -1,8 +1,10 @@
 /**
- * The log: one line of JSON for everything observed that is worth one. Of a request: who asked (the id of the key, never the
- * key), for what (the route, never the address), what came of it and what it cost.
+ * The log: one line of JSON for everything observed that is worth one. Of a request: who asked (the id of the key), for what (the route,
+ * never the address), what came of it and what it cost. A key is never in the log: no field holds one, and where one got into a text all
+ * the same (an error's message, an id that the client chose) it is taken out.
  */
 import { pino } from 'pino';
+import { withoutKeys } from '../domain/key.ts';
 import type { RefreshEvent } from '../scheduler/refresh.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
 import { requestLine } from './request-line.ts';
@@ -12,8 +14,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 type Line = { readonly level: Exclude<LogLevel, 'silent'>; readonly message: string; readonly facts: object };
 
-/** @param write takes lines that end with a line break */
-export function logTo(write: (lines: string) => void, level: LogLevel): Observe {
+/** @param writeLines takes lines that end with a line break */
+export function logTo(writeLines: (lines: string) => void, level: LogLevel): Observe {
+  const write = (lines: string) => writeLines(withoutKeys(lines));
   const log = pino(
     {
       level,
