@@ -8,6 +8,7 @@ import { print } from './measure.ts';
 const ALL = [
   'pages',
   'expressions',
+  'caches',
   'concurrency',
   'health',
   'walk',
