@@ -3,13 +3,14 @@ import { test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Draw } from '../domain/sample.ts';
 import { DRAWN_HERE_MAX, drawnPositions, positionsBySmallestNumber } from './drawn-positions.ts';
+import { driverValue } from './duckdb.ts';
 import { Parameters } from './parameters.ts';
 
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
 
 async function run(sql: string, parameters: Parameters): Promise<readonly unknown[][]> {
   const prepared = await connection.prepare(sql);
-  prepared.bind([...parameters.values]);
+  prepared.bind(parameters.values.map(driverValue));
   return (await prepared.runAndReadAll()).getRows();
 }
 

@@ -9,6 +9,7 @@ import {
   type DuckDBMaterializedResult,
   type DuckDBType,
   type DuckDBValue,
+  listValue,
   StatementType,
   version,
 } from '@duckdb/node-api';
@@ -16,6 +17,7 @@ import type { Sleep } from '../domain/time.ts';
 import { escapeGlob } from './escape-glob.ts';
 import { nativeResults } from './native-results.ts';
 import { quoteText } from './quoting.ts';
+import type { ParameterValue, Statement } from './statement.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
 export interface DuckDbOptions {
@@ -31,12 +33,6 @@ export interface DuckDbOptions {
   /** As DuckDB writes sizes: how much may be spilled to `tempDirectory`. */
   readonly tempSizeMax: string;
   readonly sleep: Sleep;
-}
-
-/** SQL assembled from a checked plan, and the values its parameters $1, $2, … stand for. */
-export interface Statement {
-  readonly text: string;
-  readonly values: readonly DuckDBValue[];
 }
 
 /** A row's values; a BLOB is its bytes. */
@@ -248,11 +244,20 @@ async function runStatement(
 ): Promise<DuckDBMaterializedResult> {
   const prepared = await connection.prepare(text);
   try {
-    prepared.bind([...values]);
+    prepared.bind(values.map(driverValue));
     return await prepared.run();
   } finally {
     prepared.destroySync();
   }
+}
+
+/** A value of a statement as the driver takes it. */
+export function driverValue(value: ParameterValue): DuckDBValue {
+  return isList(value) ? listValue(value) : value;
+}
+
+function isList(value: ParameterValue): value is Extract<ParameterValue, readonly unknown[]> {
+  return Array.isArray(value);
 }
 
 function rowsOf(result: DuckDBMaterializedResult): readonly Row[] {

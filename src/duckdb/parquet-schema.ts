@@ -2,7 +2,8 @@
  * The schema of a Parquet file as the file itself says it: a tree of names, and of each leaf how the file keeps its values.
  * DuckDB's types tell less: it renames fields that differ only in case, and does not say in what unit a timestamp is kept.
  */
-import type { Row, Statement } from './duckdb.ts';
+import type { Row } from './duckdb.ts';
+import type { Statement } from './statement.ts';
 
 export interface ParquetNode {
   readonly name: string;

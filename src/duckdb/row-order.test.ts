@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sleep } from '../../test/real-time.ts';
-import { DuckDb, type Statement } from './duckdb.ts';
+import { DuckDb } from './duckdb.ts';
 import { inStoredOrder, planOf, requireStoredOrder, rowOrderOf } from './row-order.ts';
+import type { Statement } from './statement.ts';
 
 const NEVER = new AbortController().signal;
 

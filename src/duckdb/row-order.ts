@@ -4,10 +4,8 @@
  * a filter becomes one, an `IN` of five values or more for example. So a statement that asks for no order is shown to the
  * planner first. Where its plan holds anything else, also an operator that a later version brings, the order is asked for.
  */
-import type { DuckDb, Statement } from './duckdb.ts';
-
-/** Stored order is `kept` by the plan of a statement, or `asked` for in its text. Asking may cost a sort of all rows. */
-export type RowOrder = 'kept' | 'asked';
+import type { DuckDb } from './duckdb.ts';
+import type { RowOrder, Statement } from './statement.ts';
 
 const ORDER_KEEPING: ReadonlySet<string> = new Set([
   'READ_CSV',

@@ -18,9 +18,10 @@ import { requireFormat, type TextFormat } from './request/format.ts';
 import { asksForSample, parseSharedParameters, type ResultsRequest } from './request/results-request.ts';
 import { answerIdentity } from './respond/answer-identity.ts';
 import { cacheHeadersOf, etagOf, matchesEtag, sampleHeadersOf } from './respond/cache-policy.ts';
-import { requireWhole, respondUnchanged, respondWithoutResult, shownState } from './respond/envelope-answer.ts';
+import { respondUnchanged, respondWithoutResult } from './respond/envelope-answer.ts';
 import { fileHeaders } from './respond/file-name.ts';
 import { respondParquet } from './respond/parquet.ts';
+import { requireWhole, shownState } from './respond/partial-result.ts';
 import { respondLarge, type StreamRequest } from './respond/stream-answer.ts';
 import { finishText, type OpenedAnswer, respondFinished, respondText, type TextRequest } from './respond/text.ts';
 

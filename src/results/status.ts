@@ -6,7 +6,8 @@ import type { Answer } from './answer.ts';
 import type { ResultsDeps } from './deps.ts';
 import { getResultSet, resolveTarget } from './plan/resolve.ts';
 import { type ResultsRequest, requireSameTarget } from './request/results-request.ts';
-import { respondStatus, shownState } from './respond/envelope-answer.ts';
+import { respondStatus } from './respond/envelope-answer.ts';
+import { shownState } from './respond/partial-result.ts';
 
 /** @throws RequestError */
 export async function answerStatus(

@@ -8,7 +8,8 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { DuckDb, type Statement } from '../../src/duckdb/duckdb.ts';
+import { DuckDb } from '../../src/duckdb/duckdb.ts';
+import type { Statement } from '../../src/duckdb/statement.ts';
 import { getEnvelope } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 

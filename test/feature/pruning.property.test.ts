@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { formatColumnType } from '../../src/domain/column-type.ts';
-import type { DuckDb } from '../../src/duckdb/duckdb.ts';
+import { type DuckDb, driverValue } from '../../src/duckdb/duckdb.ts';
 import { storedColumn } from '../../src/duckdb/storage-type.ts';
 import { DEFAULT_EXPRESSION_LIMITS } from '../../src/expression/limits.ts';
 import { parseFilter } from '../../src/expression/parse-filter.ts';
@@ -157,7 +157,7 @@ async function assertPruningIsRight(random: Random, table: Table, asked: Asked):
     { offset: 0, rowCountMax, cellBytesMax: undefined },
   );
   const prepared = await unprunable.prepare(statement.text);
-  prepared.bind([...statement.values]);
+  prepared.bind(statement.values.map(driverValue));
   const expected = (await (await prepared.run()).getRows()).map(positionOf);
   prepared.destroySync();
   const found = (await pruning.query(statement, new AbortController().signal)).map(positionOf);

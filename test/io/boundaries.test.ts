@@ -165,6 +165,16 @@ function packagesIn(path: string): readonly string[] {
     .map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
 }
 
+test('what compiles SQL needs nothing of the driver that runs it', () => {
+  const reached = new Set(imports.filter(({ from }) => isInside(from, 'results/compile')).map(({ to }) => to));
+  for (const path of reached) {
+    if (!isInside(path, 'duckdb')) continue;
+    for (const { from, to } of imports) if (from === path) reached.add(to);
+  }
+  assert.ok(reached.has('duckdb/statement.ts'));
+  assert.ok(!reached.has('@duckdb/node-api'), [...reached].join(', '));
+});
+
 test('no file imports itself by way of others', () => {
   const targets = Map.groupBy(imports, ({ from }) => from);
   const done = new Set<string>();

@@ -4,11 +4,11 @@
  *
  *   bind parameters → one statement? → its tree: one SELECT of source tables? → lock down → views → prepare → COPY
  */
-import type { DuckDBValue } from '@duckdb/node-api';
 import type { Column } from '../../domain/result-set.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { type DescribedColumn, DuckDb, type PreparedText, type Row } from '../../duckdb/duckdb.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
+import type { ParameterValue } from '../../duckdb/statement.ts';
 import { EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
 import { type BoundSql, bindParameters, placeIn } from './bind-parameters.ts';
 import { checkStatement, RefusedStatement } from './check-statement.ts';
@@ -29,7 +29,7 @@ export interface QueryJob extends EngineQuery {
   readonly tempSizeMax: string;
 }
 
-type Ask = (text: string, values?: readonly DuckDBValue[]) => Promise<readonly Row[]>;
+type Ask = (text: string, values?: readonly ParameterValue[]) => Promise<readonly Row[]>;
 
 const NEVER = new AbortController().signal;
 

@@ -3,8 +3,9 @@
  * stored values. One kind of file, one module that makes such a source: csv-source, json-source, parquet-source.
  */
 import type { ColumnType } from '../../domain/column-type.ts';
-import { type DuckDb, isOutOfMemory, type Statement } from '../../duckdb/duckdb.ts';
+import { type DuckDb, isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { invalidValue } from '../../duckdb/source-type.ts';
+import type { Statement } from '../../duckdb/statement.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
 import { PublishError } from '../publish-error.ts';
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sleep } from '../../../test/real-time.ts';
-import type { DuckDb, Statement } from '../../duckdb/duckdb.ts';
+import type { DuckDb } from '../../duckdb/duckdb.ts';
+import type { Statement } from '../../duckdb/statement.ts';
 import type { Source } from '../sources/source.ts';
 import { writeParts } from './part-writer.ts';
 

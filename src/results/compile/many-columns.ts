@@ -4,7 +4,7 @@
  * the time of a page of 1,000 columns, and as CSV of 5,000 it does not end in minutes.
  */
 import { formatColumnType } from '../../domain/column-type.ts';
-import { csvFieldOf } from '../../duckdb/csv-field.ts';
+import { csvFieldOf } from '../../duckdb/csv-quoting.ts';
 import { jsonValueOf } from '../../duckdb/json-value.ts';
 import type { Parameters } from '../../duckdb/parameters.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';

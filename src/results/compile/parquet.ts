@@ -7,12 +7,11 @@
  */
 import { formatColumnType } from '../../domain/column-type.ts';
 import { totalBytesOf } from '../../duckdb/cell-bytes.ts';
-import type { Statement } from '../../duckdb/duckdb.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
 import { parquetOptions } from '../../duckdb/parquet-options.ts';
 import { parquetValueOf, TYPES_KEY } from '../../duckdb/parquet-value.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
-import type { RowOrder } from '../../duckdb/row-order.ts';
+import type { RowOrder, Statement } from '../../duckdb/statement.ts';
 import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
 import { partsAt } from './range.ts';
 import type { ProjectedColumn } from './row-encoding.ts';

@@ -5,10 +5,10 @@
  * DuckDB makes one large text of a range, and we fetch it as bytes: a page of 25,000 rows then takes 20 ms, not 150.
  */
 import { rowBytesOf, totalBytesOf } from '../../duckdb/cell-bytes.ts';
-import { csvFieldOf } from '../../duckdb/csv-field.ts';
-import type { Statement } from '../../duckdb/duckdb.ts';
+import { csvFieldOf } from '../../duckdb/csv-quoting.ts';
 import { finiteJsonValueOf, jsonValueOf, mayBeNonFinite } from '../../duckdb/json-value.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
+import type { Statement } from '../../duckdb/statement.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { TextFormat } from '../request/format.ts';
 import { FEW_COLUMNS_MAX, rowOfMany } from './many-columns.ts';

@@ -4,9 +4,9 @@
  */
 import type { Column } from '../../domain/result-set.ts';
 import { cellBytesOf } from '../../duckdb/cell-bytes.ts';
-import type { Statement } from '../../duckdb/duckdb.ts';
 import { mayBeNonFinite } from '../../duckdb/json-value.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
+import type { Statement } from '../../duckdb/statement.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import { cameInOrder, encodedRow, type ReadMode, rowBytes, rowsOfPart, type StoredRange } from './range.ts';
 import { ROW_SEPARATOR } from './row-encoding.ts';

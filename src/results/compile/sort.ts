@@ -1,19 +1,27 @@
-/** Sort keys → the terms of an ORDER BY over stored columns. */
+/** Sort keys → the terms of an ORDER BY over stored columns. Nulls come last unless the caller says otherwise; rows that tie keep their stored order. */
 import type { ColumnType } from '../../domain/column-type.ts';
 import { isWideDecimal, storedColumn } from '../../duckdb/storage-type.ts';
 import type { BoundSortKey } from '../plan/bind-sort.ts';
 import { comparableColumn } from './value.ts';
 
+/** Where a row is stored: in which part, and at which of its rows. */
+export const POSITION = ['file_index', 'file_row_number'] as const;
+
+/** The terms of an ORDER BY. Its last terms are the position, so no two rows tie, and the order is the same among rows taken out of it. */
+export function orderOf(keys: readonly BoundSortKey[]): string {
+  return [...compileSortKeys(keys), ...POSITION].join(', ');
+}
+
 /** At least one term a key: a uint256 has two. */
 export function compileSortKeys(keys: readonly BoundSortKey[]): readonly string[] {
   return keys.flatMap((key) => {
     const direction = `${key.descending ? 'DESC' : 'ASC'} NULLS ${key.nullsFirst ? 'FIRST' : 'LAST'}`;
-    return orderOf(storedColumn(key.columnIndex), key.type).map((term) => `${term} ${direction}`);
+    return valueOrder(storedColumn(key.columnIndex), key.type).map((term) => `${term} ${direction}`);
   });
 }
 
 /** What is ordered as values of the type are. */
-function orderOf(stored: string, type: ColumnType): readonly string[] {
+function valueOrder(stored: string, type: ColumnType): readonly string[] {
   switch (type.kind) {
     case 'uint256':
       // Fewer digits first, then digit by digit: half the time of sorting BIGNUMs.

@@ -5,17 +5,16 @@
 import { createHash } from 'node:crypto';
 import type { Column } from '../../domain/result-set.ts';
 import { drawnPositions } from '../../duckdb/drawn-positions.ts';
-import type { Statement } from '../../duckdb/duckdb.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
 import { parquetOptions } from '../../duckdb/parquet-options.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
-import type { RowOrder } from '../../duckdb/row-order.ts';
+import type { RowOrder, Statement } from '../../duckdb/statement.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { View, ViewRows } from '../plan/view.ts';
 import { compilePredicate } from './predicate.ts';
 import { encodedRow, partAt, partsAt, rowBytes, rowsOfPart, type StoredRange } from './range.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from './row-encoding.ts';
-import { compileSortKeys } from './sort.ts';
+import { orderOf, POSITION } from './sort.ts';
 
 /** Where a row is stored: in which of the parts, and at which of its rows. */
 export interface StoredPosition {
@@ -135,7 +134,7 @@ function compileFound(
   const separator = parameters.add(ROW_SEPARATOR[format]);
   const text = [
     `WITH found AS (${found}),`,
-    `numbered AS (SELECT *, row_number() OVER (ORDER BY ${orderOf(view)}) AS position, ${rowBytes(columns)} AS row_bytes FROM found),`,
+    `numbered AS (SELECT *, row_number() OVER (ORDER BY ${orderOf(view.sortKeys)}) AS position, ${rowBytes(columns)} AS row_bytes FROM found),`,
     `fitted AS (SELECT *, ${fits.join(' AND ')} AS fits FROM numbered)`,
     `SELECT encode(string_agg(${encodedRow(encoding, parameters)}, ${separator}::VARCHAR ORDER BY position) FILTER (fits)),`,
     'count(*) FILTER (fits), coalesce(sum(row_bytes) FILTER (fits), 0), count(*) FROM fitted',
@@ -192,8 +191,6 @@ export function viewIdentity(executionId: string, view: View): string {
     .slice(0, 32);
 }
 
-const POSITION = ['file_index', 'file_row_number'] as const;
-
 interface ViewClauses {
   readonly from: string;
   /** The terms of an ORDER BY. */
@@ -204,12 +201,11 @@ interface ViewClauses {
 
 function clausesOf(view: View, paths: readonly string[], parameters: Parameters): ViewClauses {
   const where = view.rows.kind === 'all' ? '' : ` WHERE ${conditionOf(view.rows, parameters)}`;
-  return { from: `FROM ${partsAt(paths, parameters)}${where}`, order: orderOf(view), sorted: view.sortKeys.length > 0 };
-}
-
-/** The terms of an ORDER BY that gives the view's order, also among rows taken out of it. */
-function orderOf({ sortKeys }: View): string {
-  return [...compileSortKeys(sortKeys), ...POSITION].join(', ');
+  return {
+    from: `FROM ${partsAt(paths, parameters)}${where}`,
+    order: orderOf(view.sortKeys),
+    sorted: view.sortKeys.length > 0,
+  };
 }
 
 function conditionOf(rows: Exclude<ViewRows, { kind: 'all' }>, parameters: Parameters): string {

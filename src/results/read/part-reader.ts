@@ -6,8 +6,9 @@
 import type { RowRange } from '../../domain/blocks.ts';
 import { allRowsOf, type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import type { Sleep } from '../../domain/time.ts';
-import type { DuckDb, Row, Statement } from '../../duckdb/duckdb.ts';
+import type { DuckDb, Row } from '../../duckdb/duckdb.ts';
 import { rowOrderOf } from '../../duckdb/row-order.ts';
+import type { Statement } from '../../duckdb/statement.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';

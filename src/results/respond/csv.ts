@@ -1,5 +1,5 @@
 /** The answer as CSV: a line of names, and a line for each row. */
-import { csvName } from '../../duckdb/csv-field.ts';
+import { csvName } from '../../duckdb/csv-quoting.ts';
 import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { ByteChunks } from '../read/byte-chunks.ts';
 import type { SourceWithRows } from './answer-source.ts';

@@ -5,7 +5,7 @@ import type { ResultSet } from '../../domain/result-set.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { Answer } from '../answer.ts';
 import { CONTENT_TYPES, FORMAT_NAMES, type Format } from '../request/format.ts';
-import { allowsPartialResults, type ResultsRequest } from '../request/results-request.ts';
+import type { ResultsRequest } from '../request/results-request.ts';
 import { cacheHeadersOf, etagOf, matchesEtag } from './cache-policy.ts';
 import { envelopeOf, metadataOf } from './envelope.ts';
 
@@ -40,28 +40,6 @@ export function respondStatus(request: ResultsRequest, status: Status, now: Inst
     ...(queuePosition !== undefined && { queue_position: queuePosition }),
   };
   return envelopeAnswer(request, execution, state, body, now);
-}
-
-/** The state as the reader is to see it. */
-export function shownState(state: ExecutionState, partialAsCompleted: boolean): ExecutionState {
-  return state === 'COMPLETED_PARTIAL' && partialAsCompleted ? 'COMPLETED' : state;
-}
-
-/**
- * A truncated result reads as a failure to whoever did not accept a partial one (specification §7).
- * @throws RequestError partial_result
- */
-export function requireWhole(
-  state: ExecutionState,
-  execution: Execution,
-  { parameters }: ResultsRequest,
-  partialAsCompleted: boolean,
-): void {
-  const isAllowed = partialAsCompleted || allowsPartialResults(parameters);
-  if (state !== 'COMPLETED_PARTIAL' || isAllowed) return;
-  throw new RequestError('partial_result', `Partial Result, please request with 'allow_partial_results=true'`, {
-    body: envelopeOf(execution, 'FAILED'),
-  });
 }
 
 /** The client has it already. */

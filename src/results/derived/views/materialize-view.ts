@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { type Column, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../../domain/result-set.ts';
 import { rowBytesOf } from '../../../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
-import { inStoredOrder, type RowOrder } from '../../../duckdb/row-order.ts';
+import { inStoredOrder } from '../../../duckdb/row-order.ts';
+import type { RowOrder } from '../../../duckdb/statement.ts';
 import { compileCut, compileMaterialization } from '../../compile/view.ts';
 import type { View } from '../../plan/view.ts';
 

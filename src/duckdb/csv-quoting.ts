@@ -1,4 +1,4 @@
-/** Values as CSV fields, encoded by DuckDB (contract §6, RFC 4180). */
+/** Which CSV fields are quoted, and how (contract §6, RFC 4180): values are encoded by DuckDB, names of the header line here. */
 import type { ColumnType } from '../domain/column-type.ts';
 import { jsonValueOf, plainText } from './json-value.ts';
 import type { Parameters } from './parameters.ts';
