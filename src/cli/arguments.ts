@@ -2,10 +2,12 @@
 import { InvalidArgumentError } from 'commander';
 import { isReservedQueryId, RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
 import { EXECUTION_STATES, type ExecutionState, isExecutionId } from '../domain/execution.ts';
-import { startOfDay } from '../domain/instant.ts';
+import { DAY_MILLIS, startOfDay } from '../domain/instant.ts';
 import type { Owner } from '../domain/principal.ts';
 import { isPrincipalName, PRINCIPAL_NAME_RULE } from '../domain/principal-name.ts';
 import { PARAMETERS_MAX, POSITION_MAX, parameterProblem } from '../domain/run-input.ts';
+
+const LIFETIME_MAX_MILLIS = 36_500 * DAY_MILLIS;
 
 /** Options that exclude or need each other, and other mistakes that no single word makes. */
 export class UsageError extends Error {}
@@ -43,6 +45,14 @@ export function rowCount(text: string): number {
 export function day(text: string): string {
   if (startOfDay(text) !== undefined) return text;
   throw new InvalidArgumentError('A day is written as 2024-03-05.');
+}
+
+/** A length of time in days or hours, in milliseconds. */
+export function lifetime(text: string): number {
+  const [, digits = '', unit = ''] = /^(\d{1,6})([dh])$/i.exec(text) ?? [];
+  const millis = Number(digits) * (unit.toLowerCase() === 'd' ? DAY_MILLIS : DAY_MILLIS / 24);
+  if (millis > 0 && millis <= LIFETIME_MAX_MILLIS) return millis;
+  throw new InvalidArgumentError('A time is written as 90d or 12h, and is at most 36500d.');
 }
 
 /** A line or column of a query's text, from 1. */

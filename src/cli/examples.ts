@@ -11,7 +11,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'users list': ['qrs users list'],
   'teams add': ['qrs teams add research --member ann --member bob'],
   'teams list': ['qrs teams list --json'],
-  'keys create': ["qrs keys create --user ann --name 'her notebook'", 'qrs keys create --team research --json'],
+  'keys create': [
+    "qrs keys create --user ann --name 'her notebook'",
+    'qrs keys create --team research --scope write --expires 90d --json',
+  ],
   'keys list': ['qrs keys list', 'qrs keys list --json'],
   'keys revoke': ['qrs keys revoke 3q7hk2mv9x4t8wnd'],
   'queries add': ["qrs queries add --id 100 --user ann --private --name 'Trades by day'"],

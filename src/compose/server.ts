@@ -104,7 +104,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
     {
       results,
       health: healthOf({ catalog, store, missing }, observe, effects),
-      authenticate: authenticator(results.catalogCache, settings.authFailuresPerMinute, monotonic),
+      authenticate: authenticator(results.catalogCache, settings.authFailuresPerMinute, { clock, monotonic }),
       onFault: (fault) => observe({ kind: 'fault', ...fault }),
       context: {
         inFlight,
@@ -213,13 +213,18 @@ function readinessOf(
   });
 }
 
-/** Looks a key up, and counts the wrong ones of each address. */
-function authenticator(catalogCache: CatalogCache, perMinute: number, monotonic: () => number): Authenticate {
+/** Looks a key up, and counts the wrong ones of each address. A key that has expired is a wrong one. */
+function authenticator(
+  catalogCache: CatalogCache,
+  perMinute: number,
+  { clock, monotonic }: { readonly clock: Clock; readonly monotonic: () => number },
+): Authenticate {
   const authFailures = new AuthFailureLimiter({ perMinute, monotonic });
   return async (key, address) => {
     const principal = await catalogCache.principal(key, hashKey(key));
-    if (principal === undefined) authFailures.count(address());
-    return principal;
+    if (principal !== undefined && clock() < (principal.expiresAt ?? Number.POSITIVE_INFINITY)) return principal;
+    authFailures.count(address());
+    return undefined;
   };
 }
 

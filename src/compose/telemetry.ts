@@ -3,6 +3,7 @@
 import type { Sleep } from '../domain/time.ts';
 import { watchClock } from '../maintenance/clock-watch.ts';
 import { aboutDoubt } from '../maintenance/sweep-trust.ts';
+import { KeyUses } from '../observation/key-uses.ts';
 import { type Metrics, makeMetrics } from '../observation/metrics.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
 import type { TraceSettings } from '../observation/traces/trace-settings.ts';
@@ -34,8 +35,9 @@ export async function startTelemetry(
   const observe = fanOut(observers);
   const stop = new AbortController();
   const meter = new UsageMeter({ usage: parts.catalog.usage, observe });
+  const keyUses = new KeyUses({ principals: parts.catalog.principals, observe });
   const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, sleep: effects.sleep }));
-  const running = [meter.run(settings.usageIntervalMillis, effects.sleep, stop.signal)];
+  const running = [meter, keyUses].map((each) => each.run(settings.usageIntervalMillis, effects.sleep, stop.signal));
   running.push(
     watchClock(
       {
@@ -48,7 +50,11 @@ export async function startTelemetry(
       stop.signal,
     ),
   );
-  observers.push(metrics.observe, (observation) => meter.observe(observation));
+  observers.push(
+    metrics.observe,
+    (observation) => meter.observe(observation),
+    (observation) => keyUses.observe(observation),
+  );
   const { tracing } = effects;
   if (tracing !== undefined) {
     const { Tracing } = await import('../observation/traces/tracing.ts');

@@ -46,7 +46,8 @@ export async function fillWithDemo(
   await refreshDemoDatasets(service, effects, tell);
   return {
     hasQueries: folder !== undefined,
-    createKey: async () => (await createKey(principals, owner, 'demo', service.clock(), effects.randomBytes)).key,
+    createKey: async () =>
+      (await createKey(principals, owner, { name: 'demo' }, service.clock(), effects.randomBytes)).key,
   };
 }
 

@@ -11,7 +11,7 @@ interface ErrorKind {
 }
 
 export const ERRORS = {
-  invalid_api_key: { status: 401, when: 'The key is missing, unknown or revoked.' },
+  invalid_api_key: { status: 401, when: 'The key is missing, unknown, revoked or expired.' },
   route_not_found: { status: 404, when: 'No such address, or not with this method.' },
   invalid_execution_id: { status: 400, when: 'The execution id is not a ULID.' },
   invalid_query_id: { status: 400, when: 'The query id is not a whole number.' },

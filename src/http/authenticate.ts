@@ -1,4 +1,7 @@
-/** From a request to the principal whose key it carries (contract §1): a header first, else the `api_key` parameter. */
+/**
+ * From a request to the principal whose key it carries (contract §§1, 8): a header of keys first, then `Authorization: Bearer`,
+ * else the `api_key` parameter.
+ */
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../domain/principal.ts';
 import { RequestError } from '../errors/errors.ts';
@@ -64,6 +67,8 @@ function keyOf(request: FastifyRequest, keyHeaders: readonly string[]): string |
     const value = request.headers[name.toLowerCase()];
     if (typeof value === 'string' && value !== '') return value;
   }
+  const bearer = /^bearer +([^ ]+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+  if (bearer !== undefined) return bearer;
   return parseQueryString(queryStringOf(request))
     .get('api_key')
     ?.find((value) => value !== '');

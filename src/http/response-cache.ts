@@ -8,6 +8,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Instant } from '../domain/instant.ts';
 import { RequestStats } from '../observation/request-stats.ts';
 import type { CatalogCache } from '../results/cache/catalog-cache.ts';
 import type { AddressEntry } from '../results/cache/finished-pages.ts';
@@ -25,13 +26,14 @@ declare module 'fastify' {
   }
 }
 
-/** Until when an answer may be given again: the next commit to the catalog, or the expiry of the execution. */
+/** Until when an answer may be given again: the next commit to the catalog, or the expiry of the execution or of the key. */
 export interface Reusable extends Pick<AddressEntry, 'catalogVersion' | 'execution'> {
   readonly cachePolicy: () => CachePolicy;
 }
 
 export interface CachedResponse extends Reusable {
   readonly keyId: string;
+  readonly keyExpiresAt: Instant | undefined;
   readonly route: string | undefined;
   readonly status: number;
   /** Names and values in turn. */
@@ -89,6 +91,7 @@ export class ResponseCache {
     this.#answers.put(this.#nameOf(raw), {
       ...reusable,
       keyId: principal.keyId,
+      keyExpiresAt: principal.expiresAt,
       route: request.routeOptions.url,
       status: reply.statusCode,
       headers,
@@ -126,10 +129,12 @@ export class ResponseCache {
 
   #send(answer: CachedResponse, response: ServerResponse): boolean {
     const { inFlight, observe, clock, monotonic, rateLimit, stalledMillis } = this.#context;
-    const { execution, keyId } = answer;
+    const { execution, keyExpiresAt, keyId } = answer;
     const now = clock();
     if (answer.catalogVersion !== this.#catalogCache.version) return false;
-    if (now >= (execution.expiresAt ?? Number.POSITIVE_INFINITY)) return false;
+    if (now >= Math.min(execution.expiresAt ?? Number.POSITIVE_INFINITY, keyExpiresAt ?? Number.POSITIVE_INFINITY)) {
+      return false;
+    }
     const allowance = rateLimit?.takeNow(keyId);
     if (rateLimit !== undefined && allowance?.allowed !== true) return false;
     const startMillis = monotonic();

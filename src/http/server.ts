@@ -85,6 +85,7 @@ export type TrustProxy = boolean | number | readonly string[];
 
 /** What a page of another origin may send beside the key. */
 const PAGE_HEADERS = [
+  'authorization',
   'content-type',
   'if-none-match',
   'if-range',

@@ -3,10 +3,19 @@ import type { Principals } from '../catalog/catalog.ts';
 import type { Instant } from '../domain/instant.ts';
 import { formatKey, formatKeyId, KEY_BYTES, KEY_ID_BYTES } from '../domain/key.ts';
 import type { Owner } from '../domain/principal.ts';
+import type { Scope } from '../domain/scope.ts';
 import { hashKey } from './key-hash.ts';
 
 /** So many bytes from a generator fit for secrets. */
 export type RandomBytes = (length: number) => Uint8Array;
+
+export interface KeyTerms {
+  /** What the key is for. */
+  readonly name?: string;
+  readonly scope?: Scope;
+  /** From then on it is nobody's; never, when left out. */
+  readonly expiresAt?: Instant;
+}
 
 export interface CreatedKey {
   readonly id: string;
@@ -18,12 +27,12 @@ export interface CreatedKey {
 export async function createKey(
   principals: Principals,
   owner: Owner,
-  name: string | undefined,
+  terms: KeyTerms,
   now: Instant,
   randomBytes: RandomBytes,
 ): Promise<CreatedKey> {
   const id = formatKeyId(randomBytes(KEY_ID_BYTES));
   const key = formatKey(randomBytes(KEY_BYTES));
-  await principals.addKey({ id, hash: hashKey(key), owner, createdAt: now, ...(name !== undefined && { name }) });
+  await principals.addKey({ id, hash: hashKey(key), owner, createdAt: now, ...terms });
   return { id, key };
 }

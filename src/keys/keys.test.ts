@@ -26,7 +26,9 @@ test('a created key finds its principal until it is revoked; the catalog never s
   const { principals } = catalog;
   await principals.addUser('ann', 0);
   const owner = { kind: 'user', name: 'ann' } as const;
-  const { id, key } = await createKey(principals, owner, 'laptop', 5, (length) => new Uint8Array(length).fill(7));
+  const { id, key } = await createKey(principals, owner, { name: 'laptop' }, 5, (length) =>
+    new Uint8Array(length).fill(7),
+  );
   const [stored] = await principals.listKeys();
   assert.deepEqual(stored, { id, hash: hashKey(key), owner, name: 'laptop', scope: 'read', createdAt: 5 });
   assert.deepEqual(await findPrincipal(principals, key), { keyId: id, owner, teams: [], scope: 'read' });

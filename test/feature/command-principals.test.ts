@@ -82,8 +82,15 @@ test('keys are listed with owner, label and times, and revoked by id', async (t)
   qrs.now += 1000;
   assert.equal(await qrs.get('keys', 'revoke', first.id), first.id);
   assert.deepEqual(JSON.parse(await qrs.get('keys', 'list', '--json')), [
-    { id: ids[0], user: 'ann', name: 'laptop', created_at: CREATED_AT, revoked_at: '2024-03-05T20:51:01.123000Z' },
-    { id: ids[1], team: 'crew', created_at: '2024-03-05T20:51:00.123000Z' },
+    {
+      id: ids[0],
+      user: 'ann',
+      name: 'laptop',
+      scope: 'read',
+      created_at: CREATED_AT,
+      revoked_at: '2024-03-05T20:51:01.123000Z',
+    },
+    { id: ids[1], team: 'crew', scope: 'read', created_at: '2024-03-05T20:51:00.123000Z' },
   ]);
   for (const id of [first.id, 'nothing']) {
     assert.deepEqual(await qrs.run(['keys', 'revoke', id]), {
@@ -104,6 +111,31 @@ test('a key has one owner: none or both is exit 2, an unknown one exit 1', async
     out: '',
     err: 'error: there is no team "crew"\n',
   });
+});
+
+test('a key has a scope and an end: read and none, unless said', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  const made = JSON.parse(
+    await qrs.get('keys', 'create', '--user', 'ann', '--scope', 'write', '--expires', '90d', '--json'),
+  );
+  assert.deepEqual([made.scope, made.expires_at], ['write', '2024-06-03T20:50:59.123000Z']);
+  await qrs.get('keys', 'create', '--user', 'ann', '--expires', '12h', '--scope', 'admin');
+  assert.deepEqual(
+    JSON.parse(await qrs.get('keys', 'list', '--json')).map(({ id: _, ...rest }: { readonly id: string }) => rest),
+    [
+      { user: 'ann', scope: 'write', expires_at: '2024-06-03T20:50:59.123000Z', created_at: CREATED_AT },
+      { user: 'ann', scope: 'admin', expires_at: '2024-03-06T08:50:59.123000Z', created_at: CREATED_AT },
+    ],
+  );
+  for (const words of [
+    ['--scope', 'root'],
+    ['--expires', '0d'],
+    ['--expires', '90'],
+    ['--expires', '36501d'],
+  ]) {
+    assert.equal((await qrs.run(['keys', 'create', '--user', 'ann', ...words])).code, 2, words.join(' '));
+  }
 });
 
 test('queries are public unless said to be private', async (t) => {
