@@ -10,6 +10,7 @@ import { RowFiles } from '../results/derived/row-files/row-files.ts';
 import { ViewCache } from '../results/derived/views/view-cache.ts';
 import type { WorkQueue } from '../results/limits/work-queue.ts';
 import { ParquetExports } from '../results/read/parquet-exports.ts';
+import { ParquetFiles } from '../results/read/parquet-files.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { type Service, tempBytesOfEach } from './service.ts';
 
@@ -59,14 +60,14 @@ export async function openDerived(
     sleep: service.sleep,
     onRemoved: (directory) => rowFiles.forgetBelow(directory),
   });
-  const parquet = new ParquetExports({
+  const writing = { duckDb, queue, derived: budget, millisMax: settings.viewTimeoutMillis, sleep: service.sleep };
+  const parquet = new ParquetFiles({
     directory: parquetFolder.path,
+    writer: new ParquetExports(writing),
     bytesMax: settings.parquetBytesMax,
-    duckDb,
-    queue,
-    derived: budget,
-    millisMax: settings.viewTimeoutMillis,
-    sleep: service.sleep,
+    filesMax: settings.viewsMax,
+    budget,
+    clock,
   });
   return { views, rowFiles, files, parquet };
 }

@@ -38,6 +38,7 @@ export async function* localRows(
     cachePolicy: { kind: 'immutable' },
     address: undefined,
     ifNoneMatch: undefined,
+    isHead: false,
     range: undefined,
     ifRange: undefined,
     wantsDigest: false,
@@ -51,6 +52,7 @@ export async function* localRows(
 async function* bytesOf(body: Answer['body']): AsyncGenerator<Uint8Array> {
   if (body.kind === 'whole') yield* body.byteChunks;
   else if (body.kind === 'stream') yield* body.chunks;
+  else if (body.kind === 'file') yield* body.chunks({ from: 0, to: body.size.bytes });
   else throw new Error(`an answer to nothing but rows is ${body.kind}`);
 }
 

@@ -15,6 +15,7 @@ import { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
 import { byteLengthOf } from '../results/read/byte-chunks.ts';
 import type { ReadDeps } from '../results/read/open-page.ts';
+import type { ParquetFiles } from '../results/read/parquet-files.ts';
 import { openDerived } from './derived.ts';
 import type { Service } from './service.ts';
 
@@ -123,7 +124,15 @@ export async function openReadPath(
     missing,
     duckDbs: { pages: duckDbs.rangeReader, reads: duckDbs.scanner, heavy: duckDbs.writer },
     queues,
-    onDisk: { views: derived.views, derived: derived.files },
+    onDisk: { views: derived.views, derived: derived.files, parquet: keptOf(derived.parquet) },
+  };
+}
+
+function keptOf(parquet: ParquetFiles): { readonly bytes: number } {
+  return {
+    get bytes() {
+      return parquet.keptBytes;
+    },
   };
 }
 

@@ -53,6 +53,7 @@ export function resultsRoutes(
       address: addressOf(request),
       parameters,
       ifNoneMatch: request.headers['if-none-match'],
+      isHead: request.method === 'HEAD',
       // HEAD is of the whole answer (RFC 9110 §14.2).
       range: request.method === 'HEAD' ? undefined : parseRange(request.headers.range),
       ifRange: headerText(request.headers['if-range']),

@@ -5,10 +5,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestStats } from '../observation/request-stats.ts';
-import type { Answer, AnswerBody } from '../results/answer.ts';
+import type { Answer, AnswerBody, AnswerSize } from '../results/answer.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
 import { type ByteChunks, byteLengthOf, cutBytes } from '../results/read/byte-chunks.ts';
 import { type ByteSlice, resolveRange } from '../results/request/byte-range.ts';
+import { matchedTag } from '../results/respond/cache-policy.ts';
 import { answerHeaders } from './answer-headers.ts';
 import { askedRange, tagOf } from './byte-ranges.ts';
 import type { CompressedCache } from './compressed-cache.ts';
@@ -35,11 +36,17 @@ export async function sendAnswer(
   switch (body.kind) {
     case 'unchanged':
       setHead(sending, accepted);
+      // Which of its stored answers the client may go on using, it knows by the tag that it has.
+      reply.header('etag', matchedTag(request.headers['if-none-match'], answer.etag ?? '') ?? reply.getHeader('etag'));
       return reply.code(304).send();
     case 'whole':
       return await sendWhole(sending, body.byteChunks, accepted);
     case 'stream':
       return await sendStream(sending, body, accepted);
+    case 'head':
+      return sendHead(sending, body.size, accepted);
+    case 'file':
+      return await sendFile(sending, body);
     case 'partial':
       return await sendStream(sending, body, undefined);
     default:
@@ -59,6 +66,20 @@ function setHead({ answer: { headers, etag }, reply, options }: Sending, encodin
   for (const [name, value] of answerHeaders(headers, options.headerPrefixes)) reply.header(name, value);
   reply.header('vary', 'accept, accept-encoding');
   if (etag !== undefined) reply.header('etag', tagOf(etag, encoding)).header('accept-ranges', 'bytes');
+}
+
+function sendHead(sending: Sending, size: AnswerSize | undefined, encoding: Encoding | undefined): FastifyReply {
+  setHead(sending, encoding);
+  setContent(sending, encoding);
+  setSize(sending, size, encoding);
+  return sending.reply.send(Readable.from([]));
+}
+
+/** Of the representation as it is: compressed, it is another. */
+function setSize({ reply }: Sending, size: AnswerSize | undefined, encoding: Encoding | undefined): void {
+  if (size === undefined || encoding !== undefined) return;
+  reply.header('content-length', size.bytes);
+  if (size.sha256 !== undefined) reply.header('repr-digest', `sha-256=:${size.sha256}:`);
 }
 
 function setContent({ answer, reply }: Sending, encoding: Encoding | undefined): void {
@@ -99,6 +120,31 @@ async function sendWhole(
   return reply.send(Readable.from(request.method === 'HEAD' ? [] : sent));
 }
 
+/** A file, or the part of it that is asked for. */
+async function sendFile(
+  sending: Sending,
+  { size, chunks, release }: Extract<AnswerBody, { readonly kind: 'file' }>,
+): Promise<FastifyReply> {
+  const { answer, request } = sending;
+  if (request.method === 'HEAD') {
+    await release();
+    return sendHead(sending, size, undefined);
+  }
+  const asked = askedRange(request, answer.etag, undefined);
+  if (asked === undefined) {
+    return await sendStream(sending, { kind: 'stream', chunks: chunks({ from: 0, to: size.bytes }), size }, undefined);
+  }
+  let slice: ByteSlice;
+  try {
+    slice = resolveRange(asked.range, size.bytes);
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  request.stats.keepShare((slice.to - slice.from) / size.bytes);
+  return await sendStream(sending, { kind: 'partial', chunks: chunks(slice), slice, size }, undefined);
+}
+
 /** An answer, or a part of it, that is read as it is sent. */
 async function sendStream(
   sending: Sending,
@@ -110,16 +156,8 @@ async function sendStream(
   const first = await body.chunks.next();
   setHead(sending, encoding);
   setContent(sending, encoding);
-  // Of the representation as it is sent: compressed, it would be another.
-  if (body.size?.sha256 !== undefined && encoding === undefined) {
-    reply.header('repr-digest', `sha-256=:${body.size.sha256}:`);
-  }
+  setSize(sending, body.size, encoding);
   if (body.kind === 'partial') setRange(sending, body.slice, body.size.bytes);
-  else if (body.size !== undefined && encoding === undefined) reply.header('content-length', body.size.bytes);
-  if (request.method === 'HEAD') {
-    await body.chunks.return(undefined);
-    return reply.send(Readable.from([]));
-  }
   // A stream that is handed to a response which is closed already is never read, and so would never end by itself.
   const giveBack = () => void body.chunks.return(undefined).catch(() => undefined);
   if (reply.raw.destroyed) giveBack();

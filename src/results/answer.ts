@@ -15,7 +15,16 @@ export interface Answer {
 export type AnswerBody =
   /** The client has it already: 304. */
   | { readonly kind: 'unchanged' }
+  /** The client has asked for the head alone, and nothing was read for it. */
+  | { readonly kind: 'head'; readonly size: AnswerSize | undefined }
   | { readonly kind: 'whole'; readonly byteChunks: ByteChunks }
+  /** A file: any of its bytes, once; or none, and then it is released. */
+  | {
+      readonly kind: 'file';
+      readonly size: AnswerSize;
+      readonly chunks: (slice: ByteSlice) => AsyncGenerator<Uint8Array>;
+      readonly release: () => Promise<void>;
+    }
   | {
       readonly kind: 'stream';
       readonly chunks: AsyncGenerator<Uint8Array>;

@@ -9,7 +9,7 @@ import type { SegmentIndex } from './cache/segment-index.ts';
 import type { SingleFlight } from './cache/single-flight.ts';
 import type { PlanLimits } from './plan/read-plan.ts';
 import type { ReadDeps } from './read/open-page.ts';
-import type { ParquetExports } from './read/parquet-exports.ts';
+import type { ParquetFiles } from './read/parquet-files.ts';
 import type { AnswerSettings } from './respond/answer-identity.ts';
 import type { OpenedAnswer } from './respond/text.ts';
 
@@ -23,7 +23,7 @@ export interface ResultsDeps {
   readonly settings: ResultsSettings;
   readonly caches: ResultsCaches;
   readonly read: ReadDeps;
-  readonly parquet: ParquetExports;
+  readonly parquet: ParquetFiles;
   readonly leases: ReadLeases;
 }
 

@@ -11,22 +11,20 @@ import { keepAddress } from './cache/finished-pages.ts';
 import type { ResultsDeps } from './deps.ts';
 import { planRead } from './plan/read-plan.ts';
 import { getResultSet, resolveTarget, wasReplaced } from './plan/resolve.ts';
-import { openExport } from './read/open-export.ts';
 import { openPage } from './read/open-page.ts';
-import type { ReadRequest } from './read/page.ts';
 import { requireFormat, type TextFormat } from './request/format.ts';
 import { asksForSample, parseSharedParameters, type ResultsRequest } from './request/results-request.ts';
 import { answerIdentity } from './respond/answer-identity.ts';
 import { cacheHeadersOf, etagOf, matchesEtag, sampleHeadersOf } from './respond/cache-policy.ts';
 import { respondUnchanged, respondWithoutResult } from './respond/envelope-answer.ts';
 import { fileHeaders } from './respond/file-name.ts';
-import { respondParquet } from './respond/parquet.ts';
+import { type ParquetRequest, respondKeptParquet, respondParquet } from './respond/parquet.ts';
 import { requireWhole, shownState } from './respond/partial-result.ts';
 import { respondLarge, type StreamRequest } from './respond/stream-answer.ts';
 import { finishText, type OpenedAnswer, respondFinished, respondText, type TextRequest } from './respond/text.ts';
 
 /** A request that has been planned, and all that is known of its answer. */
-type PlannedRequest = TextRequest & ReadRequest & StreamRequest & { readonly keep: () => void };
+type PlannedRequest = TextRequest & ParquetRequest & StreamRequest & { readonly keep: () => void };
 
 /** @throws RequestError */
 export async function answerResults(
@@ -82,6 +80,10 @@ async function answerOnce(
     keep();
     return respondFinished(finished, finished.etag, cacheHeaders, request.ifNoneMatch, stats);
   }
+  if (format === 'parquet' && !isSample) {
+    const kept = await respondKeptParquet(identity, { request, cacheHeaders }, deps, stats, signal);
+    if (kept !== undefined) return kept;
+  }
 
   // 3 parse, 4 plan
   const resultSet = await getResultSet(execution, catalogCache);
@@ -95,8 +97,8 @@ async function answerOnce(
   const planned = { request, execution, executionId: execution.id, state: shown, resultSet, plan, keyId };
   const asked: PlannedRequest = { ...planned, known, cacheHeaders, keep };
   if (format !== 'parquet') return await answerText(asked, format, deps, stats, signal);
-  const rows = await timed('open', () => openExport(asked, deps.read, signal));
-  return respondParquet(asked, rows, deps, stats, signal);
+  const { segmentIndexes } = caches;
+  return await timed('open', () => respondParquet(asked, { ...deps, segmentIndexes }, stats, signal));
 }
 
 /** Stages 5 to 7 of the formats that are text. Whoever asks for the same page at the same time waits for one read. */

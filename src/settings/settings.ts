@@ -150,14 +150,15 @@ export const SETTINGS = {
   }),
   viewBytesMax: setting('QRS_VIEW_CACHE', '20GB', size(0, '0'), {
     about:
-      'The most disk for what is made from results to read them faster: materialised views, from which walks with `filters` or `sort_by` are read, row files and indexes. The least recently used is deleted first.',
+      'The most disk for what is made from results to read them faster: materialised views, from which walks with `filters` or `sort_by` are read, row files, indexes and Parquet answers that have been sent. The least recently used is deleted first.',
   }),
   rowFiles: setting('QRS_ROW_FILES', '10000', either(oneOf('off'), integer(0, Number.MAX_SAFE_INTEGER)), {
     about:
       'Results and views of at least so many rows get row files: their rows as JSON, compressed, in a file that is made in the background, by a process of lowest priority that takes up to 300 MB, when they are read for the second time or exported. `off`: none do.',
   }),
   viewsMax: setting('QRS_VIEWS_MAX', '1000', integer(1, 1_000_000), {
-    about: 'The most materialised views, however small. The least recently used is deleted first.',
+    about:
+      'The most materialised views, and the most Parquet answers, however small. The least recently used is deleted first.',
   }),
   directRowsMax: setting('QRS_DIRECT_ROWS', '131072', integer(0, 10_000_000), {
     about:
@@ -168,7 +169,7 @@ export const SETTINGS = {
   }),
   parquetBytesMax: setting('QRS_PARQUET_DISK', '20GB', size(0, '0'), {
     about:
-      'The most disk for Parquet answers, each of which is a file until it is sent. Beyond that the answer is 503 at once. One answer is always let in.',
+      'The most disk for Parquet answers that are being written or sent. Beyond that the answer is 503 at once. One answer is always let in.',
   }),
   heavyRunningMax: setting('QRS_HEAVY_RUNNING', '1', integer(1, 64), {
     about: 'How many heavy tasks (materialising a view, writing a Parquet answer) run at a time.',

@@ -1,10 +1,11 @@
 /** Parquet answers: what is in the file, what cannot be, and what making it takes. */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { openAnswer } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 import { LONG_RESULT_ROWS, publishLongResult } from './long-result.ts';
@@ -23,7 +24,7 @@ async function bytesOf(service: HttpService, path: string): Promise<Uint8Array> 
 /** What is left in the folders where Parquet files are made. */
 async function filesLeft(service: HttpService): Promise<readonly string[]> {
   const found = await readdir(join(service.commandLine.dataDir, 'views'), { recursive: true });
-  return found.filter((name) => name.includes('export-'));
+  return found.filter((name) => name.endsWith('rows.parquet'));
 }
 
 /** Column → type, JSON of its value as published, type in the file, value as DuckDB reads it. */
@@ -100,7 +101,8 @@ test('columns, filters, sort, pages and samples', async (t) => {
   await filtered.arrayBuffer();
   assert.equal(filtered.headers.get('x-service-filtered-row-count'), '3');
   assert.equal(filtered.headers.get('x-service-row-count'), '1');
-  assert.deepEqual(await filesLeft(service), []);
+  // All but the samples, each of which is another.
+  assert.equal((await filesLeft(service)).length, 7);
 });
 
 test('names that cannot stand in one file are refused; without them it can be had', async (t) => {
@@ -144,7 +146,6 @@ test('a long result, of several parts, is whole and in order, and is not compres
   const [from, count] = [30_000, 100_000];
   const middle = await bytesOf(service, `${LONG}&offset=${from}&limit=${count}`);
   assert.deepEqual((await readParquet(middle, inOrder.replace('- 1', `- 1 + ${from}`))).rows, [[count, true]]);
-  assert.deepEqual(await filesLeft(service), []);
   const last = service.observed.filter(({ kind }) => kind === 'answered').at(-1);
   assert(last?.kind === 'answered');
   assert.deepEqual(
@@ -153,39 +154,89 @@ test('a long result, of several parts, is whole and in order, and is not compres
   );
 });
 
-test('the limit of Parquet answers in flight for one key; the file is deleted when the client leaves', async (t) => {
+test('a file that is being sent is given to others, too; it is counted as sent until its client leaves', async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1' });
   // Bytes at random, so that the file is larger than the buffers of a connection.
   const rows = Array.from({ length: 110_000 }, () => randomBytes(90).toString('base64')).join('\n');
   await service.publish(7, `w\n${rows}\n`);
   const answer = await openAnswer(service.url, LONG, { 'x-service-api-key': service.key });
   await once(answer, 'readable');
-  const refused = await service.get(LONG);
-  assert.deepEqual([refused.status, refused.headers.get('x-error-code')], [429, 'rate_limited']);
-  assert.equal((await filesLeft(service)).length, 2);
-  assert.match(await (await service.get('/metrics', { key: '' })).text(), /^qrs_parquet_bytes [1-9]/m);
+  const sentBytes = async () => {
+    const metrics = await (await service.get('/metrics', { key: '' })).text();
+    return Number(/^qrs_parquet_bytes (\d+)/m.exec(metrics)?.[1]);
+  };
+  assert.equal(await sentBytes(), Number(answer.headers['content-length']));
+  const other = await service.get(LONG);
+  assert.deepEqual([other.status, (await other.arrayBuffer()).byteLength], [200, await sentBytes()]);
   answer.destroy();
-  // Its place and its file are free as soon as the service has seen it go. Far more tries than that takes.
-  let status = 429;
-  for (let tries = 0; status === 429 && tries < 2000; tries += 1) {
-    const again = await service.get(LONG);
-    status = again.status;
-    await again.arrayBuffer();
-  }
-  assert.equal(status, 200);
-  assert.deepEqual(await filesLeft(service), []);
+  // Far more tries than it takes until the service has seen it go.
+  for (let tries = 0; (await sentBytes()) > 0 && tries < 2000; tries += 1) await service.get('/healthz');
+  assert.equal(await sentBytes(), 0);
+  assert.equal((await filesLeft(service)).length, 1);
   assert.deepEqual(service.faults, []);
 });
 
-test('HEAD says what GET does and leaves nothing behind', async (t) => {
+test('the limit of Parquet answers of one key that are made at a time', async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1' });
+  await service.publish(7, 'n\n1\n2\n');
+  const { open } = LocalResultStore.prototype;
+  const opening = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const slowly = async function (this: LocalResultStore, ...asked: Parameters<typeof open>) {
+    opening.resolve();
+    await goOn.promise;
+    return await open.apply(this, asked);
+  };
+  t.mock.method(LocalResultStore.prototype, 'open', slowly);
+  const made = service.get(LONG);
+  await opening.promise;
+  const refused = await service.get(`${LONG}&limit=1`);
+  assert.deepEqual([refused.status, refused.headers.get('x-error-code')], [429, 'rate_limited']);
+  goOn.resolve();
+  assert.equal((await made).status, 200);
+  assert.equal((await service.get(`${LONG}&limit=1`)).status, 200);
+});
+
+test('HEAD makes no file; what a file was like it says afterwards', async (t) => {
+  const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1', QRS_VIEW_CACHE: '0' });
   await service.publish(7, 'n\n1\n');
+  const head = async () => {
+    const { status, headers } = await service.get(LONG, { method: 'HEAD' });
+    const named = ['content-type', 'content-length', 'etag', 'x-service-row-count'].map((name) => headers.get(name));
+    return [status, ...named];
+  };
   for (let call = 0; call < 3; call += 1) {
-    const head = await service.get(LONG, { method: 'HEAD' });
-    assert.deepEqual(
-      [head.status, head.headers.get('content-type'), await head.text()],
-      [200, 'application/vnd.apache.parquet', ''],
-    );
+    assert.deepEqual(await head(), [200, 'application/vnd.apache.parquet', null, null, '1']);
   }
   assert.deepEqual(await filesLeft(service), []);
+  const whole = await service.get(LONG);
+  const bytes = Buffer.from(await whole.arrayBuffer());
+  const etag = whole.headers.get('etag') ?? assert.fail('no ETag');
+  assert.equal(whole.headers.get('content-length'), String(bytes.byteLength));
+  const digest = `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`;
+  assert.equal(whole.headers.get('repr-digest'), digest);
+  // Nothing is kept here, but what the file was like is known. Far more tries than it takes until the file is gone.
+  for (let tries = 0; (await filesLeft(service)).length > 0 && tries < 2000; tries += 1) await service.get('/healthz');
+  assert.deepEqual(await head(), [200, 'application/vnd.apache.parquet', String(bytes.byteLength), etag, '1']);
+  const unchanged = await service.get(LONG, { headers: { 'if-none-match': etag } });
+  assert.deepEqual([unchanged.status, unchanged.headers.get('etag')], [304, etag]);
+  assert.deepEqual(await filesLeft(service), []);
+});
+
+test('a reader that begins at the end, as readers of Parquet do', async (t) => {
+  const service = await startHttpService(t);
+  await publishLongResult(service, 7);
+  const part = async (range: string) => {
+    const answer = await service.get(LONG, { headers: { range } });
+    assert.equal(answer.status, 206);
+    return Buffer.from(await answer.arrayBuffer());
+  };
+  const end = await part('bytes=-8');
+  assert.equal(end.toString('latin1', 4), 'PAR1');
+  const footer = await part(`bytes=-${end.readUInt32LE(0) + 8}`);
+  const whole = Buffer.from(await bytesOf(service, LONG));
+  assert(whole.subarray(-footer.length).equals(footer));
+  const after = await service.get(LONG, { headers: { range: `bytes=${whole.length}-` } });
+  assert.deepEqual([after.status, after.headers.get('content-range')], [416, `bytes */${whole.length}`]);
+  assert.equal((await filesLeft(service)).length, 1);
 });

@@ -36,7 +36,7 @@ async function ask(service: HttpService, path: string, headers: Readonly<Record<
   };
 }
 
-/** Answers that are finished in memory, and such as are sent while they are read. */
+/** Answers that are finished in memory or in a file, and such as are sent while they are read. */
 async function addresses(
   service: HttpService,
 ): Promise<readonly { readonly path: string; readonly isWhole: boolean }[]> {
@@ -50,6 +50,8 @@ async function addresses(
     `/v1/execution/${id}/results?limit=1`,
     `/v1/execution/${id}/results/csv?limit=500&offset=77`,
     `/v1/query/7/results?format=ndjson&filters=n<900&sort_by=w,n%20desc`,
+    `/v1/execution/${id}/results?format=parquet&filters=n%3C2900`,
+    `/v1/query/8/results?format=parquet&limit=20000`,
     `/v1/execution/${id}/status`,
     `/v1/execution/${failed}/results`,
     '/openapi.json',

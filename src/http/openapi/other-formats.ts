@@ -27,6 +27,7 @@ export const FORMAT_SCHEMAS: Readonly<Record<string, Fragment>> = {
   Parquet: {
     type: 'string',
     format: 'binary',
-    description: 'One file, with the names and types of the columns. Without an `ETag`; never compressed once more.',
+    description:
+      'One file, with the names and types of the columns. Never compressed once more; `HEAD` makes none, and says its length if there was one before.',
   },
 };

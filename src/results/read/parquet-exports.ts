@@ -1,18 +1,17 @@
 /**
- * Writes rows to Parquet files and sends them. The footer of a Parquet file says how to read what comes before it, and DuckDB writes
- * the file as a whole. So the file is made in a folder of this process, in the queue of heavy work, sent from there, and deleted, also
- * when the client leaves. How much disk such files may take together is bounded.
+ * Writes rows to a Parquet file, in the queue of heavy work. The footer of a Parquet file says how to read what comes before it, and
+ * DuckDB writes the file as a whole: so it is there, and checked and measured, before its first byte can be sent. `parquet-files.ts`
+ * keeps it.
  */
-import { createReadStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { open as openFile } from 'node:fs/promises';
 import type { RowRange } from '../../domain/blocks.ts';
 import { allRowsOf, type Part, rowGroupRowsFor } from '../../domain/result-set.ts';
 import type { Sleep } from '../../domain/time.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { inStoredOrder } from '../../duckdb/row-order.ts';
 import type { RowOrder } from '../../duckdb/statement.ts';
-import { RequestError } from '../../errors/errors.ts';
+import { hashStretch, newChunk } from '../../files/checksum.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { compileCellBytes, compileExport, type PartRows } from '../compile/parquet.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
@@ -22,10 +21,6 @@ import type { WorkQueue } from '../limits/work-queue.ts';
 import { readFailure } from '../read-failure.ts';
 
 export interface ParquetExportsOptions {
-  /** Absolute; there, empty, this process's own, and one that `duckDb` may write to. */
-  readonly directory: string;
-  /** The most disk for files that are being written or sent. One is always let in, whatever its size. */
-  readonly bytesMax: number;
   /** May have several threads: they keep the order of rows in a single file. */
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
@@ -51,53 +46,36 @@ export interface ExportedRows {
 const ROW_GROUP_ROWS_MAX = 122_880;
 const ROW_GROUP_BYTES_AIM = 64 * 1024 * 1024;
 
-const CHUNK_BYTES = 256 * 1024;
+const EVERYTHING = { offset: 0, bytes: Number.POSITIVE_INFINITY };
+
+/** A file that has been written. */
+export interface WrittenParquet {
+  readonly bytes: number;
+  /** Of all its bytes, base64. */
+  readonly sha256: string;
+  /** Of the rows. */
+  readonly cellBytes: number;
+}
 
 export class ParquetExports {
   readonly #options: ParquetExportsOptions;
-  #bytes = 0;
 
   constructor(options: ParquetExportsOptions) {
     this.#options = options;
   }
 
-  /** Disk set apart for files that are being written or sent. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /**
-   * The rows as one Parquet file, in order; nothing is read before the first chunk is taken.
-   * @param onWritten told the cell bytes of the rows, before the first chunk
-   * @throws RequestError overloaded · read_timeout · result_damaged, all before the first chunk; the signal's reason
+   * Writes the rows as one Parquet file, in order.
+   * @param path absolute; in a folder that `duckDb` may write to, where a write that fails may leave files of other names
+   * @throws RequestError overloaded · read_timeout · result_damaged; the signal's reason
    */
-  async *chunks(
-    rows: ExportedRows,
-    signal: AbortSignal,
-    onWritten: (cellBytes: number) => void,
-  ): AsyncGenerator<Uint8Array> {
-    using _ = this.#setApart(bytesMaxOf(rows));
-    const folder = await mkdtemp(join(this.#options.directory, 'export-'));
-    try {
-      const path = join(folder, 'rows.parquet');
-      onWritten(await this.#options.queue.run(rows.keyId, () => this.#write(rows, path, signal), signal));
-      yield* createReadStream(path, { highWaterMark: CHUNK_BYTES, signal });
-    } finally {
-      // A write that was interrupted leaves files of other names, so the folder goes; at the latest with the process.
-      await rm(folder, { recursive: true, force: true }).catch(() => undefined);
-    }
-  }
-
-  #setApart(bytes: number): Disposable {
-    if (this.#bytes > 0 && this.#bytes + bytes > this.#options.bytesMax) {
-      throw new RequestError('overloaded', 'too many Parquet files are being sent; try again in some seconds');
-    }
-    this.#bytes += bytes;
-    return {
-      [Symbol.dispose]: () => {
-        this.#bytes -= bytes;
-      },
-    };
+  async write(rows: ExportedRows, path: string, signal: AbortSignal): Promise<WrittenParquet> {
+    const cellBytes = await this.#options.queue.run(rows.keyId, () => this.#write(rows, path, signal), signal);
+    await using file = await openFile(path);
+    // DuckDB does not promise to write the same rows in the same bytes again, so the file is known by its bytes.
+    const hash = createHash('sha256');
+    const bytes = await hashStretch(file, EVERYTHING, [hash], newChunk(), signal);
+    return { bytes, sha256: hash.digest('base64'), cellBytes };
   }
 
   /** @returns the cell bytes of the rows */
@@ -142,8 +120,8 @@ function partRows({ from, to }: ExportedRows, touched: readonly Part[], paths: r
   return { paths, from: from - (first?.firstRow ?? from), to: to - (last?.firstRow ?? to) };
 }
 
-/** What the file may take: no more than the parts that its rows come from, nor than the widest rows would. */
-function bytesMaxOf(rows: ExportedRows): number {
+/** What the file may take, at most: no more than the parts that its rows come from, nor than the widest rows would. */
+export function fileBytesMax(rows: ExportedRows): number {
   const touched = touchedParts(rows);
   const stored = touched.reduce((sum, part) => sum + part.objectBytes, 0);
   const widest = touched.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);

@@ -30,6 +30,8 @@ export interface ResultsRequest {
   readonly cachePolicy: CachePolicy;
   /** The header of that name. */
   readonly ifNoneMatch: string | undefined;
+  /** Only the head of the answer is wanted. */
+  readonly isHead: boolean;
   /** The bytes asked for; undefined: all. */
   readonly range: ByteRange | undefined;
   /** The range is wanted only of the answer with this tag. */

@@ -60,14 +60,23 @@ export function etagOf(identity: string): string {
   return `"${createHash('sha256').update(identity).digest('base64url').slice(0, 27)}"`;
 }
 
+/** A strong ETag of bytes by their digest. @param sha256 base64 */
+export function etagOfDigest(sha256: string | undefined): string | undefined {
+  return sha256 && `"${Buffer.from(sha256, 'base64').toString('base64url').slice(0, 27)}"`;
+}
+
 /**
  * Whether a client that sends this If-None-Match has the answer already. Which content encoding it has it in (a suffix of
  * the tag) makes no difference.
  */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((tag) => unencodedEtag(tag) === etag);
+  return ifNoneMatch?.trim() === '*' || matchedTag(ifNoneMatch, etag) !== undefined;
+}
+
+/** Of the tags that a client sends, the one of the answer in the content encoding that it has it in. */
+export function matchedTag(ifNoneMatch: string | undefined, etag: string): string | undefined {
+  const sent = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return sent?.find((tag) => unencodedEtag(tag) === etag);
 }
 
 /** The ETag of the answer in a content encoding. @param encoding its name, perhaps with the version of the compressor: `gzip-1a2b` */
@@ -76,8 +85,5 @@ export function encodedEtag(etag: string, encoding: string | undefined): string 
 }
 
 function unencodedEtag(tag: string): string {
-  return tag
-    .trim()
-    .replace(/^W\//, '')
-    .replace(/\+[\w-]+"$/, '"');
+  return tag.replace(/\+[\w-]+"$/, '"');
 }

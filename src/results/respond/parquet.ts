@@ -1,51 +1,129 @@
 /**
- * The answer as a Parquet file: the parameters, pages and limits of every format, with real names and types. It is made and sent
- * as `parquet-exports.ts` says. It has no ETag, since DuckDB does not promise to write the same rows in the same bytes again.
+ * The answer as a Parquet file: the parameters, pages and limits of every format, with real names and types. The file is made
+ * and kept as `parquet-files.ts` says. Its tag is of its bytes, since DuckDB does not promise to write the same rows in the same bytes
+ * again; what a file was like is remembered longer than the file, so that a client that has it is told so, and HEAD its length.
  */
-import { datapointsOf } from '../../domain/datapoints.ts';
 import type { ReadLeases } from '../../leases/read-leases.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
+import type { LruBytes } from '../cache/lru-bytes.ts';
+import type { SegmentIndex } from '../cache/segment-index.ts';
 import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
-import type { ExportPage } from '../read/open-export.ts';
-import { releaseAfter } from '../read/page.ts';
-import type { ParquetExports } from '../read/parquet-exports.ts';
+import { type ExportPage, openExport } from '../read/open-export.ts';
+import type { ReadDeps } from '../read/open-page.ts';
+import type { ReadRequest } from '../read/page.ts';
+import type { OpenParquetFile, ParquetContent, ParquetFile, ParquetFiles } from '../read/parquet-files.ts';
 import { CONTENT_TYPES } from '../request/format.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
+import { etagOfDigest, matchesEtag } from './cache-policy.ts';
+import { respondUnchanged } from './envelope-answer.ts';
 import { nextPageOf, pagingHeaders } from './next-page.ts';
+import type { StreamRequest } from './stream-answer.ts';
 
-export interface ParquetRequest {
+export interface ParquetRequest extends ReadRequest, StreamRequest {
   readonly request: ResultsRequest;
-  readonly executionId: string;
   readonly plan: ReadPlan;
-  /** What HTTP is told of how long the answer holds. */
-  readonly cacheHeaders: Readonly<Record<string, string>>;
 }
 
 export interface ParquetDeps {
-  readonly parquet: ParquetExports;
+  readonly read: ReadDeps;
+  readonly parquet: ParquetFiles;
   readonly leases: ReadLeases;
+  readonly segmentIndexes: LruBytes<SegmentIndex>;
 }
 
-export function respondParquet(
-  { request, executionId, plan, cacheHeaders }: ParquetRequest,
-  { page, rows }: ExportPage,
-  { parquet, leases }: ParquetDeps,
+/** @throws RequestError what opening the rows and writing the file throw */
+export async function respondParquet(
+  asked: ParquetRequest,
+  deps: ParquetDeps,
   stats: RequestStats,
   signal: AbortSignal,
-): Answer {
-  const { columns, rowCount } = page;
-  const next = nextPageOf(request, executionId, page, pageRowsMax(plan));
-  const headers = { ...pagingHeaders(request, page, next), 'row-count': String(rowCount), ...cacheHeaders };
-  // The rows are counted when the file has been written: of a file that was sent in part, none can be read.
-  const written = parquet.chunks(rows, signal, (cellBytes) => {
-    stats.add({ rowCount, cellBytes, datapoints: datapointsOf(rowCount, columns.length, cellBytes) });
-  });
-  const chunks = leases.during(executionId, releaseAfter(page, written));
+): Promise<Answer> {
+  const { request, known, cacheHeaders } = asked;
+  const seen = known && deps.segmentIndexes.get(known.identity);
+  const etag = seen && etagOfDigest(seen.sha256);
+  if (etag !== undefined && matchesEtag(request.ifNoneMatch, etag)) {
+    return respondUnchanged('parquet', etag, cacheHeaders);
+  }
+  if (request.isHead) {
+    const { page } = await openExport(asked, deps.read, signal);
+    page.release();
+    const headers = { ...headersOf(asked, page), ...cacheHeaders };
+    const body = { kind: 'head', size: seen } as const;
+    return { contentType: CONTENT_TYPES.parquet, headers, ...(etag && { etag }), compressed: true, body };
+  }
+  const content = (during: AbortSignal) => openContent(asked, deps, during);
+  const opened = await deps.parquet.get(known?.identity, content, signal);
+  if (known !== undefined) deps.segmentIndexes.put(known.identity, remembered(opened.file));
+  return await respondFile(opened, known !== undefined, asked, stats, signal);
+}
+
+/**
+ * The file that was made before, if it is still there: nothing is planned or opened.
+ * @param identity what its bytes depend on
+ */
+export async function respondKeptParquet(
+  identity: string,
+  asked: Pick<ParquetRequest, 'request' | 'cacheHeaders'>,
+  { parquet }: Pick<ParquetDeps, 'parquet'>,
+  stats: RequestStats,
+  signal: AbortSignal,
+): Promise<Answer | undefined> {
+  const opened = await parquet.find(identity);
+  if (opened === undefined) return undefined;
+  stats.cache = 'hit';
+  return await respondFile(opened, true, asked, stats, signal);
+}
+
+/** @param isKnown whether the same request is answered with the same file again */
+async function respondFile(
+  opened: OpenParquetFile,
+  isKnown: boolean,
+  { request, cacheHeaders }: Pick<ParquetRequest, 'request' | 'cacheHeaders'>,
+  stats: RequestStats,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { file } = opened;
+  const etag = isKnown ? etagOfDigest(file.sha256) : undefined;
+  const release = async () => await opened[Symbol.asyncDispose]();
+  if (etag !== undefined && matchesEtag(request.ifNoneMatch, etag)) {
+    await release();
+    return respondUnchanged('parquet', etag, cacheHeaders);
+  }
+  stats.add(file);
+  const headers = { ...file.headers, ...cacheHeaders };
+  const size = { bytes: file.bytes, sha256: file.sha256 };
   return {
     contentType: CONTENT_TYPES.parquet,
     headers,
+    ...(etag !== undefined && { etag }),
     compressed: true,
-    body: { kind: 'stream', chunks, size: undefined },
+    body: { kind: 'file', size, chunks: (slice) => opened.chunks(slice, signal), release },
   };
+}
+
+/** The rows of the file, with the sweep kept away from them. */
+async function openContent(
+  asked: ParquetRequest,
+  { read, leases }: Pick<ParquetDeps, 'read' | 'leases'>,
+  signal: AbortSignal,
+): Promise<ParquetContent> {
+  await using held = new AsyncDisposableStack();
+  held.use(await leases.hold(asked.executionId));
+  const { page, rows } = await openExport(asked, read, signal);
+  held.defer(() => page.release());
+  const kept = held.move();
+  return { rows, headers: headersOf(asked, page), [Symbol.asyncDispose]: async () => await kept.disposeAsync() };
+}
+
+function headersOf(
+  { request, executionId, plan }: ParquetRequest,
+  page: ExportPage['page'],
+): Readonly<Record<string, string>> {
+  const next = nextPageOf(request, executionId, page, pageRowsMax(plan));
+  return { ...pagingHeaders(request, page, next), 'row-count': String(page.rowCount) };
+}
+
+function remembered({ bytes, sha256, rowCount, cellBytes }: ParquetFile): SegmentIndex {
+  return { segmentBytes: [bytes], chunks: [{ rowCount, cellBytes }], bytes, sha256 };
 }

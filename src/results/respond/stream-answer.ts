@@ -76,6 +76,11 @@ async function streamBody(
       const chunks = held(readSlice(source, index, slice, stats, signal));
       return { kind: 'partial', chunks, slice, size: index };
     }
+    if (request.isHead) {
+      page.release();
+      await lease?.[Symbol.asyncDispose]();
+      return { kind: 'head', size: index };
+    }
     return { kind: 'stream', chunks: held(recordSegments(source, stats, signal, keep)), size: index };
   } catch (error) {
     page.release();

@@ -1,0 +1,287 @@
+/**
+ * Parquet answers, each a file that is made once for all who ask for it at the same time and kept for a while, so that it has a
+ * length, a tag and ranges: readers of Parquet ask for the end of a file first and then for pieces. Kept files count with everything
+ * derived, where the least recently used goes first, but never one that is being made or sent. The folder is this process's own, and a
+ * file stays readable to whoever has it open, whatever happens to its name.
+ */
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { datapointsOf } from '../../domain/datapoints.ts';
+import type { Clock } from '../../domain/instant.ts';
+import { RequestError } from '../../errors/errors.ts';
+import type { DerivedBudget, DerivedItem } from '../derived/budget.ts';
+import type { ByteSlice } from '../request/byte-range.ts';
+import { type ExportedRows, fileBytesMax, type ParquetExports, type WrittenParquet } from './parquet-exports.ts';
+
+export interface ParquetFilesOptions {
+  /** Absolute; there, empty, this process's own, and one that the writer may write to. */
+  readonly directory: string;
+  readonly writer: ParquetExports;
+  /** The most disk for files that are being written or sent. One is always let in, whatever its size. */
+  readonly bytesMax: number;
+  /** The most files that are kept, however small. */
+  readonly filesMax: number;
+  readonly budget: DerivedBudget;
+  readonly clock: Clock;
+}
+
+/** What goes into a file, held until the file is written. */
+export interface ParquetContent extends AsyncDisposable {
+  readonly rows: ExportedRows;
+  /** Of every answer with this file. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface ParquetFile extends WrittenParquet {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rowCount: number;
+  readonly datapoints: number;
+}
+
+/** A file that is there until disposed of. */
+export interface OpenParquetFile extends AsyncDisposable {
+  readonly file: ParquetFile;
+  /** Those of its bytes, and then disposes of it. */
+  chunks(slice: ByteSlice, signal: AbortSignal): AsyncGenerator<Uint8Array>;
+}
+
+interface Entry {
+  readonly name: string;
+  /** Nobody asks for it again. */
+  readonly passing: boolean;
+  readonly made: Promise<MadeFile>;
+  /** Stops the making when nobody waits any more. */
+  readonly abandon: AbortController;
+  /** Those who wait for it or read it. */
+  users: number;
+  file: MadeFile | undefined;
+  usedAt: number;
+}
+
+type MadeFile = ParquetFile & { readonly folder: string };
+
+const FILE_NAME = 'rows.parquet';
+const CHUNK_BYTES = 256 * 1024;
+
+export class ParquetFiles {
+  readonly #options: ParquetFilesOptions;
+  /** Least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  /** Set apart for files that are being written. */
+  #writingBytes = 0;
+  #passed = 0;
+
+  constructor(options: ParquetFilesOptions) {
+    this.#options = options;
+    options.budget.add(async () => this.#list());
+  }
+
+  /** Disk of the files that are being written or sent. */
+  get bytes(): number {
+    return this.#bytesOf(({ users }) => users > 0) + this.#writingBytes;
+  }
+
+  /** Disk of the files that nobody reads at the moment. */
+  get keptBytes(): number {
+    return this.#bytesOf(({ users }) => users === 0);
+  }
+
+  /** The file of that name, if it is there. */
+  async find(name: string): Promise<OpenParquetFile | undefined> {
+    const entry = this.#entries.get(name);
+    return entry?.file === undefined ? undefined : await this.#use(entry, entry.file);
+  }
+
+  /**
+   * @param name what its bytes depend on; undefined: the same request is answered with other rows
+   * @param content opens what goes into the file, ended by the signal when nobody waits any more
+   * @throws RequestError overloaded; what `content` and the writer throw; the signal's reason
+   */
+  async get(
+    name: string | undefined,
+    content: (signal: AbortSignal) => Promise<ParquetContent>,
+    signal: AbortSignal,
+  ): Promise<OpenParquetFile> {
+    for (;;) {
+      signal.throwIfAborted();
+      const found = name === undefined ? undefined : this.#entries.get(name);
+      const entry = found ?? this.#start(name, content);
+      entry.users += 1;
+      let made: MadeFile;
+      try {
+        made = await orAborted(entry.made, signal);
+      } catch (error) {
+        await this.#leave(entry);
+        // What another key has too much of is not this one's.
+        if (found !== undefined && error instanceof RequestError && error.code === 'rate_limited') continue;
+        throw error;
+      }
+      const opened = await this.#use(entry, made).finally(() => this.#leave(entry));
+      if (opened !== undefined) return opened;
+    }
+  }
+
+  async #use(entry: Entry, file: MadeFile): Promise<OpenParquetFile | undefined> {
+    entry.users += 1;
+    this.#entries.delete(entry.name);
+    this.#entries.set(entry.name, entry);
+    let handle: FileHandle;
+    try {
+      handle = await open(join(file.folder, FILE_NAME));
+    } catch (error) {
+      // Gone by no doing of ours: it is made again.
+      this.#forget(entry);
+      await this.#leave(entry);
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      throw error;
+    }
+    await using held = new AsyncDisposableStack();
+    held.defer(() => this.#leave(entry));
+    held.use(handle);
+    const kept = held.move();
+    const release = async () => await kept.disposeAsync();
+    return {
+      file,
+      chunks: (slice, during) => chunksOf(handle, slice, during, release),
+      [Symbol.asyncDispose]: release,
+    };
+  }
+
+  #start(name: string | undefined, content: (signal: AbortSignal) => Promise<ParquetContent>): Entry {
+    const abandon = new AbortController();
+    this.#passed += name === undefined ? 1 : 0;
+    const entry: Entry = {
+      name: name ?? `passing ${this.#passed}`,
+      passing: name === undefined,
+      made: this.#make(content, abandon.signal),
+      abandon,
+      users: 0,
+      file: undefined,
+      usedAt: this.#options.clock(),
+    };
+    this.#entries.set(entry.name, entry);
+    entry.made.then(
+      (file) => {
+        entry.file = file;
+        // Whoever waited has left in the moment in which it was done.
+        if (entry.users === 0 && this.#entries.get(entry.name) !== entry) void this.#drop(entry, file);
+      },
+      () => this.#forget(entry),
+    );
+    return entry;
+  }
+
+  async #make(content: (signal: AbortSignal) => Promise<ParquetContent>, signal: AbortSignal): Promise<MadeFile> {
+    await using held = await content(signal);
+    const { rows, headers } = held;
+    using _ = this.#setApart(fileBytesMax(rows));
+    const folder = await mkdtemp(join(this.#options.directory, 'export-'));
+    try {
+      const written = await this.#options.writer.write(rows, join(folder, FILE_NAME), signal);
+      const rowCount = rows.to - rows.from;
+      const datapoints = datapointsOf(rowCount, rows.columns.length, written.cellBytes);
+      return { ...written, headers, rowCount, datapoints, folder };
+    } catch (error) {
+      // A write that was interrupted leaves files of other names, so the folder goes; at the latest with the process.
+      await removeFolder(folder);
+      throw error;
+    }
+  }
+
+  #setApart(bytes: number): Disposable {
+    if (this.bytes > 0 && this.bytes + bytes > this.#options.bytesMax) {
+      throw new RequestError('overloaded', 'too many Parquet files are being sent; try again in some seconds');
+    }
+    this.#writingBytes += bytes;
+    return {
+      [Symbol.dispose]: () => {
+        this.#writingBytes -= bytes;
+      },
+    };
+  }
+
+  async #leave(entry: Entry): Promise<void> {
+    entry.users -= 1;
+    entry.usedAt = this.#options.clock();
+    if (entry.users > 0) return;
+    if (entry.file === undefined) {
+      this.#forget(entry);
+      entry.abandon.abort(new Error('nobody waits for the file any more'));
+    } else if (entry.passing || this.#entries.get(entry.name) !== entry) {
+      await this.#drop(entry, entry.file);
+    }
+    await this.#evict();
+  }
+
+  /** Files beyond their number go here, bytes beyond the bound where everything derived is counted. */
+  async #evict(): Promise<void> {
+    for (const entry of [...this.#entries.values()]) {
+      if (this.#entries.size <= this.#options.filesMax) break;
+      if (entry.file !== undefined && entry.users === 0) await this.#drop(entry, entry.file);
+    }
+    // What cannot be looked at now is looked at the next time.
+    await this.#options.budget.enforce().catch(() => undefined);
+  }
+
+  #list(): readonly DerivedItem[] {
+    return [...this.#entries.values()].flatMap((entry) => {
+      const { file, usedAt } = entry;
+      if (file === undefined) return [];
+      const remove = async () => {
+        if (entry.users > 0) return false;
+        await this.#drop(entry, file);
+        return true;
+      };
+      return [{ bytes: file.bytes, usedAt, remove }];
+    });
+  }
+
+  #forget(entry: Entry): void {
+    if (this.#entries.get(entry.name) === entry) this.#entries.delete(entry.name);
+  }
+
+  async #drop(entry: Entry, { folder }: MadeFile): Promise<void> {
+    this.#forget(entry);
+    await removeFolder(folder);
+  }
+
+  #bytesOf(which: (entry: Entry) => boolean): number {
+    return [...this.#entries.values()].filter(which).reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0);
+  }
+}
+
+async function* chunksOf(
+  handle: FileHandle,
+  { from, to }: ByteSlice,
+  signal: AbortSignal,
+  release: () => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (let at = from; at < to; ) {
+      signal.throwIfAborted();
+      const length = Math.min(CHUNK_BYTES, to - at);
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(length), 0, length, at);
+      if (bytesRead === 0) throw new Error('a Parquet file is shorter than it was written');
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+    }
+  } finally {
+    await release();
+  }
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+}
+
+/** @throws the signal's reason when it aborts before the promise is settled */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
