@@ -55,7 +55,7 @@ print(`  the export meanwhile: ${exported.toFixed(0)} MB/s`);
 
 async function cold(connections: number): Promise<Load> {
   const asked = { path: `${path}?limit=${PAGE}&offset=OFFSET`, firstOffset, offsetStep: STEP };
-  // The next measurement begins in the gaps that this one leaves; offsets go round before the end of the result.
+  // The next measurement takes rows between those of this one. Offsets start again before the end of the result.
   firstOffset += 137;
   return await load({ url, headers, connections, offsetModulo: ROWS - PAGE, ...asked });
 }

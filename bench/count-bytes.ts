@@ -1,4 +1,4 @@
-/** A client that only counts what it gets, like curl: what a client does with an answer is not what is measured. */
+/** A client that only counts the bytes that it gets, as curl does. What a client does with an answer is not measured. */
 import { once } from 'node:events';
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 

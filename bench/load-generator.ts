@@ -1,7 +1,7 @@
 /**
- * A client that asks as fast as it is answered, in a process of its own: so many connections, one request at a time on each, for
- * so long. Plain sockets and a reading of no more than the head's length, because a full HTTP client takes as much of a core
- * as the service does, and then it is the client that is measured. Started by load.ts.
+ * A client that asks as fast as it is answered: a process of its own, a number of connections, one request at a time on each, for a given
+ * time. It uses plain sockets and reads no more of a head than the length. A full HTTP client takes as much of a core as the service
+ * does, and would itself be measured. load.ts starts it.
  */
 import { connect } from 'node:net';
 import type { Load, LoadOptions } from './load.ts';

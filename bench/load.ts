@@ -9,7 +9,7 @@ export interface LoadOptions {
   readonly path: string;
   readonly firstOffset: number;
   readonly offsetStep: number;
-  /** Numbers go round before they reach it. */
+  /** Numbers start again before they reach it. */
   readonly offsetModulo: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;

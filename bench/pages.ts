@@ -16,7 +16,7 @@ const PAGE = 25_000;
 /** Rows of a stored part: 61 row groups of 16,384. */
 const PART_ROWS = 999_424;
 const HOT_ROWS = [25, 2500] as const;
-/** Full pages until the memory for finished answers is full; before that each page also pays for memory it is the first to use. */
+/** Full pages until the cache of finished pages is full. Before that, each page is the first to use its memory, which takes time. */
 const SETTLING_PAGES = 60;
 /** Until V8 has compiled all that a hot page takes: some 200,000 requests. */
 const SETTLING = { warmUpMillis: 4000, millis: 100 } as const;
@@ -89,9 +89,9 @@ connection.closeSync();
 for (const rows of HOT_ROWS) await hotPage(rows);
 
 /**
- * The same page again and again, and a bare route with its bytes, in turn. The kernel copies 7 KB to a socket in 0.5 or in 5 µs, as
- * the memory happens to lie that it takes for a turn's connections; hence several turns, of which the median counts. The best
- * stand beside it.
+ * The same page again and again, and a bare route with its bytes, in turn. The kernel copies 7 KB to a socket in 0.5 or in 5 µs,
+ * depending on where the memory of a turn's connections lies. So there are several turns, and the median counts. The best are printed,
+ * too.
  */
 async function hotPage(rows: number): Promise<void> {
   const path = `/v1/execution/${execution}/results?limit=${rows}`;

@@ -33,7 +33,7 @@ async function walkBesideCopy(what: string, parameters: Record<string, string>, 
     const text = Buffer.from(await response.arrayBuffer());
     if (response.status !== 200) throw new Error(`status ${response.status}: ${text.toString('utf8', 0, 500)}`);
     millis.push(performance.now() - pageStart);
-    // What stands after the rows is enough: parsing 7 MB would be the client's time, not the service's.
+    // Only the end of the answer is parsed. To parse 7 MB would be the client's time, not the service's.
     const tail = text.toString('utf8', Math.max(0, text.byteLength - 4000));
     rows += Number(/"row_count":(\d+)/.exec(tail)?.[1]);
     const uri = /"next_uri":("(?:[^"\\]|\\.)*")\}?$/.exec(tail)?.[1];

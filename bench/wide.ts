@@ -1,6 +1,6 @@
 /**
- * Tables of 500, 1,000 and 5,000 columns, with as many cells each: publishing against DuckDB's own conversion of the file, and
- * pages. What grows with the columns no faster than they do has a growth of about 1: seconds a cell, against the narrowest.
+ * Tables of 500, 1,000 and 5,000 columns with the same number of cells: publishing, against DuckDB's own conversion of the file, and
+ * pages. Growth is seconds for each cell against the narrowest table; about 1 means that the time grows no faster than the columns.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -107,7 +107,7 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 }
 
-/** Enough of a world to ask the commands for their names: nothing in it is used. */
+/** A context that is enough to ask the commands for their names. Nothing in it is used. */
 const CONTEXT: CommandContext = {
   version: '',
   stdout: { isTerminal: false, write: () => undefined },

@@ -59,7 +59,7 @@ export async function changeKeysOn(
     await service.qrs(['keys', 'revoke', gone.id]);
     const status = await client.get(`/v1/query/${QUERIES[0]}/results?limit=1`, gone.key).then(
       (answer) => answer.status,
-      // So many wrong keys come from here that their limit is reached: refused all the same.
+      // The soak sends so many wrong keys that it reaches their limit: 429 is a refusal, too.
       (error: unknown) => (error instanceof Refused ? error.status : Promise.reject(error)),
     );
     if (status !== 401 && status !== 429) throw new Wrong(`a revoked key was answered ${status}`);

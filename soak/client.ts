@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** An answer that should have been another. */
+/** A wrong answer. */
 export class Wrong extends Error {}
 
 /** A refusal that says when to come again: 503 of an overloaded service, 429 of a key that asks for much. */

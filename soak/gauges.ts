@@ -6,7 +6,7 @@ import type { Client } from './client.ts';
 export interface Gauges {
   /** Resident memory in bytes, in the order of time. */
   readonly memory: number[];
-  /** What the service says of its memory, in bytes, by part: what of a growth is caches that fill, and what is not. */
+  /** What the service says of its memory, in bytes, by part. It tells whether growth is caches that fill, or something else. */
   readonly parts: ReadonlyMap<string, number[]>;
   /** Of the event loop, in milliseconds, each since the one before. */
   readonly delayP99: number[];

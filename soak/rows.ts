@@ -1,6 +1,6 @@
 /**
- * What the soak publishes: rows that a formula gives, so that each answer can be checked cell by cell without keeping any. Every
- * row says which run it is of, since the latest run may change between asking and answering.
+ * What the soak publishes: rows made by a formula, so that each answer can be checked cell by cell without keeping any rows. Every row
+ * has the number of its run, since the latest run may change between the request and the answer.
  */
 
 /** One published run: its number stands in every row. */

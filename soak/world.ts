@@ -1,4 +1,4 @@
-/** What the soak has put into the service, and so what answers may say: runs, keys, and those that are keys no more. */
+/** What the soak has put into the service, and therefore what answers may say: runs, keys, and keys that were revoked. */
 import { mkdtempSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * The catalog: what the service remembers besides the rows themselves. Principals and keys, queries, executions,
- * manifests of result sets, leases and schedule ticks. A seam: one interface, implementations in sibling folders
- * (sqlite/), one contract suite (test/contract/catalog.ts) that runs over each.
+ * The catalog: everything that the service remembers except the rows. It holds principals and keys, queries, executions, manifests of
+ * result sets, leases and schedule ticks. This is a seam: one interface, implementations in sibling folders (sqlite/), and one contract
+ * suite (test/contract/catalog.ts) that runs over each.
  *
  * Every method is one atomic step. Several processes may share a catalog; each sees what others committed.
  */
@@ -14,14 +14,14 @@ import type { ResultSet } from '../domain/result-set.ts';
 import type { Scope } from '../domain/scope.ts';
 
 export interface Catalog extends AsyncDisposable {
-  /** Rejects when the catalog cannot be reached or is not the one that was opened, its schema is not ours, or no commit goes through. */
+  /** Rejects if the catalog cannot be reached, is another than was opened, has a schema that is not ours, or takes no commit. */
   check(): Promise<void>;
-  /** Looks through all that is stored. Rejects, saying what was found, when it is damaged. */
+  /** Reads everything that is stored. Rejects if it is damaged, and says what was found. */
   verify(): Promise<void>;
   /**
-   * A number that changes whenever this process or another has committed something that an answer may depend on: principals, keys,
-   * queries, executions, results; not usage, leases and ticks, which are committed all the time. Cheap enough to be asked before
-   * every cached answer, and known at once where the catalog is no other machine's. Never repeats while this catalog is open.
+   * A number that changes when this or another process commits something that an answer may depend on: principals, keys, queries,
+   * executions, results. Usage, leases and ticks are committed all the time and do not change it. It costs so little that it is asked
+   * before every cached answer; a local catalog knows it at once, without a promise. No number comes twice while this catalog is open.
    */
   version(): number | Promise<number>;
 
@@ -47,7 +47,7 @@ export interface Installation {
   updateClock(update: (before: ClockRecord | undefined) => ClockRecord): Promise<ClockRecord>;
 }
 
-/** An attempt to add what is there already, or to name what is not. The message says which. */
+/** An attempt to add something that exists, or to name something that does not. The message says which. */
 export class CatalogConflict extends Error {
   override readonly name: string = 'CatalogConflict';
 }
@@ -124,7 +124,7 @@ export interface Queries {
   list(): Promise<readonly Query[]>;
 }
 
-/** What a finished run has to say for itself. */
+/** What is recorded of a finished run. */
 export interface Completion {
   readonly startedAt: Instant;
   readonly endedAt: Instant;
@@ -162,8 +162,8 @@ export interface Executions {
   add(execution: Execution): Promise<void>;
   find(id: string): Promise<Execution | undefined>;
   /**
-   * Newest first: by submission, ties by id. A run added when another of its query seems to have been submitted later than now
-   * comes after that one, since then a clock was wrong, and the order of the commits is what is known.
+   * Newest first: by submission, ties by id. If a run of the same query seems to have been submitted later than now, one of the clocks is
+   * wrong. A run that is added then comes after it, because the order of the commits is all that is known.
    */
   list(filter: ExecutionFilter): Promise<readonly Execution[]>;
   /**
@@ -176,7 +176,7 @@ export interface Executions {
     now: Instant,
     except?: readonly string[],
   ): Promise<Execution | undefined>;
-  /** The place of a pending run among its like: 1 for the one submitted first. */
+  /** The place of a pending run among those of its kind: 1 for the one that was submitted first. */
   queuePosition(execution: Execution): Promise<number>;
 
   /** PENDING → EXECUTING. @throws IllegalTransition */
@@ -209,9 +209,9 @@ export interface Executions {
 }
 
 /**
- * A lease is an exclusive right for a while: to write the objects of an execution (`write:<id>`), to have them kept
- * while a long read goes on (`read:<id>:<nonce>`), to refresh a dataset (`refresh:<name>`). One only marks what a
- * refresh has begun (`refreshing:<name>:<id>`), so that who comes after knows which unfinished run is its own to fail.
+ * A lease is an exclusive right for a while: to write the objects of an execution (`write:<id>`), to have them kept during a long read
+ * (`read:<id>:<nonce>`), to refresh a dataset (`refresh:<name>`). One kind is only a mark (`refreshing:<name>:<id>`): it tells the next
+ * process which unfinished run a refresh had begun, so that it fails that one and no other.
  */
 export interface Lease {
   readonly resource: string;
@@ -226,7 +226,7 @@ export interface Leases {
   acquire(resource: string, owner: string, now: Instant, durationMillis: number): Promise<Lease | undefined>;
   /** The lease with a later end, or undefined when it has been lost. */
   renew(lease: Lease, now: Instant, durationMillis: number): Promise<Lease | undefined>;
-  /** Gives it back; nothing happens when it is not held any more. */
+  /** Gives it back. Does nothing if it is no longer held. */
   release(lease: Lease): Promise<void>;
   /** The leases, past their time or not, whose resource begins with `prefix`. */
   list(prefix: string): Promise<readonly Lease[]>;
@@ -236,8 +236,8 @@ export interface Leases {
 
 export interface Ticks {
   /**
-   * Claims one tick of a schedule: true for exactly one caller, false for all others, and for ticks before the last one claimed.
-   * A last one that lies further ahead of `now` than clocks are apart is not believed: it is as if it had not been claimed.
+   * Claims one tick of a schedule. One caller gets true, all others false; a tick before the last one claimed is false too. If the last
+   * one lies further ahead of `now` than clocks differ, a clock was wrong, and it counts as not claimed.
    */
   claim(schedule: string, tick: Instant, now: Instant): Promise<boolean>;
   /** The last tick claimed. */
@@ -276,7 +276,7 @@ export interface UsageFilter {
   readonly queryId?: number;
 }
 
-/** What usage can be told apart by. By user leaves out the keys of teams, by team those of users. */
+/** What usage can be grouped by. By user leaves out the keys of teams, by team the keys of users. */
 export type UsagePart = 'day' | 'key' | 'user' | 'team' | 'query';
 
 /** The parts asked for, with their counts. */

@@ -1,6 +1,6 @@
 /**
- * What to write instead: for the tokens that people bring along from SQL and from programming languages, why they cannot
- * stand here and what says the same. Reads only what is next to the token in question.
+ * Advice for tokens that people bring along from SQL and from programming languages: why they cannot stand here, and what to write
+ * instead. It looks only at the tokens next to the one in question.
  */
 import { nearest } from '../domain/nearest.ts';
 import type { Problem, Source } from './expression-error.ts';
@@ -90,7 +90,7 @@ export function adviceFor(token: Token, after: Token, before: Token | undefined,
 }
 
 function filterAdvice(token: Token, after: Token, before: Token | undefined, source: Source): Advice | undefined {
-  // `select` or `where` at the start of a condition passes for a column, until the next word.
+  // `select` or `where` at the start of a condition is read as a column name. The next word shows that it is none.
   const aboutBefore = isBare(before) ? FILTER_WORDS.get(before?.text.toLowerCase() ?? '') : undefined;
   if (aboutBefore !== undefined) return aboutBefore;
   switch (token.kind) {

@@ -1,6 +1,6 @@
 /**
- * What a wrong expression is answered with: one line that names the parameter, the position, what was found there and
- * what was expected, what to write instead where that is known, and the text around with the offending piece marked:
+ * The error for a wrong expression. It is one line: the parameter, the position, what was found and what was expected there, what to
+ * write instead if that is known, and the text around it with the wrong piece marked:
  *
  *     filters, position 8: found "==", expected a comparison such as =. Did you mean "="? In: amount »==« 5
  */
@@ -28,7 +28,7 @@ export class ExpressionError extends Error {
   }
 }
 
-/** How much of the offending text, and of the text to each side of it, an error repeats. */
+/** How much of the wrong piece, and of the text on each side of it, an error repeats. */
 const FOUND_MAX = 40;
 const AROUND_MAX = 24;
 
@@ -51,7 +51,7 @@ export function expressionError(source: Source, problem: Problem, at: Position, 
   return new ExpressionError(codeOf(source, problem), oneLine(message), position);
 }
 
-/** Sorting has fewer codes: what it does not have is a matter of syntax, and it holds no values. */
+/** Sorting has fewer codes: it has no values, and what it does not support is a syntax error. */
 function codeOf(source: Source, problem: Problem): ExpressionErrorCode {
   if (source.parameter === 'filters') return `filter_${problem}`;
   return problem === 'unsupported' || problem === 'value' ? 'sort_syntax' : `sort_${problem}`;

@@ -1,7 +1,7 @@
 /**
- * The bounds of the filter and sort languages, each a setting. They are what keeps a crafted expression from costing
- * more than it should, here and in DuckDB: its planner takes time quadratic in the terms of a chain (3,000 terms 0.2 s,
- * 50,000 more than 50 s, and no way to interrupt it), while a list of 10,000 members is planned in 0.15 s.
+ * The bounds of the filter and sort languages, each a setting. They keep a crafted expression from costing too much, here and in DuckDB:
+ * DuckDB takes time quadratic in the terms of a chain to plan it (3,000 terms 0.2 s, 50,000 more than 50 s, and no way to interrupt it),
+ * but plans a list of 10,000 members in 0.15 s.
  */
 export interface ExpressionLimits {
   /** Characters (UTF-16 code units) of an expression. */

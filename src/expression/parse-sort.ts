@@ -30,7 +30,7 @@ export function parseSort(text: string, limits: ExpressionLimits): SortExpressio
 
 function sortKey(reader: TokenReader): SortKey {
   const { token } = reader;
-  // `order by x` is the one thing two words at the start can mean; every other word is a column, `desc` and `first` too.
+  // At the start, two such words can only mean `order by x`. Every other word is a column, `desc` and `first` too.
   if (token.kind !== 'word' || (reader.isWord('order') && reader.isWord('by', 1))) {
     if (token.kind === 'word') reader.advance();
     throw reader.unexpected('the name of a column');

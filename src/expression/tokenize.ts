@@ -18,7 +18,7 @@ const BLANK = /[\s\uFEFF]+/uy;
 const WORD = /[\p{L}_][\p{L}\p{N}\p{M}_$]*/uy;
 const HEX = /0x[0-9a-f]*/iy;
 const NUMBER = /[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?/iy;
-/** What makes a number or hex that is directly followed by it neither. */
+/** A number, or hex, that is directly followed by one of these is neither. */
 const GLUED = /[\p{L}\p{N}\p{M}_$.]+/uy;
 const MARK = /<>|<=|>=|!=|===?|=>|=<|&&|\|\||::|--|\/\*|->|!?~\*?|[\s\S]/uy;
 

@@ -1,6 +1,6 @@
 /**
- * The trees of the two languages: what a filter and a sort expression say, before anything is known of the columns they
- * speak of. Literals stay the text that was typed, so no digit is lost before a column's type is known.
+ * The syntax trees of both languages, before anything is known about columns. Literals stay as they were typed, so no digit is lost
+ * before the type of a column is known.
  */
 
 /** Where a node stands in the text, in UTF-16 code units. */

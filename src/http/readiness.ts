@@ -1,14 +1,14 @@
 /**
- * What `/readyz` asks: whether each thing that the service needs does what it should. A check may wait for a disk and even writes to
- * it, and anybody may ask: so those who ask at the same moment share one look, its outcome holds for a second, and a check that
- * does not end counts as failed.
+ * The checks of `/readyz`: does each thing that the service needs do what it should? A check may wait for a disk, and may write to it,
+ * and anybody may ask. So requests that come at the same moment share one run of the checks, its outcome holds for a second, and a check
+ * that does not end counts as failed.
  */
 
 import type { Sleep } from '../domain/time.ts';
 import { NotReady } from '../errors/not-ready.ts';
 
 export interface ReadinessOptions {
-  /** Each rejects when what it names is not as it should be; with a NotReady that says why where the reason may be told. */
+  /** Each rejects if what it names is not as it should be, with a NotReady where callers may be told the reason. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /** Milliseconds that only ever grow. */
   readonly monotonic: () => number;
@@ -64,7 +64,7 @@ export class Readiness {
       throw new NotReady(`it does not answer within ${CHECK_MILLIS_MAX / 1000} seconds`);
     };
     const deadline = late();
-    // Ended early by the abort below, which is no failure.
+    // The abort below has ended the wait. That is no failure.
     deadline.catch(() => undefined);
     try {
       await Promise.race([check(), deadline]);

@@ -1,4 +1,4 @@
-/** Making a key: the only moment at which its text exists. */
+/** Making a key. Its text exists only now; what is stored is its hash. */
 import type { Principals } from '../catalog/catalog.ts';
 import type { Instant } from '../domain/instant.ts';
 import { formatKey, formatKeyId, KEY_BYTES, KEY_ID_BYTES } from '../domain/key.ts';
@@ -19,7 +19,7 @@ export interface KeyTerms {
 
 export interface CreatedKey {
   readonly id: string;
-  /** The key itself. It is not stored: whoever is to have it must be given it now. */
+  /** The key itself. It is not stored, so it must be handed over now. */
   readonly key: string;
 }
 

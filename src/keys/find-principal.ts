@@ -4,11 +4,11 @@ import { isKey } from '../domain/key.ts';
 import type { Principal } from '../domain/principal.ts';
 import { hashKey, sameHash } from './key-hash.ts';
 
-/** Undefined for a key that is no key, unknown or revoked: nothing tells which. */
+/** Undefined if the key is malformed, unknown or revoked. The caller cannot tell which. */
 export async function findPrincipal(principals: Principals, key: string): Promise<Principal | undefined> {
   if (!isKey(key)) return undefined;
   const hash = hashKey(key);
   const found = await principals.findPrincipalByKeyHash(hash);
-  // The index has compared the hashes already, in its own time; what it found is compared again in constant time.
+  // The catalog's index has compared the hashes, but its time depends on them. They are compared again in constant time.
   return found !== undefined && sameHash(found.hash, hash) ? found.principal : undefined;
 }

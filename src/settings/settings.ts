@@ -197,7 +197,7 @@ export const SETTINGS = {
   heavyReadsPerKeyMax: setting('QRS_HEAVY_READS_PER_KEY', '8', integer(1, 10_000), {
     about: 'How many of them one key may have in flight or waiting; beyond that the answer is 429 at once.',
   }),
-  heavyReadsWaitMillis: setting('QRS_HEAVY_READS_WAIT', '20', duration(1, 86_400_000), {
+  heavyReadsWaitMillis: setting('QRS_HEAVY_READS_WAIT', '20', duration(1, DAY_MILLIS), {
     about: 'The longest that such a read waits for a place; then the answer is 503.',
   }),
   filterLengthMax: setting('QRS_FILTER_LENGTH_MAX', '20000', integer(1, 1_000_000), {

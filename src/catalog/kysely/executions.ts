@@ -1,6 +1,6 @@
 /**
- * Executions: finding them, and taking them from state to state. Which state may follow which is asked of the one table
- * (domain/execution.ts); that two racing processes cannot both win is the `where state in (…)` of every step.
+ * Executions: finding them, and taking them from state to state. Which state may follow which is in one table (domain/execution.ts). The
+ * `where state in (…)` of every step makes sure that of two racing processes only one succeeds.
  */
 import type { Kysely, Transaction, UpdateObject } from 'kysely';
 import { type Execution, type ExecutionError, type ExecutionState, statesBefore } from '../../domain/execution.ts';
@@ -163,8 +163,8 @@ async function insert(trx: Transaction<CatalogTables>, execution: Execution, now
 }
 
 /**
- * What runs are ordered by: when they were submitted. But where a run that has been added before seems to have been submitted later
- * than now, one of the clocks is wrong, nobody can say which, and the order of the commits counts.
+ * The key that orders runs: when they were submitted. If a run that was added before seems to have been submitted later than now, one of
+ * the clocks is wrong and nobody knows which, so the order of the commits counts.
  */
 async function placeInOrder(
   trx: Transaction<CatalogTables>,
@@ -190,7 +190,7 @@ async function finish(
 ): Promise<Execution> {
   const { startedAt, endedAt, expiresAt, resultSet } = completion;
   await spendLease(trx, lease);
-  // A run that nobody has started is started now; one that is running keeps the start it has.
+  // A pending run is started now. A running one keeps its start.
   await move(trx, id, 'EXECUTING', { started_at: startedAt });
   const execution = await step(trx, id, resultSet.truncated ? 'COMPLETED_PARTIAL' : 'COMPLETED', {
     ended_at: endedAt,

@@ -1,6 +1,6 @@
 /**
- * Leases: a row while held, nothing when free. Who holds one is whoever's name (column `holder`) and token stand in the row; that the row
- * is past its time only means that the next to ask may take it.
+ * Leases. A lease that is held is a row with the name (column `holder`) and the token of its owner; a free one has no row. A lease past
+ * its time keeps its row until the next who asks takes it over.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { Instant } from '../../domain/instant.ts';

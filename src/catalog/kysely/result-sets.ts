@@ -1,6 +1,6 @@
 /**
- * The manifests of result sets: written once with the commit of their execution, read whole, forgotten on expiry. That a
- * run has a stored result is that it has a row here.
+ * The manifests of result sets. A manifest is written by the commit of its execution, read whole, and deleted when the result expires. A
+ * run has a stored result if, and only if, it has a row here.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { Execution } from '../../domain/execution.ts';
@@ -63,7 +63,7 @@ export async function listResultSets(
   return rows.map((row) => ({ id: row.execution_id, resultSet: JSON.parse(row.manifest) as ResultSet }));
 }
 
-/** Runs whose result is stored though it is past its expiry, oldest expiry first. */
+/** Runs whose result has expired but is still stored, oldest expiry first. */
 export async function listExpired(
   db: Kysely<CatalogTables>,
   now: Instant,

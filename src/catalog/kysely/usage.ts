@@ -5,7 +5,7 @@ import type { CatalogTables, KeyRow, UsageRow } from './tables.ts';
 
 /** The query id of requests that met no query. */
 const NO_QUERY = 0;
-/** Of one statement, whose parameters a database bounds. */
+/** Rows of one statement: a database bounds the number of its parameters. */
 const ROWS_AT_ONCE = 500;
 
 const COLUMNS = {
@@ -65,7 +65,7 @@ export class KyselyUsage implements Usage {
       query = query.select(COLUMNS[part]).groupBy(COLUMNS[part]).orderBy(COLUMNS[part]).$castTo<Partial<SumRow>>();
       if (part === 'user' || part === 'team') query = query.where(COLUMNS[part], 'is not', null);
     }
-    // A sum of nothing is one row of nulls, which is no usage.
+    // The sum of no rows is one row of nulls. It is not usage.
     const rows = await query.having(sql<number>`count(*)`, '>', 0).execute();
     return rows.map((row) => sumOf(row, parts));
   }

@@ -1,11 +1,11 @@
 /**
- * Waiting for the write lock of a SQLite file. SQLite's own `busy_timeout` sleeps on the thread: the service would stop
- * answering while a command commits, and two catalogs open in one process would wait for each other for ever. So the
- * wait is a timer, and SQLite is asked again after it.
+ * Waiting for the lock of a SQLite file. SQLite's own `busy_timeout` sleeps on the thread. The service would then stop answering while a
+ * command commits, and two catalogs open in one process would wait for each other for ever. So this sleeps without the thread, and then
+ * asks SQLite again.
  */
 import type { Sleep } from '../../domain/time.ts';
 
-/** Commits take milliseconds (a sync to disk); whoever holds the lock this long is stuck. */
+/** Commits take milliseconds (a sync to disk). Whoever holds the lock for so long is stuck. */
 const WAIT_MAX_MILLIS = 10_000;
 const PAUSE_MAX_MILLIS = 20;
 const NEVER = new AbortController().signal;
@@ -13,7 +13,7 @@ const NEVER = new AbortController().signal;
 /** SQLite's primary result codes; the extended ones keep them in their low byte. */
 const SQLITE_BUSY = 5;
 
-/** The outcome of `attempt`, tried again while another connection holds the lock. @throws after ten seconds of that. */
+/** The outcome of `attempt`, which is repeated while another connection holds the lock. @throws after ten seconds of that */
 export async function whileBusy<T>(attempt: () => T, sleep: Sleep): Promise<T> {
   let waitedMillis = 0;
   for (let pauseMillis = 1; ; pauseMillis = Math.min(pauseMillis * 2, PAUSE_MAX_MILLIS)) {

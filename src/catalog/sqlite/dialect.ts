@@ -1,7 +1,7 @@
 /**
- * Kysely's SQLite dialect over Node's own `node:sqlite`, with two connections to the file: what only reads is answered at once on
- * this thread, and sees all that has been committed; what writes, and everything inside of a transaction, goes to the writer's
- * thread (writer.ts), in turns. So no reader ever waits for a disk that somebody writes to.
+ * Kysely's SQLite dialect over Node's own `node:sqlite`, with two connections to the file. A SELECT is answered at once on this thread
+ * and sees all that has been committed. Writes, and everything in a transaction, go to the writer's thread (writer.ts), one after
+ * another. So no reader ever waits for a slow disk that somebody writes to.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
@@ -22,7 +22,10 @@ import type { Sleep } from '../../domain/time.ts';
 import { whileBusy } from './busy.ts';
 import type { SqliteWriter, WriterTurn } from './writer.ts';
 
-/** The texts of our queries are few (their values are parameters); past this many, lists of unusual lengths are about. */
+/**
+ * We have few different texts of queries, since values are parameters. Beyond this number there must be lists of unusual lengths among
+ * them.
+ */
 const STATEMENTS_MAX = 200;
 
 export interface SqliteConnections {
@@ -57,7 +60,7 @@ export class NodeSqliteDialect implements Dialect {
 }
 
 class TwoConnectionsAdapter extends SqliteAdapter {
-  /** Else Kysely would let readers wait for those who write. */
+  /** Otherwise Kysely would make readers wait for writers. */
   override get supportsMultipleConnections(): boolean {
     return true;
   }
@@ -100,7 +103,7 @@ class NodeSqliteDriver implements Driver {
   }
 }
 
-/** What one piece of work speaks to: a statement, or a transaction. */
+/** The connection of one statement or one transaction. */
 class NodeSqliteConnection implements DatabaseConnection {
   readonly #reader: Reader;
   readonly #writer: SqliteWriter;
@@ -130,7 +133,7 @@ class NodeSqliteConnection implements DatabaseConnection {
     if (this.#turn === undefined && query.query.kind === 'SelectQueryNode') {
       return { rows: await this.#reader.all<R>(query.sql, parameters) };
     }
-    // A statement by itself has the turn until its connection is released.
+    // A single statement keeps the turn until its connection is released.
     this.#turn ??= await this.#writer.takeTurn();
     const { rows, changes } = await this.#turn.run(query.sql, parameters);
     return { rows: rows as R[], numAffectedRows: BigInt(changes) };

@@ -1,6 +1,6 @@
 /**
- * Brings a catalog file to the version that this program knows. The file says which it has (`user_version`) and that it is
- * ours at all (`application_id`), so that neither a newer catalog nor another program's database is written to.
+ * Brings a catalog file to the version that this program knows. The file has its version in `user_version`, and our mark in
+ * `application_id`, so neither a newer catalog nor a database of another program is written to.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Sleep } from '../../domain/time.ts';

@@ -1,6 +1,6 @@
 /**
- * The numbered steps that make a catalog's tables. A step is never changed once released: what is wrong with it is put
- * right by the next. Instants are milliseconds since 1970; JSON is kept where a value is only ever read whole.
+ * The numbered steps that make a catalog's tables. A step is never changed after its release; the next one mends what was wrong. Instants
+ * are milliseconds since 1970. A value that is only read whole is stored as JSON.
  */
 
 export interface Migration {
@@ -11,10 +11,10 @@ export interface Migration {
   readonly script: string;
 }
 
-/** What answers depend on: who may read what, which runs there are, what came of them. */
+/** The tables that answers depend on: access, runs and results. */
 const ANSWERED_FROM = ['users', 'teams', 'team_members', 'api_keys', 'queries', 'executions', 'result_sets'];
 
-/** A trigger for each kind of change, so that no writer, of whatever release, can forget to count. */
+/** A trigger for each kind of change, so that every writer counts, whatever its release. */
 function countChanges(tables: readonly string[]): string {
   const triggers = tables.flatMap((table) =>
     ['insert', 'update', 'delete'].map(

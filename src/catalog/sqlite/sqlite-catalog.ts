@@ -1,7 +1,7 @@
 /**
- * The catalog in one SQLite file, shared by any number of processes of one machine: write-ahead log (readers and the one
- * writer do not wait for each other), and a sync to disk at every commit, so that a result outlives a power cut. It is read on
- * the thread that asks and written on another (dialect.ts).
+ * The catalog in one SQLite file, which any number of processes of one machine may share. It has a write-ahead log, so readers and the
+ * writer do not wait for each other, and every commit is synced to disk, so a result outlives a power cut. This thread reads, another one
+ * writes (dialect.ts).
  */
 import { closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -25,10 +25,10 @@ import { NodeSqliteDialect, type SqliteConnections } from './dialect.ts';
 import { migrate, requireOurs } from './migrate.ts';
 import { SqliteWriter } from './writer.ts';
 
-/** Commits take milliseconds (a sync to disk); whoever holds the lock this long is stuck. */
+/** Commits take milliseconds (a sync to disk). Whoever holds the lock for so long is stuck. */
 const BUSY_MILLIS_MAX = 10_000;
 
-/** So many are told of: more say no more. */
+/** How many are named. */
 const DAMAGES_MAX = 3;
 
 export interface SqliteCatalogOptions {
@@ -48,7 +48,7 @@ export async function openSqliteCatalog(
 ): Promise<Catalog> {
   try {
     await makeFolder(dirname(path));
-    // SQLite gives its log files the permissions of the catalog file, so making that one first settles all three.
+    // SQLite gives its log files the permissions of the catalog file, so it is enough to set them here.
     closeSync(openSync(path, 'a', 0o600));
     const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 0 });
     try {
@@ -113,7 +113,7 @@ class SqliteCatalog implements Catalog {
     if (inode !== this.#inode) throw new NotReady('its file is gone, or is another than was opened');
     try {
       requireOurs(this.#reader);
-      // Only a commit shows that the disk takes one.
+      // Only a commit shows whether the disk takes one.
       await this.#write();
     } catch (error) {
       throw new NotReady(error instanceof Error ? error.message : String(error), { cause: error });
@@ -128,7 +128,7 @@ class SqliteCatalog implements Catalog {
   }
 
   async verify(): Promise<void> {
-    // The indexes too: a run that an index has lost is not found.
+    // The indexes, too: a run that is missing from an index is never found.
     const check = sql<{ integrity_check: string }>`pragma integrity_check(${sql.lit(DAMAGES_MAX)})`;
     const said = await check.execute(this.#db).catch((error: unknown) => {
       throw new Error(`the catalog ${this.#path} is damaged: ${(error as Error).message}`, { cause: error });
@@ -138,8 +138,8 @@ class SqliteCatalog implements Catalog {
   }
 
   /**
-   * Costs a microsecond where nobody has committed anything: `data_version` moves with the commits of every other connection, the
-   * writer's too. Where somebody has, the count of changes says whether it was anything that an answer may depend on.
+   * Takes a microsecond if nobody has committed anything: `data_version` changes with the commits of all other connections, the writer's
+   * included. If it has changed, the count of changes says whether an answer may depend on them.
    */
   version(): number | Promise<number> {
     const ask = () => this.#countChanges();
@@ -162,13 +162,13 @@ class SqliteCatalog implements Catalog {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#db.destroy();
-    // Kysely closes only what it has used. The writer last, so that no checkpoint is made on this thread.
+    // Kysely closes only what it has used. The writer goes last, so that its thread makes the checkpoint, not this one.
     if (this.#reader.isOpen) this.#reader.close();
     await this.#writer.close();
   }
 }
 
-/** Room on the disk of a folder; undefined where that cannot be told. */
+/** Free bytes on the disk of a folder; undefined if they cannot be told. */
 function freeBytesAt(folder: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(folder);

@@ -1,7 +1,6 @@
 /**
- * The thread that writes a SQLite catalog: a commit waits for the disk, seconds where that is slow, and whoever waits with it
- * answers nobody. One connection, one statement after the other, each sent by writer.ts, which sends the next when this one has
- * been answered.
+ * The thread that writes a SQLite catalog. A commit waits for the disk, for seconds if the disk is slow, and the service must answer
+ * meanwhile. There is one connection, and one statement at a time: writer.ts sends the next when this thread has answered the last.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -9,9 +8,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 /** What the thread is started with. */
 export interface WriterOptions {
   readonly path: string;
-  /** How long another process's lock is waited for: here it may be slept through. */
+  /** How long to wait for another process's lock. This thread may sleep. */
   readonly busyMillis: number;
-  /** For tests: as if syncing to the disk took so long, at every commit. */
+  /** For tests: how much longer each sync to the disk takes. */
   readonly commitMillis: number;
 }
 
@@ -25,7 +24,10 @@ export type WriterAnswer =
   | { readonly kind: 'done'; readonly rows: readonly unknown[]; readonly changes: number | bigint }
   | { readonly kind: 'failed'; readonly message: string; readonly code: unknown; readonly errcode: unknown };
 
-/** The texts of our statements are few (their values are parameters); past this many, lists of unusual lengths are about. */
+/**
+ * We have few different texts of statements, since values are parameters. Beyond this number there must be lists of unusual lengths among
+ * them.
+ */
 const STATEMENTS_MAX = 200;
 
 const { path, busyMillis, commitMillis } = workerData as WriterOptions;
@@ -54,7 +56,7 @@ function answer(request: WriterRequest): WriterAnswer {
 function run({ text, parameters }: WriterRequest): WriterAnswer {
   switch (text) {
     case 'begin':
-      // At once, so that what is read in it cannot change before it writes.
+      // The lock is taken now, so that nothing that the transaction reads can change before it writes.
       database.exec('begin immediate');
       break;
     case 'commit':

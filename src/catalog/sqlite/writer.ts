@@ -1,6 +1,6 @@
 /**
- * The writing side of a SQLite catalog as the service's own thread sees it: whose turn it is, and statements that are carried out
- * by a thread of their own (writer-thread.ts), started with the first of them. Nothing here waits but by promises.
+ * The writing side of a SQLite catalog, as the service's thread sees it: whose turn it is to write, and statements that a thread of its
+ * own carries out (writer-thread.ts). That thread is started with the first of them. Nothing here blocks.
  */
 import { extname } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
@@ -50,7 +50,7 @@ export class SqliteWriter {
       },
       end: async () => {
         try {
-          // A thread that is gone took its transaction along.
+          // If the thread is gone, its transaction is, too.
           if (mayBeOpen && this.#thread !== undefined) await this.#ask({ text: 'rollback', parameters: [] });
         } finally {
           ended.resolve();
@@ -59,7 +59,7 @@ export class SqliteWriter {
     };
   }
 
-  /** Waits for those who write, and closes the connection: the last of a catalog moves its log into the file then. */
+  /** Waits for the writers and closes the connection. The last connection to a catalog moves its log into the file. */
   async close(): Promise<void> {
     await this.#line;
     const thread = this.#thread;
@@ -75,7 +75,7 @@ export class SqliteWriter {
     const thread = this.#thread;
     const answered = Promise.withResolvers<WriterAnswer>();
     this.#asking.push(answered);
-    // While somebody waits for an answer the process must not end for lack of other work.
+    // The process must not end while somebody waits for an answer.
     thread.ref();
     thread.postMessage(request);
     const answer = await answered.promise;

@@ -166,7 +166,7 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
   },
   PartialResult: {
     type: 'object',
-    description: 'A truncated result reads as a failure to whoever did not allow it.',
+    description: 'The result is truncated, and the request did not allow partial results.',
     properties: { error: { type: 'string' }, state: { const: formatState('FAILED') } },
     required: ['error'],
     allOf: [refTo('schemas', 'Envelope')],

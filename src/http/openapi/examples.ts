@@ -1,6 +1,7 @@
 /** An execution and its result as examples, written as the service writes them: by its own envelope. */
 import { parseColumnType } from '../../domain/column-type.ts';
 import { type Execution, type ExecutionState, STATES } from '../../domain/execution.ts';
+import { DAY_MILLIS } from '../../domain/instant.ts';
 import type { Column, ResultSet } from '../../domain/result-set.ts';
 import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
 import { envelopeOf, metadataOf } from '../../results/respond/envelope.ts';
@@ -8,7 +9,7 @@ import type { Fragment } from './schema.ts';
 
 /** 2024-03-05T20:50:59.123Z */
 const SUBMITTED_AT = 1_709_671_859_123;
-const RETENTION_MILLIS = 90 * 24 * 60 * 60 * 1000;
+const RETENTION_MILLIS = 90 * DAY_MILLIS;
 const TOTAL_ROWS = 5_000_000;
 
 const ROW = {

@@ -19,7 +19,7 @@ export const OTHER_CONTENTS: Fragment = {
 export const FORMAT_SCHEMAS: Readonly<Record<string, Fragment>> = {
   Ndjson: {
     type: 'string',
-    description: 'A row on each line, as it stands in JSON.',
+    description: 'A JSON object on each line, one for each row.',
     pattern: '^$|\\n$',
     examples: [EXAMPLE_NDJSON],
   },

@@ -26,7 +26,7 @@ export function parameterComponents(): Readonly<Record<string, Fragment>> {
     ifNoneMatch: {
       name: 'If-None-Match',
       in: 'header',
-      description: 'The `ETag` of an answer that you have: when it still holds, the answer is 304 without a body.',
+      description: 'The `ETag` of an answer that you have. If it is still right, the answer is 304 without a body.',
       schema: { type: 'string' },
     },
     range: {
@@ -39,7 +39,8 @@ export function parameterComponents(): Readonly<Record<string, Fragment>> {
     ifRange: {
       name: 'If-Range',
       in: 'header',
-      description: 'The `ETag` of the download that `Range` continues: of any other answer, all of it is sent.',
+      description:
+        'The `ETag` of the download that `Range` continues. If it is no longer right, the whole answer is sent.',
       schema: { type: 'string' },
     },
     wantReprDigest: {

@@ -58,7 +58,8 @@ const COMMON_HEADERS: Readonly<Record<string, Fragment>> = {
   },
   'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
   ETag: {
-    description: 'What the answer is recognised by; send it back in `If-None-Match`. Absent where each answer differs.',
+    description:
+      'Identifies the bytes of the answer: send it in `If-None-Match`. Absent if the next answer may have others.',
     schema: { type: 'string', pattern: '^"[^"]+"$' },
   },
   'Accept-Ranges': {

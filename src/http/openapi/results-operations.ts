@@ -64,7 +64,7 @@ function statusPath(): Fragment {
       operationId: 'getExecutionStatus',
       tags: PLACES.execution.tags,
       summary: 'Status of an execution',
-      description: 'How far it is. Poll this until `is_execution_finished`, then ask for the results.',
+      description: 'The state of the execution. Poll this until `is_execution_finished`, then ask for the results.',
       parameters: [refTo('parameters', SHARED_PARAMETERS.executionId.name), IF_NONE_MATCH],
       responses: {
         200: statusResponse(),
@@ -96,7 +96,7 @@ function rowsPath(by: By, format: 'csv' | 'any', options: PathsOptions, words: W
 }
 
 const UNCHANGED: Fragment = {
-  description: 'You have it already: the answer whose `ETag` you sent still holds.',
+  description: 'The answer whose `ETag` you sent is still right, so it is not sent again.',
   headers: cachingHeaders(),
 };
 

@@ -30,7 +30,7 @@ function sides(left: ColumnRef, right: ColumnRef): readonly [string, string] {
   }
 }
 
-/** Decimals of DuckDB's have at most this many digits. */
+/** DuckDB's decimals have at most so many digits. */
 const DECIMAL_DIGITS_MAX = 38;
 
 function numbers(left: ColumnRef, right: ColumnRef): readonly [string, string] {
@@ -49,7 +49,7 @@ function isApproximate(type: ColumnType): boolean {
   return type.kind === 'real' || type.kind === 'double';
 }
 
-/** Through text, which DuckDB reads as the nearest double; its casts from decimals divide, and round twice. */
+/** Through text, which DuckDB reads as the nearest double. Its casts from decimals divide, and round twice. */
 function asDouble(column: ColumnRef): string {
   const stored = storedColumn(column.index);
   return column.type.kind === 'decimal' ? `${stored}::VARCHAR::DOUBLE` : `${stored}::DOUBLE`;
@@ -80,7 +80,7 @@ function sizeOf(type: ColumnType): { readonly wholeDigits: number; readonly scal
   }
 }
 
-/** No two of DuckDB's date and timestamp types can be cast to each other without an overflow; 128 bits hold them all. */
+/** DuckDB's date and timestamp types cannot all be cast to each other without an overflow. 128 bits hold all of them. */
 function nanosSince1970(column: ColumnRef): string {
   const stored = storedColumn(column.index);
   if (column.type.kind === 'date') return `(${stored} - DATE '1970-01-01')::HUGEINT * 86400000000000`;

@@ -1,7 +1,7 @@
 /**
- * SQL of one row's text where there are many columns. Those of a type are gathered in a list and encoded by one expression for all
- * its members; the texts are then put in the order of the columns. With an expression for each, planning alone takes two thirds of
- * the time of a page of 1,000 columns, and as CSV of 5,000 it does not end in minutes.
+ * SQL of one row's text if there are many columns. Columns of one type are gathered in a list, and one expression encodes all members of
+ * the list; then the texts are put in the order of the columns. With an expression for each column, planning alone takes two thirds of
+ * the time of a page of 1,000 columns, and a page of 5,000 as CSV takes minutes.
  */
 import { formatColumnType } from '../../domain/column-type.ts';
 import { csvFieldOf } from '../../duckdb/csv-quoting.ts';
@@ -11,14 +11,14 @@ import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { TextFormat } from '../request/format.ts';
 import type { ProjectedColumn } from './row-encoding.ts';
 
-/** Up to so many columns an expression for each is quicker. */
+/** Up to so many columns, an expression for each is faster. */
 export const FEW_COLUMNS_MAX = 200;
 
 export function rowOfMany(columns: readonly ProjectedColumn[], format: TextFormat, parameters: Parameters): string {
   const groups = [...Map.groupBy(columns.keys(), (position) => typeOf(columns, position)).values()];
   const cells = groups.map((positions) => encodedList(columns, positions, format, parameters));
   const order = groups.flat();
-  // Where the text of each column stands once the lists are one.
+  // The position of each column's text when the lists are joined.
   const places = new Map(order.map((position, place) => [position, place + 1]));
   const placeOf = (position: number) => places.get(position) ?? 0;
   if (format === 'csv') {

@@ -61,12 +61,12 @@ function sourceOf(columns: readonly ProjectedColumn[], { paths, from, to }: Part
   const files = partsAt(paths, parameters);
   const first = `file_row_number >= ${parameters.add(BigInt(from))}`;
   const last = `file_row_number < ${parameters.add(BigInt(to))}`;
-  // Of one file only the row groups are read that the rows are in; the general condition would read all of it.
+  // For one file, this condition reads only the row groups that have the rows. The general condition would read the whole file.
   if (paths.length === 1) return `FROM ${files} WHERE ${first} AND ${last}`;
   return `FROM ${files} WHERE (file_index > 0 OR ${first}) AND (file_index < ${paths.length - 1} OR ${last})`;
 }
 
-/** No rows, of the same types: a file without rows has its columns all the same. */
+/** No rows, of the same types: a file without rows still has its columns. */
 function emptySource(columns: readonly ProjectedColumn[]): string {
   const nulls = columns.map(({ type, index }) => `NULL::${storageType(type)} AS ${storedColumn(index)}`);
   return `FROM (SELECT ${nulls.join(', ')} LIMIT 0)`;

@@ -37,8 +37,8 @@ export function compileRange(encoding: RowEncoding, range: StoredRange, mode: Re
   const parameters = new Parameters();
   const separator = parameters.add(ROW_SEPARATOR[format]);
   const row = encodedRow(encoding, parameters, mode);
-  // Without an ORDER BY of its own the aggregate takes rows as they come, and several threads give several row groups in any
-  // order. One sum over all columns takes less planning, one sum for each column less counting.
+  // Without an ORDER BY of its own an aggregate takes rows as they come, and several threads bring several row groups in any order. One
+  // sum over all columns takes less time to plan, one sum for each column less to compute.
   const [order, bytes, holds] =
     mode === 'safe'
       ? [' ORDER BY file_row_number', `sum(${rowBytes(columns)})`, 'true']
@@ -54,13 +54,13 @@ export function compileRange(encoding: RowEncoding, range: StoredRange, mode: Re
   return { text, values: parameters.values };
 }
 
-/** SQL of whether the rows from `start` on reached the aggregates in order. All aggregates of a statement get rows in the same order. */
+/** SQL: true if the rows from `start` on reached the aggregates in order. All aggregates of a statement get rows in the same order. */
 export function cameInOrder(start: string): string {
   const marks = `list(file_row_number) FILTER (file_row_number % ${MARK_EVERY} = 0 OR file_row_number = ${start})`;
   return `${marks} = list_sort(${marks})`;
 }
 
-/** SQL of whether every value is one that the fast mode can write as JSON. In CSV it can write all. */
+/** SQL: true if the fast mode can write every value as JSON. It can write all values as CSV. */
 function onlyFinite(columns: readonly ProjectedColumn[], format: TextFormat): readonly string[] {
   if (format === 'csv') return [];
   const floats = columns.filter(({ type }) => mayBeNonFinite(type));
@@ -125,7 +125,7 @@ function jsonRow(columns: readonly ProjectedColumn[], parameters: Parameters, mo
 function csvRow(columns: readonly ProjectedColumn[], parameters: Parameters): string {
   const fields = columns.map(({ type, index }) => csvFieldOf(type, storedColumn(index), parameters));
   const [only] = fields;
-  // A line with nothing on it would be skipped by most readers, so a row of one empty field is written "".
+  // Most readers skip an empty line, so a row of one empty field is written as "".
   if (fields.length === 1 && only !== undefined) return `coalesce(nullif(${only}, ''), '""')`;
   return `concat(${fields.join(`, ',', `)})`;
 }

@@ -20,7 +20,7 @@ export function compileSortKeys(keys: readonly BoundSortKey[]): readonly string[
   });
 }
 
-/** What is ordered as values of the type are. */
+/** Terms that order stored values as the values of the type. */
 function valueOrder(stored: string, type: ColumnType): readonly string[] {
   switch (type.kind) {
     case 'uint256':

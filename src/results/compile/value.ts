@@ -1,6 +1,6 @@
 /**
- * Columns and values as SQL that DuckDB compares by the meaning of their type, not by how they are stored: a number
- * that is stored as text because it is too wide (storage-type.ts) is compared as a number. Every value travels as a parameter.
+ * Columns and values as SQL, so that DuckDB compares them by the meaning of their type, not by how they are stored. A number that is too
+ * wide for DuckDB is stored as text (storage-type.ts) and compared as a number. Every value travels as a parameter.
  */
 import type { ColumnType } from '../../domain/column-type.ts';
 import type { Parameters } from '../../duckdb/parameters.ts';

@@ -1,7 +1,7 @@
 /**
- * How much heavy reading is let in: exports and materialised views, in all and per key, so that neither the service nor its
- * other users suffer from one. A key that has too much is refused at once; where all keys together have, one that has not waits
- * some time for a place, and keys take turns. What was let in is never turned away later.
+ * Bounds heavy reads (exports and materialised views), for each key and for all together, so that one user does not slow down the others.
+ * A key that has its number in flight is refused at once. If only the places of all are taken, a key waits for one for some time, and
+ * keys take turns. A read that was let in is never refused later.
  */
 import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { RequestError } from '../../errors/errors.ts';
@@ -9,7 +9,7 @@ import { WorkQueue } from './work-queue.ts';
 
 export interface ConcurrencyLimits {
   readonly heavyReadsMax: number;
-  /** Of one key, those that wait for a place counted. */
+  /** Of one key, including those that wait for a place. */
   readonly heavyReadsPerKeyMax: number;
   /** The longest that one waits for a place. */
   readonly heavyReadsWaitMillis: number;

@@ -1,4 +1,4 @@
-/** The time limit of a read (→ 504), apart from the client's own giving up. */
+/** The time limit of a read: beyond it, the read ends with 504. A client that leaves is another matter. */
 import { orAborted } from '../../domain/or-aborted.ts';
 import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { RequestError } from '../../errors/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * A queue of work: at most so many tasks at a time, at most so many waiting, and a refusal beyond that. Keys take turns,
- * so that a client that asks for much waits for its own work and does not hold up others. One queue may yield to another: while the
- * other has any work, this one does one task at a time.
+ * A queue of work. It bounds how many tasks run and how many wait, and refuses the others. Keys take turns, so a client that asks for
+ * much waits for its own work and does not hold up others. One queue may yield to another: while the other has work, this one runs one
+ * task at a time.
  */
 import { RequestError } from '../../errors/errors.ts';
 
@@ -42,8 +42,8 @@ export class WorkQueue {
   /**
    * Runs `task` when its turn has come.
    * @param key whose work it is
-   * @throws RequestError overloaded when too many wait already, and this key has not fewer waiting than others, or while it waits
-   *   when others who have fewer need its place; the signal's reason when it aborts while waiting
+   * @throws RequestError overloaded if too many tasks wait and no key has more waiting than this one; also while it waits, if a key with
+   *   fewer waiting needs the place; the signal's reason when it aborts while waiting
    */
   async run<T>(key: string, task: () => Promise<T>, signal: AbortSignal): Promise<T> {
     using _ = await this.enter(key, signal);
@@ -86,7 +86,7 @@ export class WorkQueue {
     return this.#running < (isQuiet ? this.#limits.runningMax : 1);
   }
 
-  /** The key with the most waiting, this one's new task counted, gives up the task that came last. */
+  /** Refuses the newest task of the key with the most waiting, this new task included. */
   #makeRoomFor(key: string): void {
     let [longestKey, longest] = [key, (this.#waiting.get(key)?.size ?? 0) + 1];
     for (const [other, { size }] of this.#waiting) if (size > longest) [longestKey, longest] = [other, size];

@@ -112,7 +112,7 @@ class FilterBinder {
     const values: Value[] = [];
     for (const member of members) {
       const equal = this.#compare(side, '=', member, node.at);
-      // The values are one list, which DuckDB looks up; what is left are columns, nulls, and values out of reach.
+      // Values become one list, in which DuckDB looks up. The others are columns, nulls, and values that the type cannot hold.
       if (equal.kind === 'comparison' && side.kind === 'column') values.push(equal.value);
       else alternatives.push(equal);
     }
@@ -198,7 +198,7 @@ class FilterBinder {
     return { kind: 'literal', literal, name: operand, at: operand.at };
   }
 
-  /** A side where a value is usual, and a bare name may be a text that lacks its quotes. */
+  /** On the side where a value is usual, a bare name may be a text that lacks its quotes. */
   #value(operand: Operand): Side {
     if (operand.kind !== 'name' || operand.quoted) return this.#side(operand);
     const column = bindNameOrAdviseQuotes(operand, this.#columns, this.#source);
@@ -232,7 +232,7 @@ class FilterBinder {
     throw unexpected(this.#source, 'value', literal.at, reading.expected, advice);
   }
 
-  /** Of quoted names that are no columns, the error is that: a column was meant, as there is no other. */
+  /** If there is no column at all, a quoted name was meant as one, and the error says that there is no such column. */
   #noColumn(sides: readonly Side[], at: Position): Error {
     let advice: string | undefined;
     for (const side of sides) {
@@ -263,7 +263,7 @@ function negatedIf(negated: boolean, predicate: Predicate): Predicate {
   return negated ? not(predicate) : predicate;
 }
 
-/** Nulls and values out of reach say the same however often they are listed. */
+/** A null, or a value that the type cannot hold, means the same however often it is listed. */
 function distinct(alternatives: readonly Predicate[]): readonly Predicate[] {
   const seen = new Set<string>();
   return alternatives.filter((alternative) => {

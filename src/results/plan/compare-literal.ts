@@ -23,7 +23,7 @@ export function compareLiteral(
   }
 }
 
-/** No value equals the literal; less than it is whatever is at most the point below, and the rest is more. */
+/** No value equals the literal. Values up to the point below it are less, all others are greater. */
 function compareBetween(column: ColumnRef, operator: ComparisonOperator, below: bigint): Predicate {
   switch (operator) {
     case '=':
@@ -47,7 +47,7 @@ function compareBeyond(column: ColumnRef, operator: ComparisonOperator, side: 'b
   if (column.type.kind !== 'real' && column.type.kind !== 'double') {
     return { kind: 'known', column, truth: isLess === (side === 'above') };
   }
-  // Infinities and NaN lie still further out than any number that was typed.
+  // Infinities and NaN are beyond every number that can be typed.
   const [below, above] = isLess ? (['<=', '<'] as const) : (['>', '>='] as const);
   return side === 'below'
     ? { kind: 'comparison', column, operator: below, value: '-Infinity' }

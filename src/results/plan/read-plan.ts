@@ -96,7 +96,7 @@ function sortKeysOf(
   return sortBy === undefined ? [] : orRefuse(() => bindSort(parseSort(sortBy, limits), columns));
 }
 
-/** What is wrong with an expression is the caller's to mend. */
+/** A wrong expression is an error of the caller. */
 function orRefuse<T>(bound: () => T): T {
   try {
     return bound();
@@ -112,7 +112,7 @@ export function pageRowsMax(plan: ReadPlan): number {
     : Math.max(1, rowsWithin(plan.datapointsMax, plan.projection.length));
 }
 
-/** The refusal for an answer that the datapoint limit would cut with no place to say so. */
+/** The error if the datapoint limit would cut an answer that has no place to say that it is short. */
 export function datapointRefusal(plan: ReadPlan): RequestError {
   const lift = 'ignore_max_datapoints_per_request=true lifts the limit';
   return plan.selection.kind === 'sample'

@@ -50,7 +50,7 @@ async function resolveLatest(
   if (!/^[0-9]+$/.test(text)) {
     throw new RequestError('invalid_query_id', `The requested query ID (ID: ${text}) is invalid.`);
   }
-  // An id beyond what a double counts exactly is no id that was ever given out.
+  // No query has an id that a double cannot hold exactly.
   const id = Number(text);
   const query = Number.isSafeInteger(id) ? await catalogCache.query(id) : undefined;
   if (query === undefined || !mayRead(principal, query)) {

@@ -11,7 +11,7 @@ export type Family =
   | 'time'
   | 'zoned time'
   | 'interval'
-  /** Arrays, maps and rows: nothing. */
+  /** Arrays, maps and rows: they are compared with nothing. */
   | 'none';
 
 export function familyOf(type: ColumnType): Family {

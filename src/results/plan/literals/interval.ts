@@ -2,6 +2,8 @@
  * Intervals as text, `3 days` or `1 year 2 months -04:05:06.789`, read as their length: a month is 30 days, a day 24 hours.
  * (DuckDB compares month by month, then day by day, and so puts `1 month -29 days` after `2 days`.)
  */
+
+import { DAY_MILLIS } from '../../../domain/instant.ts';
 import { type Reading, unreadable } from './reading.ts';
 
 const UNIT_MICROS: ReadonlyMap<string, bigint> = new Map([
@@ -10,7 +12,7 @@ const UNIT_MICROS: ReadonlyMap<string, bigint> = new Map([
   ['second', 1_000_000n],
   ['minute', 60_000_000n],
   ['hour', 3_600_000_000n],
-  ['day', 86_400_000_000n],
+  ['day', BigInt(DAY_MILLIS) * 1000n],
   ['week', 604_800_000_000n],
   ['month', 2_592_000_000_000n],
   ['year', 31_104_000_000_000n],

@@ -6,7 +6,7 @@ import { readApproximate, readExact } from './number.ts';
 import { type Reading, unreadable } from './reading.ts';
 import { readInstant, readTime, readZonedTime } from './time.ts';
 
-/** Null is no value of any type: it makes a comparison unknown before it comes to reading. */
+/** Null is not read as a value: a comparison with it is unknown, whatever the type. */
 export type ValueLiteral = Exclude<Literal, { readonly kind: 'null' }>;
 
 /** Types whose values can be compared with a literal. */

@@ -18,7 +18,7 @@ export type ExactType = ColumnType & {
 
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i;
 const HEX = /^0x[0-9a-f]+$/i;
-/** Exponents beyond this are all alike: far beyond every type. */
+/** Larger exponents make no difference: the number is beyond every type. */
 const EXPONENT_MAX = 1_000_000_000;
 /** Longer than the digits of any exact value (78). */
 const MAGNITUDE_MAX = 100;

@@ -1,7 +1,7 @@
 /**
- * What a literal turns out to be when it is read as a column's type. Many types can hold only points: whole numbers,
- * days, microseconds. A literal off the points, or beyond the last one, is still a number to compare with exactly:
- * `tinyint < 1000` is true, `bigint = 1.5` is false, `day < '2024-03-05 12:00'` includes the 5th.
+ * What a literal is, read as a column's type. Many types hold only points: whole numbers, days, microseconds. A literal between two
+ * points, or beyond the last one, is still compared exactly: `tinyint < 1000` is true, `bigint = 1.5` is false, `day < '2024-03-05
+ * 12:00'` includes the 5th.
  */
 import type { Value } from '../predicate.ts';
 

@@ -85,7 +85,7 @@ export function formatTime(micros: bigint): string {
 function daysSince1970(year: number, month: number, day: number): number | string {
   const name = MONTHS[month - 1];
   if (name === undefined) return 'A month is 1 to 12.';
-  // As setUTCFullYear, not Date.UTC, takes the years 0 to 99 for what they are. Day 0 is the last of the month before.
+  // setUTCFullYear takes the years 0 to 99 as they are; Date.UTC would add 1900. Day 0 is the last day of the month before.
   const length = new Date(new Date(0).setUTCFullYear(year, month, 0)).getUTCDate();
   if (day < 1 || day > length) return `${name} ${year} has ${length} days.`;
   return new Date(0).setUTCFullYear(year, month - 1, day) / DAY_MILLIS;
