@@ -1,7 +1,7 @@
 /** From the parts of a running server to the gauges of its metrics. Each is read only when somebody asks for the metrics. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Dataset } from '../datasets/dataset.ts';
-import { datasetAgeOf } from '../datasets/dataset-age.ts';
+import { datasetAgeOf, periodMillisOf } from '../datasets/dataset-age.ts';
 import type { Clock } from '../domain/instant.ts';
 import { type Sleep, TimeLimit } from '../domain/time.ts';
 import type { DuckDb, DuckDbUse } from '../duckdb/duckdb.ts';
@@ -169,6 +169,13 @@ function datasetGauges({ catalog, datasets, clock }: GaugedParts): readonly Gaug
       help: 'Time since the run began that the dataset answers with; absent while it has none.',
       label: 'dataset',
       read: () => read(({ ageMillis }) => (ageMillis === undefined ? undefined : ageMillis / 1000)),
+    },
+    {
+      name: 'qrs_dataset_period_seconds',
+      help: 'How far apart the refreshes of a dataset are: the longer of the time up to the last one due and the time from it to the next.',
+      label: 'dataset',
+      read: () =>
+        Object.fromEntries(datasets.map((dataset) => [dataset.name, periodMillisOf(dataset, clock()) / 1000])),
     },
     {
       name: 'qrs_dataset_last_refresh_failed',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Execution, ExecutionState } from '../domain/execution.ts';
-import { datasetAgeOf, ticksOf } from './dataset-age.ts';
+import { datasetAgeOf, periodMillisOf, ticksOf } from './dataset-age.ts';
 import { findDataset, loadDatasets } from './registry.ts';
 
 const at = (time: string) => Date.parse(`2024-03-05T${time}Z`);
@@ -52,4 +52,17 @@ test('a dataset that never had a good run has no age', async () => {
   const failed = run('1', 'FAILED', '10:15:00');
   const freshness = await datasetAgeOf(dataset, catalogWith(failed, failed), at('10:20:00'));
   assert.deepEqual([freshness.served, freshness.ageMillis], [undefined, undefined]);
+});
+
+test('the period is the longest time that now lies in or next to, though refreshes are not evenly apart', () => {
+  const hours = (schedule: string, now: string) => periodMillisOf({ schedule }, Date.parse(now)) / 3_600_000;
+  assert.equal(hours('*/15 * * * *', '2024-03-05T10:07:00Z'), 0.25);
+  assert.equal(hours('0 0 * * *', '2024-03-05T10:07:00Z'), 24);
+  // Weekdays only: Friday to Monday is three days, and just after Monday's time the result is still Friday's.
+  assert.deepEqual(
+    ['2024-03-07T12:00:00Z', '2024-03-09T12:00:00Z', '2024-03-11T00:01:00Z', '2024-03-12T00:01:00Z'].map((now) =>
+      hours('0 0 * * 1-5', now),
+    ),
+    [24, 72, 72, 24],
+  );
 });

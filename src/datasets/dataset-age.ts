@@ -27,6 +27,16 @@ export async function datasetAgeOf(
   return { latest, served, ageMillis, nextTick: nextTick(parseCron(dataset.schedule), now) };
 }
 
+/**
+ * How old a dataset may get by its schedule, milliseconds: right before a refresh the time since the one before. Refreshes need not be
+ * evenly apart (on weekdays only), so both times around the last one due count.
+ */
+export function periodMillisOf({ schedule }: Pick<Dataset, 'schedule'>, now: Instant): number {
+  const cron = parseCron(schedule);
+  const last = lastTick(cron, now);
+  return Math.max(last - lastTick(cron, last - 1), nextTick(cron, now) - last);
+}
+
 /** When a dataset's last refresh was due, and when the next is: worked out anew only once that has come. */
 export function ticksOf(
   { schedule }: Dataset,

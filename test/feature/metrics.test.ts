@@ -70,11 +70,20 @@ test('what the dashboard shows is there, and it leaves out nothing of ours', asy
   const service = await startHttpService(t);
   const there = namesOf(await (await service.get('/metrics')).text());
   const dashboard = await readFile(join(import.meta.dirname, '../../docs/grafana-dashboard.json'), 'utf8');
-  const panels = (JSON.parse(dashboard) as { panels: { targets?: { expr: string }[] }[] }).panels;
+  const panels = (
+    JSON.parse(dashboard) as { panels: { title: string; description?: string; targets?: { expr: string }[] }[] }
+  ).panels;
   const expressions = panels.flatMap(({ targets }) => targets ?? []).map(({ expr }) => expr);
   const shown = new Set(expressions.flatMap((expr) => expr.match(/\b(?:qrs|process|nodejs)_\w+/g) ?? []));
   assert.deepEqual(
     [...shown].filter((name) => !there.includes(name)),
+    [],
+  );
+  const unexplained = panels.filter(
+    ({ targets, description = '' }) => targets !== undefined && description.length < 10,
+  );
+  assert.deepEqual(
+    unexplained.map(({ title }) => title),
     [],
   );
   const whole = (name: string) => name.replace(/_(bucket|sum|count)$/, '');
