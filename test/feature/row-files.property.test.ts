@@ -14,6 +14,7 @@ import { compileFit, compileRange } from '../../src/results/compile/range.ts';
 import { type ProjectedColumn, ROW_SEPARATOR } from '../../src/results/compile/row-encoding.ts';
 import { buildRowFile, NoRowFile } from '../../src/results/derived/row-files/build-row-file.ts';
 import { fitRows, readRange, readScattered } from '../../src/results/derived/row-files/read-rows.ts';
+import { isJoinable, packBlock, unpackGroup } from '../../src/results/derived/row-files/row-block.ts';
 import { RowFile } from '../../src/results/derived/row-files/row-file.ts';
 import { RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
 import { rowProjection } from '../../src/results/derived/row-files/row-projection.ts';
@@ -201,6 +202,18 @@ test('a byte that is changed anywhere, or a file that is cut, is noticed, and gi
     await assert.rejects(read(), RowFileDamaged, `byte ${at} of ${whole.length}`);
   }
   assert.deepEqual(await byRowFile(await opened(table.path, t), asked), expected);
+});
+
+test('blocks that lean on what a frame begins with are not unpacked as one', () => {
+  const packed = (text: string) => packBlock([], 0, 0, Buffer.from(text));
+  const plain = Array.from({ length: 16 }, (_, i) => packed(`{"number":${i * 7919},"text":"${'abc'.repeat(i)}"}`));
+  assert.equal(isJoinable(plain), true);
+  assert.deepEqual(
+    unpackGroup(plain.map(({ block }) => block)).map(String),
+    plain.map(({ content }) => String(content)),
+  );
+  // A run begins with a match at distance 1, which is what a frame begins with, and not what another block leaves.
+  assert.equal(isJoinable([...plain.slice(1), packed('1'.repeat(70_000))]), false);
 });
 
 test('rows too wide to be unpacked in passing, and text that takes too much room, have no row file', async () => {

@@ -8,8 +8,8 @@ import type { DuckDb, Row } from '../../../duckdb/duckdb.ts';
 import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
 import type { ReadMode } from '../../compile/range.ts';
 import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
-import { BLOCK_BYTES_MAX, packBlock } from './row-block.ts';
-import { blockCrc, encodeIndex } from './row-file-format.ts';
+import { BLOCK_BYTES_MAX, isJoinable, type PackedBlock, packBlock } from './row-block.ts';
+import { blockCrc, encodeIndex, GROUP_BLOCKS, type RowFileAbout } from './row-file-format.ts';
 import { sizedColumns } from './row-projection.ts';
 
 export interface RowFileOrder {
@@ -30,7 +30,7 @@ export interface RowFileOrder {
 export class NoRowFile extends Error {}
 
 /** As in many rows as this, or fewer: a page of a hundred rows unpacks few that it does not need. */
-const BLOCK_ROWS_MAX = 32;
+const BLOCK_ROWS_MAX = 64;
 const BLOCK_BYTES_AIM = 64 * 1024;
 const RANGE_BYTES_AIM = 4 * 1024 * 1024;
 const RANGE_CELLS_AIM = 512 * 1024;
@@ -98,6 +98,8 @@ class BlockWriter {
   readonly #bytesMax: number;
   readonly #offsets: number[] = [0];
   readonly #crcs: number[] = [];
+  readonly #joined: number[] = [];
+  #group: PackedBlock[] = [];
 
   constructor(file: FileHandle, bytesMax: number) {
     this.#file = file;
@@ -113,18 +115,29 @@ class BlockWriter {
       let end = at + to - from - 1;
       for (let row = from; row < to; row += 1) end += lengths[row] ?? 0;
       if (end - at > BLOCK_BYTES_MAX) throw new NoRowFile(`${to - from} rows take ${end - at} bytes as text`);
-      const block = packBlock(numbers, from, to, text.subarray(at, end));
-      this.#crcs.push(blockCrc(block, this.#crcs.length));
-      this.#offsets.push(this.#end + block.length);
-      blocks.push(block);
+      const packed = packBlock(numbers, from, to, text.subarray(at, end));
+      this.#crcs.push(blockCrc(packed.block, this.#crcs.length));
+      this.#offsets.push(this.#end + packed.block.length);
+      blocks.push(packed.block);
+      this.#addToGroup(packed);
       at = end + 1;
     }
     if (this.#end > this.#bytesMax) throw new NoRowFile(`its file would take more than ${this.#bytesMax} bytes`);
     await this.#file.appendFile(Buffer.concat(blocks));
   }
 
-  async finish(about: Parameters<typeof encodeIndex>[0]['about']): Promise<number> {
-    const index = encodeIndex({ about, offsets: Uint32Array.from(this.#offsets), crcs: Uint32Array.from(this.#crcs) });
+  #addToGroup(packed: PackedBlock): void {
+    this.#group.push(packed);
+    if (this.#group.length < GROUP_BLOCKS) return;
+    this.#joined.push(isJoinable(this.#group) ? 1 : 0);
+    this.#group = [];
+  }
+
+  async finish(about: RowFileAbout): Promise<number> {
+    // Of a group that is not whole each block is unpacked by itself.
+    if (this.#group.length > 0) this.#joined.push(0);
+    const tables = { offsets: this.#offsets, crcs: this.#crcs, joined: this.#joined };
+    const index = encodeIndex({ about, ...tables });
     await this.#file.appendFile(index);
     await this.#file.sync();
     return this.#end + index.length;

@@ -1,5 +1,6 @@
 /** One block of a row file: packing the encoded rows, and reading them again (row-file-format.ts). */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { unpackJoined } from './joined-frames.ts';
 import { RowFileDamaged } from './row-file-format.ts';
 
 /** Level 3 is larger and slower, with texts of some kilobytes. */
@@ -12,15 +13,19 @@ export const BLOCK_BYTES_MAX = 2 * 1024 * 1024;
 export const COMMA = 0x2c;
 export const LINE_FEED = 0x0a;
 
-/** Rows as they are packed: numbers for each row, and the text of all. */
-export interface PackedRows {
-  /** Bytes of each row's text; its cell bytes; then those of each sized column. */
-  readonly numbers: readonly ArrayLike<number>[];
-  readonly text: Uint8Array;
+export interface PackedBlock {
+  /** As it stands in the file. */
+  readonly block: Buffer;
+  readonly content: Buffer;
 }
 
 /** @param numbers of rows `from` to `to` @param text of the same rows, with a comma between two of them */
-export function packBlock(numbers: readonly ArrayLike<number>[], from: number, to: number, text: Uint8Array): Buffer {
+export function packBlock(
+  numbers: readonly ArrayLike<number>[],
+  from: number,
+  to: number,
+  text: Uint8Array,
+): PackedBlock {
   const rows = to - from;
   const content = Buffer.allocUnsafe(4 * numbers.length * rows + text.length);
   let at = 0;
@@ -32,7 +37,42 @@ export function packBlock(numbers: readonly ArrayLike<number>[], from: number, t
   const block = Buffer.allocUnsafe(4 + frame.length);
   block.writeUInt32LE(content.length, 0);
   block.set(frame, 4);
-  return block;
+  return { block, content };
+}
+
+/** The content of a block. @param block whole and checked @throws RowFileDamaged */
+export function unpackBlock(block: Buffer): Buffer {
+  const bytes = contentBytes(block);
+  const content = zstdDecompressSync(block.subarray(4), { chunkSize: bytes + SPARE_BYTES });
+  if (content.length !== bytes) throw new RowFileDamaged('a block has not the bytes it says');
+  return content;
+}
+
+/** The contents of blocks that were seen to be the same when they are unpacked as one. @throws RowFileDamaged */
+export function unpackGroup(blocks: readonly Buffer[]): readonly Buffer[] {
+  const bytes = blocks.reduce((sum, block) => sum + contentBytes(block), 0);
+  const frames = blocks.map((block) => block.subarray(4));
+  const contents = unpackJoined(frames, bytes);
+  if (contents.length !== bytes) throw new RowFileDamaged('a group of blocks has not the bytes it says');
+  let at = 0;
+  return blocks.map((block) => {
+    at += contentBytes(block);
+    return contents.subarray(at - contentBytes(block), at);
+  });
+}
+
+/** Whether unpacking these blocks as one gives the content of each. */
+export function isJoinable(packed: readonly PackedBlock[]): boolean {
+  try {
+    const contents = unpackGroup(packed.map(({ block }) => block));
+    return packed.every(({ content }, place) => contents[place]?.equals(content) === true);
+  } catch {
+    return false;
+  }
+}
+
+function contentBytes(block: Buffer): number {
+  return block.readUInt32LE(0);
 }
 
 /** The rows of a block. */
@@ -42,14 +82,11 @@ export class RowBlock {
   /** Where the text begins. */
   readonly #text: number;
 
-  /** @param block whole and checked @param tables of numbers before the text @throws RowFileDamaged */
-  constructor(block: Buffer, rows: number, tables: number) {
-    const bytes = block.readUInt32LE(0);
-    this.#content = zstdDecompressSync(block.subarray(4), { chunkSize: bytes + SPARE_BYTES });
+  /** @param content of the block @param tables of numbers before the text */
+  constructor(content: Buffer, rows: number, tables: number) {
+    this.#content = content;
     this.#rows = rows;
     this.#text = 4 * rows * tables;
-    if (this.#content.length !== bytes || bytes < this.#text)
-      throw new RowFileDamaged('a block has not the bytes it says');
   }
 
   get byteLength(): number {

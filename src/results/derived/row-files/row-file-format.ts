@@ -2,7 +2,8 @@
  * The format of a row file: the rows of one part as the text that answers have, so that no page has to be encoded twice.
  *
  *     blocks   each: u32 bytes of its content, and the content as one zstd frame
- *     index    u32 offset of each block and of the end of the last; u32 CRC-32 of each block, begun with the block's number
+ *     index    u32 offset of each block and of the end of the last; u32 CRC-32 of each block, begun with the block's number; for each group
+ *              of blocks (joined-frames.ts) u32 1 where it may be unpacked as one, else 0
  *     about    `RowFileAbout` as JSON
  *     end      u32 bytes of the index, u32 bytes of `about`, u32 CRC-32 of both, 8 bytes that name the format and its version
  *
@@ -27,7 +28,11 @@ export interface RowFileIndex {
   readonly about: RowFileAbout;
   readonly offsets: Uint32Array;
   readonly crcs: Uint32Array;
+  readonly joined: Uint32Array;
 }
+
+/** Blocks of a group. */
+export const GROUP_BLOCKS = 16;
 
 /** Counted up with each change of the format: what was written before is then written anew. */
 export const ROW_FILE_VERSION = 1;
@@ -41,9 +46,18 @@ export function blockCrc(bytes: Uint8Array, block: number): number {
   return crc32(bytes, block);
 }
 
-export function encodeIndex({ about, offsets, crcs }: RowFileIndex): Buffer {
-  const index = Buffer.allocUnsafe(4 * (offsets.length + crcs.length));
-  for (const [place, number] of [...offsets, ...crcs].entries()) index.writeUInt32LE(number, 4 * place);
+/** The index as it is built up. */
+export interface WrittenIndex {
+  readonly about: RowFileAbout;
+  readonly offsets: readonly number[];
+  readonly crcs: readonly number[];
+  readonly joined: readonly number[];
+}
+
+export function encodeIndex({ about, offsets, crcs, joined }: WrittenIndex): Buffer {
+  const numbers = [...offsets, ...crcs, ...joined];
+  const index = Buffer.allocUnsafe(4 * numbers.length);
+  for (const [place, number] of numbers.entries()) index.writeUInt32LE(number, 4 * place);
   const text = Buffer.from(JSON.stringify(about));
   const end = Buffer.allocUnsafe(12);
   end.writeUInt32LE(index.length, 0);
@@ -67,8 +81,14 @@ export function decodeIndex(bytes: Buffer, end: Buffer): RowFileIndex {
   const tables = end.readUInt32LE(0);
   const about = JSON.parse(bytes.toString('utf8', tables)) as RowFileAbout;
   const blocks = blocksOf(about);
-  const numbers = Uint32Array.from({ length: 2 * blocks + 1 }, (_, place) => bytes.readUInt32LE(4 * place));
-  return { about, offsets: numbers.subarray(0, blocks + 1), crcs: numbers.subarray(blocks + 1) };
+  const groups = Math.ceil(blocks / GROUP_BLOCKS);
+  const numbers = Uint32Array.from({ length: 2 * blocks + 1 + groups }, (_, place) => bytes.readUInt32LE(4 * place));
+  return {
+    about,
+    offsets: numbers.subarray(0, blocks + 1),
+    crcs: numbers.subarray(blocks + 1, 2 * blocks + 1),
+    joined: numbers.subarray(2 * blocks + 1),
+  };
 }
 
 export function blocksOf({ rowCount, blockRows }: Pick<RowFileAbout, 'rowCount' | 'blockRows'>): number {

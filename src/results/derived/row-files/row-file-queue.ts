@@ -70,6 +70,11 @@ export class RowFileQueue implements AsyncDisposable {
     });
   }
 
+  /** Resolves when nothing waits to be built. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#over.abort(new Error('the service stops'));
     await this.#running;

@@ -4,11 +4,12 @@
  */
 import { closeSync, fstat, open, read } from 'node:fs';
 import { promisify } from 'node:util';
-import { RowBlock } from './row-block.ts';
+import { RowBlock, unpackBlock, unpackGroup } from './row-block.ts';
 import {
   blockCrc,
   decodeIndex,
   END_BYTES,
+  GROUP_BLOCKS,
   indexBytes,
   type RowFileAbout,
   RowFileDamaged,
@@ -20,8 +21,8 @@ const openFile = promisify(open);
 const readFrom = promisify(read);
 const statFile = promisify(fstat);
 
-/** Read from the file at once: about a thousand rows. */
-const READ_BYTES = 128 * 1024;
+/** Read from the file at once: some thousand rows. */
+const READ_BYTES = 256 * 1024;
 /** Unpacked in one go, in half a millisecond. */
 const SLICE_BYTES = 512 * 1024;
 
@@ -63,7 +64,7 @@ export class RowFile {
 
   /** Of memory. */
   get byteLength(): number {
-    return this.#index.offsets.byteLength + this.#index.crcs.byteLength;
+    return this.#index.offsets.byteLength + this.#index.crcs.byteLength + this.#index.joined.byteLength;
   }
 
   /** Keeps the file open until it is disposed of; undefined where it has been closed already. */
@@ -98,12 +99,14 @@ export class RowFile {
       const start = this.#offset(block);
       const bytes = await readBytes(this.#fd, start, this.#offset(until) - start);
       signal.throwIfAborted();
-      for (; block < until; block += 1) {
-        const first = block * blockRows;
-        const rows = this.#block(block, bytes.subarray(this.#offset(block) - start, this.#offset(block + 1) - start));
-        unpacked += rows.byteLength;
-        if (!take(rows, Math.max(0, from - first), Math.min(blockRows, to - first), first)) return;
-        if (unpacked < SLICE_BYTES || block + 1 === end) continue;
+      while (block < until) {
+        for (const rows of this.#unpack(block, until, bytes, start)) {
+          const first = block * blockRows;
+          if (!take(rows, Math.max(0, from - first), Math.min(blockRows, to - first), first)) return;
+          unpacked += rows.byteLength;
+          block += 1;
+        }
+        if (unpacked < SLICE_BYTES || block === end) continue;
         unpacked = 0;
         await this.#turns.next();
         signal.throwIfAborted();
@@ -122,7 +125,9 @@ export class RowFile {
       const bytes = await Promise.all(some.map((block) => this.#bytesOf(block)));
       signal.throwIfAborted();
       for (const [place, block] of some.entries()) {
-        const content = this.#block(block, bytes[place] ?? Buffer.alloc(0));
+        const read = bytes[place] ?? Buffer.alloc(0);
+        this.#requireWhole(block, read);
+        const content = this.#rows(block, unpackBlock(read));
         unpacked += content.byteLength;
         for (const row of byBlock.get(block) ?? []) {
           const within = row - block * blockRows;
@@ -140,19 +145,37 @@ export class RowFile {
     return await readBytes(this.#fd, this.#offset(block), this.#offset(block + 1) - this.#offset(block));
   }
 
-  /** @throws RowFileDamaged */
-  #block(block: number, bytes: Buffer): RowBlock {
-    const { about, crcs } = this.#index;
-    if (blockCrc(bytes, block) !== crcs[block]) throw new RowFileDamaged(`block ${block} is not what was written`);
-    const rows = Math.min(about.blockRows, about.rowCount - block * about.blockRows);
-    return new RowBlock(bytes, rows, 2 + (about.sized?.length ?? 0));
+  /** The next blocks: a whole group where one begins, else one. @param bytes of the file from `start` on @throws RowFileDamaged */
+  #unpack(block: number, until: number, bytes: Buffer, start: number): readonly RowBlock[] {
+    const bytesOf = (one: number) => {
+      const found = bytes.subarray(this.#offset(one) - start, this.#offset(one + 1) - start);
+      this.#requireWhole(one, found);
+      return found;
+    };
+    const isGroup = block % GROUP_BLOCKS === 0 && block + GROUP_BLOCKS <= until;
+    if (!isGroup || this.#index.joined[block / GROUP_BLOCKS] !== 1) {
+      return [this.#rows(block, unpackBlock(bytesOf(block)))];
+    }
+    const group = Array.from({ length: GROUP_BLOCKS }, (_, place) => bytesOf(block + place));
+    return unpackGroup(group).map((content, place) => this.#rows(block + place, content));
   }
 
-  /** How far to read at once: to the block before which the bytes are enough, at least one block on. */
+  #requireWhole(block: number, bytes: Buffer): void {
+    if (blockCrc(bytes, block) === this.#index.crcs[block]) return;
+    throw new RowFileDamaged(`block ${block} is not what was written`);
+  }
+
+  #rows(block: number, content: Buffer): RowBlock {
+    const { blockRows, rowCount, sized } = this.about;
+    return new RowBlock(content, Math.min(blockRows, rowCount - block * blockRows), 2 + (sized?.length ?? 0));
+  }
+
+  /** How far to read at once: to the block before which the bytes are enough, at least one block on, and to whole groups. */
   #stretch(block: number, end: number): number {
     let until = block + 1;
     while (until < end && this.#offset(until + 1) - this.#offset(block) <= READ_BYTES) until += 1;
-    return until;
+    const group = until - (until % GROUP_BLOCKS);
+    return until < end && group > block ? group : until;
   }
 
   #offset(block: number): number {

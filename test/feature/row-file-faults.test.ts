@@ -1,0 +1,135 @@
+/** What happens to row files when something fails: nothing half-made is ever read, nobody waits, and it is tried again later. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { parseColumnType } from '../../src/domain/column-type.ts';
+import type { ResultSet } from '../../src/domain/result-set.ts';
+import { buildRowFile, type RowFileOrder } from '../../src/results/derived/row-files/build-row-file.ts';
+import { BuilderProcess } from '../../src/results/derived/row-files/builder-process.ts';
+import { OpenRowFiles } from '../../src/results/derived/row-files/open-row-files.ts';
+import { RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
+import { type RowFileBuilder, RowFileQueue } from '../../src/results/derived/row-files/row-file-queue.ts';
+import type { RowOrigin } from '../../src/results/derived/row-files/row-origin.ts';
+import { Turns } from '../../src/results/derived/row-files/turns.ts';
+import { openFolderDuckDb } from './folder-duckdb.ts';
+
+const signal = new AbortController().signal;
+const columns = [{ name: 'n', type: parseColumnType('bigint') }];
+const PROGRAM = join(import.meta.dirname, '../../src/row-file-builder.ts');
+
+async function folder(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'qrs-row-faults-'));
+  t.after(async () => await rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+async function orderOf(directory: string, rowCount: number): Promise<RowFileOrder> {
+  await using duckDb = await openFolderDuckDb(directory, 1);
+  const part = join(directory, 'part.parquet');
+  const text = `COPY (SELECT i AS c0 FROM range(${rowCount}) r(i)) TO '${part}' (FORMAT parquet)`;
+  await duckDb.query({ text, values: [] }, signal);
+  const path = join(directory, 'made.rows');
+  return { part, path, identity: 'one', columns, rowCount, cellBytes: 8 * rowCount, bytesMax: 1e9 };
+}
+
+test('a builder that is killed has built nothing; the next order gets another one', async (t) => {
+  const directory = await folder(t);
+  const order = await orderOf(directory, 300_000);
+  await using builder = new BuilderProcess({
+    program: PROGRAM,
+    flags: ['--disable-warning=ExperimentalWarning'],
+    duckDb: {
+      threads: 1,
+      memoryLimit: '128MB',
+      tempDirectory: join(directory, 'tmp'),
+      tempSizeMax: '1GB',
+      allowedDirectories: [directory],
+    },
+  });
+  const building = builder.build(order, signal);
+  process.kill(builder.pid ?? assert.fail('there is no process'), 'SIGKILL');
+  await assert.rejects(building, /the process that builds row files ended \(SIGKILL\)/);
+  assert.ok((await builder.build({ ...order, path: join(directory, 'again.rows') }, signal)) > 0);
+});
+
+test('what cannot be built is not there, is said, and is tried again only later', async (t) => {
+  const directory = await folder(t);
+  let now = 1_000_000;
+  const failed: unknown[] = [];
+  const builtBy: string[] = [];
+  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  const builder: RowFileBuilder = {
+    build: async ({ path }) => {
+      builtBy.push(path);
+      await writeFile(path, 'half of it');
+      throw full;
+    },
+    rest: () => undefined,
+  };
+  const open = new OpenRowFiles(() => now, new Turns());
+  const onFailed = Promise.withResolvers<void>();
+  await using queue = new RowFileQueue({
+    open,
+    builder,
+    bytesMax: 1e9,
+    clock: () => now,
+    monotonic: () => now,
+    onBuilt: () => assert.fail('nothing was built'),
+    onFailed: (_, error) => {
+      failed.push(error);
+      onFailed.resolve();
+    },
+  });
+  const origin = originIn(directory);
+  queue.want(origin);
+  queue.want(origin);
+  await onFailed.promise;
+  await queue.idle();
+  assert.deepEqual(failed, [full]);
+  assert.deepEqual(await readdir(directory), []);
+  queue.want(origin);
+  await queue.idle();
+  assert.equal(builtBy.length, 1);
+  now += 600_000;
+  queue.want(origin);
+  await queue.idle();
+  assert.equal(builtBy.length, 2);
+});
+
+function originIn(directory: string): RowOrigin {
+  const part = { key: 'part', firstRow: 0, rowCount: 1, cellBytes: 8, rowBytesMax: 8, objectBytes: 100, sha256: '' };
+  const resultSet: ResultSet = { columns, rowCount: 1, cellBytes: 8, truncated: false, parts: [part] };
+  return {
+    id: 'one',
+    executionId: 'one',
+    resultSet,
+    fileOf: () => ({ path: join(directory, 'there.rows'), identity: 'one' }),
+    hold: () => ({ [Symbol.dispose]: () => undefined }),
+    open: async () => ({ path: '', [Symbol.asyncDispose]: async () => undefined }),
+    stagingPath: () => join(directory, 'staged'),
+    publish: async () => assert.fail('nothing is published'),
+    remove: async () => undefined,
+    touch: async () => undefined,
+  };
+}
+
+test('a file that was made from something else is not read', async (t) => {
+  const directory = await folder(t);
+  const order = await orderOf(directory, 100);
+  await using duckDb = await openFolderDuckDb(directory, 1);
+  await buildRowFile(duckDb, order, signal);
+  const open = new OpenRowFiles(() => 0, new Turns());
+  await assert.rejects(open.find(order.path, 'another'), RowFileDamaged);
+  const file = await open.find(order.path, 'one');
+  assert.equal(file?.about.rowCount, 100);
+  // Given up while it is read, it stays open; afterwards nobody begins to read it.
+  const reading = file.reading();
+  open.forget(order.path);
+  using again = file.reading();
+  assert.notEqual(again, undefined);
+  reading?.[Symbol.dispose]();
+  again?.[Symbol.dispose]();
+  assert.equal(file.reading(), undefined);
+});
