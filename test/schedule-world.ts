@@ -64,7 +64,7 @@ export class Process {
   constructor(owner: string, more: Partial<ScheduleDeps> = {}) {
     const engine: Engine = {
       materialize: (_query, _path, signal) => this.work(signal),
-      check: async () => {},
+      check: async () => undefined,
       hasAny: async () => true,
       async [Symbol.asyncDispose]() {},
     };

@@ -8,10 +8,12 @@
 import type { ClockRecord } from '../domain/clock-record.ts';
 import type { Execution, ExecutionError, ExecutionState } from '../domain/execution.ts';
 import type { Instant } from '../domain/instant.ts';
+import type { ParameterValue } from '../domain/parameter-values.ts';
 import type { Owner, Principal } from '../domain/principal.ts';
 import type { NewQuery, Query, QueryChanges } from '../domain/query.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import type { Scope } from '../domain/scope.ts';
+import type { UsageFilter, UsagePart, UsageSum, Use } from '../domain/usage.ts';
 
 export interface Catalog extends AsyncDisposable {
   /** Rejects if the catalog cannot be reached, is another than was opened, has a schema that is not ours, or takes no commit. */
@@ -28,6 +30,7 @@ export interface Catalog extends AsyncDisposable {
   readonly principals: Principals;
   readonly queries: Queries;
   readonly executions: Executions;
+  readonly runs: Runs;
   readonly leases: Leases;
   readonly ticks: Ticks;
   readonly usage: Usage;
@@ -176,13 +179,16 @@ export interface Executions {
     now: Instant,
     except?: readonly string[],
   ): Promise<Execution | undefined>;
-  /** The place of a pending run among those of its kind: 1 for the one that was submitted first. */
+  /**
+   * The place of a pending run among its like, 1 for the one that is next: those that the service will run itself, or those
+   * whose engine is elsewhere.
+   */
   queuePosition(execution: Execution): Promise<number>;
 
   /** PENDING → EXECUTING. @throws IllegalTransition */
   start(id: string, at: Instant): Promise<Execution>;
-  /** PENDING or EXECUTING → FAILED. @throws IllegalTransition */
-  fail(id: string, error: ExecutionError, at: Instant): Promise<Execution>;
+  /** PENDING or EXECUTING → FAILED. A lease that is given is spent by it. @throws IllegalTransition · LeaseLost */
+  fail(id: string, error: ExecutionError, at: Instant, lease?: Lease): Promise<Execution>;
   /** PENDING or EXECUTING → CANCELLED. @throws IllegalTransition */
   cancel(id: string, at: Instant): Promise<Execution>;
   /**
@@ -252,38 +258,59 @@ export interface Usage {
   sum(filter: UsageFilter, by: readonly UsagePart[]): Promise<readonly UsageSum[]>;
 }
 
-export interface UsageCounts {
-  readonly requests: number;
-  readonly datapoints: number;
-  /** Of the bodies, as they were sent: compressed where they were. */
-  readonly bytes: number;
+/**
+ * The queue of runs that the service's own engine runs: those that are PENDING, in the order of `Executions.list` turned around,
+ * and those that are being run. A run is claimed by taking its write lease, which its result is committed under: so whoever
+ * lost it commits nothing. It leaves the queue with the step that ends it.
+ */
+export interface Runs {
+  /**
+   * Adds a run that is PENDING, unless one of the same `identity` waits or runs already, or too many wait.
+   * @throws CatalogConflict as `Executions.add` does
+   */
+  enqueue(run: NewRun, limits: WaitingLimits): Promise<Enqueued>;
+  /** The next run that nobody runs, PENDING or left by a process that lost its lease: EXECUTING now, and leased to the owner. */
+  claim(request: ClaimRequest): Promise<ClaimedRun | undefined>;
+  /** Gives up a claim with the work undone, as if it had not been made. */
+  giveBack(lease: Lease): Promise<void>;
+  /** Whether this run waits for the service's engine, or is run by it. */
+  has(executionId: string): Promise<boolean>;
+  /** How many wait, and how many have been started. */
+  count(): Promise<{ readonly waiting: number; readonly running: number }>;
 }
 
-export interface Use extends UsageCounts {
-  /** In UTC: `2024-03-05`. */
-  readonly day: string;
-  readonly keyId: string;
-  /** Absent for requests that met no query: addresses, ids and names that are not there. */
-  readonly queryId?: number;
-}
-
-export interface UsageFilter {
-  /** The first and the last day that count. */
-  readonly from?: string;
-  readonly to?: string;
+export interface NewRun {
+  readonly execution: Execution;
+  /** As of now: later changes of the query do not change what this run runs. */
+  readonly sql: string;
+  readonly values: readonly ParameterValue[];
+  /** Who asked for it; undefined for what the service itself or a command asked for, to which no limits apply. */
   readonly keyId?: string;
-  readonly owner?: Owner;
-  readonly queryId?: number;
+  /** Of two runs with the same identity only one waits or runs at a time. */
+  readonly identity?: string;
 }
 
-/** What usage can be grouped by. By user leaves out the keys of teams, by team the keys of users. */
-export type UsagePart = 'day' | 'key' | 'user' | 'team' | 'query';
+export interface ClaimRequest {
+  readonly owner: string;
+  readonly now: Instant;
+  readonly leaseMillis: number;
+  /** Not one of a key of which so many are being run already. */
+  readonly runningOfKeyMax: number;
+  /** Only this run, or none. */
+  readonly only?: string;
+}
 
-/** The parts asked for, with their counts. */
-export interface UsageSum extends UsageCounts {
-  readonly day?: string;
-  readonly keyId?: string;
-  readonly user?: string;
-  readonly team?: string;
-  readonly queryId?: number;
+export interface WaitingLimits {
+  readonly waitingMax: number;
+  readonly waitingOfKeyMax: number;
+}
+
+export type Enqueued =
+  | { readonly kind: 'added' | 'joined'; readonly execution: Execution }
+  | { readonly kind: 'too_many' | 'too_many_of_key' };
+
+export interface ClaimedRun extends NewRun {
+  readonly lease: Lease;
+  /** How often it has been claimed, this time included. */
+  readonly claims: number;
 }

@@ -17,7 +17,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'keys list': ['qrs keys list', 'qrs keys list --json'],
   'keys revoke': ['qrs keys revoke 3q7hk2mv9x4t8wnd'],
-  'queries add': ["qrs queries add --id 100 --user ann --private --name 'Trades by day'"],
+  'queries add': [
+    "qrs queries add --id 100 --user ann --private --name 'Trades by day'",
+    "qrs queries add --id 101 --user ann --sql stakers.sql --parameter floor:number=0 --schedule '0 * * * *'",
+  ],
+  'queries schedule': ["qrs queries schedule 101 '*/15 * * * *'", 'qrs queries schedule 101 --off'],
+  run: ['qrs run 101', 'qrs run 101 --param floor=2.5 --json'],
   'queries list': ['qrs queries list'],
   publish: [
     'qrs publish trades.parquet --query 100',

@@ -5,9 +5,10 @@ import { label, newQueryId, ownerOf, ownerRecord, principalName } from './argume
 import type { CommandContext } from './command-context.ts';
 import { idCell, printList } from './list.ts';
 import { printJson, printLines } from './printing.ts';
+import { addScheduleCommand, readSql, type SqlOptions, sqlOptions } from './query-sql.ts';
 import { withService } from './with-service.ts';
 
-interface AddOptions {
+interface AddOptions extends SqlOptions {
   readonly id: number;
   readonly user?: string;
   readonly team?: string;
@@ -19,14 +20,15 @@ interface AddOptions {
 export function addQueriesCommand(program: Command, context: CommandContext): void {
   const queries = program.command('queries').description('add and list queries');
 
-  queries
+  const add = queries
     .command('add')
     .description('add a query; it is public unless --private is given')
     .requiredOption('--id <number>', 'the id of the query, as clients ask for it', newQueryId)
     .option('--user <name>', 'the user who owns it', principalName)
     .option('--team <name>', 'the team that owns it', principalName)
     .option('--private', 'only its owner (and the members of the team) may read it')
-    .option('--name <text>', 'what the query is called', label(200))
+    .option('--name <text>', 'what the query is called', label(200));
+  sqlOptions(add)
     .option('--json', 'print JSON')
     .action(async (options: AddOptions) => {
       const query: NewQuery = {
@@ -36,12 +38,14 @@ export function addQueriesCommand(program: Command, context: CommandContext): vo
         ...(options.name !== undefined && { name: options.name }),
       };
       await withService(context, async (service) => {
-        await (await service.catalog()).queries.add(query, context.clock());
+        const sql = await readSql(options, service);
+        await (await service.catalog()).queries.add({ ...query, ...sql }, context.clock());
         if (options.json) printJson(context, queryRecord(query));
         else printLines(context, [query.id]);
       });
     });
 
+  addScheduleCommand(queries, context);
   queries
     .command('list')
     .description('list queries by id')

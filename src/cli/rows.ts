@@ -15,7 +15,7 @@ import { printBytes } from './rows/print-bytes.ts';
 import { remoteRows } from './rows/remote-rows.ts';
 import { rowsLine, rowsTable } from './rows/rows-table.ts';
 
-interface RowsOptions {
+export interface RowsOptions {
   readonly filter?: string;
   readonly sort?: string;
   readonly columns?: string;
@@ -27,8 +27,8 @@ interface RowsOptions {
   readonly json?: true;
 }
 
-const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const;
-type RowsFormat = (typeof FORMATS)[number];
+export const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const;
+export type RowsFormat = (typeof FORMATS)[number];
 
 /** Of a table that nobody limits: about a screen. */
 const TABLE_ROWS = 20;
@@ -56,13 +56,18 @@ export function addRowsCommand(program: Command, context: CommandContext): void 
     .action(async (query: string, options: RowsOptions) => await printRows(query, options, context));
 }
 
-async function printRows(query: string, options: RowsOptions, context: CommandContext): Promise<void> {
+/** @param settings of the service that has the rows */
+export async function printRows(
+  query: string,
+  options: RowsOptions,
+  context: CommandContext,
+  settings = loadSettings(context).settings,
+): Promise<void> {
   if (options.json && options.format !== undefined) throw new UsageError('give one of --json and --format');
   const format = options.json ? 'json' : (options.format ?? (context.stdout.isTerminal ? 'table' : 'csv'));
   if (format === 'table' && (options.limit ?? 0) > TABLE_ROWS_MAX) {
     throw new UsageError(`a table has at most ${TABLE_ROWS_MAX} rows; --format csv has all`);
   }
-  const { settings } = loadSettings(context);
   const chunks = askedRows(query, queryStringOf(options, format), format, settings, context);
   if (format === 'table') await printTable(chunks, options, context);
   else await printBytes(chunks, context, format === 'json' ? whyNoResult : () => undefined);

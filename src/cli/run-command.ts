@@ -18,6 +18,7 @@ import { tell } from './printing.ts';
 import { addPublishCommand } from './publish.ts';
 import { addQueriesCommand } from './queries.ts';
 import { addRowsCommand } from './rows.ts';
+import { addRunCommand } from './run.ts';
 import { addServeCommand } from './serve.ts';
 import { addSweepCommand } from './sweep.ts';
 import { addTeamsCommand } from './teams.ts';
@@ -58,6 +59,7 @@ export function makeProgram(context: CommandContext): Command {
   addTeamsCommand(program, context);
   addKeysCommand(program, context);
   addQueriesCommand(program, context);
+  addRunCommand(program, context);
   addPublishCommand(program, context);
   addRowsCommand(program, context);
   addExecutionsCommand(program, context);

@@ -17,7 +17,7 @@ import { withService } from './with-service.ts';
 export interface ServeProcess {
   /** What it has in common with other processes on its address. */
   readonly shared?: SharedByWorkers;
-  /** Whether it runs the schedule, if the settings want one. */
+  /** Whether it runs the schedule and the queries that wait, if the settings want it to. */
   readonly runsSchedule: boolean;
   readonly onListening: (server: Server) => void | Promise<void>;
 }
@@ -70,10 +70,11 @@ export async function serveProcess(
   const stopping = once(context.signal, 'abort');
   const wanted = runsSchedule && settings.schedule;
   const schedule = wanted ? await startSchedule(service, server.observe, context) : undefined;
+  const runner = runsSchedule && settings.runQueries ? await startRunner(service, server, context) : undefined;
   await onListening(server);
   // The schedule ends by itself only when it cannot go on.
   if (!context.signal.aborted) await Promise.race([stopping, schedule?.ended ?? stopping]);
-  await Promise.all([server.stop(), schedule?.ended]);
+  await Promise.all([server.stop(), schedule?.ended, runner?.ended]);
 }
 
 export async function makeDemo(service: Service, context: CommandContext, observe: Observe): Promise<Demo> {
@@ -122,4 +123,19 @@ async function startSchedule(
     observe({ kind: 'datasets_without_sources', datasets: absent, directory: service.directories.sources });
   }
   return { ended: runSchedule(schedule, context.signal) };
+}
+
+async function startRunner(
+  service: Service,
+  { runQueue, observe }: Server,
+  context: CommandContext,
+): Promise<{ readonly ended: Promise<void> }> {
+  const { runnerOf } = await import('../compose/runs.ts');
+  const { runQueued } = await import('../runs/runner.ts');
+  const runner = await runnerOf(service, runQueue, {
+    ...context,
+    observe: (event) => observe({ kind: 'run', event }),
+    onFault: (what, error) => observe({ kind: 'fault', what, error }),
+  });
+  return { ended: runQueued(runner, context.signal) };
 }

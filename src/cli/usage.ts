@@ -3,7 +3,7 @@
  * values with tabs between, in the same order.
  */
 import { type Command, Option } from 'commander';
-import type { UsageFilter, UsagePart, UsageSum } from '../catalog/catalog.ts';
+import type { UsageFilter, UsagePart, UsageSum } from '../domain/usage.ts';
 import { day, ownerOf, principalName, queryId, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson } from './printing.ts';

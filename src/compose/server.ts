@@ -22,10 +22,12 @@ import type { Metrics } from '../observation/metrics.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
 import type { CatalogCache } from '../results/cache/catalog-cache.ts';
 import type { MissingResults } from '../results/cache/missing-results.ts';
+import type { RunQueue } from '../runs/run-queue.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { once } from './once.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { CACHE_SHARES, openReadPath } from './read-path.ts';
+import { runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
 import { startTelemetry, type TelemetryEffects } from './telemetry.ts';
 
@@ -59,6 +61,8 @@ export interface Server extends AsyncDisposable {
   readonly url: string;
   /** Tells everybody who listens: the log, the metrics, … */
   readonly observe: Observe;
+  /** Where runs of queries are asked for: a runner of this process hears of them at once. */
+  readonly runQueue: RunQueue;
   /** Takes no more requests; resolves when the last answer is out, or has been cut at the end of the grace period. */
   stop(): Promise<void>;
 }
@@ -125,6 +129,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   return {
     url: server.url,
     observe,
+    runQueue: await runQueueOf(service, { newExecutionId: effects.newId }),
     stop,
     [Symbol.asyncDispose]: async () => {
       await stop();

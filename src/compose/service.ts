@@ -128,7 +128,10 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     }),
     datasets: once(async () => {
       const { loadDatasets } = await import('../datasets/registry.ts');
-      return await loadDatasets(settings);
+      const { checkOwnDatasets } = await import('../datasets/check-own.ts');
+      const datasets = await loadDatasets(settings);
+      if (settings.datasetsDir !== undefined) await checkOwnDatasets(datasets, await service.engine());
+      return datasets;
     }),
     [Symbol.asyncDispose]: async () => await opened.close(),
   };
@@ -174,8 +177,8 @@ async function openEngine(
         sourcesDirectory,
         tempDirectory,
         threads: settings.engineThreads,
-        memoryBytes: settings.engineMemoryBytes,
-        tempBytesMax: tempBytesOfEach(settings),
+        memoryBytes: Math.floor(settings.engineMemoryBytes / settings.runsMax),
+        tempBytesMax: Math.floor(tempBytesOfEach(settings) / settings.runsMax),
         resultBytesMax: settings.resultBytesMax,
         timeLimitMillis: settings.engineTimeoutMillis,
         sleep,

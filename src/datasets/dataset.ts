@@ -55,10 +55,12 @@ export type StrategyColumnNames = 'number' | 'token';
 
 export interface DatasetOptions {
   readonly strategyColumnNames: StrategyColumnNames;
+  /** The folder of an installation's own datasets. */
+  readonly datasetsDir?: string | undefined;
 }
 
 /** The moment that a dataset describes: the fragment that every SQL file may use and that each run fills in. */
-const AS_OF = 'as_of';
+export const AS_OF = 'as_of';
 
 /**
  * Reads a declaration's SQL.

@@ -1,6 +1,7 @@
-/** All curated datasets, loaded and checked against each other. */
+/** All curated datasets, ours and an installation's own, loaded and checked against each other. */
 import { parseCron } from '../domain/cron.ts';
 import { type Dataset, type DatasetOptions, loadDataset } from './dataset.ts';
+import { readDatasetFolder } from './dataset-folder.ts';
 import * as declared from './declared.ts';
 
 export type Datasets = readonly Dataset[];
@@ -11,7 +12,9 @@ export type Datasets = readonly Dataset[];
  *   query id.
  */
 export async function loadDatasets(options: DatasetOptions): Promise<Datasets> {
-  const datasets = await Promise.all(Object.values(declared).map((declare) => loadDataset(declare(options))));
+  const ours = await Promise.all(Object.values(declared).map((declare) => loadDataset(declare(options))));
+  const own = options.datasetsDir === undefined ? [] : await readDatasetFolder(options.datasetsDir);
+  const datasets = [...ours, ...own];
   for (const dataset of datasets) parseCron(dataset.schedule);
   for (const key of ['name', 'path', 'queryId'] as const) {
     const twice = datasets.find((a, i) => datasets.findIndex((b) => a[key] === b[key]) !== i);

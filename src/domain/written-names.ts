@@ -22,12 +22,17 @@ export function writeResource(executionId: string): string {
   return `${WRITE}${executionId}`;
 }
 
+/** The execution that a writer writes. */
+export function executionOfWriter(writer: Writer): string {
+  return writer.resource.slice(WRITE.length);
+}
+
 /**
  * The prefix of a writer's objects. The token makes it that writer's own: one that lost its lease can never touch what its
  * successor for the same execution writes.
  */
 export function writerPrefix(writer: Writer): string {
-  return `${writer.resource.slice(WRITE.length)}/${writer.token}/`;
+  return `${executionOfWriter(writer)}/${writer.token}/`;
 }
 
 export function partKey(prefix: string, index: number): string {
@@ -40,7 +45,7 @@ export function preSampleKey(prefix: string): string {
 
 /** The name of a writer's folder in the staging directory. */
 export function stagingName(writer: Writer): string {
-  return `${writer.resource.slice(WRITE.length)}.${writer.token}`;
+  return `${executionOfWriter(writer)}.${writer.token}`;
 }
 
 /** Whose object this is by its name; undefined for what publishing never wrote. */

@@ -19,9 +19,11 @@ export interface Engine extends AsyncDisposable {
   materialize(query: EngineQuery, path: string, signal: AbortSignal): Promise<Materialized>;
   /**
    * Whether the query could be run: one SELECT, each `{{name}}` where a value can stand, and columns that exist in those of its
-   * source tables that are there. Nothing is run. @throws as `materialize` does
+   * source tables that are there. Nothing is run.
+   * @returns its columns; undefined where source tables are missing
+   * @throws as `materialize` does, but for those
    */
-  check(query: EngineQuery, signal: AbortSignal): Promise<void>;
+  check(query: EngineQuery, signal: AbortSignal): Promise<readonly Column[] | undefined>;
   /** Whether any of the tables is there, readable or not: none means that nobody has set up what reads them. */
   hasAny(sources: readonly SourceTable[]): Promise<boolean>;
 }

@@ -26,6 +26,23 @@ export const ERRORS = {
     status: 400,
     when: 'The stored result was truncated, and the request does not allow partial results.',
   },
+  query_not_runnable: {
+    status: 400,
+    when: 'The query has no SQL that the service could run, or is archived.',
+  },
+  invalid_query: {
+    status: 400,
+    when: "The query's SQL cannot be run: it is not one SELECT over source tables, or a {{parameter}} stands where no value can.",
+  },
+  invalid_query_parameter: {
+    status: 400,
+    when: 'A parameter of the query is unknown, has no value, or one that is not of its type.',
+  },
+  too_many_runs: {
+    status: 429,
+    retryAfterSeconds: 5,
+    when: 'The key has as many runs waiting as it may.',
+  },
   invalid_parameter: { status: 400, when: 'The value of a parameter is not valid.' },
   incompatible_parameters: { status: 400, when: 'Two parameters exclude each other.' },
   unknown_column: { status: 400, when: 'The result has no column of that name.' },

@@ -3,9 +3,10 @@
  * reach the catalog every few seconds, so the newest are missing.
  */
 import type { FastifyInstance } from 'fastify';
-import type { Usage, UsageCounts } from '../catalog/catalog.ts';
+import type { Usage } from '../catalog/catalog.ts';
 import { type Clock, DAY_MILLIS, dayOf, startOfDay } from '../domain/instant.ts';
 import type { Principal } from '../domain/principal.ts';
+import type { UsageCounts } from '../domain/usage.ts';
 import { RequestError } from '../errors/errors.ts';
 import { parameterOf, parseQueryString, type QueryParameters } from '../results/request/query-string.ts';
 import { queryStringOf } from './authenticate.ts';

@@ -45,6 +45,11 @@ export class KeptLease implements AsyncDisposable {
     return lease === undefined ? undefined : new KeptLease(lease, work, options);
   }
 
+  /** Keeps a lease that was acquired as part of another step. */
+  static keep(lease: Lease, work: KeptWork, options: LeaseOptions): KeptLease {
+    return new KeptLease(lease, work, options);
+  }
+
   get current(): Lease {
     return this.#lease;
   }

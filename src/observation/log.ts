@@ -5,6 +5,7 @@
  */
 import { pino } from 'pino';
 import { withoutKeys } from '../domain/key.ts';
+import type { RunEvent } from '../runs/run-claimed.ts';
 import type { RefreshEvent } from '../scheduler/refresh.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
 import { requestLine } from './request-line.ts';
@@ -64,6 +65,8 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
         message: 'usage could not be written and is kept for the next try',
         facts: { error: asError(observation.error) },
       };
+    case 'run':
+      return runLine(observation.event);
     case 'refresh':
       return refreshLine(observation.event);
     case 'datasets_without_sources':
@@ -87,12 +90,8 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
         facts: { execution_id: observation.executionId },
       };
     case 'worker_ended': {
-      const { index, why, pauseMillis } = observation;
-      return {
-        level: 'error',
-        message: `worker ${index} ended (${why}); another takes its place`,
-        facts: { pause_millis: pauseMillis },
-      };
+      const message = `worker ${observation.index} ended (${observation.why}); another takes its place`;
+      return { level: 'error', message, facts: { pause_millis: observation.pauseMillis } };
     }
     case 'row_files_built': {
       const { executionId, files, bytes, millis } = observation;
@@ -116,6 +115,46 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
     }
     default:
       return observation satisfies never;
+  }
+}
+
+function runLine(event: RunEvent): Line {
+  const { executionId, queryId } = event;
+  const facts = { execution_id: executionId, query_id: queryId };
+  switch (event.kind) {
+    case 'started':
+      return event.claims === 1
+        ? { level: 'info', message: 'run started', facts }
+        : {
+            level: 'warn',
+            message: 'run taken over from a process that is gone',
+            facts: { ...facts, claims: event.claims },
+          };
+    case 'completed':
+      return {
+        level: 'info',
+        message: 'run completed',
+        facts: { ...facts, rows: event.rowCount, millis: event.millis },
+      };
+    case 'failed': {
+      const { type } = event.error;
+      // Most failures are the SQL's, and told to who asked for the run.
+      const isOurs = type === 'internal_error' || type === 'engine_error' || type === 'storage_full';
+      const error = isOurs ? { error: asError(event.cause) } : {};
+      return {
+        level: isOurs ? 'error' : 'info',
+        message: `run failed: ${type}`,
+        facts: { ...facts, error_type: type, ...error },
+      };
+    }
+    case 'cancelled':
+      return { level: 'info', message: 'run cancelled', facts };
+    case 'given_back':
+      return { level: 'info', message: 'run given back to the queue', facts };
+    case 'lost':
+      return { level: 'warn', message: 'run taken over by another process', facts };
+    default:
+      return event satisfies never;
   }
 }
 

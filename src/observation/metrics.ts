@@ -3,6 +3,7 @@
  * them; a test holds every name in it against this.
  */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { RunEvent } from '../runs/run-claimed.ts';
 import type { RefreshEvent } from '../scheduler/refresh.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
 import { countedBy, summed, timedBy } from './summed-metrics.ts';
@@ -45,14 +46,12 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
   for (const gauge of gauges) registerGauge(registry, gauge);
   const onRequest = requestMetrics(registry);
   const onRefresh = refreshMetrics(registry);
+  const onRun = runMetrics(registry);
   const counter = (name: string, help: string) => new Counter({ name, help, registers: [registry] });
   const faults = counter('qrs_faults_total', 'Things that went wrong and are in the log.');
   const usageWritten = counter('qrs_usage_writes_total', 'Times that usage was written to the catalog.');
   const usageFailed = counter('qrs_usage_write_failures_total', 'Times that usage could not be written and was kept.');
-  const sweeps = counter('qrs_sweeps_total', 'Sweeps by this process.');
-  const sweptResults = counter('qrs_swept_results_total', 'Results deleted because they had expired.');
-  const sweptOrphans = counter('qrs_swept_orphans_total', 'Leftovers of publishers deleted.');
-  const sweptBytes = counter('qrs_swept_bytes_total', 'Bytes that the sweep freed.');
+  const onSwept = sweepMetrics(counter);
   const onRowFiles = rowFileMetrics(registry);
   const observe = (observation: Observation): void => {
     switch (observation.kind) {
@@ -68,14 +67,14 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
       case 'usage_not_written':
         usageFailed.inc();
         break;
+      case 'run':
+        onRun(observation.event);
+        break;
       case 'refresh':
         onRefresh(observation.event);
         break;
       case 'swept':
-        sweeps.inc();
-        sweptResults.inc(observation.expired);
-        sweptOrphans.inc(observation.orphans);
-        sweptBytes.inc(observation.bytes);
+        onSwept(observation);
         break;
       case 'row_files_built':
       case 'row_files_failed':
@@ -159,6 +158,42 @@ function rowFileMetrics(registry: Registry): (observation: RowFileObservation) =
       files.inc({ outcome: 'built' }, observation.files);
       seconds.inc(observation.millis / 1000);
     } else files.inc({ outcome: observation.kind === 'row_files_failed' ? 'failed' : 'damaged' });
+  };
+}
+
+function sweepMetrics(
+  counter: (name: string, help: string) => Counter,
+): (swept: Extract<Observation, { readonly kind: 'swept' }>) => void {
+  const sweeps = counter('qrs_sweeps_total', 'Sweeps by this process.');
+  const sweptResults = counter('qrs_swept_results_total', 'Results deleted because they had expired.');
+  const sweptOrphans = counter('qrs_swept_orphans_total', 'Leftovers of publishers deleted.');
+  const sweptBytes = counter('qrs_swept_bytes_total', 'Bytes that the sweep freed.');
+  return ({ expired, orphans, bytes }) => {
+    sweeps.inc();
+    sweptResults.inc(expired);
+    sweptOrphans.inc(orphans);
+    sweptBytes.inc(bytes);
+  };
+}
+
+function runMetrics(registry: Registry): (event: RunEvent) => void {
+  const registers = [registry];
+  const runs = new Counter({
+    name: 'qrs_runs_total',
+    help: 'Runs of queries by this process, by what came of them.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'qrs_run_duration_seconds',
+    help: 'From the claim of a run to its stored result.',
+    buckets: REFRESH_SECONDS,
+    registers,
+  });
+  return (event) => {
+    if (event.kind === 'started') return;
+    runs.inc({ outcome: event.kind });
+    if (event.kind === 'completed') durations.observe(event.millis / 1000);
   };
 }
 

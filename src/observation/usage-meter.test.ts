@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeTime } from '../../test/fake-time.ts';
-import type { Use } from '../catalog/catalog.ts';
+import type { Use } from '../domain/usage.ts';
 import type { AnsweredRequest, Observation } from './observation.ts';
 import { RequestStats } from './request-stats.ts';
 import { UsageMeter } from './usage-meter.ts';

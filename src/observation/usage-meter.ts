@@ -3,9 +3,10 @@
  * however slow the catalog is. A write that fails is tried again with the next; what a crash loses is what came since the
  * last one.
  */
-import type { Usage, Use } from '../catalog/catalog.ts';
+import type { Usage } from '../catalog/catalog.ts';
 import { DAY_MILLIS, dayOf, type Instant } from '../domain/instant.ts';
 import type { Sleep } from '../domain/time.ts';
+import type { Use } from '../domain/usage.ts';
 import { entry } from './entry.ts';
 import type { Observation, Observe } from './observation.ts';
 

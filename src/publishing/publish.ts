@@ -14,7 +14,14 @@ import type { Clock, Instant } from '../domain/instant.ts';
 import { type Part, type ResultSet, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
 import type { Sleep } from '../domain/time.ts';
-import { partKey, preSampleKey, stagingName, writerOfKey, writerPrefix } from '../domain/written-names.ts';
+import {
+  executionOfWriter,
+  partKey,
+  preSampleKey,
+  stagingName,
+  writerOfKey,
+  writerPrefix,
+} from '../domain/written-names.ts';
 import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { escapeGlob } from '../duckdb/escape-glob.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
@@ -50,6 +57,17 @@ export interface PublishRequest extends InputRequest {
   readonly parameters?: Readonly<Record<string, string>>;
   /** Completes this run, begun before; a new one when left out. */
   readonly executionId?: string;
+  /** The write lease of that run, where it is held already. It is given back at the end in any case. */
+  readonly held?: HeldLease;
+}
+
+export interface HeldLease {
+  readonly lease: KeptLease;
+  /**
+   * Ends the lease after a failure, in the same commit as whatever else the failure means.
+   * @returns false when it was not held any more
+   */
+  readonly giveUp: (cause: unknown) => Promise<boolean>;
 }
 
 export interface PublishOptions extends PartLayout {
@@ -82,7 +100,8 @@ export async function publish(
 ): Promise<Execution> {
   const { catalog } = dependencies;
   const execution = await executionToComplete(dependencies, request, dependencies.clock());
-  const lease = await acquireWriteLease(execution.id, { ...dependencies, ...options });
+  const { held } = request;
+  const lease = held?.lease ?? (await acquireWriteLease(execution.id, { ...dependencies, ...options }));
   if (lease === undefined) throw new PublishError(`execution ${execution.id} is being published by another process`);
   const staging = join(dependencies.stagingDirectory, stagingName(lease.current));
   const working = AbortSignal.any([signal, lease.signal]);
@@ -97,7 +116,8 @@ export async function publish(
       ? await catalog.executions.addCompleted(execution, completion, lease.current)
       : await catalog.executions.complete(execution.id, completion, lease.current);
   } catch (error) {
-    const committed = await settle(dependencies, execution.id, resultSet, lease);
+    const giveUp = async () => await (held === undefined ? lease.end() : held.giveUp(error));
+    const committed = await settle(dependencies, resultSet, lease, giveUp);
     if (committed !== undefined) return committed;
     if (!isStorageFull(error)) throw error;
     throw new PublishError(
@@ -224,12 +244,13 @@ async function storeSample(
  */
 async function settle(
   { catalog, store: objects }: PublishDependencies,
-  id: string,
   resultSet: ResultSet | undefined,
   lease: KeptLease,
+  giveUp: () => Promise<boolean>,
 ): Promise<Execution | undefined> {
+  const id = executionOfWriter(lease.current);
   try {
-    const isSpent = !(await lease.end());
+    const isSpent = !(await giveUp());
     const found = await catalog.executions.findResultSet(id);
     const isOurs = isSpent && found !== undefined && found.parts[0]?.key === resultSet?.parts[0]?.key;
     if (isOurs) return await catalog.executions.find(id);

@@ -76,13 +76,38 @@ export const SETTINGS = {
     about: 'The folder of the tables that scheduled queries read. Empty: `sources` in the data directory.',
   }),
   engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '10%', memoryShare(SIZE_MIN, '64MB'), {
-    about: 'The most memory that DuckDB takes for a scheduled query; what does not fit goes to disk.',
+    about:
+      'The most memory that DuckDB takes for queries, each an equal share (`QRS_RUNS`); what does not fit goes to disk.',
   }),
   engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
-    about: 'How many threads DuckDB takes for a scheduled query; requests keep the other cores.',
+    about: 'How many threads DuckDB takes for a query; requests keep the other cores.',
   }),
   engineTimeoutMillis: setting('QRS_ENGINE_TIMEOUT', '600', duration(1, DAY_MILLIS), {
-    about: 'The longest that a scheduled query may take.',
+    about: 'The longest that a query may take.',
+  }),
+  runQueries: setting('QRS_RUN_QUERIES', 'true', boolean(), {
+    about:
+      'Whether `qrs serve` also runs the queries that are waiting to be run. Any number of processes may; each run is run by one of them.',
+  }),
+  runsMax: setting('QRS_RUNS', '2', integer(1, 64), {
+    about: 'How many queries one process runs at a time. They share `QRS_ENGINE_MEMORY`.',
+  }),
+  runsPerKeyMax: setting('QRS_RUNS_PER_KEY', '1', integer(1, 10_000), {
+    about: 'How many queries of one key run at a time, in all processes together; the others of that key wait.',
+  }),
+  runsWaitingMax: setting('QRS_RUNS_WAITING', '1000', integer(0, 1_000_000), {
+    about: 'How many runs may wait in all; beyond that the answer is 503 at once.',
+  }),
+  runsWaitingPerKeyMax: setting('QRS_RUNS_WAITING_PER_KEY', '100', integer(0, 1_000_000), {
+    about: 'How many runs of one key may wait; beyond that the answer is 429 at once.',
+  }),
+  coalesceRuns: setting('QRS_COALESCE_RUNS', 'false', boolean(), {
+    about:
+      'Whether a query is run only once at a time with the same parameters: whoever asks for a run that waits or runs already gets that one.',
+  }),
+  sqlExecute: setting('QRS_SQL_EXECUTE', 'false', boolean(), {
+    about:
+      'Whether keys of scope `write` may run SQL of their own with `POST /v1/sql/execute`, without adding a query.',
   }),
   schedule: setting('QRS_SCHEDULE', 'true', boolean(), {
     about:
@@ -94,6 +119,10 @@ export const SETTINGS = {
   sweepShare: setting('QRS_SWEEP_SHARE', '0.1', decimal(1), {
     about:
       'The largest share of all stored objects that one sweep deletes as leftovers, beside expired results; up to 100 objects are always deleted. If more look like leftovers, the sweep stops and says so; `qrs sweep --yes` deletes them.',
+  }),
+  datasetsDir: setting('QRS_DATASETS_DIR', '', optional(text(PATH_LENGTH_MAX)), {
+    about:
+      'A folder of further curated datasets: each a folder with `dataset.json` and `query.sql`. They are checked at the start.',
   }),
   datasetsKeep: setting('QRS_DATASETS_KEEP', '96', integer(1, 100_000), {
     about: 'How many of its latest results a curated dataset keeps, unless its declaration gives another number.',

@@ -10,6 +10,7 @@ import { latestContract } from './catalog/latest.ts';
 import { leasesContract } from './catalog/leases.ts';
 import { principalsContract } from './catalog/principals.ts';
 import { queriesContract } from './catalog/queries.ts';
+import { runsContract } from './catalog/runs.ts';
 import { sharingContract } from './catalog/sharing.ts';
 import { statesContract } from './catalog/states.ts';
 import { usageContract } from './catalog/usage.ts';
@@ -22,6 +23,7 @@ export function catalogContract(name: string, prepare: CatalogFactory): void {
     suite('the state table', () => statesContract(prepare));
     suite('the latest run', () => latestContract(prepare));
     suite('leases and ticks', () => leasesContract(prepare));
+    suite('runs', () => runsContract(prepare));
     suite('usage', () => usageContract(prepare));
     suite('the installation', () => installationContract(prepare));
     suite('shared by two', () => sharingContract(prepare));

@@ -150,6 +150,8 @@ async function prepareCommands(): Promise<void> {
   const folder = join(root, 'commands');
   await writeFile(join(folder, 'trades.csv'), 'amount,price\n12345678901234567890,1.125\n');
   await writeFile(join(folder, 'trades.ndjson.gz'), gzipSync('{"amount":1,"price":1.125}\n'));
+  const stakers = 'SELECT strategy, rate FROM restaking.strategy_exchange_rate WHERE rate >= {{floor}}';
+  await writeFile(join(folder, 'stakers.sql'), stakers);
   const duckDb = await (await DuckDBInstance.create(':memory:')).connect();
   const trades = `SELECT 12345678901234567890::HUGEINT AS amount, 1.125 AS price`;
   await duckDb.run(`COPY (${trades}) TO '${join(folder, 'trades.parquet')}'`);

@@ -65,7 +65,7 @@ await runSchedule(
         if (owner.startsWith('hang')) await wait(3_600_000, undefined, { signal });
         return { columns, rowCount: 0 };
       },
-      check: async () => {},
+      check: async () => undefined,
       hasAny: async () => true,
       async [Symbol.asyncDispose]() {},
     },

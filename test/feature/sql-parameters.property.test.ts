@@ -191,6 +191,7 @@ describe('errors say where in the SQL as it was written', () => {
     ['SELECT $$ {{x}} $$', 1, 8, /^\{\{x\}\} cannot stand in a text with escapes or dollar quotes/],
     ["SELECT x'{{x}}'", 1, 9, /cannot stand in a text with a prefix/],
     ['SELECT\n {{y}}', 2, 2, /^\{\{y\}\} is not declared: add it to the parameters of the query/],
+    ["SELECT 1,\n '{{x}}''", 2, 2, /unterminated quoted string/],
     ["SELECT '{{y}}'", 1, 8, /^\{\{y\}\} is not declared/],
     ['SELECT {{x}}, $1', 1, 15, /^\$1 is no parameter here: write \{\{name\}\}/],
     ['SELECT {{x}}, {{x}},\n /* {{x}} */ {{x}}, nothing', 2, 21, /nothing/],

@@ -2,18 +2,12 @@
  * Executions: finding them, and taking them from state to state. Which state may follow which is in one table (domain/execution.ts). The
  * `where state in (…)` of every step makes sure that of two racing processes only one succeeds.
  */
-import type { Kysely, Transaction, UpdateObject } from 'kysely';
-import { type Execution, type ExecutionError, type ExecutionState, statesBefore } from '../../domain/execution.ts';
+import type { Kysely, Transaction } from 'kysely';
+import type { Execution, ExecutionError } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
-import {
-  CatalogConflict,
-  type Completion,
-  type ExecutionFilter,
-  type Executions,
-  IllegalTransition,
-  type Lease,
-} from '../catalog.ts';
+import type { Completion, ExecutionFilter, Executions, Lease } from '../catalog.ts';
+import { insertExecution, move, step } from './execution-steps.ts';
 import { findLatest } from './latest-execution.ts';
 import { spendLease } from './leases.ts';
 import {
@@ -24,9 +18,8 @@ import {
   listExpired,
   listResultSets,
 } from './result-sets.ts';
+import { queuePosition } from './runs.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
-
-type Changes = UpdateObject<CatalogTables, 'executions', 'executions'>;
 
 export class KyselyExecutions implements Executions {
   readonly #db: Kysely<CatalogTables>;
@@ -36,7 +29,7 @@ export class KyselyExecutions implements Executions {
   }
 
   async add(execution: Execution): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => await insert(trx, execution, execution.submittedAt));
+    await this.#db.transaction().execute(async (trx) => await insertExecution(trx, execution, execution.submittedAt));
   }
 
   async find(id: string): Promise<Execution | undefined> {
@@ -64,27 +57,18 @@ export class KyselyExecutions implements Executions {
   }
 
   async queuePosition(execution: Execution): Promise<number> {
-    const own = await this.#db
-      .selectFrom('executions')
-      .select('ordered_at')
-      .where('id', '=', execution.id)
-      .executeTakeFirst();
-    const orderedAt = own?.ordered_at ?? execution.submittedAt;
-    const { position } = await this.#db
-      .selectFrom('executions')
-      .select((eb) => eb.fn.countAll<number>().as('position'))
-      .where('state', '=', 'PENDING')
-      .where((eb) => eb(eb.refTuple('ordered_at', 'id'), '<=', eb.tuple(orderedAt, execution.id)))
-      .executeTakeFirstOrThrow();
-    return Number(position);
+    return await queuePosition(this.#db, execution);
   }
 
   async start(id: string, at: Instant): Promise<Execution> {
     return await step(this.#db, id, 'EXECUTING', { started_at: at });
   }
 
-  async fail(id: string, error: ExecutionError, at: Instant): Promise<Execution> {
-    return await step(this.#db, id, 'FAILED', { ended_at: at, error: JSON.stringify(error) });
+  async fail(id: string, error: ExecutionError, at: Instant, lease?: Lease): Promise<Execution> {
+    return await this.#db.transaction().execute(async (trx) => {
+      if (lease !== undefined) await spendLease(trx, lease);
+      return await step(trx, id, 'FAILED', { ended_at: at, error: JSON.stringify(error) });
+    });
   }
 
   async cancel(id: string, at: Instant): Promise<Execution> {
@@ -97,7 +81,7 @@ export class KyselyExecutions implements Executions {
 
   async addCompleted(execution: Execution, completion: Completion, lease: Lease): Promise<Execution> {
     return await this.#db.transaction().execute(async (trx) => {
-      await insert(trx, execution, completion.endedAt);
+      await insertExecution(trx, execution, completion.endedAt);
       return await finish(trx, execution.id, completion, lease);
     });
   }
@@ -129,58 +113,6 @@ export class KyselyExecutions implements Executions {
   }
 }
 
-/** Adds the execution as PENDING, whatever else is known of it. @param now by the clock of whoever adds it */
-async function insert(trx: Transaction<CatalogTables>, execution: Execution, now: Instant): Promise<void> {
-  const { id, queryId, parameters, submittedAt } = execution;
-  const query = await trx.selectFrom('queries').select('id').where('id', '=', queryId).executeTakeFirst();
-  if (query === undefined) throw new CatalogConflict(`there is no query ${queryId}`);
-  const orderedAt = await placeInOrder(trx, execution, now);
-  const added = await trx
-    .insertInto('executions')
-    .values({
-      id,
-      query_id: queryId,
-      parameters: JSON.stringify(parameters),
-      state: 'PENDING',
-      submitted_at: submittedAt,
-      ordered_at: orderedAt,
-      started_at: null,
-      ended_at: null,
-      cancelled_at: null,
-      expires_at: null,
-      error: null,
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  if (added === undefined) throw new CatalogConflict(`there is an execution ${id} already`);
-  for (const [name, value] of Object.entries(parameters)) {
-    await trx
-      .insertInto('execution_parameters')
-      .values({ execution_id: id, name, value, query_id: queryId, ordered_at: orderedAt })
-      .execute();
-  }
-}
-
-/**
- * The key that orders runs: when they were submitted. If a run that was added before seems to have been submitted later than now, one of
- * the clocks is wrong and nobody knows which, so the order of the commits counts.
- */
-async function placeInOrder(
-  trx: Transaction<CatalogTables>,
-  { queryId, submittedAt }: Execution,
-  now: Instant,
-): Promise<Instant> {
-  const newest = await trx
-    .selectFrom('executions')
-    .select('ordered_at')
-    .where('query_id', '=', queryId)
-    .orderBy('ordered_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return newest !== undefined && newest.ordered_at > now ? newest.ordered_at + 1 : submittedAt;
-}
-
 /** The commit that makes a result exist: all of it or nothing. */
 async function finish(
   trx: Transaction<CatalogTables>,
@@ -198,28 +130,4 @@ async function finish(
   });
   await insertResultSet(trx, execution, expiresAt, resultSet);
   return execution;
-}
-
-/** @throws IllegalTransition when the run is not in a state from which `to` may be entered. */
-async function step(db: Kysely<CatalogTables>, id: string, to: ExecutionState, changes: Changes): Promise<Execution> {
-  const moved = await move(db, id, to, changes);
-  if (moved !== undefined) return moved;
-  const found = await db.selectFrom('executions').select('state').where('id', '=', id).executeTakeFirst();
-  throw new IllegalTransition(id, found?.state, to);
-}
-
-async function move(
-  db: Kysely<CatalogTables>,
-  id: string,
-  to: ExecutionState,
-  changes: Changes,
-): Promise<Execution | undefined> {
-  const row = await db
-    .updateTable('executions')
-    .set({ ...changes, state: to })
-    .where('id', '=', id)
-    .where('state', 'in', statesBefore(to))
-    .returningAll()
-    .executeTakeFirst();
-  return row === undefined ? undefined : executionOf(row);
 }

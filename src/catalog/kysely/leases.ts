@@ -15,28 +15,9 @@ export class KyselyLeases implements Leases {
   }
 
   async acquire(resource: string, owner: string, now: Instant, durationMillis: number): Promise<Lease | undefined> {
-    return await this.#db.transaction().execute(async (trx) => {
-      const held = await trx
-        .selectFrom('leases')
-        .select('token')
-        .where('resource', '=', resource)
-        .where('expires_at', '>', now)
-        .executeTakeFirst();
-      if (held !== undefined) return undefined;
-      const { last: token } = await trx
-        .updateTable('lease_tokens')
-        .set((eb) => ({ last: eb('last', '+', 1) }))
-        .returning('last')
-        .executeTakeFirstOrThrow();
-      const expiresAt = now + durationMillis;
-      const row = { resource, holder: owner, token, expires_at: expiresAt };
-      await trx
-        .insertInto('leases')
-        .values(row)
-        .onConflict((conflict) => conflict.column('resource').doUpdateSet(row))
-        .execute();
-      return { resource, owner, token, expiresAt };
-    });
+    return await this.#db
+      .transaction()
+      .execute(async (trx) => await acquireLease(trx, { resource, owner, now, millis: durationMillis }));
   }
 
   async renew(lease: Lease, now: Instant, durationMillis: number): Promise<Lease | undefined> {
@@ -76,6 +57,40 @@ export class KyselyLeases implements Leases {
   }
 }
 
+export interface LeaseRequest {
+  readonly resource: string;
+  readonly owner: string;
+  readonly now: Instant;
+  readonly millis: number;
+}
+
+/** The lease, or undefined while someone else holds it. */
+export async function acquireLease(
+  trx: Transaction<CatalogTables>,
+  { resource, owner, now, millis }: LeaseRequest,
+): Promise<Lease | undefined> {
+  const held = await trx
+    .selectFrom('leases')
+    .select('token')
+    .where('resource', '=', resource)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  if (held !== undefined) return undefined;
+  const { last: token } = await trx
+    .updateTable('lease_tokens')
+    .set((eb) => ({ last: eb('last', '+', 1) }))
+    .returning('last')
+    .executeTakeFirstOrThrow();
+  const expiresAt = now + millis;
+  const row = { resource, holder: owner, token, expires_at: expiresAt };
+  await trx
+    .insertInto('leases')
+    .values(row)
+    .onConflict((conflict) => conflict.column('resource').doUpdateSet(row))
+    .execute();
+  return { resource, owner, token, expiresAt };
+}
+
 /** Ends the lease as part of the write that it guards. @throws LeaseLost when it is not held any more. */
 export async function spendLease(trx: Transaction<CatalogTables>, lease: Lease): Promise<void> {
   if (!(await endLease(trx, lease))) {
@@ -83,7 +98,7 @@ export async function spendLease(trx: Transaction<CatalogTables>, lease: Lease):
   }
 }
 
-async function endLease(db: Kysely<CatalogTables>, lease: Lease): Promise<boolean> {
+export async function endLease(db: Kysely<CatalogTables>, lease: Lease): Promise<boolean> {
   const ended = await db
     .deleteFrom('leases')
     .where('resource', '=', lease.resource)

@@ -31,6 +31,7 @@ export interface CatalogTables {
     expires_at: number;
     manifest: string;
   };
+  run_queue: RunRow;
   leases: { resource: string; holder: string; token: number; expires_at: number };
   lease_tokens: { id: number; last: number };
   ticks: { schedule: string; tick: number };
@@ -38,6 +39,17 @@ export interface CatalogTables {
   probes: { id: number; count: number };
   /** One row. `clock` is JSON of a ClockRecord. */
   installation: { id: number; identity: string | null; clock: string | null };
+}
+
+export interface RunRow {
+  execution_id: string;
+  ordered_at: number;
+  key_id: string | null;
+  identity: string | null;
+  query_sql: string;
+  /** JSON of ParameterValue[]. */
+  parameter_values: string;
+  claims: number;
 }
 
 export interface UsageRow {

@@ -1,6 +1,7 @@
 /** What was asked for, by whom, on which day: counters that are only ever added to. */
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
-import type { Usage, UsageFilter, UsagePart, UsageSum, Use } from '../catalog.ts';
+import type { UsageFilter, UsagePart, UsageSum, Use } from '../../domain/usage.ts';
+import type { Usage } from '../catalog.ts';
 import type { CatalogTables, KeyRow, UsageRow } from './tables.ts';
 
 /** The query id of requests that met no query. */

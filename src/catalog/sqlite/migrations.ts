@@ -241,4 +241,33 @@ export const MIGRATIONS: readonly Migration[] = [
       create table removed_queries (id integer primary key) strict;
     `,
   },
+  {
+    number: 7,
+    name: 'the queue of runs',
+    script: `
+      -- A row for every run that the service's engine is to run or runs: the SQL and the values as of when it was asked for. Who runs
+      -- it holds its write lease.
+      create table run_queue (
+        execution_id text primary key references executions (id),
+        -- Copied from the execution, where it never changes.
+        ordered_at integer not null,
+        -- Who asked; null: the service itself, or a command.
+        key_id text,
+        -- The same for runs that are the same; null: like no other.
+        identity text,
+        query_sql text not null,
+        -- A JSON array of ParameterValue.
+        parameter_values text not null,
+        -- How often it has been claimed.
+        claims integer not null default 0
+      ) strict, without rowid;
+      create index run_queue_order on run_queue (ordered_at, execution_id);
+      create index run_queue_identity on run_queue (identity);
+      create index run_queue_key on run_queue (key_id);
+
+      -- Whoever ends a run takes it out of the queue: no writer can forget to.
+      create trigger executions_ended after update of state on executions when new.state not in ('PENDING', 'EXECUTING')
+      begin delete from run_queue where execution_id = new.id; end;
+    `,
+  },
 ];

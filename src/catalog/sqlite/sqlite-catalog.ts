@@ -17,6 +17,7 @@ import { KyselyInstallation } from '../kysely/installation.ts';
 import { KyselyLeases } from '../kysely/leases.ts';
 import { KyselyPrincipals } from '../kysely/principals.ts';
 import { KyselyQueries } from '../kysely/queries.ts';
+import { KyselyRuns } from '../kysely/runs.ts';
 import type { CatalogTables } from '../kysely/tables.ts';
 import { KyselyTicks } from '../kysely/ticks.ts';
 import { KyselyUsage } from '../kysely/usage.ts';
@@ -75,6 +76,7 @@ class SqliteCatalog implements Catalog {
   readonly principals: KyselyPrincipals;
   readonly queries: KyselyQueries;
   readonly executions: KyselyExecutions;
+  readonly runs: KyselyRuns;
   readonly leases: KyselyLeases;
   readonly ticks: KyselyTicks;
   readonly usage: KyselyUsage;
@@ -102,6 +104,7 @@ class SqliteCatalog implements Catalog {
     this.principals = new KyselyPrincipals(this.#db);
     this.queries = new KyselyQueries(this.#db);
     this.executions = new KyselyExecutions(this.#db);
+    this.runs = new KyselyRuns(this.#db);
     this.leases = new KyselyLeases(this.#db);
     this.ticks = new KyselyTicks(this.#db);
     this.usage = new KyselyUsage(this.#db);

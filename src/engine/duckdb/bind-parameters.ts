@@ -79,7 +79,8 @@ function replace(
     case 'text': {
       const names = namesIn(text);
       const [first] = names;
-      if (first === undefined) return undefined;
+      // A text that never ends is a mistake, which DuckDB names.
+      if (first === undefined || !CLOSED_TEXT.test(text)) return undefined;
       const missing = names.find((name) => !byName.has(name));
       if (missing !== undefined) throw errorAt(sql, start, unknown(missing));
       const isPrefixed = before?.kind === 'code' && /[A-Za-z0-9_&]$/.test(before.text);
@@ -109,9 +110,11 @@ function namesIn(text: string): readonly string[] {
   return [...text.matchAll(new RegExp(PARAMETER.source, 'g'))].map(([, name = '']) => name);
 }
 
+const CLOSED_TEXT = /^'(?:[^']|'')*'$/;
+
 /** `'a{{x}}b'` as `('a' || $1 || 'b')`. */
 function joinedText(literal: string, reference: (name: string) => string): string {
-  const inside = literal.slice(1, literal.endsWith("'") ? -1 : undefined);
+  const inside = literal.slice(1, -1);
   // At odd places the names.
   const joined = inside
     .split(new RegExp(PARAMETER.source))

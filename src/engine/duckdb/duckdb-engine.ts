@@ -4,6 +4,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { Column } from '../../domain/result-set.ts';
 import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { type Engine, EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
 import { partPath } from './part-path.ts';
@@ -45,8 +46,9 @@ export class DuckDbEngine implements Engine {
     }
   }
 
-  async check(query: EngineQuery, signal: AbortSignal): Promise<void> {
-    await this.#tracked(query, undefined, signal);
+  async check(query: EngineQuery, signal: AbortSignal): Promise<readonly Column[] | undefined> {
+    const { columns } = await this.#tracked(query, undefined, signal);
+    return columns.length === 0 ? undefined : columns;
   }
 
   async hasAny(sources: readonly SourceTable[]): Promise<boolean> {

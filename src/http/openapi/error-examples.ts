@@ -35,6 +35,12 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
     ...exampleEnvelope('COMPLETED_PARTIAL'),
     state: formatState('FAILED'),
   }),
+  query_not_runnable: text('query 1234 has no SQL: its results are published by whoever runs it'),
+  invalid_query: text(
+    'line 3, column 11: no value can stand at {{table}}: a parameter is a value, not a name or a part of the SQL',
+  ),
+  invalid_query_parameter: text('unknown parameters (Chain)'),
+  too_many_runs: text('this key has 100 runs waiting, and may have no more'),
   invalid_parameter: asked('limit=ten'),
   incompatible_parameters: asked('sample_count=10&limit=5'),
   unknown_column: asked('columns=wallet,amuont'),

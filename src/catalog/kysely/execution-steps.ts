@@ -1,0 +1,109 @@
+/** The steps that executions take, as parts of transactions: one is added, and goes from state to state. */
+import type { Kysely, Transaction, UpdateObject } from 'kysely';
+import { type Execution, type ExecutionState, statesBefore } from '../../domain/execution.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { CatalogConflict, IllegalTransition } from '../catalog.ts';
+import { type CatalogTables, executionOf } from './tables.ts';
+
+type Changes = UpdateObject<CatalogTables, 'executions', 'executions'>;
+
+/**
+ * Adds the execution as PENDING, whatever else is known of it.
+ * @param now by the clock of whoever adds it
+ * @returns what it is ordered by
+ */
+export async function insertExecution(
+  trx: Transaction<CatalogTables>,
+  execution: Execution,
+  now: Instant,
+): Promise<Instant> {
+  const { id, queryId, parameters, submittedAt } = execution;
+  const query = await trx.selectFrom('queries').select('id').where('id', '=', queryId).executeTakeFirst();
+  if (query === undefined) throw new CatalogConflict(`there is no query ${queryId}`);
+  const orderedAt = await placeInOrder(trx, execution, now);
+  const added = await trx
+    .insertInto('executions')
+    .values({
+      id,
+      query_id: queryId,
+      parameters: JSON.stringify(parameters),
+      state: 'PENDING',
+      submitted_at: submittedAt,
+      ordered_at: orderedAt,
+      started_at: null,
+      ended_at: null,
+      cancelled_at: null,
+      expires_at: null,
+      error: null,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (added === undefined) throw new CatalogConflict(`there is an execution ${id} already`);
+  for (const [name, value] of Object.entries(parameters)) {
+    await trx
+      .insertInto('execution_parameters')
+      .values({ execution_id: id, name, value, query_id: queryId, ordered_at: orderedAt })
+      .execute();
+  }
+  return orderedAt;
+}
+
+/**
+ * The key that orders runs: when they were submitted. If a run that was added before seems to have been submitted later than now, one of
+ * the clocks is wrong and nobody knows which, so the order of the commits counts.
+ */
+async function placeInOrder(
+  trx: Transaction<CatalogTables>,
+  { queryId, submittedAt }: Execution,
+  now: Instant,
+): Promise<Instant> {
+  const newest = await trx
+    .selectFrom('executions')
+    .select('ordered_at')
+    .where('query_id', '=', queryId)
+    .orderBy('ordered_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return newest !== undefined && newest.ordered_at > now ? newest.ordered_at + 1 : submittedAt;
+}
+
+/** @throws IllegalTransition when the run is not in a state from which `to` may be entered. */
+export async function step(
+  db: Kysely<CatalogTables>,
+  id: string,
+  to: ExecutionState,
+  changes: Changes,
+): Promise<Execution> {
+  const moved = await move(db, id, to, changes);
+  if (moved !== undefined) return moved;
+  const found = await db.selectFrom('executions').select('state').where('id', '=', id).executeTakeFirst();
+  throw new IllegalTransition(id, found?.state, to);
+}
+
+export async function move(
+  db: Kysely<CatalogTables>,
+  id: string,
+  to: ExecutionState,
+  changes: Changes,
+): Promise<Execution | undefined> {
+  const row = await db
+    .updateTable('executions')
+    .set({ ...changes, state: to })
+    .where('id', '=', id)
+    .where('state', 'in', statesBefore(to))
+    .returningAll()
+    .executeTakeFirst();
+  return row === undefined ? undefined : executionOf(row);
+}
+
+/** PENDING → EXECUTING; one that is EXECUTING stays as it is. @throws IllegalTransition */
+export async function startExecution(trx: Transaction<CatalogTables>, id: string, at: Instant): Promise<Execution> {
+  const row = await trx
+    .selectFrom('executions')
+    .selectAll()
+    .where('id', '=', id)
+    .where('state', '=', 'EXECUTING')
+    .executeTakeFirst();
+  return row === undefined ? await step(trx, id, 'EXECUTING', { started_at: at }) : executionOf(row);
+}

@@ -1,0 +1,185 @@
+/**
+ * The queue of runs: a row of its own for each, beside the execution, gone when that ends (a trigger sees to it). A claim is the
+ * run's write lease, taken in the same step that makes the run EXECUTING.
+ */
+import type { Kysely, Transaction } from 'kysely';
+import type { Execution } from '../../domain/execution.ts';
+import type { ParameterValue } from '../../domain/parameter-values.ts';
+import { writeResource } from '../../domain/written-names.ts';
+import type { ClaimedRun, ClaimRequest, Enqueued, Lease, NewRun, Runs, WaitingLimits } from '../catalog.ts';
+import { insertExecution, startExecution } from './execution-steps.ts';
+import { acquireLease, endLease } from './leases.ts';
+import { type CatalogTables, executionOf } from './tables.ts';
+
+const WRITE = writeResource('');
+
+export class KyselyRuns implements Runs {
+  readonly #db: Kysely<CatalogTables>;
+
+  constructor(db: Kysely<CatalogTables>) {
+    this.#db = db;
+  }
+
+  async enqueue(run: NewRun, limits: WaitingLimits): Promise<Enqueued> {
+    return await this.#db.transaction().execute(async (trx) => {
+      const same = run.identity === undefined ? undefined : await findSame(trx, run.identity);
+      if (same !== undefined) return { kind: 'joined', execution: same };
+      const refusal = await refuse(trx, run, limits);
+      if (refusal !== undefined) return { kind: refusal };
+      const orderedAt = await insertExecution(trx, run.execution, run.execution.submittedAt);
+      await trx
+        .insertInto('run_queue')
+        .values({
+          execution_id: run.execution.id,
+          ordered_at: orderedAt,
+          key_id: run.keyId ?? null,
+          identity: run.identity ?? null,
+          query_sql: run.sql,
+          parameter_values: JSON.stringify(run.values),
+          claims: 0,
+        })
+        .execute();
+      return { kind: 'added', execution: run.execution };
+    });
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimedRun | undefined> {
+    // Asked first without a turn to write, since every process asks all the time.
+    if ((await nextRun(this.#db, request)) === undefined) return undefined;
+    return await this.#db.transaction().execute(async (trx) => {
+      const row = await nextRun(trx, request);
+      if (row === undefined) return undefined;
+      const { owner, now, leaseMillis: millis } = request;
+      const lease = await acquireLease(trx, { resource: writeResource(row.execution_id), owner, now, millis });
+      if (lease === undefined) return undefined;
+      const execution = await startExecution(trx, row.execution_id, now);
+      const claims = row.claims + 1;
+      await trx.updateTable('run_queue').set({ claims }).where('execution_id', '=', row.execution_id).execute();
+      return {
+        execution,
+        sql: row.query_sql,
+        values: JSON.parse(row.parameter_values) as readonly ParameterValue[],
+        ...(row.key_id !== null && { keyId: row.key_id }),
+        ...(row.identity !== null && { identity: row.identity }),
+        lease,
+        claims,
+      };
+    });
+  }
+
+  async giveBack(lease: Lease): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      if (!(await endLease(trx, lease))) return;
+      await trx
+        .updateTable('run_queue')
+        .set((eb) => ({ claims: eb('claims', '-', 1) }))
+        .where('execution_id', '=', lease.resource.slice(WRITE.length))
+        .execute();
+    });
+  }
+
+  async has(executionId: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('run_queue')
+      .select('execution_id')
+      .where('execution_id', '=', executionId)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async count(): Promise<{ readonly waiting: number; readonly running: number }> {
+    const rows = await this.#db
+      .selectFrom('run_queue')
+      .innerJoin('executions', 'executions.id', 'run_queue.execution_id')
+      .select((eb) => ['executions.state', eb.fn.countAll<number>().as('count')])
+      .groupBy('executions.state')
+      .execute();
+    const of = (state: string) => Number(rows.find((row) => row.state === state)?.count ?? 0);
+    return { waiting: of('PENDING'), running: of('EXECUTING') };
+  }
+}
+
+/** The place of a pending run among its like. */
+export async function queuePosition(db: Kysely<CatalogTables>, execution: Execution): Promise<number> {
+  const own = await db
+    .selectFrom('executions')
+    .leftJoin('run_queue', 'run_queue.execution_id', 'executions.id')
+    .select(['executions.ordered_at', 'run_queue.execution_id as queued'])
+    .where('executions.id', '=', execution.id)
+    .executeTakeFirst();
+  const orderedAt = own?.ordered_at ?? execution.submittedAt;
+  const isQueued = own !== undefined && own.queued !== null;
+  const { position } = await db
+    .selectFrom('executions')
+    .leftJoin('run_queue', 'run_queue.execution_id', 'executions.id')
+    .select((eb) => eb.fn.countAll<number>().as('position'))
+    .where('executions.state', '=', 'PENDING')
+    .where('run_queue.execution_id', isQueued ? 'is not' : 'is', null)
+    .where((eb) => eb(eb.refTuple('executions.ordered_at', 'executions.id'), '<=', eb.tuple(orderedAt, execution.id)))
+    .executeTakeFirstOrThrow();
+  return Number(position);
+}
+
+async function findSame(trx: Transaction<CatalogTables>, identity: string): Promise<Execution | undefined> {
+  const row = await trx
+    .selectFrom('executions')
+    .innerJoin('run_queue', 'run_queue.execution_id', 'executions.id')
+    .selectAll('executions')
+    .where('run_queue.identity', '=', identity)
+    .executeTakeFirst();
+  return row === undefined ? undefined : executionOf(row);
+}
+
+async function refuse(
+  trx: Transaction<CatalogTables>,
+  { keyId }: NewRun,
+  { waitingMax, waitingOfKeyMax }: WaitingLimits,
+): Promise<'too_many' | 'too_many_of_key' | undefined> {
+  if (keyId === undefined) return undefined;
+  const { waiting, ofKey } = await trx
+    .selectFrom('run_queue')
+    .innerJoin('executions', 'executions.id', 'run_queue.execution_id')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('waiting'),
+      eb.fn.countAll<number>().filterWhere('run_queue.key_id', '=', keyId).as('ofKey'),
+    ])
+    .where('executions.state', '=', 'PENDING')
+    .executeTakeFirstOrThrow();
+  if (Number(ofKey) >= waitingOfKeyMax) return 'too_many_of_key';
+  return Number(waiting) >= waitingMax ? 'too_many' : undefined;
+}
+
+/** The first in the queue whose lease is not held, of a key with fewer than so many held. */
+async function nextRun(db: Kysely<CatalogTables>, { now, runningOfKeyMax, only }: ClaimRequest) {
+  const free = db
+    .selectFrom('run_queue')
+    .leftJoin('leases', (join) =>
+      join
+        .on((eb) => eb('leases.resource', '=', eb(eb.val(WRITE), '||', eb.ref('run_queue.execution_id'))))
+        .on('leases.expires_at', '>', now),
+    )
+    .selectAll('run_queue')
+    .where('leases.resource', 'is', null)
+    .where((eb) =>
+      eb.or([
+        eb('run_queue.key_id', 'is', null),
+        eb(
+          eb
+            .selectFrom('run_queue as other')
+            .innerJoin('leases as held', (join) =>
+              join
+                .on((on) => on('held.resource', '=', on(on.val(WRITE), '||', on.ref('other.execution_id'))))
+                .on('held.expires_at', '>', now),
+            )
+            .select((count) => count.fn.countAll<number>().as('running'))
+            .whereRef('other.key_id', '=', 'run_queue.key_id'),
+          '<',
+          runningOfKeyMax,
+        ),
+      ]),
+    )
+    .orderBy('run_queue.ordered_at')
+    .orderBy('run_queue.execution_id')
+    .limit(1);
+  return await (only === undefined ? free : free.where('run_queue.execution_id', '=', only)).executeTakeFirst();
+}

@@ -1,0 +1,101 @@
+/** The SQL of a query on the command line: its text as a file, its parameters, its schedule. */
+import { readFile } from 'node:fs/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Service } from '../compose/service.ts';
+import { CronError, parseCron } from '../domain/cron.ts';
+import type { QueryDefinition, QueryParameter } from '../domain/query.ts';
+import { queryId, UsageError } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { printLines } from './printing.ts';
+import { withService } from './with-service.ts';
+
+export interface SqlOptions {
+  readonly sql?: string;
+  readonly parameter?: readonly QueryParameter[];
+  readonly schedule?: string;
+}
+
+type QuerySql = Partial<Pick<QueryDefinition, 'sql' | 'parameters' | 'schedule'>>;
+
+export function sqlOptions(command: Command): Command {
+  return command
+    .option('--sql <file>', 'a file with the SQL that the service runs: one SELECT, with {{name}} for parameters')
+    .option(
+      '--parameter <name:type=value>',
+      'a parameter of the SQL: text, number, datetime or enum(a,b), and the value that holds if none is given; may be repeated',
+      queryParameter,
+    )
+    .option('--schedule <cron>', 'when the service runs it: a cron expression in UTC', cronExpression);
+}
+
+/** What the options say of a query, looked at by the engine. @throws RequestError with line and column */
+export async function readSql(options: SqlOptions, service: Service, before: QuerySql = {}): Promise<QuerySql> {
+  const { sql: file, parameter: parameters, schedule } = options;
+  const sql = file === undefined ? undefined : await readFile(file, 'utf8');
+  const read: QuerySql = {
+    ...(sql !== undefined && { sql }),
+    ...(parameters !== undefined && { parameters }),
+    ...(schedule !== undefined && { schedule }),
+  };
+  const whole = { ...before, ...read };
+  if (whole.sql === undefined) {
+    if (parameters !== undefined || schedule !== undefined)
+      throw new UsageError('--parameter and --schedule need --sql');
+    return read;
+  }
+  if (sql !== undefined || parameters !== undefined) {
+    const { queryChecker } = await import('../compose/runs.ts');
+    await queryChecker(service)(whole.sql, whole.parameters ?? []);
+  }
+  return read;
+}
+
+export function addScheduleCommand(queries: Command, context: CommandContext): void {
+  queries
+    .command('schedule')
+    .description('have a query run at these times, by every service with QRS_SCHEDULE')
+    .argument('<id>', 'the id of the query', queryId)
+    .argument('[cron]', 'a cron expression in UTC, as "*/15 * * * *"', cronExpression)
+    .option('--off', 'not any more')
+    .action(async (id: number, schedule: string | undefined, { off }: { readonly off?: true }) => {
+      if ((schedule === undefined) === (off === undefined)) throw new UsageError('give one of CRON and --off');
+      await withService(context, async (service) => {
+        const { queries: all } = await service.catalog();
+        const query = await all.find(id);
+        if (query === undefined) throw new Error(`there is no query ${id}: add it first`);
+        if (query.sql === undefined)
+          throw new Error(`query ${id} has no SQL: its results are published by whoever runs it`);
+        await all.update(id, { schedule }, context.clock());
+        printLines(context, [id]);
+      });
+    });
+}
+
+const PARAMETER = /^([^:=]+)(?::(text|number|datetime|enum)(?:\(([^)]*)\))?)?(?:=([\s\S]*))?$/;
+
+/** Collects `chain:enum(base,celo)=base`, `day:datetime`, `name=x`. */
+function queryParameter(text: string, before: readonly QueryParameter[] = []): readonly QueryParameter[] {
+  const [matched, key = '', type = 'text', options, value] = PARAMETER.exec(text) ?? [];
+  if (matched === undefined || (type === 'enum') !== (options !== undefined)) {
+    throw new InvalidArgumentError(
+      'A parameter is written as name:type=value; the types are text, number, datetime and enum(a,b).',
+    );
+  }
+  const parameter: QueryParameter = {
+    key: key.trim(),
+    type: type as QueryParameter['type'],
+    ...(value !== undefined && { value }),
+    ...(options !== undefined && { enumOptions: options.split(',').map((option) => option.trim()) }),
+  };
+  return [...before, parameter];
+}
+
+function cronExpression(text: string): string {
+  try {
+    parseCron(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof CronError)) throw error;
+    throw new InvalidArgumentError(error.message);
+  }
+}

@@ -1,0 +1,96 @@
+/** From the service's parts to what runs queries: the queue, a runner, and the look at a query that is to be added. */
+import { checkParameters, exampleValues, ParameterError } from '../domain/parameter-values.ts';
+import type { QueryParameter } from '../domain/query.ts';
+import { EngineError, type SourceTable } from '../engine/engine.ts';
+import { RequestError } from '../errors/errors.ts';
+import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
+import { publish } from '../publishing/publish.ts';
+import type { PublishRun, RunEvent } from '../runs/run-claimed.ts';
+import { RunQueue } from '../runs/run-queue.ts';
+import type { RunnerDeps } from '../runs/runner.ts';
+import { type PublisherEffects, publisherOf } from './publishing.ts';
+import type { Service } from './service.ts';
+
+export interface RunEffects extends Omit<PublisherEffects, 'newId'> {
+  /** A new execution id, greater than the last one of the same millisecond, so that runs sort as they were begun. */
+  readonly newExecutionId: (at: number) => string;
+  readonly observe: (event: RunEvent) => void;
+  readonly onFault: (what: string, error: unknown) => void;
+}
+
+/** How soon is noticed what other processes have asked for or cancelled. */
+const POLL_MILLIS = 1000;
+
+export async function runQueueOf(
+  service: Service,
+  { newExecutionId }: Pick<RunEffects, 'newExecutionId'>,
+): Promise<RunQueue> {
+  const { settings, clock } = service;
+  return new RunQueue({
+    catalog: await service.catalog(),
+    clock,
+    newExecutionId,
+    limits: { waitingMax: settings.runsWaitingMax, waitingOfKeyMax: settings.runsWaitingPerKeyMax },
+    coalesce: settings.coalesceRuns,
+  });
+}
+
+export async function runnerOf(service: Service, queue: RunQueue, effects: RunEffects): Promise<RunnerDeps> {
+  const { settings, clock, sleep, directories } = service;
+  const { owner, observe, onFault } = effects;
+  return {
+    catalog: await service.catalog(),
+    engine: await service.engine(),
+    sources: await declaredSources(service),
+    publish: await publishRun(service, effects),
+    stagingDirectory: directories.staging,
+    queue,
+    clock,
+    sleep,
+    owner,
+    isLeaseOwnerDead,
+    leaseMillis: settings.leaseMillis,
+    runningMax: settings.runsMax,
+    runningOfKeyMax: settings.runsPerKeyMax,
+    pollMillis: POLL_MILLIS,
+    observe,
+    onFault,
+  };
+}
+
+/** Tables of which a dataset says what their columns are. */
+async function declaredSources(service: Service): Promise<readonly SourceTable[]> {
+  return (await service.datasets()).flatMap(({ sources }) => sources);
+}
+
+async function publishRun(service: Service, effects: RunEffects): Promise<PublishRun> {
+  const newId = () => effects.newExecutionId(service.clock());
+  const { dependencies, options } = await publisherOf(service, { ...effects, newId });
+  return async ({ executionId, queryId, path, types, lease, giveUp }, signal) => {
+    const source = { kind: 'file', path } as const;
+    const request = { queryId, executionId, source, format: 'parquet', types, held: { lease, giveUp } } as const;
+    return await publish(dependencies, request, options, signal);
+  };
+}
+
+/** Whether a query with this text and these parameters could be run. @throws RequestError invalid_query, with line and column */
+export type CheckQuery = (sql: string, parameters: readonly QueryParameter[]) => Promise<void>;
+
+export function queryChecker(service: Service): CheckQuery {
+  return async (sql, parameters) => {
+    try {
+      checkParameters(parameters);
+      const query = { sql, parameters: exampleValues(parameters), sources: await declaredSources(service) };
+      await (await service.engine()).check(query, new AbortController().signal);
+    } catch (error) {
+      if (error instanceof ParameterError) throw new RequestError('invalid_query', error.message);
+      if (!(error instanceof EngineError) || error.type === 'engine_error') throw error;
+      throw new RequestError('invalid_query', placed(error));
+    }
+  };
+}
+
+function placed({ message, line, column }: EngineError): string {
+  if (line === undefined) return message;
+  return `line ${line}${column === undefined ? '' : `, column ${column}`}: ${message}`;
+}

@@ -1,0 +1,315 @@
+/** The runner over a real catalog, with a clock that the test moves and an engine that does as the test says. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, beforeEach, test } from 'node:test';
+import { monotonicFactory } from 'ulid';
+import { FakeTime } from '../../test/fake-time.ts';
+import { sleep } from '../../test/real-time.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
+import type { QueryParameter } from '../domain/query.ts';
+import { type Engine, EngineError, type EngineQuery, type Materialized } from '../engine/engine.ts';
+import { RequestError } from '../errors/errors.ts';
+import type { RunEvent } from './run-claimed.ts';
+import { RunQueue } from './run-queue.ts';
+import { Runner, type RunnerDeps, runQueued } from './runner.ts';
+
+const LEASE_MILLIS = 30_000;
+const nextId = monotonicFactory();
+const root = await mkdtemp(join(tmpdir(), 'qrs-runner-'));
+after(() => rm(root, { recursive: true, force: true }));
+
+const PARAMETERS: readonly QueryParameter[] = [{ key: 'n', type: 'number', value: '1' }];
+const QUERY = { id: 7, sql: 'SELECT {{n}} AS n', parameters: PARAMETERS, isArchived: false };
+const COLUMNS = [{ name: 'n', type: { kind: 'bigint' } }] as const;
+
+let catalog: Catalog;
+let time: FakeTime;
+let catalogs = 0;
+
+beforeEach(async () => {
+  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { sleep });
+  time = new FakeTime(Date.parse('2024-03-05T20:50:59Z'));
+  await catalog.principals.addUser('ann', 0);
+  await catalog.queries.add({ id: 7, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, 0);
+});
+
+/** What stands for one `qrs serve`. */
+class Process {
+  readonly events: RunEvent[] = [];
+  readonly faults: unknown[] = [];
+  readonly queries: EngineQuery[] = [];
+  readonly queue: RunQueue;
+  readonly deps: RunnerDeps;
+  readonly runner: Runner;
+  readonly stopping = new AbortController();
+  readonly #watchers = new Map<string, () => void>();
+  work: (signal: AbortSignal) => Promise<Materialized> = async () => ({ columns: COLUMNS, rowCount: 1 });
+
+  constructor(owner: string, more: Partial<RunnerDeps> = {}, coalesce = false) {
+    const { clock, sleep } = time;
+    const limits = { waitingMax: 3, waitingOfKeyMax: 2 };
+    this.queue = new RunQueue({ catalog, clock, newExecutionId: (now) => nextId(now), limits, coalesce });
+    const engine: Engine = {
+      materialize: (query, _path, signal) => {
+        this.queries.push(query);
+        return this.work(signal);
+      },
+      check: async () => undefined,
+      hasAny: async () => true,
+      async [Symbol.asyncDispose]() {},
+    };
+    this.deps = {
+      catalog,
+      engine,
+      sources: [],
+      publish,
+      queue: this.queue,
+      clock,
+      sleep,
+      owner,
+      isLeaseOwnerDead: () => false,
+      leaseMillis: LEASE_MILLIS,
+      runningMax: 2,
+      runningOfKeyMax: 1,
+      pollMillis: 1000,
+      stagingDirectory: join(root, 'staging'),
+      observe: (event) => {
+        this.events.push(event);
+        this.#watchers.get(event.kind)?.();
+      },
+      onFault: (_what, error) => this.faults.push(error),
+      ...more,
+    };
+    this.runner = new Runner(this.deps, this.stopping.signal);
+  }
+
+  /** Resolves when this happens next. */
+  next(kind: RunEvent['kind']): Promise<void> {
+    return new Promise((resolve) => this.#watchers.set(kind, resolve));
+  }
+
+  /** Makes the queries wait; each waits until it is finished or aborted. */
+  hold(): { readonly finish: () => void; readonly begun: (count: number) => Promise<void> } {
+    const held: (() => void)[] = [];
+    let tell = () => {};
+    this.work = (signal) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) reject(signal.reason);
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+        held.push(() => resolve({ columns: COLUMNS, rowCount: 1 }));
+        tell();
+      });
+    return {
+      finish: () => held.shift()?.(),
+      begun: async (count) => {
+        while (held.length < count) await new Promise<void>((resolve) => (tell = resolve));
+      },
+    };
+  }
+
+  kinds(): readonly string[] {
+    return this.events.map(({ kind }) => kind);
+  }
+}
+
+const publish: RunnerDeps['publish'] = async ({ executionId, lease, giveUp }) => {
+  const resultSet = { columns: COLUMNS, rowCount: 1, cellBytes: 8, truncated: false, parts: [] };
+  const now = time.clock();
+  const completion = { startedAt: now, endedAt: now, expiresAt: now + 1e10, resultSet };
+  try {
+    return await catalog.executions.complete(executionId, completion, lease.current);
+  } catch (error) {
+    await giveUp(error);
+    throw error;
+  }
+};
+
+const stateOf = async (id: string) => (await catalog.executions.find(id))?.state;
+
+test('a run is claimed, run with its values and published', async () => {
+  const process = new Process('a');
+  const { id } = await process.queue.submit({ query: QUERY, parameters: { n: '12.50' } });
+  await process.runner.look();
+  await process.runner.drained();
+  assert.deepEqual(process.queries, [
+    { sql: 'SELECT {{n}} AS n', parameters: [{ key: 'n', type: 'number', value: '12.50' }], sources: [] },
+  ]);
+  assert.deepEqual(process.kinds(), ['started', 'completed']);
+  const execution = await catalog.executions.find(id);
+  assert.deepEqual([execution?.state, execution?.parameters], ['COMPLETED', { n: '12.50' }]);
+  assert.deepEqual(await catalog.leases.list(''), []);
+});
+
+test('what cannot be run is refused, and nothing is added', async () => {
+  const { queue } = new Process('a');
+  const refused = async (query: Parameters<RunQueue['submit']>[0]['query'], parameters = {}) => {
+    const error = await queue.submit({ query, parameters }).catch((e: unknown) => e);
+    assert.ok(error instanceof RequestError, String(error));
+    return [error.status, error.code, error.message];
+  };
+  assert.deepEqual(await refused(QUERY, { Name: 'x' }), [400, 'invalid_query_parameter', 'unknown parameters (Name)']);
+  assert.deepEqual(await refused({ id: 7, parameters: [], isArchived: false }), [
+    400,
+    'query_not_runnable',
+    'query 7 has no SQL: its results are published by whoever runs it',
+  ]);
+  assert.deepEqual((await refused({ ...QUERY, isArchived: true }))[2], 'query 7 is archived: it is served, not run');
+  assert.deepEqual(await catalog.executions.list({ limit: 10 }), []);
+});
+
+test('a key may have so many waiting, and all keys together', async () => {
+  const { queue } = new Process('a');
+  const submit = (keyId: string) => queue.submit({ query: QUERY, parameters: {}, keyId });
+  await submit('k');
+  await submit('k');
+  await assert.rejects(submit('k'), {
+    code: 'too_many_runs',
+    message: 'this key has 2 runs waiting, and may have no more',
+  });
+  await submit('l');
+  await assert.rejects(submit('m'), { code: 'overloaded' });
+});
+
+test('who asks for what is waiting or running already gets that run, where the setting says so', async () => {
+  const process = new Process('a', {}, true);
+  const submit = async (n: string) => (await process.queue.submit({ query: QUERY, parameters: { n } })).id;
+  const first = await submit('1');
+  assert.equal(await submit('1'), first);
+  assert.notEqual(await submit('2'), first);
+  await process.runner.look();
+  await process.runner.drained();
+  assert.notEqual(await submit('1'), first);
+});
+
+test('a query that fails is a failed run, with line and column', async () => {
+  const process = new Process('a');
+  process.work = async () => {
+    throw new EngineError('syntax_error', 'no such column', { line: 3, column: 11 });
+  };
+  const { id } = await process.queue.submit({ query: QUERY, parameters: {} });
+  await process.runner.look();
+  await process.runner.drained();
+  const error = { type: 'syntax_error', message: 'no such column', line: 3, column: 11 };
+  assert.deepEqual((await catalog.executions.find(id))?.error, error);
+  assert.deepEqual(await catalog.leases.list(''), []);
+});
+
+test('a run that waits is cancelled at once, one that runs is stopped', async () => {
+  const process = new Process('a', { runningMax: 1 });
+  process.hold();
+  const running = await process.queue.submit({ query: QUERY, parameters: {} });
+  const waiting = await process.queue.submit({ query: QUERY, parameters: {} });
+  await process.runner.look();
+  await process.queue.cancel(waiting.id);
+  const stopped = process.next('cancelled');
+  await process.queue.cancel(running.id);
+  await stopped;
+  await process.runner.drained();
+  assert.deepEqual([await stateOf(running.id), await stateOf(waiting.id)], ['CANCELLED', 'CANCELLED']);
+  assert.deepEqual(process.kinds(), ['started', 'cancelled']);
+  assert.deepEqual(await catalog.leases.list(''), []);
+});
+
+test('a run that another process cancelled is stopped at the next look', async () => {
+  const [a, b] = [new Process('a'), new Process('b')];
+  a.hold();
+  const { id } = await b.queue.submit({ query: QUERY, parameters: {} });
+  await a.runner.look();
+  await b.queue.cancel(id);
+  await a.runner.look();
+  await a.runner.drained();
+  assert.deepEqual(a.kinds(), ['started', 'cancelled']);
+});
+
+test('a process that stops gives its runs back, and another takes them up', async () => {
+  const [a, b] = [new Process('a'), new Process('b')];
+  a.hold();
+  const { id } = await a.queue.submit({ query: QUERY, parameters: {} });
+  await a.runner.look();
+  a.stopping.abort(new Error('stopping'));
+  await a.runner.drained();
+  assert.deepEqual(a.kinds(), ['started', 'given_back']);
+  await b.runner.look();
+  await b.runner.drained();
+  assert.equal(await stateOf(id), 'COMPLETED');
+  assert.deepEqual(b.events[0], { executionId: id, queryId: 7, kind: 'started', claims: 1 });
+});
+
+test('a run whose process is gone is taken over at once, and is not run a fourth time', async () => {
+  const dead = new Set<string>();
+  const isLeaseOwnerDead = (owner: string) => dead.has(owner);
+  const { id } = await new Process('x').queue.submit({ query: QUERY, parameters: {} });
+  for (const owner of ['a', 'b', 'c']) {
+    const process = new Process(owner, { isLeaseOwnerDead });
+    process.hold();
+    await process.runner.look();
+    assert.deepEqual(process.kinds(), ['started']);
+    dead.add(owner);
+  }
+  const last = new Process('d', { isLeaseOwnerDead });
+  await last.runner.look();
+  await last.runner.drained();
+  assert.deepEqual((await catalog.executions.find(id))?.error, {
+    type: 'engine_error',
+    message: 'the process that ran the query ended before its time, 3 times',
+  });
+  assert.deepEqual(last.queries, []);
+});
+
+test('a process that was asleep while its run was taken over changes nothing', async () => {
+  const [a, b] = [new Process('a'), new Process('b')];
+  // It is frozen: it renews nothing, and goes on later as if nothing had been.
+  const { finish, begun } = a.hold();
+  const { id } = await a.queue.submit({ query: QUERY, parameters: {} });
+  await a.runner.look();
+  await begun(1);
+  const [lease] = await catalog.leases.list('write:');
+  assert.ok(lease !== undefined);
+  await catalog.leases.revoke(lease);
+  const theirs = b.hold();
+  await b.runner.look();
+  await theirs.begun(1);
+  finish();
+  await a.runner.drained();
+  assert.deepEqual(a.kinds(), ['started', 'lost']);
+  assert.equal(await stateOf(id), 'EXECUTING');
+  theirs.finish();
+  await b.runner.drained();
+  assert.deepEqual(b.kinds(), ['started', 'completed']);
+});
+
+test('a process takes no more than it has room for, and of one key only so many run', async () => {
+  const process = new Process('a', { runningMax: 3 });
+  const { finish, begun } = process.hold();
+  const submit = async (keyId: string) => (await process.queue.submit({ query: QUERY, parameters: {}, keyId })).id;
+  const [first, second, third] = [await submit('k'), await submit('k'), await submit('l')];
+  await process.runner.look();
+  assert.deepEqual(await Promise.all([first, second, third].map(stateOf)), ['EXECUTING', 'PENDING', 'EXECUTING']);
+  await begun(2);
+  const completed = process.next('completed');
+  finish();
+  await completed;
+  await process.runner.look();
+  assert.equal(await stateOf(second), 'EXECUTING');
+});
+
+test('the loop looks when something was asked for, without waiting for its next look, and ends with what it runs', async () => {
+  const process = new Process('a');
+  const asleep = time.nextSleep();
+  const loop = runQueued(process.deps, process.stopping.signal);
+  await asleep;
+  const completed = process.next('completed');
+  await process.queue.submit({ query: QUERY, parameters: {} });
+  await completed;
+  process.hold();
+  const started = process.next('started');
+  await process.queue.submit({ query: QUERY, parameters: {} });
+  await started;
+  process.stopping.abort(new Error('stopping'));
+  await loop;
+  assert.deepEqual(process.kinds(), ['started', 'completed', 'started', 'given_back']);
+  assert.deepEqual(process.faults, []);
+});

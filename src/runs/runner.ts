@@ -1,0 +1,131 @@
+/**
+ * What runs the queue: every process of the service claims what is next as long as it has room, and the catalog decides among
+ * them. It looks again when something was asked for or cancelled in this process, when a run has ended, and once in a while for
+ * what others did.
+ */
+import type { ClaimedRun } from '../catalog/catalog.ts';
+import { STATES } from '../domain/execution.ts';
+import { executionOfWriter, writeResource } from '../domain/written-names.ts';
+import { RunCancelled, type RunDeps, runClaimed } from './run-claimed.ts';
+import type { RunQueue } from './run-queue.ts';
+
+export interface RunnerDeps extends RunDeps {
+  readonly queue: Pick<RunQueue, 'listen'>;
+  /** True only when the process of that name is certainly gone: its leases need not run out first. */
+  readonly isLeaseOwnerDead: (owner: string) => boolean;
+  /** How many runs this process has at a time. */
+  readonly runningMax: number;
+  /** How many of one key run at a time, in all processes together. */
+  readonly runningOfKeyMax: number;
+  /** Runs this run alone. */
+  readonly only?: string;
+  /** The longest time between two looks at the catalog. */
+  readonly pollMillis: number;
+  /** Something other than a run failed: the runner goes on. */
+  readonly onFault: (what: string, error: unknown) => void;
+}
+
+interface Running {
+  readonly cancel: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** Runs until the signal is aborted; what is running then is given back to the queue. */
+export async function runQueued(deps: RunnerDeps, signal: AbortSignal): Promise<void> {
+  const runner = new Runner(deps, signal);
+  using _ = runner;
+  while (!signal.aborted) {
+    const change = runner.nextChange();
+    try {
+      await runner.look();
+    } catch (error) {
+      if (!signal.aborted) deps.onFault('the queue of runs', error);
+    }
+    const rested = new AbortController();
+    const rest = deps.sleep(deps.pollMillis, AbortSignal.any([signal, rested.signal])).catch(() => undefined);
+    await Promise.race([change, rest]);
+    rested.abort();
+  }
+  await runner.drained();
+}
+
+export class Runner implements Disposable {
+  readonly #deps: RunnerDeps;
+  readonly #signal: AbortSignal;
+  readonly #running = new Map<string, Running>();
+  readonly #stopListening: () => void;
+  #changed = Promise.withResolvers<void>();
+  #reclaimedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: RunnerDeps, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = signal;
+    this.#stopListening = deps.queue.listen((change) => {
+      if (change.kind === 'cancelled') this.#cancel(change.executionId);
+      this.#changed.resolve();
+    });
+  }
+
+  /** Resolves when something happens, from now on, that is a reason to look. */
+  nextChange(): Promise<void> {
+    this.#changed = Promise.withResolvers<void>();
+    return this.#changed.promise;
+  }
+
+  /** Claims what there is room for, and stops what others have cancelled. */
+  async look(): Promise<void> {
+    const { catalog, owner, clock, leaseMillis, runningMax, runningOfKeyMax, only } = this.#deps;
+    for (const id of this.#running.keys()) {
+      const execution = await catalog.executions.find(id);
+      if (execution === undefined || STATES[execution.state].terminal) this.#cancel(id);
+    }
+    await this.#reclaimDead();
+    while (this.#running.size < runningMax && !this.#signal.aborted) {
+      const run = await catalog.runs.claim({
+        owner,
+        now: clock(),
+        leaseMillis,
+        runningOfKeyMax,
+        ...(only !== undefined && { only }),
+      });
+      if (run === undefined) return;
+      this.#start(run);
+    }
+  }
+
+  /** Resolves when nothing is running any more. */
+  async drained(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopListening();
+  }
+
+  #start(run: ClaimedRun): void {
+    const { id } = run.execution;
+    const cancel = new AbortController();
+    const ended = runClaimed(run, this.#deps, this.#signal, cancel.signal)
+      .catch((error: unknown) => this.#deps.onFault(`run ${id}`, error))
+      .finally(() => {
+        this.#running.delete(id);
+        this.#changed.resolve();
+      });
+    this.#running.set(id, { cancel, ended });
+  }
+
+  #cancel(executionId: string): void {
+    this.#running.get(executionId)?.cancel.abort(new RunCancelled('the run was cancelled'));
+  }
+
+  /** Ends the leases of processes that are gone, as often as a lease would be renewed. */
+  async #reclaimDead(): Promise<void> {
+    const { catalog, clock, leaseMillis, isLeaseOwnerDead } = this.#deps;
+    if (clock() - this.#reclaimedAt < leaseMillis / 3) return;
+    this.#reclaimedAt = clock();
+    for (const lease of await catalog.leases.list(writeResource(''))) {
+      if (!isLeaseOwnerDead(lease.owner)) continue;
+      if (await catalog.runs.has(executionOfWriter(lease))) await catalog.leases.revoke(lease);
+    }
+  }
+}

@@ -1,0 +1,181 @@
+/** The queue of runs: what is next, who may have it, and how it leaves. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Catalog, LeaseLost, type NewRun } from '../../../src/catalog/catalog.ts';
+import { addQuery, type CatalogFactory, completion, executionId, NOON, openWithQuery, pendingRun } from './fixture.ts';
+
+const LIMITS = { waitingMax: 100, waitingOfKeyMax: 100 };
+const LEASE = 1000;
+const MANY = 100;
+
+function newRun(number: number, more: Partial<NewRun> = {}): NewRun {
+  return {
+    execution: pendingRun(number),
+    sql: `SELECT ${number}`,
+    values: [{ key: 'n', type: 'number', value: '12.50' }],
+    ...more,
+  };
+}
+
+const claim = (catalog: Catalog, owner: string, now: number, runningOfKeyMax = MANY) =>
+  catalog.runs.claim({ owner, now, leaseMillis: LEASE, runningOfKeyMax });
+const claimId = async (catalog: Catalog, owner: string, now: number, runningOfKeyMax = MANY) =>
+  (await claim(catalog, owner, now, runningOfKeyMax))?.execution.id;
+
+export function runsContract(prepare: CatalogFactory): void {
+  describe('the queue of runs', () => {
+    test('runs are claimed in the order in which they were submitted, each once, with what is to be run', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      for (const number of [1, 2, 3]) await catalog.runs.enqueue(newRun(number), LIMITS);
+      const first = await claim(catalog, 'a', NOON + 10);
+      assert.deepEqual(first, {
+        ...newRun(1),
+        execution: { ...pendingRun(1), state: 'EXECUTING', startedAt: NOON + 10 },
+        lease: {
+          resource: `write:${executionId(1)}`,
+          owner: 'a',
+          token: first?.lease.token,
+          expiresAt: NOON + 10 + LEASE,
+        },
+        claims: 1,
+      });
+      assert.equal(await claimId(catalog, 'b', NOON + 11), executionId(2));
+      assert.equal(await claimId(catalog, 'a', NOON + 12), executionId(3));
+      assert.equal(await claimId(catalog, 'a', NOON + 13), undefined);
+      assert.deepEqual(await catalog.runs.count(), { waiting: 0, running: 3 });
+    });
+
+    test('many who claim at once share the runs out', async (t) => {
+      const open = await prepare(t);
+      const catalogs = [await open(), await open(), await open()];
+      const [first] = catalogs;
+      assert.ok(first !== undefined);
+      await addQuery(first);
+      for (let number = 1; number <= 9; number += 1) await first.runs.enqueue(newRun(number), LIMITS);
+      const claims = await Promise.all(
+        [...catalogs, ...catalogs, ...catalogs, ...catalogs].map((catalog, i) => claimId(catalog, `owner ${i}`, NOON)),
+      );
+      const ids = claims.filter((id) => id !== undefined);
+      assert.deepEqual(
+        ids.toSorted(),
+        Array.from({ length: 9 }, (_, i) => executionId(i + 1)),
+      );
+    });
+
+    test('a run whose lease has run out is claimed again, before those that came later; its first owner commits nothing', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      await catalog.runs.enqueue(newRun(1), LIMITS);
+      await catalog.runs.enqueue(newRun(2), LIMITS);
+      const lost = await claim(catalog, 'a', NOON);
+      const again = await claim(catalog, 'b', NOON + LEASE);
+      assert.ok(lost !== undefined && again !== undefined);
+      assert.deepEqual([again.execution.id, again.claims, again.execution.startedAt], [executionId(1), 2, NOON]);
+      assert.ok(again.lease.token > lost.lease.token);
+      await assert.rejects(catalog.executions.complete(executionId(1), completion(), lost.lease), LeaseLost);
+      const error = { type: 'time_limit', message: 'slow' };
+      await assert.rejects(catalog.executions.fail(executionId(1), error, NOON, lost.lease), LeaseLost);
+      await catalog.executions.complete(executionId(1), completion(), again.lease);
+      assert.equal((await catalog.executions.find(executionId(1)))?.state, 'COMPLETED');
+    });
+
+    test('however a run ends, it leaves the queue', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      for (const number of [1, 2, 3, 4]) await catalog.runs.enqueue(newRun(number), LIMITS);
+      const [done, failed, cancelled] = [
+        await claim(catalog, 'a', NOON),
+        await claim(catalog, 'a', NOON),
+        await claim(catalog, 'a', NOON),
+      ];
+      assert.ok(done !== undefined && failed !== undefined && cancelled !== undefined);
+      await catalog.executions.complete(done.execution.id, completion(), done.lease);
+      await catalog.executions.fail(failed.execution.id, { type: 'x', message: 'y' }, NOON, failed.lease);
+      await catalog.executions.cancel(cancelled.execution.id, NOON);
+      assert.equal(await catalog.runs.has(executionId(4)), true);
+      await catalog.executions.cancel(executionId(4), NOON);
+      for (const number of [1, 2, 3, 4]) assert.equal(await catalog.runs.has(executionId(number)), false);
+      assert.equal(await claimId(catalog, 'b', NOON + 10 * LEASE), undefined);
+      assert.deepEqual(await catalog.runs.count(), { waiting: 0, running: 0 });
+    });
+
+    test('a claim that is given back is as if it had not been made, but for the state', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      await catalog.runs.enqueue(newRun(1), LIMITS);
+      const claimed = await claim(catalog, 'a', NOON);
+      assert.ok(claimed !== undefined);
+      await catalog.runs.giveBack(claimed.lease);
+      const again = await claim(catalog, 'b', NOON);
+      assert.deepEqual([again?.execution.id, again?.claims], [executionId(1), 1]);
+      // It is not his any more.
+      await catalog.runs.giveBack(claimed.lease);
+      assert.equal(await claimId(catalog, 'c', NOON), undefined);
+    });
+
+    test('a key has no more runs running than it may, and does not hold up the others', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      for (const number of [1, 2, 3]) await catalog.runs.enqueue(newRun(number, { keyId: 'busy' }), LIMITS);
+      await catalog.runs.enqueue(newRun(4, { keyId: 'other' }), LIMITS);
+      await catalog.runs.enqueue(newRun(5), LIMITS);
+      assert.equal(await claimId(catalog, 'a', NOON, 2), executionId(1));
+      assert.equal(await claimId(catalog, 'b', NOON, 2), executionId(2));
+      assert.equal(await claimId(catalog, 'a', NOON, 2), executionId(4));
+      assert.equal(await claimId(catalog, 'a', NOON, 2), executionId(5));
+      assert.equal(await claimId(catalog, 'a', NOON, 2), undefined);
+      await catalog.executions.cancel(executionId(1), NOON);
+      assert.equal(await claimId(catalog, 'a', NOON, 2), executionId(3));
+    });
+
+    test('a claim may ask for one run alone', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      for (const number of [1, 2]) await catalog.runs.enqueue(newRun(number), LIMITS);
+      const request = { owner: 'a', now: NOON, leaseMillis: LEASE, runningOfKeyMax: MANY, only: executionId(2) };
+      assert.equal((await catalog.runs.claim(request))?.execution.id, executionId(2));
+      assert.equal(await catalog.runs.claim(request), undefined);
+    });
+
+    test('no more wait than may, of a key and in all; what no key asked for always may', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      const limits = { waitingMax: 3, waitingOfKeyMax: 2 };
+      const enqueue = async (number: number, keyId?: string) =>
+        (await catalog.runs.enqueue(newRun(number, keyId === undefined ? {} : { keyId }), limits)).kind;
+      assert.equal(await enqueue(1, 'k'), 'added');
+      assert.equal(await enqueue(2, 'k'), 'added');
+      assert.equal(await enqueue(3, 'k'), 'too_many_of_key');
+      assert.equal(await enqueue(4, 'l'), 'added');
+      assert.equal(await enqueue(5, 'l'), 'too_many');
+      assert.equal(await enqueue(6), 'added');
+      assert.equal(await catalog.executions.find(executionId(3)), undefined);
+      // One that runs does not wait.
+      await claim(catalog, 'a', NOON);
+      await claim(catalog, 'a', NOON);
+      assert.equal(await enqueue(7, 'k'), 'added');
+    });
+
+    test('a run that is the same as one that waits or runs is that one', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      const enqueue = async (number: number, identity: string) => {
+        const enqueued = await catalog.runs.enqueue(newRun(number, { identity }), LIMITS);
+        return 'execution' in enqueued ? [enqueued.kind, enqueued.execution.id] : [enqueued.kind];
+      };
+      assert.deepEqual(await enqueue(1, 'same'), ['added', executionId(1)]);
+      assert.deepEqual(await enqueue(2, 'same'), ['joined', executionId(1)]);
+      assert.deepEqual(await enqueue(3, 'other'), ['added', executionId(3)]);
+      const run = await claim(catalog, 'a', NOON);
+      assert.deepEqual(await enqueue(4, 'same'), ['joined', executionId(1)]);
+      assert.ok(run !== undefined);
+      await catalog.executions.complete(executionId(1), completion(), run.lease);
+      assert.deepEqual(await enqueue(5, 'same'), ['added', executionId(5)]);
+    });
+
+    test('the place in the queue counts runs of its like only', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      await catalog.executions.add(pendingRun(1));
+      await catalog.runs.enqueue(newRun(2), LIMITS);
+      await catalog.executions.add(pendingRun(3));
+      await catalog.runs.enqueue(newRun(4), LIMITS);
+      const place = (number: number) => catalog.executions.queuePosition(pendingRun(number));
+      assert.deepEqual([await place(1), await place(2), await place(3), await place(4)], [1, 1, 2, 2]);
+      await claim(catalog, 'a', NOON);
+      assert.equal(await place(4), 1);
+    });
+  });
+}

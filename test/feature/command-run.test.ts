@@ -1,0 +1,83 @@
+/** `qrs run`: a run of a query by the service's own engine, from its SQL to its rows (contract §10). */
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
+import type { QueryDefinition } from '../../src/domain/query.ts';
+import { sleep } from '../real-time.ts';
+import { type CommandLine, makeCommandLine } from './command.ts';
+
+/** A data directory with a source table of orders, and the query 7 of ann. */
+async function withQuery(t: TestContext, definition: Partial<QueryDefinition>): Promise<CommandLine> {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await mkdir(join(qrs.dataDir, 'sources', 'shop'), { recursive: true });
+  await writeFile(
+    join(qrs.dataDir, 'sources', 'shop', 'orders.csv'),
+    'id,chain,amount\n1,base,5\n2,base,7\n3,celo,11\n',
+  );
+  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
+  const owner = { kind: 'user', name: 'ann' } as const;
+  await catalog.queries.add({ id: 7, owner, visibility: 'public', ...definition }, 0);
+  return qrs;
+}
+
+const BY_CHAIN = {
+  sql: `SELECT chain, sum(amount::INT) AS total, sum(amount::INT) > {{floor}} AS above
+FROM shop.orders
+WHERE chain LIKE '{{prefix}}%'
+GROUP BY chain ORDER BY chain`,
+  parameters: [
+    { key: 'floor', type: 'number', value: '10' },
+    { key: 'prefix', type: 'text', value: '' },
+  ],
+} as const;
+
+test('a query is run with its values, stored, and its rows are printed', async (t) => {
+  const qrs = await withQuery(t, BY_CHAIN);
+  const { code, out, err } = await qrs.run(['run', '7', '--param', 'floor=11.5']);
+  assert.equal(out, 'chain,total,above\nbase,12,true\ncelo,11,false\n');
+  assert.match(err, /^run [0-9A-Z]{26} of query 7 took [0-9.]+ s\n$/);
+  assert.equal(code, 0);
+  assert.equal((await qrs.run(['run', '7', '--param', 'prefix=ce'])).out, 'chain,total,above\ncelo,11,true\n');
+  // Stored as every result is, under the values that it was run with.
+  const rows = await qrs.get('rows', '7', '--param', 'floor=11.5');
+  assert.equal(rows, 'chain,total,above\nbase,12,true\ncelo,11,false');
+});
+
+test('whole numbers over 64 bits keep their digits', async (t) => {
+  const sql = 'SELECT 170141183460469231731687303715884105727::HUGEINT AS n, INTERVAL 3 DAY AS i, [1, 2] AS l';
+  const qrs = await withQuery(t, { sql });
+  assert.equal((await qrs.run(['run', '7'])).out, 'n,i,l\n170141183460469231731687303715884105727,3 days,"[1,2]"\n');
+});
+
+test('a table on a terminal; the execution id alone where no rows are wanted', async (t) => {
+  const qrs = await withQuery(t, BY_CHAIN);
+  assert.match((await qrs.onTerminal('run', '7')).out, /chain +total +above\n/);
+  const id = await qrs.get('run', '7', '--no-rows');
+  assert.match(id, /^[0-9A-Z]{26}$/);
+  const [shown] = JSON.parse(await qrs.get('executions', 'list', '--json'));
+  assert.deepEqual([shown.execution_id ?? shown.id, shown.state], [id, 'QUERY_STATE_COMPLETED']);
+});
+
+test('what is wrong with the SQL is said with line and column, and is the error of the run', async (t) => {
+  const qrs = await withQuery(t, { sql: 'SELECT chain\nFROM shop.orders\nWHERE amont > 5' });
+  const { code, err } = await qrs.run(['run', '7']);
+  assert.equal(code, 1);
+  assert.match(err, /^error: run [0-9A-Z]{26} failed: line 3, column 7: .*"amont" not found/);
+});
+
+test('what cannot be run: exit 1, one line that says why', async (t) => {
+  const qrs = await withQuery(t, { ...BY_CHAIN, isArchived: true });
+  const failed = async (...args: readonly string[]) => {
+    const { code, err } = await qrs.run(['run', ...args]);
+    return [code, err];
+  };
+  assert.deepEqual(await failed('7'), [1, 'error: query 7 is archived: it is served, not run\n']);
+  assert.deepEqual(await failed('8'), [1, 'error: there is no query 8: add it first\n']);
+  assert.equal((await failed('7', '--param', 'floor'))[0], 2);
+  const open = await withQuery(t, BY_CHAIN);
+  const { err } = await open.run(['run', '7', '--param', 'Chain=x']);
+  assert.equal(err, 'error: unknown parameters (Chain)\n');
+});

@@ -1,0 +1,122 @@
+/** Datasets of an installation's own: a folder with a declaration and its SQL, named by QRS_DATASETS_DIR. */
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { readDatasetFolder } from '../../src/datasets/dataset-folder.ts';
+import { makeCommandLine } from './command.ts';
+import { getEnvelope } from './http-client.ts';
+import { startHttpService } from './http-service.ts';
+
+const root = await mkdtemp(join(tmpdir(), 'qrs-own-datasets-'));
+after(() => rm(root, { recursive: true, force: true }));
+
+const DECLARATION = `{
+  "title": "Orders of each day",
+  "path": "/v1/shop/orders-by-day",
+  "query_id": 990500001,
+  "schedule": "0 * * * *",
+  "keep": 3,
+  "columns": [
+    { "name": "day", "type": "date", "about": "The day of the orders", "example": "2024-03-05" },
+    { "name": "chain", "type": "varchar", "about": "Where they were paid", "example": "base", "values": ["base", "celo"] },
+    { "name": "total", "type": "decimal(38, 2)", "about": "What they cost together", "example": "12.50" }
+  ],
+  "sources": {
+    "shop.orders": { "ordered_at": "timestamp(3)", "chain": "varchar", "amount": "decimal(18, 2)" }
+  }
+}
+`;
+const SQL = `SELECT CAST(ordered_at AS DATE) AS day, chain, SUM(amount) AS total
+FROM shop.orders
+WHERE ordered_at < {{as_of}}
+GROUP BY 1, 2
+ORDER BY 1, 2
+`;
+
+let folders = 0;
+
+/** A folder of these files. */
+async function write(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = join(root, String(++folders));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  return folder;
+}
+
+const DATASET = { 'orders-by-day/dataset.json': DECLARATION, 'orders-by-day/query.sql': SQL };
+const ORDERS = {
+  'shop/orders.csv': 'ordered_at,chain,amount\n2024-03-05 10:00:00,base,5.50\n2024-03-05 11:00:00,base,7\n',
+};
+
+test('it is refreshed, answered under its address, listed, and described with what its columns mean', async (t) => {
+  const environment = { QRS_DATASETS_DIR: await write(DATASET), QRS_SOURCES_DIR: await write(ORDERS) };
+  const service = await startHttpService(t, environment);
+  await service.commandLine.get('datasets', 'refresh', 'orders-by-day');
+  const { result, query_id } = await getEnvelope(service, '/v1/shop/orders-by-day');
+  assert.equal(query_id, 990_500_001);
+  assert.deepEqual(result.rows, [{ day: '2024-03-05', chain: 'base', total: '12.50' }]);
+  const listed = JSON.parse(await service.commandLine.get('datasets', 'list', '--json')) as { readonly name: string }[];
+  assert.ok(listed.some(({ name }) => name === 'orders-by-day'));
+  const document = JSON.stringify(await service.json('/openapi.json'));
+  assert.match(document, /"\/v1\/shop\/orders-by-day"/);
+  assert.match(document, /"description":"Where they were paid\.","enum":\["base","celo"\]/);
+});
+
+describe('what is wrong is told with its file and line', () => {
+  const replaced = (from: string, to: string) => ({
+    'a/dataset.json': DECLARATION.replace(from, to),
+    'a/query.sql': SQL,
+  });
+  const cases: readonly (readonly [files: Record<string, string>, message: RegExp])[] = [
+    [replaced('"keep": 3,', '"keep": 3'), /\/a\/dataset\.json:7: Expected ',' or '\}' after property value/],
+    [replaced('"title"', '"titel"'), /\/a\/dataset\.json:2: titel: unknown field "titel": did you mean "title"\?/],
+    [replaced('"0 * * * *"', '"61 * * * *"'), /\/a\/dataset\.json:5: schedule: .*61/],
+    [replaced('990500001', '990000001'), /\/a\/dataset\.json:4: query_id: expected a whole number from 990500001/],
+    [replaced('/v1/shop/orders-by-day', '/v1/query/7'), /dataset\.json:3: path: the addresses below \/v1\/query\/ are/],
+    [replaced('"decimal(38, 2)"', '"decimla(38, 2)"'), /\/a\/dataset\.json:10: columns\.2\.type: /],
+    [
+      replaced('"about": "The day of the orders", ', ''),
+      /dataset\.json:8: columns\.0\.about: expected a text, found nothing/,
+    ],
+    [
+      replaced('"name": "chain", "type"', '"name": "day", "type"'),
+      /dataset\.json:9: columns\.1\.name: a second column "day"/,
+    ],
+    [replaced('"shop.orders"', '"orders"'), /\/a\/dataset\.json:13: sources\.orders: a source table is schema\.table/],
+    [{ 'a/query.sql': SQL }, /\/a\/dataset\.json is missing: each folder of QRS_DATASETS_DIR is a dataset/],
+    [{ 'a/dataset.json': DECLARATION }, /\/a\/query\.sql is missing/],
+    [{ 'A b/dataset.json': DECLARATION, 'A b/query.sql': SQL }, /dataset\.json:1: the folder is the dataset's name/],
+  ];
+  for (const [files, message] of cases) {
+    test(String(message), async () => assert.rejects(readDatasetFolder(await write(files)), message));
+  }
+
+  test('the folder itself', async () => {
+    const missing = join(root, 'nowhere');
+    await assert.rejects(readDatasetFolder(missing), /^Error: QRS_DATASETS_DIR: .*nowhere cannot be read/);
+  });
+
+  const sqlCases: readonly (readonly [sql: string, message: RegExp])[] = [
+    ['SELECT 1\nFROM shop.orders WHERE x =', /query\.sql:2:27: syntax error at end of input/],
+    ["SELECT * FROM read_text('/etc/passwd')", /query\.sql:1:15: a query cannot read from read_text/],
+    [SQL.replace('chain, SUM', 'chian, SUM'), /query\.sql:1:41: .*"chian" not found/],
+    [
+      SQL.replace('SUM(amount)', 'COUNT(*)'),
+      /query\.sql: column 3: found total bigint, expected total decimal\(38, 2\)/,
+    ],
+    [SQL.replace('{{as_of}}', '{{now}}'), /query\.sql:3:20: \{\{now\}\} is not declared/],
+  ];
+  for (const [sql, message] of sqlCases) {
+    test(`the SQL: ${message}`, async (t) => {
+      const QRS_DATASETS_DIR = await write({ ...DATASET, 'orders-by-day/query.sql': sql });
+      const qrs = await makeCommandLine(t, { QRS_DATASETS_DIR, QRS_SOURCES_DIR: await write(ORDERS) });
+      const { code, err } = await qrs.run(['datasets', 'list']);
+      assert.equal(code, 1);
+      assert.match(err, message);
+    });
+  }
+});
