@@ -22,10 +22,11 @@ import type { Service } from './service.ts';
 /** How the memory for finished answers is divided: the answers, their compressed forms, whole responses, what recent
  * addresses meant (a kilobyte each), the segment indexes of streamed answers (40 bytes for each 32,768 rows). */
 export const CACHE_SHARES = {
-  pages: 0.57,
+  pages: 0.52,
   compressed: 0.29,
   answers: 0.07,
   addresses: 0.035,
+  catalog: 0.05,
   segmentIndexes: 0.035,
 } as const;
 /** Two ranges of an answer are read side by side: more would only make it wait for its first bytes. */
@@ -74,6 +75,7 @@ export async function openReadPath(
     },
   });
   const catalogCache = new CatalogCache(
+    settings.pageCacheBytes * CACHE_SHARES.catalog,
     catalog,
     (key) => findPrincipal(catalog.principals, key),
     (executionId, resultSet) => missing.isMissing(executionId, resultSet),

@@ -14,6 +14,7 @@ import { join, resolve } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Datasets } from '../datasets/registry.ts';
 import type { Clock } from '../domain/instant.ts';
+import { once } from '../domain/once.ts';
 import type { Sleep } from '../domain/time.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -23,7 +24,6 @@ import { findOverlap, type NamedPath } from '../files/overlap.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
 import { STAGING } from '../store/local/object-path.ts';
 import type { ResultStore } from '../store/result-store.ts';
-import { once } from './once.ts';
 import { Opened } from './opened.ts';
 
 /** Absolute paths. */

@@ -1,11 +1,16 @@
 /** The compressed forms of finished answers, kept beside the plain ones: compressing a full page takes as long as reading it. */
+
+import { SharedWork } from '../domain/shared-work.ts';
 import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { type ByteChunks, join } from '../results/read/byte-chunks.ts';
 import { compress, type Encoding } from './compression.ts';
 
+/** Whoever leaves while an answer is compressed has it compressed for the next. */
+const NEVER = new AbortController().signal;
+
 export class CompressedCache {
   readonly #kept: LruBytes<Uint8Array>;
-  readonly #inFlight = new Map<string, Promise<Uint8Array>>();
+  readonly #inFlight = new SharedWork<Uint8Array>();
 
   constructor(bytesMax: number) {
     this.#kept = new LruBytes(bytesMax, (bytes) => bytes.byteLength);
@@ -21,19 +26,12 @@ export class CompressedCache {
     const key = `${encoding} ${etag}`;
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
-    const inFlight = this.#inFlight.get(key) ?? this.#compress(key, bytes, encoding);
-    return await inFlight;
+    return await this.#inFlight.join(key, () => this.#compress(key, bytes, encoding), NEVER);
   }
 
   async #compress(key: string, bytes: ByteChunks, encoding: Encoding): Promise<Uint8Array> {
-    const compressing = compress(join(bytes), encoding);
-    this.#inFlight.set(key, compressing);
-    try {
-      const compressed = await compressing;
-      this.#kept.put(key, compressed);
-      return compressed;
-    } finally {
-      this.#inFlight.delete(key);
-    }
+    const compressed = await compress(join(bytes), encoding);
+    this.#kept.put(key, compressed);
+    return compressed;
   }
 }

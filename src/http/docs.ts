@@ -3,6 +3,7 @@
  * reference, served by us alone: its policy lets it reach no other host. Its script is 4 MB, loaded when first asked for.
  */
 import Fastify, { type FastifyInstance } from 'fastify';
+import { once } from '../domain/once.ts';
 import type { AnswerBody } from '../results/answer.ts';
 import { etagOf, matchesEtag } from '../results/respond/cache-policy.ts';
 import { type ApiDescription, openApiDocument } from './openapi/document.ts';
@@ -43,7 +44,7 @@ const PAGE = `<!doctype html>
 
 export function documentationRoutes(server: FastifyInstance, description: ApiDescription, options: SendOptions): void {
   const serve = (url: string, contentType: string, load: () => Promise<Uint8Array>) => {
-    const loaded = onceDone(async () => {
+    const loaded = once(async () => {
       const bytes = await load();
       return { bytes, etag: etagOf(Buffer.from(bytes).toString('latin1')) };
     });
@@ -95,18 +96,4 @@ async function loadScalar(): Promise<Uint8Array> {
   await server.close();
   if (statusCode !== 200) throw new Error(`the script of the API reference could not be loaded: status ${statusCode}`);
   return rawPayload;
-}
-
-/** What was loaded, once it has been; a failure is tried again. */
-function onceDone<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined;
-  return async () => {
-    loading ??= load();
-    try {
-      return await loading;
-    } catch (error) {
-      loading = undefined;
-      throw error;
-    }
-  };
 }

@@ -4,7 +4,8 @@
  * that does not end counts as failed.
  */
 
-import type { Sleep } from '../domain/time.ts';
+import { orAborted } from '../domain/or-aborted.ts';
+import { type Sleep, TimeLimit } from '../domain/time.ts';
 import { NotReady } from '../errors/not-ready.ts';
 
 export interface ReadinessOptions {
@@ -58,18 +59,12 @@ export class Readiness {
   }
 
   async #inTime(check: () => Promise<void>): Promise<void> {
-    const done = new AbortController();
-    const late = async () => {
-      await this.#options.sleep(CHECK_MILLIS_MAX, done.signal);
-      throw new NotReady(`it does not answer within ${CHECK_MILLIS_MAX / 1000} seconds`);
-    };
-    const deadline = late();
-    // The abort below has ended the wait. That is no failure.
-    deadline.catch(() => undefined);
+    using limit = new TimeLimit(CHECK_MILLIS_MAX, this.#options.sleep);
     try {
-      await Promise.race([check(), deadline]);
-    } finally {
-      done.abort();
+      await orAborted(check(), limit.signal);
+    } catch (error) {
+      if (!limit.signal.aborted) throw error;
+      throw new NotReady(`it does not answer within ${CHECK_MILLIS_MAX / 1000} seconds`);
     }
   }
 }

@@ -12,6 +12,7 @@ function countRows() {
   const state = { version: 1 };
   const catalog = { version: () => state.version } as unknown as Catalog;
   const catalogCache = new CatalogCache(
+    1_000_000,
     catalog,
     async (key) => {
       asked.push(key);
@@ -43,4 +44,40 @@ test('however many wrong keys come, what is known of right ones stays', async ()
   asked.length = 0;
   assert.equal(await find('right'), ANN);
   assert.deepEqual(asked, []);
+});
+
+test('what is known of the catalog takes a bounded number of bytes; what was asked for longest ago is looked up again', async () => {
+  const asked: string[] = [];
+  // A manifest of 5,000 columns takes as much as thousands of executions.
+  const columns = Array.from({ length: 5000 }, (_, index) => ({ name: `column ${index}`, type: { kind: 'bigint' } }));
+  const executions = {
+    find: async (id: string) => {
+      asked.push(id);
+      return { id };
+    },
+    findResultSet: async (id: string) => {
+      asked.push(`result ${id}`);
+      return { columns };
+    },
+  };
+  const catalog = { version: () => 1, executions } as unknown as Catalog;
+  const cache = new CatalogCache(
+    8_000_000,
+    catalog,
+    async () => undefined,
+    async () => false,
+  );
+  await cache.execution('first');
+  await cache.resultSet('first');
+  for (let number = 0; number < 1000; number += 1) await cache.execution(`${number}`);
+  asked.length = 0;
+  await cache.execution('first');
+  await cache.resultSet('first');
+  assert.deepEqual(asked, [], 'all of it fits');
+  for (let number = 0; number < 20; number += 1) await cache.resultSet(`${number}`);
+  assert.ok(cache.bytes <= 8_000_000);
+  asked.length = 0;
+  await cache.execution('first');
+  await cache.resultSet('19');
+  assert.deepEqual(asked, ['first']);
 });

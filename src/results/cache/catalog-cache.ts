@@ -10,6 +10,7 @@ import type { Principal } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import { afterThisTurn } from '../../domain/time.ts';
+import { LruBytes } from './lru-bytes.ts';
 
 export type QueryAccess = Pick<Query, 'id' | 'owner' | 'visibility'> & {
   /** The beginning of it. */
@@ -30,18 +31,27 @@ export interface Latest {
 
 export type FindPrincipal = (key: string) => Promise<Principal | undefined>;
 
-/** More entries than are in use at a time. At this number everything is forgotten. */
-const ENTRIES_MAX = 20_000;
+/** A value as an object takes about so many times the bytes of its JSON. */
+const BYTES_OF_JSON = 3;
 /** Of the newest results so many may be missing until the newest of all is answered, and found damaged. */
 const SKIPPED_MAX = 100;
 /** Wrong keys are remembered apart, so that whoever sends many of them does not push out what others look up. */
 const WRONG_KEYS_MAX = 1000;
 
+interface Known {
+  /** Undefined: there is no such thing. */
+  readonly value: unknown;
+  readonly bytes: number;
+}
+
+const makeKnown = (bytesMax: number) => new LruBytes<Known>(bytesMax, ({ bytes }) => bytes);
+
 export class CatalogCache {
   readonly #catalog: Catalog;
   readonly #findPrincipal: FindPrincipal;
   readonly #isMissing: (executionId: string, resultSet: ResultSet) => Promise<boolean>;
-  readonly #known = new Map<string, unknown>();
+  readonly #bytesMax: number;
+  #known: LruBytes<Known>;
   /** Hashes. */
   readonly #wrongKeys = new Set<string>();
   /** Of the catalog, when it was last asked. */
@@ -51,15 +61,25 @@ export class CatalogCache {
   /** The catalog has been asked in this turn of the event loop. */
   #isCurrent = false;
 
-  /** @param isMissing whether parts of a result are missing from the store */
+  /**
+   * @param bytesMax the most memory that it takes, wrong keys apart
+   * @param isMissing whether parts of a result are missing from the store
+   */
   constructor(
+    bytesMax: number,
     catalog: Catalog,
     findPrincipal: FindPrincipal,
     isMissing: (executionId: string, resultSet: ResultSet) => Promise<boolean>,
   ) {
+    this.#bytesMax = bytesMax;
+    this.#known = makeKnown(bytesMax);
     this.#catalog = catalog;
     this.#findPrincipal = findPrincipal;
     this.#isMissing = isMissing;
+  }
+
+  get bytes(): number {
+    return this.#known.bytes;
   }
 
   /** What was found under it still holds while it is the same. */
@@ -90,14 +110,14 @@ export class CatalogCache {
   }
 
   #take(version: number): void {
-    if (version === this.#catalogVersion && this.#known.size < ENTRIES_MAX) return;
+    if (version === this.#catalogVersion) return;
     this.#catalogVersion = version;
     this.forget();
   }
 
   /** What the catalog says holds no longer, though nothing has been committed: a result has gone missing, or is there again. */
   forget(): void {
-    this.#known.clear();
+    this.#known = makeKnown(this.#bytesMax);
     this.#wrongKeys.clear();
     this.#version += 1;
   }
@@ -110,11 +130,12 @@ export class CatalogCache {
     await this.refresh();
     if (this.#wrongKeys.has(keyHash)) return undefined;
     const name = `key ${keyHash}`;
-    if (this.#known.has(name)) return this.#known.get(name) as Principal;
+    const known = this.#known.get(name);
+    if (known !== undefined) return known.value as Principal;
     const version = this.#version;
     const found = await this.#findPrincipal(key);
     if (version !== this.#version) return found;
-    if (found !== undefined) this.#known.set(name, found);
+    if (found !== undefined) this.#keep(name, found);
     else {
       if (this.#wrongKeys.size >= WRONG_KEYS_MAX) this.#wrongKeys.clear();
       this.#wrongKeys.add(keyHash);
@@ -178,11 +199,17 @@ export class CatalogCache {
   }
 
   async #remember<T>(name: string, find: () => Promise<T>): Promise<T> {
-    if (this.#known.has(name)) return this.#known.get(name) as T;
+    const known = this.#known.get(name);
+    if (known !== undefined) return known.value as T;
     const version = this.#version;
     const found = await find();
     // If the version has changed during the look-up, what was found may be stale and is not kept.
-    if (version === this.#version) this.#known.set(name, found);
+    if (version === this.#version) this.#keep(name, found);
     return found;
+  }
+
+  #keep(name: string, value: unknown): void {
+    const jsonLength = JSON.stringify(value)?.length ?? 0;
+    this.#known.put(name, { value, bytes: jsonLength * BYTES_OF_JSON });
   }
 }

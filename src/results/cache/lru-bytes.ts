@@ -36,17 +36,17 @@ export class LruBytes<T> {
   put(key: string, value: T): void {
     const bytes = this.#bytesOf(key, value);
     if (bytes > this.#bytesMax / 8) return;
-    this.#remove(key);
+    this.delete(key);
     this.#values.set(key, value);
     this.#newest = key;
     this.#bytes += bytes;
     for (const oldest of this.#values.keys()) {
       if (this.#bytes <= this.#bytesMax) return;
-      this.#remove(oldest);
+      this.delete(oldest);
     }
   }
 
-  #remove(key: string): void {
+  delete(key: string): void {
     const value = this.#values.get(key);
     if (value === undefined) return;
     this.#values.delete(key);

@@ -7,11 +7,11 @@
 import type { BigIntStats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { type Block, blocksOfRows, listBlocks, type RowRange } from '../../domain/blocks.ts';
+import { SharedWork } from '../../domain/shared-work.ts';
 import { isBlockIntact } from '../../files/block-checksums.ts';
 import { checksumOfOpen, newChunk } from '../../files/checksum.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
 import { isMissing } from './is-missing.ts';
-import { SharedWork } from './shared-work.ts';
 
 /** So many files are remembered; the one first read longest ago is forgotten first. */
 const FILES_MAX = 50_000;
@@ -29,7 +29,7 @@ interface VerifiedFile {
 
 export class VerifiedFiles {
   readonly #files = new Map<string, VerifiedFile>();
-  readonly #hashing = new SharedWork();
+  readonly #hashing = new SharedWork<void>();
 
   /**
    * Resolves when all that a read of the rows needs has been verified and the file has not changed since.
