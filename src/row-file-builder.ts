@@ -1,12 +1,13 @@
-/** The process that builds row files, a child of the service (results/derived/row-files/builder-process.ts). It ends with its parent. */
+/** The process that builds row files and indexes, a child of the service (results/derived/row-files/builder-process.ts). It ends with its parent. */
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DuckDb as Database } from './duckdb/duckdb.ts';
-import type { BuilderAnswer, BuilderMessage } from './results/derived/row-files/builder-process.ts';
+import type { BuilderAnswer, BuilderMessage, BuilderOrder } from './results/derived/row-files/builder-process.ts';
 
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
 const { DuckDb } = await import('./duckdb/duckdb.ts');
+const { buildIndex } = await import('./results/derived/indexes/build-index.ts');
 const { buildRowFile, NoRowFile } = await import('./results/derived/row-files/build-row-file.ts');
 
 const never = new AbortController().signal;
@@ -23,10 +24,13 @@ process.on('message', async (message: BuilderMessage) => {
   process.send?.(await answerTo(message));
 });
 
-async function answerTo({ order }: Extract<BuilderMessage, { readonly kind: 'build' }>): Promise<BuilderAnswer> {
+async function answerTo(message: BuilderOrder): Promise<BuilderAnswer> {
   try {
     if (opening === undefined) throw new Error('an order came before the options');
-    return { kind: 'built', bytes: await buildRowFile(await opening, order, never) };
+    const duckDb = await opening;
+    const building =
+      message.kind === 'index' ? buildIndex(duckDb, message.order, never) : buildRowFile(duckDb, message.order, never);
+    return { kind: 'built', bytes: await building };
   } catch (error) {
     if (error instanceof NoRowFile) return { kind: 'none', why: error.message };
     const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };

@@ -1,10 +1,11 @@
-/** From the service's parts to what is made from results on demand, on disk: views, row files, Parquet answers. */
+/** From the service's parts to what is made from results on demand, on disk: views, row files, indexes, Parquet answers. */
 import { extname, join } from 'node:path';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import { makeScratchFolder } from '../files/scratch-folder.ts';
 import type { Observe } from '../observation/observation.ts';
 import { DerivedBudget } from '../results/derived/budget.ts';
 import { DerivedFiles } from '../results/derived/derived-files.ts';
+import { ResultIndexes } from '../results/derived/indexes/result-indexes.ts';
 import { BuilderProcess } from '../results/derived/row-files/builder-process.ts';
 import { RowFiles } from '../results/derived/row-files/row-files.ts';
 import { ViewCache } from '../results/derived/views/view-cache.ts';
@@ -47,7 +48,9 @@ export async function openDerived(
   const files = new DerivedFiles({ directory: directories.derived, staging: staging.path, budget, clock });
   const folder = opened.use(await makeScratchFolder(directories.views));
   const parquetFolder = opened.use(await makeScratchFolder(directories.views));
-  const rowFiles = await openRowFiles(service, effects, { store, files }, opened);
+  const made = { store, files, builder: await openBuilder(service, opened) };
+  const rowFiles = openRowFiles(service, effects, made, opened);
+  const indexes = openIndexes(service, effects, made, opened);
   const views = new ViewCache({
     directory: folder.path,
     budget,
@@ -69,18 +72,18 @@ export async function openDerived(
     budget,
     clock,
   });
-  return { views, rowFiles, files, parquet };
+  return { views, rowFiles, indexes, files, parquet };
 }
 
-async function openRowFiles(
-  service: Service,
-  { encoder, monotonic, observe }: DerivedEffects,
-  { store, files }: { readonly store: Pick<ResultStore, 'open'>; readonly files: DerivedFiles },
-  opened: AsyncDisposableStack,
-): Promise<RowFiles> {
-  const { settings, directories, clock } = service;
+interface BuiltBeside {
+  readonly store: Pick<ResultStore, 'open'>;
+  readonly files: DerivedFiles;
+  readonly builder: BuilderProcess;
+}
+
+async function openBuilder({ settings, directories }: Service, opened: AsyncDisposableStack): Promise<BuilderProcess> {
   const temp = opened.use(await makeScratchFolder(directories.temp));
-  const builder = opened.use(
+  return opened.use(
     new BuilderProcess({
       program: join(import.meta.dirname, '..', `row-file-builder${extname(import.meta.filename)}`),
       flags: BUILDER_FLAGS,
@@ -93,6 +96,14 @@ async function openRowFiles(
       },
     }),
   );
+}
+
+function openRowFiles(
+  { settings, clock }: Service,
+  { encoder, monotonic, observe }: DerivedEffects,
+  { store, files, builder }: BuiltBeside,
+  opened: AsyncDisposableStack,
+): RowFiles {
   return opened.use(
     new RowFiles({
       files,
@@ -106,6 +117,29 @@ async function openRowFiles(
       onBuilt: (built) => observe({ kind: 'row_files_built', ...built }),
       onFailed: (executionId, error) => observe({ kind: 'row_files_failed', executionId, error }),
       onDamaged: (executionId, error) => observe({ kind: 'row_file_damaged', executionId, error }),
+    }),
+  );
+}
+
+function openIndexes(
+  { settings, clock }: Service,
+  { monotonic, observe }: DerivedEffects,
+  { store, files, builder }: BuiltBeside,
+  opened: AsyncDisposableStack,
+): ResultIndexes {
+  return opened.use(
+    new ResultIndexes({
+      files,
+      store,
+      uses: settings.indexUses === 'off' ? undefined : settings.indexUses,
+      rowsMin: settings.indexRowsMin,
+      bytesMax: settings.viewBytesMax,
+      builder: { build: (order, signal) => builder.buildIndex(order, signal), rest: () => builder.rest() },
+      clock,
+      monotonic,
+      onBuilt: (built) => observe({ kind: 'index_built', ...built }),
+      onFailed: (executionId, error) => observe({ kind: 'index_failed', executionId, error }),
+      onDamaged: (executionId, error) => observe({ kind: 'index_damaged', executionId, error }),
     }),
   );
 }

@@ -103,6 +103,7 @@ export async function openReadPath(
     rangesAtOnce: RANGES_AT_ONCE,
     views: derived.views,
     rowFiles: derived.rowFiles,
+    indexes: derived.indexes,
     limiter: new ConcurrencyLimiter(settings, effects.sleep),
     random: effects.random,
     monotonic: effects.monotonic,

@@ -95,6 +95,7 @@ function addServerTiming({ stats }: FastifyRequest, reply: FastifyReply): void {
   let text = '';
   for (const [name, millis] of stats.stageMillis) {
     text += `${text === '' ? '' : ', '}${name};dur=${Math.round(millis * 1000) / 1000}`;
+    if (name === 'plan' && stats.way !== undefined) text += `;desc="${stats.way}"`;
   }
   reply.header('server-timing', text);
 }

@@ -93,6 +93,36 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
       const message = `worker ${observation.index} ended (${observation.why}); another takes its place`;
       return { level: 'error', message, facts: { pause_millis: observation.pauseMillis } };
     }
+    case 'row_files_built':
+    case 'row_files_failed':
+    case 'row_file_damaged':
+    case 'index_built':
+    case 'index_failed':
+    case 'index_damaged':
+      return derivedLine(observation);
+    case 'sweep_stopped':
+      return { level: 'warn', message: `sweep stopped: ${observation.reason}`, facts: {} };
+    case 'swept': {
+      const { expired, orphans, bytes } = observation;
+      // Most sweeps find nothing.
+      const level = expired + orphans > 0 ? 'info' : 'debug';
+      return { level, message: 'swept', facts: { expired, orphans, bytes } };
+    }
+    default:
+      return observation satisfies never;
+  }
+}
+
+type DerivedObservation = Extract<
+  Observation,
+  | { readonly kind: 'row_files_built' }
+  | { readonly kind: 'row_files_failed' | 'row_file_damaged' }
+  | { readonly kind: 'index_built' }
+  | { readonly kind: 'index_failed' | 'index_damaged' }
+>;
+
+function derivedLine(observation: DerivedObservation): Line {
+  switch (observation.kind) {
     case 'row_files_built': {
       const { executionId, files, bytes, millis } = observation;
       const facts = { execution_id: executionId, files, bytes, millis: Math.round(millis) };
@@ -105,13 +135,17 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
       const message = kind === 'row_file_damaged' ? damaged : 'row files could not be built: rows are read as before';
       return { level: 'warn', message, facts: { execution_id: executionId, error: asError(error) } };
     }
-    case 'sweep_stopped':
-      return { level: 'warn', message: `sweep stopped: ${observation.reason}`, facts: {} };
-    case 'swept': {
-      const { expired, orphans, bytes } = observation;
-      // Most sweeps find nothing.
-      const level = expired + orphans > 0 ? 'info' : 'debug';
-      return { level, message: 'swept', facts: { expired, orphans, bytes } };
+    case 'index_built': {
+      const { executionId, column, bytes, millis } = observation;
+      const facts = { execution_id: executionId, column, bytes, millis: Math.round(millis) };
+      return { level: 'debug', message: 'index built', facts };
+    }
+    case 'index_failed':
+    case 'index_damaged': {
+      const { kind, executionId, error } = observation;
+      const damaged = 'an index is damaged and was removed: rows are searched without it';
+      const message = kind === 'index_damaged' ? damaged : 'an index could not be built: rows are searched as before';
+      return { level: 'warn', message, facts: { execution_id: executionId, error: asError(error) } };
     }
     default:
       return observation satisfies never;

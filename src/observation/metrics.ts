@@ -52,7 +52,7 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
   const usageWritten = counter('qrs_usage_writes_total', 'Times that usage was written to the catalog.');
   const usageFailed = counter('qrs_usage_write_failures_total', 'Times that usage could not be written and was kept.');
   const onSwept = sweepMetrics(counter);
-  const onRowFiles = rowFileMetrics(registry);
+  const onDerived = derivedMetrics(registry);
   const observe = (observation: Observation): void => {
     switch (observation.kind) {
       case 'answered':
@@ -79,14 +79,16 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
       case 'row_files_built':
       case 'row_files_failed':
       case 'row_file_damaged':
-        onRowFiles(observation);
+      case 'index_built':
+      case 'index_failed':
+      case 'index_damaged':
+        onDerived(observation);
         break;
       case 'listening':
       case 'stopping':
       case 'stopped':
       case 'datasets_without_sources':
       case 'dataset_refused':
-        break;
       case 'clock_jumped':
       case 'result_missing':
       case 'result_restored':
@@ -139,6 +141,25 @@ type RowFileObservation = Extract<
   Observation,
   { readonly kind: 'row_files_built' } | { readonly kind: 'row_files_failed' | 'row_file_damaged' }
 >;
+
+type IndexObservation = Extract<
+  Observation,
+  { readonly kind: 'index_built' } | { readonly kind: 'index_failed' | 'index_damaged' }
+>;
+
+function derivedMetrics(registry: Registry): (observation: RowFileObservation | IndexObservation) => void {
+  const [onRowFiles, onIndex] = [rowFileMetrics(registry), indexMetrics(registry)];
+  return (observation) => {
+    switch (observation.kind) {
+      case 'row_files_built':
+      case 'row_files_failed':
+      case 'row_file_damaged':
+        return onRowFiles(observation);
+      default:
+        return onIndex(observation);
+    }
+  };
+}
 
 function rowFileMetrics(registry: Registry): (observation: RowFileObservation) => void {
   const registers = [registry];
@@ -194,6 +215,25 @@ function runMetrics(registry: Registry): (event: RunEvent) => void {
     if (event.kind === 'started') return;
     runs.inc({ outcome: event.kind });
     if (event.kind === 'completed') durations.observe(event.millis / 1000);
+  };
+}
+
+function indexMetrics(registry: Registry): (observation: IndexObservation) => void {
+  const registers = [registry];
+  const indexes = new Counter({
+    name: 'qrs_indexes_total',
+    help: 'Indexes of columns by what came of them: built, failed, damaged (and removed).',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const seconds = new Counter({
+    name: 'qrs_indexes_seconds_total',
+    help: 'Time that building indexes took.',
+    registers,
+  });
+  return (observation) => {
+    indexes.inc({ outcome: observation.kind.slice('index_'.length) });
+    if (observation.kind === 'index_built') seconds.inc(observation.millis / 1000);
   };
 }
 

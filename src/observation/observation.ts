@@ -40,6 +40,16 @@ export type Observation =
     }
   /** They could not be, and its rows are read as before; or one turned out to be damaged, and was removed. */
   | { readonly kind: 'row_files_failed' | 'row_file_damaged'; readonly executionId: string; readonly error: unknown }
+  /** A column, counted from 0, has an index from then on. */
+  | {
+      readonly kind: 'index_built';
+      readonly executionId: string;
+      readonly column: number;
+      readonly bytes: number;
+      readonly millis: number;
+    }
+  /** It could not be made, and rows are searched as before; or one turned out to be damaged, and was removed. */
+  | { readonly kind: 'index_failed' | 'index_damaged'; readonly executionId: string; readonly error: unknown }
   /** A sweep of the schedule left alone what it would have deleted. */
   | { readonly kind: 'sweep_stopped'; readonly reason: string }
   | { readonly kind: 'swept'; readonly expired: number; readonly orphans: number; readonly bytes: number };

@@ -19,6 +19,7 @@ export function requestLine(request: AnsweredRequest, level: string): string {
   line += `,"rows":${stats.rowCount},"cell_bytes":${stats.cellBytes},"datapoints":${stats.datapoints}`;
   line += `,"bytes":${stats.bodyBytes}`;
   if (stats.cache !== undefined) line += `,"cache":"${stats.cache}"`;
+  if (stats.way !== undefined) line += `,"way":"${stats.way}"`;
   return `${line},"aborted":${request.aborted},"message":"request"}\n`;
 }
 

@@ -12,6 +12,8 @@ export class RequestStats {
   cellBytes = 0;
   datapoints = 0;
   cache: 'hit' | 'miss' | undefined;
+  /** How the rows of a filter or an order were found, and why so: in characters that a header and JSON take as they are. */
+  way: string | undefined;
   /** Bytes of the body that was handed to the connection, compressed as it was sent. */
   bodyBytes = 0;
   /** Of an answer that is an error. */

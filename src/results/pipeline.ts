@@ -94,7 +94,10 @@ async function answerOnce(
 
   // 5 compile, 6 read, 7 respond
   const known = isSample ? undefined : { identity, etag: etagOf(identity) };
-  const planned = { request, execution, executionId: execution.id, state: shown, resultSet, plan, keyId };
+  const tellWay = (way: string) => {
+    stats.way = way;
+  };
+  const planned = { request, execution, executionId: execution.id, state: shown, resultSet, plan, keyId, tellWay };
   const asked: PlannedRequest = { ...planned, known, cacheHeaders, keep };
   if (format !== 'parquet') return await answerText(asked, format, deps, stats, signal);
   const { segmentIndexes } = caches;

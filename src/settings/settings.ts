@@ -185,6 +185,13 @@ export const SETTINGS = {
     about:
       'Results and views of at least so many rows get row files: their rows as JSON, compressed, in a file that is made in the background, by a process of lowest priority that takes up to 300 MB, when they are read for the second time or exported. `off`: none do.',
   }),
+  indexUses: setting('QRS_INDEX_USES', '2', either(oneOf('off'), integer(1, 1_000_000)), {
+    about:
+      'How often a column of a result is filtered or sorted by until it gets an index: a file with its values in order, which is made in the background like row files. `off`: none does, and all rows are searched each time.',
+  }),
+  indexRowsMin: setting('QRS_INDEX_ROWS', '32768', integer(0, Number.MAX_SAFE_INTEGER), {
+    about: 'Results of fewer rows get no indexes: all their rows are searched as fast.',
+  }),
   viewsMax: setting('QRS_VIEWS_MAX', '1000', integer(1, 1_000_000), {
     about:
       'The most materialised views, and the most Parquet answers, however small. The least recently used is deleted first.',

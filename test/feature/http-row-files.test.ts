@@ -19,7 +19,7 @@ const SEED = Number(process.env.TEST_SEED ?? 1);
 const ASKED_OF_EACH = 25;
 const ALL = 'ignore_max_datapoints_per_request=true';
 /** Nothing is answered from memory; views of any result are materialised; short pages end at the datapoint limit. */
-const SETTINGS = { QRS_PAGE_CACHE: '0', QRS_DIRECT_ROWS: '0', QRS_MAX_DATAPOINTS: '600' };
+const SETTINGS = { QRS_PAGE_CACHE: '0', QRS_DIRECT_ROWS: '0', QRS_MAX_DATAPOINTS: '600', QRS_INDEX_USES: 'off' };
 
 interface Pair {
   readonly service: HttpService;

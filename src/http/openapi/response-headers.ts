@@ -41,7 +41,8 @@ const COMMON_HEADERS: Readonly<Record<string, Fragment>> = {
     schema: { type: 'string', pattern: '^[\\w.:+/=-]{1,128}$' },
   },
   'Server-Timing': {
-    description: 'How long each stage took until the answer began, in milliseconds.',
+    description:
+      'How long each stage took until the answer began, in milliseconds. `plan;desc="…"` says how the rows of a filter or order were found.',
     schema: { type: 'string' },
   },
   'RateLimit-Policy': {

@@ -63,6 +63,24 @@ export function compilePositions(paths: readonly string[], view: View, slice: Vi
   return { text: positionsOf(paths, view, slice, parameters), values: parameters.values };
 }
 
+/**
+ * As `compileViewSlice`, of rows among which all of the view are: reads only the row groups that they are in.
+ * @param positions their parts are places in `paths`
+ */
+export function compileSliceAmong(
+  encoding: RowEncoding,
+  paths: readonly string[],
+  view: View,
+  slice: ViewSlice,
+  positions: readonly StoredPosition[],
+): Statement {
+  const parameters = new Parameters();
+  const condition = view.rows.kind === 'all' ? '' : ` AND ${conditionOf(view.rows, parameters)}`;
+  const found = rowsAt(neededColumns(encoding.columns, view), paths, positions, parameters, condition);
+  const sliced = `SELECT * FROM (${found}) ORDER BY ${orderOf(view.sortKeys)} ${limitOf(slice, parameters)}`;
+  return compileFound(encoding, sliced, view, slice, parameters);
+}
+
 /** As `compileViewSlice`, once it is known where the rows are stored: reads only the row groups that they are in. */
 export function compileSliceAt(
   encoding: RowEncoding,
@@ -72,16 +90,27 @@ export function compileSliceAt(
   positions: readonly StoredPosition[],
 ): Statement {
   const parameters = new Parameters();
-  const needed = neededColumns(encoding.columns, view);
+  const found = rowsAt(neededColumns(encoding.columns, view), paths, positions, parameters);
+  return compileFound(encoding, found, view, slice, parameters);
+}
+
+/** A query for the rows at positions, in any order. @param condition what else must be so, after an AND */
+function rowsAt(
+  needed: readonly string[],
+  paths: readonly string[],
+  positions: readonly StoredPosition[],
+  parameters: Parameters,
+  condition = '',
+): string {
   const rowsOf = Map.groupBy(positions, ({ part }) => part);
   const found = paths.flatMap((path, part) => {
     const rows = rowsOf.get(part);
     if (rows === undefined) return [];
     const file = partAt(path, parameters);
     const numbers = rows.map(({ row }) => parameters.add(row)).join(', ');
-    return `SELECT ${[...needed, `${part} AS file_index`, 'file_row_number'].join(', ')} FROM ${file} WHERE file_row_number IN (${numbers})`;
+    return `SELECT ${[...needed, `${part} AS file_index`, 'file_row_number'].join(', ')} FROM ${file} WHERE file_row_number IN (${numbers})${condition}`;
   });
-  return compileFound(encoding, found.join(' UNION ALL '), view, slice, parameters);
+  return found.join(' UNION ALL ');
 }
 
 /** Which rows, and which of their columns. */

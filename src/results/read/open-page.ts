@@ -10,20 +10,24 @@ import type { ResultSet } from '../../domain/result-set.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { OpenObject, ResultStore } from '../../store/result-store.ts';
+import type { AskedIndexes, ResultIndexes } from '../derived/indexes/result-indexes.ts';
 import type { RowFiles, RowsOf } from '../derived/row-files/row-files.ts';
 import type { OpenView, ViewCache } from '../derived/views/view-cache.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency-limiter.ts';
-import type { ReadPlan } from '../plan/read-plan.ts';
+import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
-import { openSlice, openViewSlice } from './open-slice.ts';
+import { openFound } from './open-found.ts';
+import { openSlice, openViewSlice, type SliceRequest } from './open-slice.ts';
 import type { PageOfRows, ReadRequest } from './page.ts';
 import { PartReader, type PartReaderDeps } from './part-reader.ts';
 import { projectColumns, rowSourceOf } from './row-source.ts';
+import { wayOf } from './way.ts';
 
 export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'rows'> {
   readonly store: Pick<ResultStore, 'open'>;
   readonly views: ViewCache;
+  readonly indexes: ResultIndexes;
   readonly rowFiles: RowFiles;
   readonly limiter: ConcurrencyLimiter;
   /** Uniform in [0, 1). */
@@ -51,15 +55,17 @@ export async function openPage(
   const { slice, resultSet, view } = rowSourceOf(plan, request.resultSet, deps.random);
   const readerOf = (open: PartReaderDeps['open'], rows: RowsOf | undefined) =>
     new PartReader(columns, format, { ...deps, keyId, open, rows });
-  const rows = view === undefined ? deps.rowFiles.ofResult(executionId, resultSet) : undefined;
+  const rows = view?.rows.kind === 'drawn' ? undefined : deps.rowFiles.ofResult(executionId, resultSet);
   const stored = { plan, slice, columns, resultSet, reader: readerOf((...asked) => store.open(...asked), rows) };
   if (view === undefined) {
     const page = noteRead(await openSlice(stored, signal), rows, format);
     return await acquireIfLarge(page, keyId, limiter, signal);
   }
-  if (isCheap(plan, slice.offset, resultSet, deps.directRowsMax) && !views.has(executionId, view)) {
-    return await openViewSlice(stored, view, signal);
-  }
+  const { asked, found } = await findPage(request, stored, view, { format, rows, indexes: deps.indexes }, signal);
+  const isDirect = isCheap(plan, slice.offset, resultSet, deps.directRowsMax) && !views.has(executionId, view);
+  request.tellWay(wayOf(asked, found !== undefined, resultSet, isDirect ? 'search' : 'view'));
+  if (found !== undefined) return found;
+  if (isDirect) return withCount(await openViewSlice(stored, view, signal), asked);
   let open: OpenView;
   try {
     open = await openView({ ...request, resultSet }, view, deps, signal);
@@ -88,6 +94,33 @@ export async function openPage(
 function noteRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat): PageOfRows {
   if (format !== 'csv' && page.rowCount > 0) rows?.noteRead(!page.small);
   return page;
+}
+
+/** The page as far as indexes find it, and what they know. */
+async function findPage(
+  { executionId }: ReadRequest,
+  stored: SliceRequest,
+  view: View,
+  {
+    format,
+    rows,
+    indexes,
+  }: { readonly format: TextFormat; readonly rows: RowsOf | undefined } & Pick<ReadDeps, 'indexes'>,
+  signal: AbortSignal,
+): Promise<{ readonly asked: AskedIndexes | undefined; readonly found: PageOfRows | undefined }> {
+  const { plan, slice, resultSet } = stored;
+  const wanted = { offset: slice.offset, rowCountMax: Math.min(slice.rowCountMax, pageRowsMax(plan)) };
+  const asked = await indexes.ask(executionId, resultSet, view, wanted, signal);
+  if (asked === undefined) return { asked, found: undefined };
+  // Rows that indexes find are read where they are, which is worth little without row files.
+  if (asked.kind === 'rows' && format !== 'csv') rows?.noteRead(false);
+  return { asked, found: await openFound(stored, view, asked, { format, rows }, signal) };
+}
+
+/** Indexes may know how many rows there are, though these have been searched. */
+function withCount(page: PageOfRows, asked: AskedIndexes | undefined): PageOfRows {
+  const rowCount = asked?.kind === 'none' ? asked.rowCount : undefined;
+  return { ...page, filteredRowCount: page.filteredRowCount ?? rowCount };
 }
 
 /** Making a view is heavy; reading one that is there is not. */

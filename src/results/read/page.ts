@@ -11,6 +11,8 @@ export interface ReadRequest {
   readonly resultSet: ResultSet;
   /** Keys take turns. */
   readonly keyId: string;
+  /** Is told in a few words how the rows are found, and why so. */
+  readonly tellWay: (way: string) => void;
 }
 
 /** The rows of an answer, before they are read. */

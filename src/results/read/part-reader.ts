@@ -13,7 +13,14 @@ import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../compile/row-encoding.ts';
-import { compilePositions, compileSlice, compileSliceAt, compileViewSlice, type ViewSlice } from '../compile/view.ts';
+import {
+  compilePositions,
+  compileSlice,
+  compileSliceAmong,
+  compileSliceAt,
+  compileViewSlice,
+  type ViewSlice,
+} from '../compile/view.ts';
 import type { RowsOf } from '../derived/row-files/row-files.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { WorkQueue } from '../limits/work-queue.ts';
@@ -21,6 +28,7 @@ import type { View } from '../plan/view.ts';
 import { damaged, readFailure } from '../read-failure.ts';
 import type { TextFormat } from '../request/format.ts';
 import type { ByteChunks } from './byte-chunks.ts';
+import { locate } from './locate.ts';
 import { readAhead } from './read-ahead.ts';
 
 export interface PartReaderDeps {
@@ -219,12 +227,27 @@ export class PartReader {
         ? this.#foundFirst(parts, view, wanted, signal)
         : this.#scanned(parts, view, wanted, signal);
     const { searches, keyId } = this.#deps;
-    const [bytes, rowCount, cellBytes, found] = await searches.run(keyId, search, signal);
-    const chunk =
-      bytes instanceof Uint8Array
-        ? { byteChunks: [bytes], rowCount: Number(rowCount), cellBytes: Number(cellBytes) }
-        : undefined;
-    return { chunk, more: Number(found) > Number(rowCount) };
+    return chunkOf(await searches.run(keyId, search, signal));
+  }
+
+  /**
+   * As `viewSlice`, of a view all whose rows are at these positions of the result, in order, perhaps among others.
+   * @param positions at least one
+   */
+  async sliceAmong(
+    parts: readonly Part[],
+    view: View,
+    slice: ViewSlice,
+    positions: Uint32Array,
+    signal: AbortSignal,
+  ): Promise<{ readonly chunk: Chunk | undefined; readonly more: boolean }> {
+    const located = locate(parts, positions);
+    const among = located.flatMap(({ rows }, part) => rows.map((row) => ({ part, row: BigInt(row) })));
+    const ranges = located.map(({ part, rows }) => ({ part, from: rows[0] ?? 0, to: (rows.at(-1) ?? 0) + 1 }));
+    const statement = (paths: readonly string[]) => compileSliceAmong(this.#encoding, paths, view, slice, among);
+    const { searches, keyId } = this.#deps;
+    const [row] = await searches.run(keyId, () => this.#read(ranges, statement, signal), signal);
+    return chunkOf(row ?? []);
   }
 
   async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
@@ -275,6 +298,18 @@ export class PartReader {
       }
     });
   }
+}
+
+/** What `compileViewSlice` and its like answer with. */
+function chunkOf([bytes, rowCount, cellBytes, found]: Row): {
+  readonly chunk: Chunk | undefined;
+  readonly more: boolean;
+} {
+  const chunk =
+    bytes instanceof Uint8Array
+      ? { byteChunks: [bytes], rowCount: Number(rowCount), cellBytes: Number(cellBytes) }
+      : undefined;
+  return { chunk, more: Number(found) > Number(rowCount) };
 }
 
 /** Whether a slice costs less found first and read then: it is small, and not in few row groups anyway. */

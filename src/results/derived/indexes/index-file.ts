@@ -3,6 +3,8 @@
  * Each block's checksum is compared when it is read: what was right when it was written can rot.
  */
 import { type FileHandle, open } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
 import {
   BLOCK_ENTRIES,
   type BlockPlace,
@@ -24,6 +26,8 @@ export interface EntryRange {
   readonly from: number;
   readonly to: number;
 }
+
+const decompressAside = promisify<Uint8Array, Buffer>(zstdDecompress);
 
 /** Neighbouring blocks are read at once, up to so many bytes. */
 const READ_BYTES_MAX = 1024 * 1024;
@@ -53,7 +57,8 @@ export class IndexFile implements AsyncDisposable {
       throw new IndexDamaged('an index is not as long as it was');
     const stored = await readAt(file, place.offset, place.bytes);
     requireIntact(stored, place.crc);
-    const table = decodeTable(decompress(stored, 4 * stored.length));
+    // Of a long result it is long itself: on another thread.
+    const table = decodeTable(await decompressAside(stored));
     opening.move();
     return new IndexFile(file, table);
   }
@@ -119,24 +124,35 @@ export class IndexLookUp {
 
   /** All entries that have the same key as entry `number`. */
   async equalTo(number: number): Promise<EntryRange> {
-    const { keyBytes } = this.table;
+    const { keyBytes, valueCount } = this.table;
     const entries = await this.#block(Math.floor(number / BLOCK_ENTRIES));
     const key = keyOfEntry(entries, keyBytes, number % BLOCK_ENTRIES);
-    return { from: await this.countBelow(key, false), to: await this.countBelow(key, true) };
+    const start = number - (number % BLOCK_ENTRIES);
+    const from = start + countWhile(entries.count, (index) => compareEntry(entries, keyBytes, index, key) < 0);
+    const to = start + countWhile(entries.count, (index) => compareEntry(entries, keyBytes, index, key) <= 0);
+    // Those of other blocks have to be looked for where it is the first or the last value of its own.
+    return {
+      from: from === start && from > 0 ? await this.countBelow(key, false) : from,
+      to: to === start + entries.count && to < valueCount ? await this.countBelow(key, true) : to,
+    };
   }
 
   /** The positions of entries, in their order. */
   async positions({ from, to }: EntryRange): Promise<Uint32Array> {
     const { entryBlocks, keyBytes } = this.table;
-    return await this.#gather(entryBlocks, { from, to }, async (block, bytes) => {
-      const known = this.#entries.get(block);
-      return known === undefined ? decodeEntries(this.#decompress(bytes), keyBytes).positions : (await known).positions;
-    });
+    const [first, last] = [Math.floor(from / BLOCK_ENTRIES), Math.floor(Math.max(from, to - 1) / BLOCK_ENTRIES)];
+    // Where bounds were looked for, that block is at hand.
+    const known = first === last ? this.#entries.get(first) : undefined;
+    if (known !== undefined) {
+      const start = first * BLOCK_ENTRIES;
+      return (await known).positions.slice(from - start, to - start);
+    }
+    return await this.#gather(entryBlocks, { from, to }, (bytes) => decodeEntries(this.#decompress(bytes), keyBytes));
   }
 
   /** Positions of rows without a value: of them in order those from `from` to `to`. */
   async nulls({ from, to }: EntryRange): Promise<Uint32Array> {
-    const decode = async (_: number, bytes: Uint8Array) => decodeEntries(this.#decompress(bytes), undefined).positions;
+    const decode = (bytes: Uint8Array) => decodeEntries(this.#decompress(bytes), undefined);
     return await this.#gather(this.table.nullBlocks, { from, to }, decode);
   }
 
@@ -176,7 +192,7 @@ export class IndexLookUp {
   async #gather(
     places: readonly BlockPlace[],
     { from, to }: EntryRange,
-    decode: (block: number, bytes: Uint8Array) => Promise<Uint32Array>,
+    decode: (bytes: Uint8Array) => Entries,
   ): Promise<Uint32Array> {
     const gathered = new Uint32Array(to - from);
     const [first, end] = [Math.floor(from / BLOCK_ENTRIES), Math.ceil(to / BLOCK_ENTRIES)];
@@ -185,8 +201,8 @@ export class IndexLookUp {
       const blocks = await this.#read(places.slice(stretch.from, stretch.to));
       for (const [index, bytes] of blocks.entries()) {
         const start = (stretch.from + index) * BLOCK_ENTRIES;
-        const values = await decode(stretch.from + index, bytes);
-        const part = values.subarray(Math.max(0, from - start), Math.min(values.length, to - start));
+        const { positions } = decode(bytes);
+        const part = positions.subarray(Math.max(0, from - start), Math.min(positions.length, to - start));
         gathered.set(part, Math.max(0, start - from));
       }
     }

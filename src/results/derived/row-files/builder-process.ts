@@ -1,11 +1,12 @@
 /**
- * The process that builds row files: a child of its own, of lowest priority, with a memory limit of its own. Whatever becomes of it, the
+ * The process that builds row files and indexes, one at a time: a child of its own, of lowest priority, with a memory limit of its own. Whatever becomes of it, the
  * service goes on; it is started when there is something to build and ended when there is nothing more.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import type { DuckDbOptions } from '../../../duckdb/duckdb.ts';
+import type { IndexBuild } from '../indexes/build-index.ts';
 import { NoRowFile, type RowFileOrder } from './build-row-file.ts';
 import type { RowFileBuilder } from './row-file-queue.ts';
 
@@ -13,9 +14,11 @@ import type { RowFileBuilder } from './row-file-queue.ts';
 export type BuilderOptions = Omit<DuckDbOptions, 'sleep'>;
 
 /** What it is told, first its options, and then one order after another. */
-export type BuilderMessage =
-  | { readonly kind: 'open'; readonly options: BuilderOptions }
-  | { readonly kind: 'build'; readonly order: RowFileOrder };
+export type BuilderMessage = { readonly kind: 'open'; readonly options: BuilderOptions } | BuilderOrder;
+
+export type BuilderOrder =
+  | { readonly kind: 'row-file'; readonly order: RowFileOrder }
+  | { readonly kind: 'index'; readonly order: IndexBuild };
 
 /** What it answers to an order. `code` is that of a failure of the system: a full disk. */
 export type BuilderAnswer =
@@ -36,6 +39,10 @@ const THREADS = '4';
 export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
   readonly #options: BuilderProcessOptions;
   #child: ChildProcess | undefined;
+  /** Orders that are carried out or wait. */
+  #orders = 0;
+  /** Resolves when the last of them has ended. */
+  #line: Promise<unknown> = Promise.resolve();
 
   constructor(options: BuilderProcessOptions) {
     this.#options = options;
@@ -47,11 +54,31 @@ export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
   }
 
   async build(order: RowFileOrder, signal: AbortSignal): Promise<number> {
+    return await this.#inTurn({ kind: 'row-file', order }, signal);
+  }
+
+  /** @returns bytes of the file @throws what building throws; an error where the process ended */
+  async buildIndex(order: IndexBuild, signal: AbortSignal): Promise<number> {
+    return await this.#inTurn({ kind: 'index', order }, signal);
+  }
+
+  async #inTurn(order: BuilderOrder, signal: AbortSignal): Promise<number> {
+    this.#orders += 1;
+    const building = this.#line.then(async () => await this.#build(order, signal));
+    this.#line = building.catch(() => undefined);
+    try {
+      return await building;
+    } finally {
+      this.#orders -= 1;
+    }
+  }
+
+  async #build(order: BuilderOrder, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const child = this.#child ?? this.#start();
     const answered = Promise.withResolvers<BuilderAnswer>();
     const ended = (code: number | null, name: string | null) => {
-      answered.reject(new Error(`the process that builds row files ended (${name ?? code})`));
+      answered.reject(new Error(`the process that builds derived files ended (${name ?? code})`));
     };
     const abort = () => {
       answered.reject(signal.reason);
@@ -62,7 +89,7 @@ export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
     child.once('error', answered.reject);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      child.send({ kind: 'build', order } satisfies BuilderMessage);
+      child.send(order satisfies BuilderMessage);
       return bytesOf(await answered.promise);
     } finally {
       signal.removeEventListener('abort', abort);
@@ -71,7 +98,7 @@ export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
   }
 
   rest(): void {
-    this.#end();
+    if (this.#orders === 0) this.#end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,62 @@
+/** Sets of whole numbers as ranges, in order and apart; and sets of positions, in order and each once. */
+import type { EntryRange } from './index-file.ts';
+
+export function countOf(ranges: readonly EntryRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from, 0);
+}
+
+/** The same numbers, as ranges that are in order, apart and not empty. */
+export function normalized(ranges: readonly EntryRange[]): readonly EntryRange[] {
+  const merged: { from: number; to: number }[] = [];
+  for (const { from, to } of ranges.filter((range) => range.from < range.to).toSorted((a, b) => a.from - b.from)) {
+    const last = merged.at(-1);
+    if (last === undefined || from > last.to) merged.push({ from, to });
+    else last.to = Math.max(last.to, to);
+  }
+  return merged;
+}
+
+/** Of the numbers below `end` those that are in none of the ranges. */
+export function outside(ranges: readonly EntryRange[], end: number): readonly EntryRange[] {
+  const starts = [0, ...ranges.map(({ to }) => to)];
+  const ends = [...ranges.map(({ from }) => from), end];
+  return normalized(starts.map((from, index) => ({ from, to: ends[index] ?? from })));
+}
+
+export function intersect(a: readonly EntryRange[], b: readonly EntryRange[]): readonly EntryRange[] {
+  return normalized(
+    a.flatMap((left) => b.map((right) => ({ from: Math.max(left.from, right.from), to: Math.min(left.to, right.to) }))),
+  );
+}
+
+export function includes(ranges: readonly EntryRange[], number: number): boolean {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ranges[middle]?.to ?? 0) <= number) low = middle + 1;
+    else high = middle;
+  }
+  return number >= (ranges[low]?.from ?? Number.POSITIVE_INFINITY);
+}
+
+/** @param lists each in order and without repetition */
+export function unite(lists: readonly Uint32Array[]): Uint32Array {
+  const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
+  let filled = 0;
+  for (const list of lists) {
+    all.set(list, filled);
+    filled += list.length;
+  }
+  // As numbers: a plain array would sort them as text.
+  all.sort();
+  return all.filter((position, index) => index === 0 || position !== all[index - 1]);
+}
+
+/** @param a in order and without repetition, as `b` */
+export function common(a: Uint32Array, b: Uint32Array): Uint32Array {
+  let at = 0;
+  return a.filter((position) => {
+    while (at < b.length && (b[at] ?? 0) < position) at += 1;
+    return b[at] === position;
+  });
+}

@@ -1,0 +1,158 @@
+/**
+ * Runs a search over the indexes that there are. What it finds are the rows for which the predicate is true, and perhaps others where it
+ * says that they have to be checked; never fewer.
+ */
+import { common, countOf, includes, intersect, normalized, outside, unite } from './entry-ranges.ts';
+import type { EntryRange, IndexLookUp } from './index-file.ts';
+import { NO_RANK } from './index-format.ts';
+import type { ColumnSearch, KeyRange, Search } from './search.ts';
+
+/** Look-ups in the indexes that there are, by the column's place. */
+export type LookUps = ReadonlyMap<number, IndexLookUp>;
+
+/** Rows by the entries that they have in the index of one column. */
+export interface EntryHits {
+  readonly kind: 'entries';
+  readonly column: number;
+  readonly lookUp: IndexLookUp;
+  readonly ranges: readonly EntryRange[];
+  readonly nulls: boolean;
+  readonly isExact: boolean;
+}
+
+/** Rows by their positions, in order and each once. */
+export interface PositionHits {
+  readonly kind: 'positions';
+  readonly positions: Uint32Array;
+  readonly isExact: boolean;
+}
+
+export type Hits = EntryHits | PositionHits;
+
+/** So many positions are taken out of indexes for one answer: sixteen blocks, two milliseconds. */
+export const POSITIONS_MAX = 16_384;
+
+const NONE: PositionHits = { kind: 'positions', positions: new Uint32Array(0), isExact: true };
+
+/** @returns undefined where the indexes cannot tell @throws IndexDamaged; the filesystem's error */
+export async function findRows(search: Search, lookUps: LookUps): Promise<Hits | undefined> {
+  switch (search.kind) {
+    case 'anything':
+      return undefined;
+    case 'nothing':
+      return NONE;
+    case 'column':
+      return await findInColumn(search, lookUps);
+    case 'and':
+    case 'or': {
+      const found = await Promise.all(search.operands.map((operand) => findRows(operand, lookUps)));
+      return search.kind === 'and' ? await allOf(found) : await anyOf(found);
+    }
+    default:
+      return search satisfies never;
+  }
+}
+
+/** How many rows were found. */
+export function countHits(hits: Hits): number {
+  if (hits.kind === 'positions') return hits.positions.length;
+  return countOf(hits.ranges) + (hits.nulls ? nullCountOf(hits.lookUp) : 0);
+}
+
+/** The positions of what was found, in order. */
+export async function positionsOf(hits: Hits): Promise<Uint32Array> {
+  if (hits.kind === 'positions') return hits.positions;
+  const { lookUp, ranges, nulls } = hits;
+  const lists = await Promise.all(ranges.map((range) => lookUp.positions(range)));
+  if (nulls) lists.push(await lookUp.nulls({ from: 0, to: nullCountOf(lookUp) }));
+  return unite(lists);
+}
+
+export function nullCountOf({ table }: IndexLookUp): number {
+  return table.rowCount - table.valueCount;
+}
+
+async function findInColumn(search: ColumnSearch, lookUps: LookUps): Promise<Hits | undefined> {
+  const { column, isOutside, nulls, isExact } = search;
+  const lookUp = lookUps.get(column.index);
+  if (lookUp === undefined) return undefined;
+  const inside = normalized(await Promise.all(search.ranges.map((range) => entriesOf(range, lookUp))));
+  const ranges = isOutside ? outside(inside, lookUp.table.valueCount) : inside;
+  return { kind: 'entries', column: column.index, lookUp, ranges, nulls, isExact };
+}
+
+async function entriesOf({ from, to }: KeyRange, lookUp: IndexLookUp): Promise<EntryRange> {
+  return {
+    from: from === undefined ? 0 : await lookUp.countBelow(from.key, !from.isIncluded),
+    to: to === undefined ? lookUp.table.valueCount : await lookUp.countBelow(to.key, to.isIncluded),
+  };
+}
+
+/** The rows that are in all of them, as far as can be told: those of the smallest, without those that another one excludes. */
+async function allOf(found: readonly (Hits | undefined)[]): Promise<Hits | undefined> {
+  const known = found.filter((hits) => hits !== undefined);
+  const isWhole = known.length === found.length;
+  const [smallest, ...others] = byColumn(known, (a, b) => ({
+    ...a,
+    ranges: intersect(a.ranges, b.ranges),
+    nulls: a.nulls && b.nulls,
+    isExact: a.isExact && b.isExact,
+  })).toSorted((a, b) => countHits(a) - countHits(b));
+  if (smallest === undefined) return undefined;
+  if (others.length === 0 || countHits(smallest) > POSITIONS_MAX) {
+    return { ...smallest, isExact: smallest.isExact && isWhole && others.length === 0 };
+  }
+  let positions = await positionsOf(smallest);
+  let isExact = smallest.isExact && isWhole;
+  for (const other of others) {
+    const kept = await keepOnly(positions, other);
+    isExact &&= other.isExact && kept !== undefined;
+    positions = kept ?? positions;
+  }
+  return { kind: 'positions', positions, isExact };
+}
+
+/** The rows that are in any of them; undefined where they are too many to be told apart. */
+async function anyOf(found: readonly (Hits | undefined)[]): Promise<Hits | undefined> {
+  const known = found.filter((hits) => hits !== undefined);
+  if (known.length < found.length) return undefined;
+  const hits = byColumn(known, (a, b) => ({
+    ...a,
+    ranges: normalized([...a.ranges, ...b.ranges]),
+    nulls: a.nulls || b.nulls,
+    isExact: a.isExact && b.isExact,
+  }));
+  const [only] = hits;
+  if (hits.length <= 1) return only;
+  if (hits.reduce((sum, one) => sum + countHits(one), 0) > POSITIONS_MAX) return undefined;
+  const lists: Uint32Array[] = [];
+  for (const one of hits) lists.push(await positionsOf(one));
+  return { kind: 'positions', positions: unite(lists), isExact: hits.every((one) => one.isExact) };
+}
+
+/** Of several that are by entries of one index one is made. */
+function byColumn(found: readonly Hits[], join: (a: EntryHits, b: EntryHits) => EntryHits): readonly Hits[] {
+  const joined = new Map<number, EntryHits>();
+  const others: Hits[] = [];
+  for (const hits of found) {
+    if (hits.kind === 'positions') {
+      others.push(hits);
+      continue;
+    }
+    const before = joined.get(hits.column);
+    joined.set(hits.column, before === undefined ? hits : join(before, hits));
+  }
+  return [...joined.values(), ...others];
+}
+
+/** Of the positions those that are among the hits; undefined where that cannot be told. */
+async function keepOnly(positions: Uint32Array, hits: Hits): Promise<Uint32Array | undefined> {
+  if (hits.kind === 'positions') return common(positions, hits.positions);
+  const { lookUp, ranges, nulls } = hits;
+  if (lookUp.table.rankBlocks.length === 0) return undefined;
+  const ranks = await lookUp.ranks(positions);
+  return positions.filter((_, index) => {
+    const rank = ranks[index] ?? NO_RANK;
+    return rank === NO_RANK ? nulls : includes(ranges, rank);
+  });
+}

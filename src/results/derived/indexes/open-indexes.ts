@@ -1,0 +1,86 @@
+/**
+ * Index files that are open: kept for the next look-up, within a bound on memory and number, the least recently used closed first, and
+ * none while it is read.
+ */
+import { IndexFile } from './index-file.ts';
+
+const BYTES_MAX = 64 * 1024 * 1024;
+const FILES_MAX = 256;
+
+/** An index that stays open until it is disposed of. */
+export interface HeldIndex extends Disposable {
+  readonly file: IndexFile;
+}
+
+interface Entry {
+  readonly opening: Promise<IndexFile>;
+  bytes: number;
+  users: number;
+  isForgotten: boolean;
+}
+
+export class OpenIndexes {
+  /** By path, least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+
+  /** Memory that they take, about. */
+  get bytes(): number {
+    return [...this.#entries.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** @returns undefined where there is no such file @throws IndexDamaged; the filesystem's error */
+  async hold(path: string): Promise<HeldIndex | undefined> {
+    const entry = this.#entries.get(path) ?? { opening: IndexFile.open(path), bytes: 0, users: 0, isForgotten: false };
+    this.#entries.delete(path);
+    this.#entries.set(path, entry);
+    entry.users += 1;
+    try {
+      const file = await entry.opening;
+      entry.bytes = file.memoryBytes;
+      let isHeld = true;
+      this.#closeOldest();
+      return {
+        file,
+        [Symbol.dispose]: () => {
+          if (isHeld) this.#leave(entry);
+          isHeld = false;
+        },
+      };
+    } catch (error) {
+      this.#leave(entry);
+      if (this.#entries.get(path) === entry) this.#entries.delete(path);
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  /** The file is opened again when it is asked for again. */
+  forget(path: string): void {
+    const entry = this.#entries.get(path);
+    if (entry === undefined) return;
+    this.#entries.delete(path);
+    entry.isForgotten = true;
+    if (entry.users === 0) close(entry);
+  }
+
+  closeAll(): void {
+    for (const path of [...this.#entries.keys()]) this.forget(path);
+  }
+
+  #leave(entry: Entry): void {
+    entry.users -= 1;
+    if (entry.users === 0 && entry.isForgotten) close(entry);
+  }
+
+  #closeOldest(): void {
+    for (const [path, { users }] of [...this.#entries]) {
+      if (this.bytes <= BYTES_MAX && this.#entries.size <= FILES_MAX) return;
+      if (users === 0) this.forget(path);
+    }
+  }
+}
+
+function close({ opening }: Entry): void {
+  // One that could not be opened need not be closed, and one that cannot be closed is closed with the process.
+  void opening.then(async (file) => await file[Symbol.asyncDispose]()).catch(() => undefined);
+}

@@ -1,0 +1,113 @@
+/**
+ * The indexes of results: asked about each view that is read, and built for the columns that are asked about again. Whatever is wrong with
+ * one, it is removed, and rows are searched without it.
+ */
+import type { ResultSet } from '../../../domain/result-set.ts';
+import type { ColumnRef } from '../../plan/predicate.ts';
+import type { View } from '../../plan/view.ts';
+import type { DerivedFiles } from '../derived-files.ts';
+import { answerView, type IndexAnswer, searchOfView, type WantedPlaces } from './answer-view.ts';
+import type { IndexLookUp } from './index-file.ts';
+import { type IndexOrigin, indexOrigin } from './index-origin.ts';
+import { IndexQueue, type IndexQueueOptions } from './index-queue.ts';
+import { OpenIndexes } from './open-indexes.ts';
+import { columnsOf, isIndexable } from './search.ts';
+
+export interface ResultIndexesOptions extends IndexQueueOptions {
+  readonly files: Pick<DerivedFiles, 'onRemoved' | 'pathOf' | 'publish' | 'remove' | 'stagingPath' | 'touch'>;
+  /** How often a column is asked about until it gets an index; undefined: none ever does. */
+  readonly uses: number | undefined;
+  /** A result of fewer rows is searched as fast. */
+  readonly rowsMin: number;
+  readonly onDamaged: (executionId: string, error: unknown) => void;
+}
+
+/** What indexes know, and which way that is. */
+export type AskedIndexes = IndexAnswer & {
+  /** The columns whose indexes were asked. */
+  readonly columns: readonly ColumnRef[];
+};
+
+/** The uses of so many columns are remembered. */
+const USED_MAX = 10_000;
+
+export class ResultIndexes implements AsyncDisposable {
+  readonly #options: ResultIndexesOptions;
+  readonly #open = new OpenIndexes();
+  readonly #queue: IndexQueue;
+  /** How often each was asked for, by its name. */
+  readonly #uses = new Map<string, number>();
+
+  constructor(options: ResultIndexesOptions) {
+    this.#options = options;
+    this.#queue = new IndexQueue(options);
+    options.files.onRemoved((name) => this.#open.forget(options.files.pathOf(name)));
+  }
+
+  /** Memory that open indexes take, about. */
+  get bytes(): number {
+    return this.#open.bytes;
+  }
+
+  /** @returns undefined where the result gets no indexes, or none of its columns that are asked about can have one @throws the signal's reason */
+  async ask(
+    executionId: string,
+    resultSet: ResultSet,
+    view: View,
+    wanted: WantedPlaces,
+    signal: AbortSignal,
+  ): Promise<AskedIndexes | undefined> {
+    const { uses, rowsMin, onDamaged, files } = this.#options;
+    if (uses === undefined || resultSet.rowCount < rowsMin || view.rows.kind === 'drawn') return undefined;
+    const search = searchOfView(view);
+    const origins = columnsAsked(view, columnsOf(search)).map((column) => indexOrigin(executionId, resultSet, column));
+    if (origins.length === 0 && search.kind !== 'nothing') return undefined;
+    using held = new DisposableStack();
+    const lookUps = new Map<number, IndexLookUp>();
+    const columns: ColumnRef[] = [];
+    try {
+      for (const origin of origins) {
+        const index = await this.#open.hold(files.pathOf(origin.name));
+        this.#use(origin, index !== undefined);
+        if (index === undefined) continue;
+        lookUps.set(origin.column.index, held.use(index).file.lookUp());
+        columns.push(origin.column);
+      }
+      const answer = await answerView(view, search, lookUps, wanted);
+      return { ...answer, columns };
+    } catch (error) {
+      signal.throwIfAborted();
+      // Which of them it is does not matter: they are made again.
+      for (const { name } of origins) {
+        await files.remove(name).catch(() => undefined);
+        this.#queue.forget(name);
+      }
+      onDamaged(executionId, error);
+      return undefined;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#queue[Symbol.asyncDispose]();
+    this.#open.closeAll();
+  }
+
+  #use(origin: IndexOrigin, isThere: boolean): void {
+    const { name } = origin;
+    if (isThere) {
+      void this.#options.files.touch(name);
+      return;
+    }
+    const used = (this.#uses.get(name) ?? 0) + 1;
+    if (this.#uses.size >= USED_MAX) this.#uses.clear();
+    this.#uses.set(name, used);
+    if (used >= (this.#options.uses ?? Number.POSITIVE_INFINITY)) this.#queue.want(origin);
+  }
+}
+
+/** Those of the filter and those of the order, each once, that can have an index. */
+function columnsAsked({ sortKeys }: View, filtered: readonly ColumnRef[]): readonly ColumnRef[] {
+  const sorted = sortKeys.map(({ columnIndex: index, type }) => ({ index, type }));
+  const all = [...filtered, ...sorted].filter(({ type }) => isIndexable(type));
+  return all.filter(({ index }, at) => all.findIndex((other) => other.index === index) === at);
+}

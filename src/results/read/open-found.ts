@@ -1,0 +1,135 @@
+/**
+ * Opens a page of a view whose rows indexes have found. They are read where they are: out of row files, or by DuckDB where they lie in few
+ * row groups; otherwise searching all rows is no slower, and nothing is opened here.
+ */
+import { cellBytesWithin } from '../../domain/datapoints.ts';
+import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
+import type { AskedIndexes } from '../derived/indexes/result-indexes.ts';
+import { datapointRefusal } from '../plan/read-plan.ts';
+import type { View } from '../plan/view.ts';
+import type { TextFormat } from '../request/format.ts';
+import { locate } from './locate.ts';
+import type { SliceRequest } from './open-slice.ts';
+import type { PageOfRows } from './page.ts';
+import type { Chunk } from './part-reader.ts';
+
+/** A row as it stands in an answer. */
+export interface EncodedRow {
+  readonly text: Uint8Array;
+  readonly cellBytes: number;
+}
+
+/** Rows that have been encoded before. */
+export interface EncodedRows {
+  /** @param positions ascending, none twice @returns undefined where not all of them are there @throws the signal's reason */
+  readRows(
+    positions: readonly number[],
+    columns: SliceRequest['columns'],
+    signal: AbortSignal,
+  ): Promise<readonly EncodedRow[] | undefined>;
+}
+
+/** Reading out of more of a result's row groups than this takes as long as searching all of them. */
+const NEAR_SHARE = 1 / 8;
+const NEAR_GROUPS_MIN = 4;
+
+/**
+ * @param format of the answer @param rows undefined where none have been encoded
+ * @returns undefined where the rows have to be searched @throws RequestError datapoint_limit, and what a read throws
+ */
+export async function openFound(
+  stored: SliceRequest,
+  view: View,
+  asked: AskedIndexes,
+  { format, rows }: { readonly format: TextFormat; readonly rows: EncodedRows | undefined },
+  signal: AbortSignal,
+): Promise<PageOfRows | undefined> {
+  const { plan, slice, resultSet, reader } = stored;
+  if (asked.kind === 'none') return undefined;
+  const cellBytesMax = plan.datapointsMax === undefined ? undefined : cellBytesWithin(plan.datapointsMax);
+  if (asked.kind === 'candidates') {
+    if (asked.positions.length === 0) return pageOf(stored, undefined, false, 0);
+    if (!areNear(asked.positions, resultSet)) return undefined;
+    const { offset, rowCountMax } = slice;
+    const wanted = {
+      offset: Math.min(offset, resultSet.rowCount),
+      rowCountMax: Math.min(rowCountMax, resultSet.rowCount),
+    };
+    const among = { ...wanted, cellBytesMax };
+    const { chunk, more } = await reader.sliceAmong(resultSet.parts, view, among, asked.positions, signal);
+    const isCounted = !more && (chunk !== undefined || offset === 0);
+    return pageOf(stored, chunk, more, isCounted ? offset + (chunk?.rowCount ?? 0) : undefined);
+  }
+  const { positions, rowCount } = asked;
+  if (positions.length === 0) return pageOf(stored, undefined, false, rowCount);
+  const inOrder = positions.toSorted();
+  const encoded = format === 'csv' ? undefined : await rows?.readRows([...inOrder], stored.columns, signal);
+  let chunk: Chunk | undefined;
+  if (encoded !== undefined) {
+    const byPosition = new Map(encoded.map((row, index) => [inOrder[index] ?? 0, row]));
+    chunk = chunkOf(
+      Array.from(positions, (position) => requireRow(byPosition.get(position))),
+      format,
+      cellBytesMax,
+    );
+  } else {
+    if (!areNear(inOrder, resultSet)) return undefined;
+    const found = { rows: { kind: 'all' }, sortKeys: view.sortKeys } as const;
+    const all = { offset: 0, rowCountMax: positions.length, cellBytesMax };
+    chunk = (await reader.sliceAmong(resultSet.parts, found, all, inOrder, signal)).chunk;
+  }
+  return pageOf(stored, chunk, slice.offset + (chunk?.rowCount ?? 0) < rowCount, rowCount);
+}
+
+/** @param filteredRowCount undefined where it is not known @throws RequestError datapoint_limit */
+function pageOf(
+  { plan, slice, columns }: SliceRequest,
+  chunk: Chunk | undefined,
+  more: boolean,
+  filteredRowCount: number | undefined,
+): PageOfRows {
+  const rowCount = chunk?.rowCount ?? 0;
+  if (more && rowCount < slice.rowCountMax && plan.atLimit === 'refuse') throw datapointRefusal(plan);
+  return {
+    columns,
+    offset: slice.offset,
+    rowCount,
+    more: more && rowCount > 0,
+    filteredRowCount,
+    small: true,
+    chunks: async function* () {
+      if (chunk !== undefined) yield chunk;
+    },
+    release: () => undefined,
+  };
+}
+
+function areNear(positions: Uint32Array, { parts, rowCount }: ResultSet): boolean {
+  const near = Math.max(NEAR_GROUPS_MIN, NEAR_SHARE * Math.ceil(rowCount / ROW_GROUP_ROWS));
+  let groups = 0;
+  for (const { rows } of locate(parts, positions)) {
+    groups += new Set(rows.map((row) => Math.floor(row / ROW_GROUP_ROWS))).size;
+  }
+  return groups <= near;
+}
+
+/** As many of the rows as fit, at least one. */
+function chunkOf(rows: readonly EncodedRow[], format: TextFormat, cellBytesMax = Number.POSITIVE_INFINITY): Chunk {
+  const separator = Buffer.from(ROW_SEPARATOR[format]);
+  const texts: Uint8Array[] = [];
+  let [rowCount, cellBytes] = [0, 0];
+  for (const row of rows) {
+    if (rowCount > 0 && cellBytes + row.cellBytes > cellBytesMax) break;
+    if (rowCount > 0) texts.push(separator);
+    texts.push(row.text);
+    rowCount += 1;
+    cellBytes += row.cellBytes;
+  }
+  return { byteChunks: [Buffer.concat(texts)], rowCount, cellBytes };
+}
+
+function requireRow(row: EncodedRow | undefined): EncodedRow {
+  if (row === undefined) throw new Error('a row that an index has found is not there');
+  return row;
+}

@@ -1,0 +1,125 @@
+/** Indexes behind HTTP: when a column gets one, what is answered by it, and how the service says so. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { sleep } from '../real-time.ts';
+import { type HttpService, startHttpService } from './http-service.ts';
+
+const ROWS = 5000;
+const SETTINGS = { QRS_PAGE_CACHE: '0', QRS_INDEX_ROWS: '1000', QRS_ROW_FILES: 'off' };
+
+/** Rows `number,name,"a ""b"""`: 0 to 4,999, name 0 to 99 in turn and none in the last row, and a column of another name. */
+async function published(t: TestContext, settings: Record<string, string> = {}) {
+  const service = await startHttpService(t, { ...SETTINGS, ...settings });
+  const lines = Array.from({ length: ROWS }, (_, i) => `${i},${i === ROWS - 1 ? '' : `name ${i % 100}`},x${i}`);
+  const { id } = await service.publish(7, `number,name,größe\n${lines.join('\n')}\n`, {
+    rowGroupRows: 2048,
+    rowGroupsPerPart: 1,
+  });
+  return { service, path: `/v1/execution/${id}/results`, id };
+}
+
+/** What the rows of a page are, how they were found, and how many there are in all, as far as it is known. */
+async function ask(service: HttpService, path: string, query: Record<string, string>) {
+  const response = await service.get(`${path}?${new URLSearchParams({ columns: 'number', ...query })}`);
+  const body = await response.text();
+  assert.equal(response.status, 200, body);
+  const { result } = JSON.parse(body) as { result: { rows: { number: number }[] } };
+  const count = response.headers.get('x-service-filtered-row-count');
+  return {
+    rows: result.rows.map(({ number }) => number),
+    way: /plan;dur=[\d.]+;desc="([^"]*)"/.exec(response.headers.get('server-timing') ?? '')?.[1],
+    count: count === null ? undefined : Number(count),
+  };
+}
+
+async function built(service: HttpService, count: number): Promise<void> {
+  const isBuilt = () => service.observed.filter(({ kind }) => kind === 'index_built').length >= count;
+  while (!isBuilt()) await sleep(5, new AbortController().signal);
+}
+
+test('a column gets an index at its second filter, and from then on rows are looked up and counted', async (t) => {
+  const { service, path } = await published(t);
+  const filters = "name = 'name 7'";
+  const searched = await ask(service, path, { filters, limit: '2' });
+  assert.deepEqual(searched, { rows: [7, 107], way: 'search: no index tells', count: undefined });
+  assert.deepEqual(
+    service.observed.filter(({ kind }) => kind === 'index_built'),
+    [],
+  );
+  await ask(service, path, { filters, limit: '3' });
+  await built(service, 1);
+  const found = await ask(service, path, { filters, limit: '2' });
+  assert.deepEqual(found, { rows: [7, 107], way: 'index name', count: 50 });
+  const other = await ask(service, path, { filters: "name = 'name 7' and number = 107", limit: '2' });
+  assert.deepEqual([other.rows, other.way], [[107], 'index name, rows checked']);
+  const last = await ask(service, path, { filters: "name in ('name 99', 'name 7')", offset: '98' });
+  assert.deepEqual(last, { rows: [4907], way: 'index name', count: 99 });
+  assert.deepEqual(await ask(service, path, { filters: "name = 'nobody'" }), { rows: [], way: 'index name', count: 0 });
+  assert.deepEqual(await ask(service, path, { filters: 'name is null' }), {
+    rows: [4999],
+    way: 'index name',
+    count: 1,
+  });
+  const many = await ask(service, path, { filters: "name >= 'name'", limit: '4500' });
+  assert.deepEqual([many.way, many.count], ['search: 4500 rows are many', 4999]);
+});
+
+test('rows come in the order of a column that has an index, on any page', async (t) => {
+  const { service, path } = await published(t);
+  for (const limit of ['1', '2'])
+    await ask(service, path, { sort_by: 'name desc, number', filters: 'number < 300', limit });
+  await built(service, 2);
+  const page = await ask(service, path, { sort_by: 'name desc', filters: 'number < 300', limit: '3', offset: '1' });
+  assert.deepEqual(page, { rows: [199, 299, 98], way: 'index number, name', count: 300 });
+  const first = await ask(service, path, { sort_by: 'name desc nulls first', limit: '3' });
+  assert.deepEqual([first.rows, first.way], [[4999, 99, 199], 'index name']);
+  const deep = await ask(service, path, { sort_by: 'number desc', limit: '2', offset: '4000' });
+  assert.deepEqual([deep.rows, deep.way], [[999, 998], 'index number']);
+});
+
+test('names that a header cannot hold are said by their place, and the log says the same', async (t) => {
+  const { service, path } = await published(t, { QRS_INDEX_USES: '1' });
+  await ask(service, path, { filters: `"größe" = 'x5'` });
+  await built(service, 1);
+  assert.equal((await ask(service, path, { filters: `"größe" = 'x5'`, limit: '1' })).way, 'index column 3');
+  const ways = service.observed.map((observation) =>
+    observation.kind === 'answered' ? observation.stats.way : undefined,
+  );
+  assert.equal(ways.at(-1), 'index column 3');
+});
+
+test('no index for a result of few rows, nor where they are switched off', async (t) => {
+  for (const settings of [{ QRS_INDEX_ROWS: '5001' }, { QRS_INDEX_USES: 'off' }]) {
+    const { service, path } = await published(t, settings);
+    for (const limit of ['1', '2', '3']) {
+      assert.equal((await ask(service, path, { filters: 'number = 7', limit })).way, 'search');
+    }
+    const derived = await readdir(join(service.commandLine.dataDir, 'derived'));
+    assert.deepEqual(
+      derived.filter((name) => name.endsWith('.index')),
+      [],
+    );
+  }
+});
+
+test('an index that was evicted is not made again for ten minutes, however often it is asked for', async (t) => {
+  // Room for one of the two, each of which takes about 40 KB.
+  const { service, path } = await published(t, { QRS_INDEX_USES: '1', QRS_VIEW_CACHE: '60KB' });
+  const filtered = async (column: string, limit: number) =>
+    await ask(service, path, { filters: `${column} is null`, limit: String(limit) });
+  const builds = () => service.observed.filter(({ kind }) => kind === 'index_built').length;
+  await filtered('number', 1);
+  await built(service, 1);
+  service.commandLine.now += 1000;
+  await filtered('name', 1);
+  await built(service, 2);
+  for (const limit of [2, 3, 4]) assert.equal((await filtered('number', limit)).way, 'search: no index tells');
+  assert.equal((await filtered('name', 2)).way, 'index name');
+  service.commandLine.now += 600_000;
+  await filtered('number', 5);
+  await built(service, 3);
+  assert.equal(builds(), 3);
+  assert.equal((await filtered('number', 6)).way, 'index number');
+});
