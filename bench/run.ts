@@ -20,6 +20,8 @@ const ALL = [
   'startup',
   'workers',
   'rivals',
+  'lookups',
+  'peers',
 ];
 const named = process.argv.slice(2);
 const machine = `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform} ${process.arch}`;

@@ -138,3 +138,12 @@ async function fill(folder: string, rows: number): Promise<void> {
 function psqlArguments(folder: string, sql: string): string[] {
   return ['-h', folder, '-U', 'postgres', '-d', 'postgres', '-v', 'ON_ERROR_STOP=1', '-q', '-c', sql];
 }
+
+/** The rows in SQLite with an index on each of the columns. */
+export async function indexedSqliteFile(rows: number, columns: readonly string[]): Promise<string> {
+  const file = await sqliteFile(rows);
+  const database = new DatabaseSync(file);
+  for (const column of columns) database.exec(`CREATE INDEX IF NOT EXISTS by_${column} ON rows (${column}, position)`);
+  database.close();
+  return file;
+}
