@@ -3,7 +3,7 @@
  * It also holds the sizes.
  */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 
@@ -70,6 +70,17 @@ const isPackage = (to: string) => !to.endsWith('.ts');
 test('there are rooms and imports to look at', () => {
   assert.ok(rooms.length > 20, `${rooms.length} rooms`);
   assert.ok(imports.some(({ from, to }) => from === 'results/pipeline.ts' && to === 'results/plan/resolve.ts'));
+});
+
+test('every file is there that ARCHITECTURE.md names as the place of a rule', () => {
+  const [, section = ''] = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split('\n## Where to find a rule\n');
+  const [table = ''] = section.split('\n## ');
+  const named = [...table.matchAll(/`([\w/-]+\.(?:ts|sql))`/g)].map(([, path = '']) => path);
+  assert.ok(named.length > 15, `${named.length} files`);
+  assert.deepEqual(
+    named.filter((path) => !existsSync(join(ROOT, 'src', path))),
+    [],
+  );
 });
 
 test('every file is in a room, and every room is there', () => {
