@@ -95,8 +95,8 @@ export async function openReadPath(
   );
   const read: ReadDeps = {
     store: readStore,
-    duckDb: duckDbs.scanner,
-    pageDuckDb: duckDbs.rangeReader,
+    scanner: duckDbs.scanner,
+    rangeReader: duckDbs.rangeReader,
     pageTurns: queues.pages,
     searches: queues.searches,
     exports: queues.exports,

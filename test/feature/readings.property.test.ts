@@ -59,8 +59,8 @@ async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly Par
   const limits = { runningMax: 2, waitingMax: 100 };
   const pageTurns = new WorkQueue(limits);
   const reader = new PartReader(columns, format, {
-    duckDb,
-    pageDuckDb: duckDb,
+    scanner: duckDb,
+    rangeReader: duckDb,
     rows: undefined,
     rangesAtOnce: 3,
     pageTurns,

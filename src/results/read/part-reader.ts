@@ -33,13 +33,13 @@ import { readAhead } from './read-ahead.ts';
 
 export interface PartReaderDeps {
   /** Reads out of many parts at once: with all threads. */
-  readonly duckDb: DuckDb;
+  readonly scanner: DuckDb;
   /** Makes a part's file available for reading these rows, counted within it. */
   readonly open: (part: Part, rows: RowRange, signal: AbortSignal) => Promise<OpenObject>;
   /** Rows that have been encoded before; undefined where none are. */
   readonly rows: RowsOf | undefined;
   /** Reads ranges: one thread, so that rows keep their order and many reads at a time do not get in each other's way. */
-  readonly pageDuckDb: DuckDb;
+  readonly rangeReader: DuckDb;
   /** How many ranges of one answer are read side by side. */
   readonly rangesAtOnce: number;
   /** Whose read it is: keys take turns. */
@@ -193,7 +193,7 @@ export class PartReader {
   async #range({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {
     const readIn = async (mode: ReadMode) => {
       const statement = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
-      const [row] = await this.#read([{ part, from, to }], statement, signal, this.#deps.pageDuckDb);
+      const [row] = await this.#read([{ part, from, to }], statement, signal, this.#deps.rangeReader);
       return row ?? [];
     };
     const small = to - from <= SAFE_ROWS_MAX || this.#encoding.columns.length > FEW_COLUMNS_MAX;
@@ -255,7 +255,7 @@ export class PartReader {
       // Of a draw all rows are taken, so none has to be the first.
       const isCut = view.sortKeys.length === 0 && view.rows.kind === 'matching';
       const slicing = compileSlice(this.#encoding.columns, paths, view, slice);
-      const order = isCut ? await rowOrderOf(this.#deps.duckDb, slicing, within) : 'kept';
+      const order = isCut ? await rowOrderOf(this.#deps.scanner, slicing, within) : 'kept';
       return compileViewSlice(this.#encoding, paths, view, slice, order);
     };
     const [row] = await this.#read(parts.map(wholePart), statement, signal);
@@ -284,7 +284,7 @@ export class PartReader {
     ranges: readonly PartRange[],
     compile: (paths: readonly string[], signal: AbortSignal) => Statement | Promise<Statement>,
     signal: AbortSignal,
-    duckDb = this.#deps.duckDb,
+    duckDb = this.#deps.scanner,
   ): Promise<readonly Row[]> {
     const { open, statementMillisMax: millisMax, sleep } = this.#deps;
     return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
