@@ -74,6 +74,7 @@ export class Process {
       publish,
       datasets: [QUARTERLY],
       isSetUp: async () => true,
+      queries: { list: async () => [], submit: async () => undefined },
       tasks: [],
       clock: world.time.clock,
       sleep: world.time.sleep,

@@ -288,6 +288,8 @@ export interface NewRun {
   readonly keyId?: string;
   /** Of two runs with the same identity only one waits or runs at a time. */
   readonly identity?: string;
+  /** The tick of a schedule that asks for it, claimed in the same step. */
+  readonly tick?: { readonly schedule: string; readonly at: Instant };
 }
 
 export interface ClaimRequest {
@@ -307,9 +309,11 @@ export interface WaitingLimits {
 
 export type Enqueued =
   | { readonly kind: 'added' | 'joined'; readonly execution: Execution }
-  | { readonly kind: 'too_many' | 'too_many_of_key' };
+  | { readonly kind: 'too_many' | 'too_many_of_key' }
+  /** By another process: nothing was added. */
+  | { readonly kind: 'tick_claimed' };
 
-export interface ClaimedRun extends NewRun {
+export interface ClaimedRun extends Omit<NewRun, 'tick'> {
   readonly lease: Lease;
   /** How often it has been claimed, this time included. */
   readonly claims: number;

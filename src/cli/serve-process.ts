@@ -69,7 +69,7 @@ export async function serveProcess(
   });
   const stopping = once(context.signal, 'abort');
   const wanted = runsSchedule && settings.schedule;
-  const schedule = wanted ? await startSchedule(service, server.observe, context) : undefined;
+  const schedule = wanted ? await startSchedule(service, server, context) : undefined;
   const runner = runsSchedule && settings.runQueries ? await startRunner(service, server, context) : undefined;
   await onListening(server);
   // The schedule ends by itself only when it cannot go on.
@@ -111,12 +111,12 @@ function refreshEffects(context: CommandContext, observe: Observe): DatasetEffec
 
 async function startSchedule(
   service: Service,
-  observe: Observe,
+  { runQueue, observe }: Server,
   context: CommandContext,
 ): Promise<{ readonly ended: Promise<void> }> {
   const { scheduleOf } = await import('../compose/schedule.ts');
   const { runSchedule } = await import('../scheduler/schedule.ts');
-  const schedule = await scheduleOf(service, refreshEffects(context, observe));
+  const schedule = await scheduleOf(service, refreshEffects(context, observe), runQueue);
   const absent: string[] = [];
   for (const dataset of schedule.datasets) if (!(await schedule.isSetUp(dataset))) absent.push(dataset.name);
   if (absent.length > 0) {

@@ -4,16 +4,20 @@ import type { Dataset } from '../datasets/dataset.ts';
 import { datasetAgeOf } from '../datasets/dataset-age.ts';
 import { type Registered, registerDatasets } from '../datasets/register.ts';
 import type { Instant } from '../domain/instant.ts';
+import type { Query } from '../domain/query.ts';
 import type { Sleep } from '../domain/time.ts';
 import { ReserveFile } from '../files/reserve-file.ts';
 import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
 import { type Swept, sweep } from '../maintenance/sweep.ts';
 import { SweepStopped } from '../maintenance/sweep-trust.ts';
 import { publish } from '../publishing/publish.ts';
+import type { RunQueue } from '../runs/run-queue.ts';
+import type { ScheduledQueries } from '../scheduler/due-queries.ts';
 import { pruneSuperseded } from '../scheduler/prune.ts';
 import type { PublishRefresh, RefreshEvent } from '../scheduler/refresh.ts';
 import type { RefreshNowDeps, ScheduleDeps, ScheduledTask } from '../scheduler/schedule.ts';
 import { type PublisherEffects, publisherOf } from './publishing.ts';
+import { runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
 
 export interface DatasetEffects {
@@ -60,14 +64,43 @@ export async function refresherOf(service: Service, effects: DatasetEffects): Pr
   };
 }
 
-/** What runs the schedule: every dataset at its ticks, and the sweep. */
-export async function scheduleOf(service: Service, effects: DatasetEffects): Promise<ScheduleDeps> {
+/**
+ * What runs the schedule: every dataset at its ticks, queries that have a schedule of their own, and the sweep.
+ * @param runQueue of this process, where it has one
+ */
+export async function scheduleOf(
+  service: Service,
+  effects: DatasetEffects,
+  runQueue?: RunQueue,
+): Promise<ScheduleDeps> {
   const refresher = await refresherOf(service, effects);
   return {
     ...refresher,
     isSetUp: (dataset) => isSetUp(service, dataset),
+    queries: await scheduledQueries(service, runQueue ?? (await runQueueOf(service, effects))),
     tasks: [await sweepTask(service, effects)],
     pollMillis: service.settings.leaseMillis / LOOKS_PER_LEASE,
+  };
+}
+
+async function scheduledQueries(service: Service, runQueue: RunQueue): Promise<ScheduledQueries> {
+  const catalog = await service.catalog();
+  let known: { readonly version: number; readonly queries: readonly Query[] } | undefined;
+  return {
+    list: async () => {
+      const version = await catalog.version();
+      if (known?.version !== version) {
+        const all = await catalog.queries.list();
+        known = {
+          version,
+          queries: all.filter((q) => q.schedule !== undefined && q.sql !== undefined && !q.isArchived),
+        };
+      }
+      return known.queries;
+    },
+    submit: async (query, schedule, at) => {
+      await runQueue.submitScheduled({ query, tick: { schedule, at } });
+    },
   };
 }
 

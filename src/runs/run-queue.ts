@@ -3,7 +3,7 @@
  * what may be asked for, by whom how much, and when two ask for the same.
  */
 import { createHash } from 'node:crypto';
-import type { Catalog, Runs, WaitingLimits } from '../catalog/catalog.ts';
+import type { Catalog, NewRun, Runs, WaitingLimits } from '../catalog/catalog.ts';
 import type { Execution } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import { ParameterError, type ParameterValue, parameterValues } from '../domain/parameter-values.ts';
@@ -27,6 +27,12 @@ export interface RunRequest {
   readonly keyId?: string;
 }
 
+/** A query that is run at times of its own. */
+export interface ScheduledRequest {
+  readonly query: RunRequest['query'];
+  readonly tick: { readonly schedule: string; readonly at: Instant };
+}
+
 export class RunQueue {
   readonly #deps: RunQueueDeps;
   readonly #listeners = new Set<(change: QueueChange) => void>();
@@ -43,34 +49,26 @@ export class RunQueue {
   }
 
   /**
+   * A run that a schedule asks for, with the values that the query has for its parameters. While the one before still waits or runs, it
+   * is that one: no query overlaps itself.
+   * @returns undefined when another process was first @throws RequestError as `submit` does
+   */
+  async submitScheduled({ query, tick }: ScheduledRequest): Promise<Execution | undefined> {
+    const { catalog, limits } = this.#deps;
+    const run = { ...this.#newRun({ query, parameters: {} }), identity: tick.schedule, tick };
+    const enqueued = await catalog.runs.enqueue(run, limits);
+    if (!('execution' in enqueued)) return undefined;
+    this.notify({ kind: 'submitted' });
+    return enqueued.execution;
+  }
+
+  /**
    * As `submit`, as a part of a greater step: what listens is told by `notify` when that has been committed.
    * @throws RequestError as `submit` does
    */
-  async enqueue({ query, parameters, keyId }: RunRequest, runs: Pick<Runs, 'enqueue'>): Promise<Execution> {
-    const { clock, newExecutionId, limits, coalesce } = this.#deps;
-    const { sql } = query;
-    if (sql === undefined) {
-      throw new RequestError(
-        'query_not_runnable',
-        `query ${query.id} has no SQL: its results are published by whoever runs it`,
-      );
-    }
-    if (query.isArchived)
-      throw new RequestError('query_not_runnable', `query ${query.id} is archived: it is served, not run`);
-    const values = readValues(query, parameters);
-    const now = clock();
-    const execution: Execution = {
-      id: newExecutionId(now),
-      queryId: query.id,
-      parameters: Object.fromEntries(values.map(({ key, value }) => [key, value])),
-      state: 'PENDING',
-      submittedAt: now,
-    };
-    const identity = coalesce ? { identity: identityOfRun(query.id, sql, values) } : {};
-    const enqueued = await runs.enqueue(
-      { execution, sql, values, ...(keyId !== undefined && { keyId }), ...identity },
-      limits,
-    );
+  async enqueue(request: RunRequest, runs: Pick<Runs, 'enqueue'>): Promise<Execution> {
+    const { limits } = this.#deps;
+    const enqueued = await runs.enqueue(this.#newRun(request), limits);
     switch (enqueued.kind) {
       case 'too_many_of_key':
         throw new RequestError(
@@ -79,9 +77,38 @@ export class RunQueue {
         );
       case 'too_many':
         throw new RequestError('overloaded', `${limits.waitingMax} runs are waiting, and no more may; try again`);
+      case 'tick_claimed':
+        throw new Error('a run that no schedule asked for has no tick');
       default:
         return enqueued.execution;
     }
+  }
+
+  #newRun({ query, parameters, keyId }: RunRequest): NewRun {
+    const { clock, newExecutionId, coalesce } = this.#deps;
+    const { id: queryId, sql } = query;
+    if (sql === undefined) {
+      const message = `query ${queryId} has no SQL: its results are published by whoever runs it`;
+      throw new RequestError('query_not_runnable', message);
+    }
+    if (query.isArchived) {
+      throw new RequestError('query_not_runnable', `query ${queryId} is archived: it is served, not run`);
+    }
+    const values = readValues(query, parameters);
+    const now = clock();
+    return {
+      execution: {
+        id: newExecutionId(now),
+        queryId,
+        parameters: Object.fromEntries(values.map(({ key, value }) => [key, value])),
+        state: 'PENDING',
+        submittedAt: now,
+      },
+      sql,
+      values,
+      ...(keyId !== undefined && { keyId }),
+      ...(coalesce && { identity: identityOfRun(queryId, sql, values) }),
+    };
   }
 
   /** Ends a run that waits or runs, wherever that is. @throws IllegalTransition */

@@ -15,6 +15,7 @@ import { CLOCKS_APART_MILLIS, type Instant } from '../domain/instant.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import type { KeptLease } from '../leases/kept-lease.ts';
 import { acquireRefreshLease, type RefreshLeaseOptions, reclaimAbandoned } from '../leases/refresh-lease.ts';
+import { DueQueries, type ScheduledQueries } from './due-queries.ts';
 import { type RefreshDeps, type RefreshOutcome, refreshDataset } from './refresh.ts';
 
 export interface ScheduleDeps extends RefreshDeps, RefreshLeaseOptions {
@@ -22,6 +23,8 @@ export interface ScheduleDeps extends RefreshDeps, RefreshLeaseOptions {
   readonly datasets: Datasets;
   /** False while there is nothing that the dataset could be made of, nor ever was. */
   readonly isSetUp: (dataset: Dataset) => Promise<boolean>;
+  /** Queries that are run at times of their own: each tick puts one run into the queue. */
+  readonly queries: ScheduledQueries;
   /** Other work with a time of its own, such as the sweep. One process does it at each tick. */
   readonly tasks: readonly ScheduledTask[];
   /** What is left to do for a dataset after a refresh: to prune superseded results. */
@@ -33,7 +36,7 @@ export interface ScheduleDeps extends RefreshDeps, RefreshLeaseOptions {
 }
 
 /** What one refresh needs that no schedule asked for. */
-export type RefreshNowDeps = Omit<ScheduleDeps, 'datasets' | 'isSetUp' | 'tasks' | 'pollMillis'>;
+export type RefreshNowDeps = Omit<ScheduleDeps, 'datasets' | 'isSetUp' | 'queries' | 'tasks' | 'pollMillis'>;
 
 export interface ScheduledTask {
   readonly name: string;
@@ -86,6 +89,7 @@ export class Schedule {
   readonly #deps: ScheduleDeps;
   readonly #datasets: readonly { readonly dataset: Dataset; readonly cron: Cron }[];
   readonly #tasks: readonly { readonly task: ScheduledTask; readonly cron: Cron }[];
+  readonly #queries: DueQueries;
   /** Datasets that this process has to refresh whatever the ticks say: it claimed the tick, or reclaimed an abandoned lease. */
   readonly #owed = new Set<string>();
   /** The last tick of each schedule that this process claimed: where clocks disagree another may take a claim for a wrong one. */
@@ -94,13 +98,15 @@ export class Schedule {
   constructor(deps: ScheduleDeps) {
     this.#deps = deps;
     this.#datasets = deps.datasets.map((dataset) => ({ dataset, cron: parseCron(dataset.schedule) }));
+    this.#queries = new DueQueries(deps);
     this.#tasks = deps.tasks.map((task) => ({ task, cron: parseCron(task.schedule) }));
   }
 
   /** The next moment at which something is due. */
   nextTick(): number {
     const now = this.#deps.clock();
-    return Math.min(...[...this.#datasets, ...this.#tasks].map(({ cron }) => nextTick(cron, now)));
+    const crons = [...this.#datasets, ...this.#tasks].map(({ cron }) => cron);
+    return Math.min(...[...crons, ...this.#queries.crons].map((cron) => nextTick(cron, now)));
   }
 
   /** Does what is due now and not done by another process. */
@@ -111,6 +117,11 @@ export class Schedule {
     for (const { dataset, cron } of this.#datasets) {
       await this.#guard(`refreshing ${dataset.name}`, signal, () => this.#refreshIfDue(dataset, cron, signal));
     }
+    await this.#guard('looking for scheduled queries', signal, async () => {
+      for (const { query, tick } of await this.#queries.listDue()) {
+        await this.#guard(`scheduling query ${query.id}`, signal, () => this.#queries.submit(query, tick));
+      }
+    });
     for (const { task, cron } of this.#tasks) {
       await this.#guard(task.name, signal, async () => {
         const claimed = await this.#claim(task.name, lastTick(cron, this.#deps.clock())).catch((error: unknown) => {

@@ -79,6 +79,7 @@ await runSchedule(
     },
     datasets: [dataset],
     isSetUp: async () => true,
+    queries: { list: async () => [], submit: async () => undefined },
     tasks: [],
     clock,
     sleep,

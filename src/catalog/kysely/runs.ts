@@ -10,6 +10,7 @@ import type { ClaimedRun, ClaimRequest, Enqueued, Lease, NewRun, Runs, WaitingLi
 import { insertExecution, startExecution } from './execution-steps.ts';
 import { acquireLease, endLease } from './leases.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
+import { claimTick } from './ticks.ts';
 
 const WRITE = writeResource('');
 
@@ -22,6 +23,10 @@ export class KyselyRuns implements Runs {
 
   async enqueue(run: NewRun, limits: WaitingLimits): Promise<Enqueued> {
     return await this.#db.transaction().execute(async (trx) => {
+      const { tick, execution } = run;
+      if (tick !== undefined && !(await claimTick(trx, tick.schedule, tick.at, execution.submittedAt))) {
+        return { kind: 'tick_claimed' };
+      }
       const same = run.identity === undefined ? undefined : await findSame(trx, run.identity);
       if (same !== undefined) return { kind: 'joined', execution: same };
       const refusal = await refuse(trx, run, limits);

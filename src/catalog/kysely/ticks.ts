@@ -12,22 +12,32 @@ export class KyselyTicks implements Ticks {
   }
 
   async claim(schedule: string, tick: Instant, now: Instant): Promise<boolean> {
-    const claimed = await this.#db
-      .insertInto('ticks')
-      .values({ schedule, tick })
-      .onConflict((conflict) =>
-        conflict
-          .column('schedule')
-          .doUpdateSet({ tick })
-          .where((eb) => eb.or([eb('ticks.tick', '<', tick), eb('ticks.tick', '>', now + CLOCKS_APART_MILLIS)])),
-      )
-      .returning('tick')
-      .executeTakeFirst();
-    return claimed !== undefined;
+    return await claimTick(this.#db, schedule, tick, now);
   }
 
   async findLast(schedule: string): Promise<Instant | undefined> {
     const row = await this.#db.selectFrom('ticks').select('tick').where('schedule', '=', schedule).executeTakeFirst();
     return row?.tick;
   }
+}
+
+/** True for exactly one of all who claim the tick. */
+export async function claimTick(
+  db: Kysely<CatalogTables>,
+  schedule: string,
+  tick: Instant,
+  now: Instant,
+): Promise<boolean> {
+  const claimed = await db
+    .insertInto('ticks')
+    .values({ schedule, tick })
+    .onConflict((conflict) =>
+      conflict
+        .column('schedule')
+        .doUpdateSet({ tick })
+        .where((eb) => eb.or([eb('ticks.tick', '<', tick), eb('ticks.tick', '>', now + CLOCKS_APART_MILLIS)])),
+    )
+    .returning('tick')
+    .executeTakeFirst();
+  return claimed !== undefined;
 }

@@ -98,17 +98,19 @@ interface FoundSource {
   readonly files: SourceFiles | undefined;
 }
 
+/** One after the other, the declared ones first and in their order: the first that is missing is the one that is told. */
 async function findSources(tables: readonly string[], job: QueryJob): Promise<readonly FoundSource[]> {
-  const declared = new Map(job.sources.map((source) => [source.name, source]));
-  return await Promise.all(
-    tables.map(async (name) => {
-      const files = await findSource(job.sourcesDirectory, name).catch((error: unknown) => {
-        if (job.path === undefined && error instanceof EngineError && error.type === 'missing_source') return undefined;
-        throw error;
-      });
-      return { name, declared: declared.get(name), files };
-    }),
-  );
+  const declared = job.sources.filter(({ name }) => tables.includes(name));
+  const others = tables.filter((name) => !declared.some((source) => source.name === name)).toSorted();
+  const found: FoundSource[] = [];
+  for (const name of [...declared.map((source) => source.name), ...others]) {
+    const files = await findSource(job.sourcesDirectory, name).catch((error: unknown) => {
+      if (job.path === undefined && error instanceof EngineError && error.type === 'missing_source') return undefined;
+      throw error;
+    });
+    found.push({ name, declared: declared.find((source) => source.name === name), files });
+  }
+  return found;
 }
 
 async function createView(ask: Ask, { name, declared, files }: FoundSource, context: ErrorContext): Promise<void> {

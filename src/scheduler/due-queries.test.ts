@@ -1,0 +1,142 @@
+/** Queries that are run at times of their own: over a real catalog, with a clock that the test moves. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, beforeEach, test } from 'node:test';
+import { monotonicFactory } from 'ulid';
+import { FakeTime } from '../../test/fake-time.ts';
+import { sleep } from '../../test/real-time.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
+import { RunQueue } from '../runs/run-queue.ts';
+import { DueQueries } from './due-queries.ts';
+
+const nextId = monotonicFactory();
+const at = (time: string) => Date.parse(`2024-03-05T${time}:00Z`);
+const root = await mkdtemp(join(tmpdir(), 'qrs-due-'));
+after(() => rm(root, { recursive: true, force: true }));
+
+let catalog: Catalog;
+let time: FakeTime;
+let catalogs = 0;
+
+beforeEach(async () => {
+  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { sleep });
+  time = new FakeTime(at('10:07'));
+  await catalog.principals.addUser('ann', 0);
+});
+
+const owner = { kind: 'user', name: 'ann' } as const;
+const add = (id: number, schedule: string, more = {}) =>
+  catalog.queries.add({ id, owner, visibility: 'public', sql: 'SELECT 1 AS n', schedule, ...more }, time.clock());
+
+/** What stands for one process. */
+function makeProcess() {
+  const limits = { waitingMax: 0, waitingOfKeyMax: 0 };
+  const queue = new RunQueue({
+    catalog,
+    clock: time.clock,
+    newExecutionId: (now) => nextId(now),
+    limits,
+    coalesce: false,
+  });
+  const due = new DueQueries({
+    catalog,
+    clock: time.clock,
+    queries: {
+      list: async () => (await catalog.queries.list()).filter(({ schedule }) => schedule !== undefined),
+      submit: async (query, schedule, tick) => {
+        await queue.submitScheduled({ query, tick: { schedule, at: tick } });
+      },
+    },
+  });
+  const look = async () => {
+    const faults: string[] = [];
+    for (const { query, tick } of await due.listDue()) {
+      await due.submit(query, tick).catch((error: Error) => faults.push(error.message));
+    }
+    return faults;
+  };
+  return { due, look };
+}
+
+const runs = async (queryId: number) => (await catalog.executions.list({ queryId, limit: 100 })).length;
+
+/** Ends what waits, as a runner would. */
+async function endAll(): Promise<void> {
+  for (const { id } of await catalog.executions.list({ state: ['PENDING', 'EXECUTING'], limit: 100 })) {
+    await catalog.executions.cancel(id, time.clock());
+  }
+}
+
+test('a query is run at each of its ticks, from the first after it was given its schedule', async () => {
+  await add(7, '*/15 * * * *');
+  const { look } = makeProcess();
+  await look();
+  assert.equal(await runs(7), 0);
+  for (const [moment, expected] of [
+    ['10:14', 0],
+    ['10:15', 1],
+    ['10:29', 1],
+    ['10:31', 2],
+  ] as const) {
+    time.moveTo(at(moment));
+    await look();
+    await look();
+    await endAll();
+    assert.equal(await runs(7), expected, moment);
+  }
+});
+
+test('many processes run a tick once; of several missed, the last is run', async () => {
+  await add(7, '*/15 * * * *');
+  const processes = [makeProcess(), makeProcess(), makeProcess()];
+  time.moveTo(at('10:15'));
+  await Promise.all(processes.map(({ look }) => look()));
+  await endAll();
+  assert.equal(await runs(7), 1);
+  time.moveTo(at('13:02'));
+  await Promise.all(processes.map(({ look }) => look()));
+  await endAll();
+  await Promise.all(processes.map(({ look }) => look()));
+  assert.equal(await runs(7), 2);
+});
+
+test('a query does not overlap itself: while its run waits or runs, the next tick asks for none', async () => {
+  await add(7, '*/15 * * * *');
+  const { look } = makeProcess();
+  for (const moment of ['10:15', '10:30', '10:45']) {
+    time.moveTo(at(moment));
+    await look();
+  }
+  assert.equal(await runs(7), 1);
+  await endAll();
+  time.moveTo(at('11:00'));
+  await look();
+  assert.equal(await runs(7), 2);
+});
+
+test('what cannot be run is told once for each tick', async () => {
+  await add(7, '*/15 * * * *', { parameters: [{ key: 'day', type: 'datetime' }] });
+  const { look } = makeProcess();
+  time.moveTo(at('10:15'));
+  assert.deepEqual(await look(), ['parameter day has no value: the query gives it none of its own']);
+  assert.deepEqual(await look(), []);
+  time.moveTo(at('10:30'));
+  assert.equal((await look()).length, 1);
+  assert.equal(await runs(7), 0);
+});
+
+test('a schedule that is changed has no ticks of before', async () => {
+  await add(7, '0 0 1 1 *');
+  const { look } = makeProcess();
+  await look();
+  time.moveTo(at('10:20'));
+  await catalog.queries.update(7, { schedule: '*/15 * * * *' }, time.clock());
+  await look();
+  assert.equal(await runs(7), 0);
+  time.moveTo(at('10:30'));
+  await look();
+  assert.equal(await runs(7), 1);
+});
