@@ -1,6 +1,7 @@
 /** What one key asks for does not keep the others waiting, nor the checks of health; and what is kept for walks has bounds. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -26,19 +27,26 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** Holds up each search (a first page of a view) until it is told to go on. */
-function holdSearches(t: TestContext) {
-  const searches: { readonly values: readonly unknown[]; readonly release: () => void }[] = [];
+interface Held {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly release: () => void;
+}
+
+/** Holds up each statement that begins so until it is told to go on. */
+function holdReads(t: TestContext, start: string) {
+  const held: Held[] = [];
   const query = DuckDb.prototype.query;
   t.mock.method(DuckDb.prototype, 'query', async function (this: DuckDb, ...args: Parameters<DuckDb['query']>) {
     const [{ text, values }] = args;
-    if (text.startsWith('WITH found')) {
-      await new Promise<void>((release) => searches.push({ values, release }));
-    }
+    if (text.startsWith(start)) await new Promise<void>((release) => held.push({ text, values, release }));
     return await query.apply(this, args);
   });
-  return searches;
+  return held;
 }
+
+/** Holds up each search: a first page of a view. */
+const holdSearches = (t: TestContext) => holdReads(t, 'WITH found');
 
 test('first pages of views take turns by key, and few of them take threads at a time', async (t) => {
   const searches = holdSearches(t);
@@ -67,6 +75,36 @@ test('first pages of views take turns by key, and few of them take threads at a 
   while (next < 41) {
     await until(async () => searches.length > next);
     releaseOne();
+  }
+  for (const answer of [...(await Promise.all(anns)), await bobs]) assert.equal(answer.status, 200);
+});
+
+test('a small page comes after no more wide ones than may run at a time, however many another key has asked for', async (t) => {
+  const service = await startHttpService(t);
+  const header = Array.from({ length: 600 }, (_, column) => `col_${column}`).join(',');
+  const line = Array.from({ length: 600 }, (_, column) => column).join(',');
+  await service.publish(7, `${header}\n${`${line}\n`.repeat(60)}`);
+  await service.publish(8, ROWS);
+  await service.commandLine.get('users', 'add', 'bob');
+  const bob = await service.commandLine.get('keys', 'create', '--user', 'bob');
+  const reads = holdReads(t, 'SELECT encode(string_agg(');
+  const running = 2 * availableParallelism();
+  const anns = Array.from({ length: 50 }, (_, n) => service.get(`/v1/query/7/results?limit=1&offset=${n}`));
+  await until(async () => (await metric(service, 'qrs_queue_waiting{queue="pages"}')) === 50 - running);
+  const bobs = service.get('/v1/query/8/results?limit=5', { key: bob });
+  await until(async () => (await metric(service, 'qrs_queue_waiting{queue="pages"}')) === 51 - running);
+  const isBobs = ({ text }: Held) => !text.includes('c599');
+  assert.ok(!reads.some(isBobs));
+  // One of ann's may have been next already; then it is bob's turn.
+  for (const read of reads.slice(0, 2)) {
+    const started = reads.length;
+    read.release();
+    await until(async () => reads.length > started);
+  }
+  assert.ok(reads.some(isBobs), 'bob waits for all that ann wants');
+  for (let next = 0; next < 51; next += 1) {
+    await until(async () => reads.length > next);
+    reads[next]?.release();
   }
   for (const answer of [...(await Promise.all(anns)), await bobs]) assert.equal(answer.status, 200);
 });

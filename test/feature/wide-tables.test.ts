@@ -121,6 +121,32 @@ for (const format of ['csv', 'ndjson', 'parquet'] as const) {
   });
 }
 
+test('5,000 columns, written in changing order: those that are asked for, in the order asked', async (t) => {
+  const service = await startHttpService(t);
+  const names = Array.from({ length: 5000 }, (_, column) => `col_${column}`);
+  const cell = (row: number, column: number) => (column % 2 === 0 ? row * column : { row, at: [column] });
+  const members = (row: number) => names.map((name, column) => [name, cell(row, column)] as const);
+  const rotated = (row: number) => [...members(row).slice(row * 700), ...members(row).slice(0, row * 700)];
+  const lines = Array.from({ length: 6 }, (_, row) => `${JSON.stringify(Object.fromEntries(rotated(row)))}\n`);
+  const { id } = await service.publish(7, lines.join(''), { format: 'ndjson' });
+  const asked = Array.from({ length: 400 }, (_, index) => (index * 2003 + 4999) % 5000);
+  const columns = asked.map((column) => names[column]).join(',');
+  const page = await getEnvelope(service, `/v1/execution/${id}/results?columns=${columns}&offset=2&limit=3`);
+  assert.deepEqual(page.result.metadata.column_names, columns.split(','));
+  assert.deepEqual(
+    page.result.rows,
+    [2, 3, 4].map((row) => Object.fromEntries(asked.map((column) => [names[column], cell(row, column)]))),
+  );
+  const csv = await service.get(`/v1/execution/${id}/results/csv?columns=col_4999,col_0,col_4998&limit=2`);
+  assert.equal(
+    await csv.text(),
+    'col_4999,col_0,col_4998\n"{""row"":0,""at"":[4999]}",0,0\n"{""row"":1,""at"":[4999]}",0,4998\n',
+  );
+  const unknown = await service.get(`/v1/execution/${id}/results?columns=col_5000`);
+  assert.equal(unknown.status, 400);
+  assert.match(await unknown.text(), /col_5000.*col_500/);
+});
+
 test('of a wide table, too, the column and the row of a value that does not fit are named', async (t) => {
   const service = await startHttpService(t);
   const names = Array.from({ length: 100 }, (_, column) => `col_${column}`);

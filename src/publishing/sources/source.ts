@@ -49,6 +49,8 @@ export interface Source {
   readonly columns: readonly SourceColumn[];
   /** What follows FROM: the rows in their order. Its only parameter is $1, the path. */
   readonly relation: string;
+  /** SQL over the relation for the list of the columns' raw values, of a source that reads them as a list. */
+  readonly list?: string;
   readonly path: string;
   /** Reads the file beside the conversion, for what DuckDB would let pass; tells how many rows there are. @throws PublishError naming the line */
   readonly check?: (signal: AbortSignal) => Promise<number>;
@@ -88,6 +90,17 @@ export async function opened(
 /** What we found ourselves, and a lack of memory or of disk, which is no fault of the file. */
 export function saysEnough(error: Error): boolean {
   return error instanceof PublishError || isOutOfMemory(error) || isStorageFull(error);
+}
+
+/** SQL for the list of the raw values of some columns. */
+export function rawValuesOf(
+  { list, columns }: Pick<Source, 'list'> & { readonly columns: readonly Pick<SourceColumn, 'raw'>[] },
+  indexes: readonly number[],
+): string {
+  if (list === undefined) return `[${indexes.map((index) => columns[index]?.raw).join(', ')}]`;
+  return indexes.length === columns.length
+    ? list
+    : `list_select(${list}, [${indexes.map((index) => index + 1).join(', ')}])`;
 }
 
 export function statementOver(source: Pick<Source, 'relation' | 'path'>, select: string, tail = ''): Statement {

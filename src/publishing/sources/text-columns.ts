@@ -2,7 +2,7 @@
 import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
 import { textToStored } from '../../duckdb/text-value.ts';
 import { type ColumnStats, columnStatsColumns, columnStatsOf, inferredValue, resolve } from './inference.ts';
-import { type Alike, columnReadAs, type Source, type SourceColumn, type SourceContext } from './source.ts';
+import { type Alike, columnReadAs, rawValuesOf, type Source, type SourceColumn, type SourceContext } from './source.ts';
 
 /** Rows that types are first inferred from, fewer of a wide table. All others are checked as they are converted. */
 const SAMPLE_ROWS_MAX = 20_000;
@@ -23,7 +23,7 @@ const NOTHING = columnStatsOf([0, false, 0, 0, false]);
  */
 export async function collectColumnStats(
   context: SourceContext,
-  source: Pick<Source, 'relation' | 'path'>,
+  source: Pick<Source, 'relation' | 'list' | 'path'>,
   names: readonly string[],
   everyRow: boolean,
   signal: AbortSignal,
@@ -32,7 +32,8 @@ export async function collectColumnStats(
   if (asked.length === 0) return [];
   const rows = everyRow ? source.relation : `(FROM ${source.relation} LIMIT ${sampleRows(names.length)})`;
   // One expression for all columns: with one for each, planning it grows faster than their number.
-  const cells = `SELECT unnest([${asked.map((i) => `s${i}`).join(', ')}]) AS cell, unnest(range(${asked.length})) AS place FROM ${rows}`;
+  const columns = names.map((_, i) => ({ raw: `s${i}` }));
+  const cells = `SELECT unnest(${rawValuesOf({ ...source, columns }, asked)}) AS cell, unnest(range(${asked.length})) AS place FROM ${rows}`;
   const text = `SELECT place, ${columnStatsColumns('cell').join(', ')} FROM (${cells}) GROUP BY place`;
   const found = await context.duckDb.query({ text, values: [source.path] }, signal);
   const columnStats = new Map(found.map(([place, ...values]) => [asked[Number(place)], columnStatsOf(values)]));

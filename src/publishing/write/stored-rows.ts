@@ -4,17 +4,17 @@
  * 32 KB for every part of every expression, some megabytes for each column, and its planning grows faster than their number.
  */
 import { quoteText } from '../../duckdb/quoting.ts';
-import { type Alike, INVALID_VALUE, type Source, type SourceColumn } from '../sources/source.ts';
+import { type Alike, INVALID_VALUE, rawValuesOf, type Source, type SourceColumn } from '../sources/source.ts';
 
 /** Up to here an expression for each column takes two thirds of the time of the lists. */
 export const NARROW_COLUMNS_MAX = 32;
 
+type Rows = Pick<Source, 'relation' | 'list' | 'columns'>;
+
 /** @param nameOf the name of the column at a position */
-export function storedRows(source: Pick<Source, 'relation' | 'columns'>, nameOf: (index: number) => string): string {
+export function storedRows(source: Rows, nameOf: (index: number) => string): string {
   const { columns, relation } = source;
-  return columns.length <= NARROW_COLUMNS_MAX
-    ? oneByOne(columns, relation, nameOf)
-    : inGroups(columns, relation, nameOf);
+  return columns.length <= NARROW_COLUMNS_MAX ? oneByOne(columns, relation, nameOf) : inGroups(source, nameOf);
 }
 
 function oneByOne(columns: readonly SourceColumn[], relation: string, nameOf: (index: number) => string): string {
@@ -23,7 +23,8 @@ function oneByOne(columns: readonly SourceColumn[], relation: string, nameOf: (i
   return `SELECT ${stored.join(', ')} FROM (SELECT *${parsed.join('')} FROM ${relation})`;
 }
 
-function inGroups(columns: readonly SourceColumn[], relation: string, nameOf: (index: number) => string): string {
+function inGroups(source: Rows, nameOf: (index: number) => string): string {
+  const { columns, relation } = source;
   const groups = Map.groupBy(
     columns.map((_, index) => index),
     (index) => columns[index]?.alike?.key,
@@ -35,15 +36,15 @@ function inGroups(columns: readonly SourceColumn[], relation: string, nameOf: (i
     // A text that stays as it is needs no list.
     if (key === undefined || alike === undefined || alike.read('cell', 'NULL', '').stored === 'cell') continue;
     const list = `g${lists.length}`;
-    lists.push(`, ${readTogether(alike, members, columns)} AS ${list}`);
+    lists.push(`, ${readTogether(alike, members, source)} AS ${list}`);
     for (const [place, index] of members.entries()) stored[index] = `${list}[${place + 1}]`;
   }
   const selected = stored.map((sql, index) => `${sql} AS ${nameOf(index)}`);
   return `SELECT ${selected.join(', ')} FROM (SELECT *${lists.join('')} FROM ${relation})`;
 }
 
-function readTogether(alike: Alike, members: readonly number[], columns: readonly SourceColumn[]): string {
-  const list = `[${members.map((index) => columns[index]?.raw).join(', ')}]`;
+function readTogether(alike: Alike, members: readonly number[], source: Rows): string {
+  const list = rawValuesOf(source, members);
   // The place in the list says which column a value stands in.
   const failOf = (raw: string) =>
     `error(${quoteText(INVALID_VALUE)} || ([${members.join(', ')}])[place] || ': ' || CAST(${raw} AS VARCHAR))`;

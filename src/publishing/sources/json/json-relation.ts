@@ -6,6 +6,7 @@ import { hasNumberMark, losesDigits, losesWriting, unwrapNumbers, wrapNumbers } 
 import { quoteText } from '../../../duckdb/quoting.ts';
 import { jsonPointer } from '../../../duckdb/text-value.ts';
 import { NARROW_COLUMNS_MAX } from '../../write/stored-rows.ts';
+import type { Source } from '../source.ts';
 
 /** How the objects stand in the file: one a line, or as the elements of one array. */
 export type JsonLayout = 'newline_delimited' | 'array';
@@ -15,12 +16,19 @@ export const NO_OBJECT = 'json value is no object';
 export const KEYS_UNKNOWN = 'json object has unknown keys';
 export const MARKED = 'json value holds the number mark';
 
+/** Objects of so many keys are looked up by sorting: searching each object for each key takes time that grows with the square. */
+const SEARCHED_KEYS_MAX = 1000;
+
 /**
- * SQL for what follows FROM.
+ * The rows, and SQL over them for the list of a row's texts where there are many.
  * @param objects SQL of a table with the column `json`
  * @param asWritten positions of the keys whose numbers are kept as they are written: 1.50 is not 1.5
  */
-export function relationOf(objects: string, keys: readonly string[], asWritten: readonly number[]): string {
+export function relationOf(
+  objects: string,
+  keys: readonly string[],
+  asWritten: readonly number[],
+): Pick<Source, 'relation' | 'list'> {
   const wide = keys.length > NARROW_COLUMNS_MAX;
   const extract = (json: string) => (wide ? extractWide(json, keys) : extractByKey(json, keys));
   const exact = `list_transform(${extract(`CAST(${wrapNumbers('json')} AS JSON)`)}, lambda x: ${unwrapNumbers('x')})`;
@@ -33,18 +41,41 @@ export function relationOf(objects: string, keys: readonly string[], asWritten: 
   const columns = keys.map((_, i) => (wide ? `v[${i + 1}] AS s${i}` : `nullif(v[${i + 1}], 'null') AS s${i}`));
   const values = wide ? `list_transform(${read}, lambda cell: nullif(cell, 'null'))` : read;
   const texts = `SELECT json::VARCHAR AS json FROM ${objects}`;
-  return `(SELECT ${columns.join(', ')} FROM (SELECT ${values} AS v FROM (SELECT json, ${extract('json')} AS l FROM (${texts}))))`;
+  const rows = `(SELECT ${values} AS v FROM (SELECT json, ${extract('json')} AS l FROM (${texts})))`;
+  if (!wide) return { relation: `(SELECT ${columns.join(', ')} FROM ${rows})` };
+  return { relation: `(SELECT v, ${columns.join(', ')} FROM ${rows})`, list: 'v' };
 }
 
 /** SQL: the texts of the values of these keys, as a list; of a key that is not there, null. */
 function extractByKey(json: string, keys: readonly string[]): string {
-  return `json_extract(${json}, [${keys.map((key) => quoteText(jsonPointer(key))).join(', ')}])::VARCHAR[]`;
+  return `json_extract(${json}, ${listOf(keys.map(jsonPointer))})::VARCHAR[]`;
 }
 
 /** The same where there are many keys: each is searched for among all of the object's, unless the object has just these in this order. */
 function extractWide(json: string, keys: readonly string[]): string {
-  const names = `[${keys.map((key) => quoteText(key)).join(', ')}]`;
-  return `CASE WHEN json_keys(${json}) = ${names} THEN json_extract(${json}, '$.*')::VARCHAR[] ELSE ${extractByKey(json, keys)} END`;
+  const other = keys.length > SEARCHED_KEYS_MAX ? extractBySorting(json, keys) : extractByKey(json, keys);
+  return `CASE WHEN json_keys(${json}) = ${listOf(keys)} THEN json_extract(${json}, '$.*')::VARCHAR[] ELSE ${other} END`;
+}
+
+/**
+ * The same again: the object's members and one member without a value for each key, sorted by key, the object's before ours. Ours
+ * are dropped where the object has the key: what is left are the values in the order of the keys, and each is put in its place.
+ */
+function extractBySorting(json: string, keys: readonly string[]): string {
+  const bytes = keys.map((key) => Buffer.from(key));
+  const sorted = [...keys.keys()].sort((a, b) => Buffer.compare(bytes[a] as Buffer, bytes[b] as Buffer));
+  const places: number[] = [];
+  for (const [place, index] of sorted.entries()) places[index] = place + 1;
+  const found = `list_transform(list_zip(json_keys(${json}), json_extract(${json}, '$.*')::VARCHAR[]), lambda m: {'k': m[1], 'ours': false, 'v': m[2]})`;
+  const ours = `list_transform(${listOf(keys)}, lambda k: {'k': k, 'ours': true, 'v': NULL::VARCHAR})`;
+  const besidePrevious = `list_transform([list_sort(list_concat(${found}, ${ours}))], lambda m: list_zip(m, list_prepend(NULL, m), true))[1]`;
+  const kept = `list_filter(${besidePrevious}, lambda m: NOT m[1].ours OR m[2] IS NULL OR m[1].k <> m[2].k)`;
+  const inPlace = `CASE WHEN len(found) <> ${keys.length} THEN error('${KEYS_UNKNOWN}') ELSE list_select(found, [${places.join(', ')}]) END`;
+  return `list_transform([list_transform(${kept}, lambda m: m[1].v)], lambda found: ${inPlace})[1]`;
+}
+
+function listOf(texts: readonly string[]): string {
+  return `[${texts.map(quoteText).join(', ')}]`;
 }
 
 /** SQL: whether a value of these keys may hold a number with a fraction or an exponent. */
@@ -59,7 +90,7 @@ function anyReal(asWritten: readonly number[], wide: boolean): string {
 
 /** As `assembled`, by one expression for all keys. A lambda that looked the names up in a list of its own would be given a copy of it for each cell. */
 function assembledWide(keys: readonly string[], comma: string, colon: string): string {
-  const names = `[${keys.map((key) => quoteText(JSON.stringify(key) + colon)).join(', ')}]`;
+  const names = listOf(keys.map((key) => JSON.stringify(key) + colon));
   return `'{' || array_to_string(list_transform(list_zip(${names}, l), lambda member: member[1] || member[2]), ${quoteText(comma)}) || '}'`;
 }
 

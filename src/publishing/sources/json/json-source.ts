@@ -6,28 +6,19 @@
 import { type ColumnType, formatColumnType } from '../../../domain/column-type.ts';
 import { jsonToStored, keepsWriting, textToStored } from '../../../duckdb/text-value.ts';
 import { PublishError } from '../../publish-error.ts';
-import { type ColumnStats, resolve } from '../inference.ts';
-import {
-  type Alike,
-  columnReadAs,
-  failIn,
-  opened,
-  type Source,
-  type SourceColumn,
-  type SourceContext,
-  statementOver,
-} from '../source.ts';
+import { resolve } from '../inference.ts';
+import { type Alike, columnReadAs, opened, type Source, type SourceColumn, type SourceContext } from '../source.ts';
 import { collectColumnStats, inferredReading, sampleRows } from '../text-columns.ts';
 import { explainJson } from './json-problem.ts';
 import { type JsonLayout, relationOf } from './json-relation.ts';
-import { typeOfStructures } from './json-structure.ts';
+import { inferNested } from './nested-columns.ts';
 
 const EXCERPT_LENGTH = 200;
 const KEYS_MAX = 10_000;
-/** A column whose values have more shapes than this is json: as a row it would be mostly nulls. */
-const SHAPES_MAX = 1000;
 /** Of a column whose type is not declared, before its values are looked at. */
 const NOTHING_KNOWN: ColumnType = { kind: 'boolean' };
+
+type Rows = Pick<Source, 'relation' | 'list' | 'path'>;
 
 /** @throws PublishError naming the line when the file is not JSON objects. */
 export async function openJson(context: SourceContext, layout: JsonLayout, signal: AbortSignal): Promise<Source> {
@@ -46,22 +37,20 @@ async function build(
     const keys = await findKeys(context, objects, everyRow, signal);
     await refuseErrorAnswer(context, objects, keys, signal);
     const declaredToKeep = keys.flatMap((key, i) => (keepsWriting(context.types.get(key) ?? NOTHING_KNOWN) ? [i] : []));
-    const base = { relation: relationOf(objects, keys, declaredToKeep), path: context.path };
-    const seenAs = keys.map((_, i) => `${withBareNonFinite(`s${i}`)} AS s${i}`).join(', ');
-    const numbers = { ...base, relation: `(SELECT ${seenAs} FROM ${base.relation})` };
-    const columnStats = await collectColumnStats(context, numbers, keys, everyRow, signal);
-    const sample = everyRow ? base : { ...base, relation: `(FROM ${base.relation} LIMIT ${sampleRows(keys.length)})` };
-    const columns: SourceColumn[] = [];
-    for (const [i, name] of keys.entries()) {
-      const declared = context.types.get(name);
-      const seen = columnStats[i];
-      if (declared !== undefined || seen === undefined) {
-        columns.push(declared === undefined ? anyJson(name, i) : declaredColumn(name, i, declared));
-      } else columns.push(await inferredColumn(context, { base, sample, name, index: i, columnStats: seen }, signal));
-    }
+    const base = { ...relationOf(objects, keys, declaredToKeep), path: context.path };
+    const columnStats = await collectColumnStats(context, asNumbers(base, keys), keys, everyRow, signal);
+    const resolved = columnStats.map((stats) => stats && resolve(stats));
+    const nested = [...resolved.keys()].filter((index) => resolved[index] === 'nested');
+    const nestedColumns = await inferNested(context, { rows: base, keys, everyRow }, nested, signal);
+    const columns = keys.map((name, i): SourceColumn => {
+      const [declared, seen] = [context.types.get(name), resolved[i]];
+      if (declared !== undefined) return declaredColumn(name, i, declared);
+      if (seen === undefined || seen === 'nested') return nestedColumns.get(i) ?? anyJson(name, i);
+      return plainColumn(name, i, seen);
+    });
     const asWritten = columns.flatMap(({ type }, i) => (keepsWriting(type) ? [i] : []));
     return {
-      relation: relationOf(objects, keys, asWritten),
+      ...relationOf(objects, keys, asWritten),
       path: context.path,
       columns,
       widen: (s) => build(context, layout, true, s),
@@ -142,64 +131,22 @@ function anyJson(name: string, index: number): SourceColumn {
   return columnReadAs({ name, type, inferred: false }, index, { key: 'any json', read });
 }
 
-interface SeenColumn {
-  readonly name: string;
-  readonly index: number;
-  readonly columnStats: ColumnStats;
-  /** The rows that the type is taken from: all of them (`base` itself) or the first ones. */
-  readonly sample: Pick<Source, 'relation' | 'path'>;
-  readonly base: Pick<Source, 'relation' | 'path'>;
+/** A column whose values, as far as they were seen, are no lists or objects. */
+function plainColumn(name: string, index: number, type: ColumnType): SourceColumn {
+  const text: Alike = { key: 'inferred varchar', read: (cell) => ({ stored: unquoted(cell) }) };
+  const alike = type.kind === 'varchar' ? text : inferredReading(type);
+  const read: Alike['read'] = (cell, parsed, invalidValue) => alike.read(withBareNonFinite(cell), parsed, invalidValue);
+  return columnReadAs({ name, type, inferred: true }, index, type.kind === 'double' ? { ...alike, read } : alike);
 }
 
-async function inferredColumn(
-  context: SourceContext,
-  { base, sample, name, index, columnStats }: SeenColumn,
-  signal: AbortSignal,
-): Promise<SourceColumn> {
-  const raw = `s${index}`;
-  const fail = failIn(index, raw);
-  const resolved = resolve(columnStats);
-  if (resolved !== 'nested') {
-    const text: Alike = { key: 'inferred varchar', read: (cell) => ({ stored: unquoted(cell) }) };
-    const alike = resolved.kind === 'varchar' ? text : inferredReading(resolved);
-    const read: Alike['read'] = (cell, parsed, invalidValue) =>
-      alike.read(withBareNonFinite(cell), parsed, invalidValue);
-    return columnReadAs(
-      { name, type: resolved, inferred: true },
-      index,
-      resolved.kind === 'double' ? { ...alike, read } : alike,
-    );
+/** The rows as types are inferred from them. */
+function asNumbers(rows: Rows, keys: readonly string[]): Rows {
+  if (rows.list !== undefined) {
+    const list = `list_transform(${rows.list}, lambda cell: ${withBareNonFinite('cell')})`;
+    return { ...rows, list };
   }
-  const shapes = await context.duckDb.query(
-    statementOver(
-      sample,
-      `DISTINCT json_structure(CAST(${raw} AS JSON))::VARCHAR`,
-      `WHERE ${raw} IS NOT NULL LIMIT ${SHAPES_MAX + 1}`,
-    ),
-    signal,
-  );
-  const guessed = shapes.length > SHAPES_MAX ? undefined : typeOfStructures(shapes.map(([shape]) => String(shape)));
-  const converted = guessed && jsonToStored(guessed, raw, fail, true);
-  const fits = converted !== undefined && (sample !== base || (await allFit(context, base, converted, signal)));
-  if (guessed === undefined || converted === undefined || !fits) return anyJson(name, index);
-  return { name, type: guessed, raw, stored: converted, inferred: true };
-}
-
-/** Whether every row converts. What a shape does not tell, such as a number over 64 bits, shows only here. */
-async function allFit(
-  context: SourceContext,
-  base: Pick<Source, 'relation' | 'path'>,
-  converted: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  try {
-    await context.duckDb.query(statementOver(base, `count(hash(${converted}))`), signal);
-    return true;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof Error && error.message.includes('invalid value in column')) return false;
-    throw error;
-  }
+  const seenAs = keys.map((_, i) => `${withBareNonFinite(`s${i}`)} AS s${i}`).join(', ');
+  return { ...rows, relation: `(SELECT ${seenAs} FROM ${rows.relation})` };
 }
 
 /** JSON has no numbers for these three: among numbers they are texts, as in our own answers. */

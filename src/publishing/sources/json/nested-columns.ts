@@ -1,0 +1,95 @@
+/** Columns of objects and lists: rows and arrays where the shapes of their values agree, which all columns are asked for at once. */
+import { type ColumnType, formatColumnType } from '../../../domain/column-type.ts';
+import { jsonToStored } from '../../../duckdb/text-value.ts';
+import {
+  columnReadAs,
+  invalidValueOf,
+  rawValuesOf,
+  type Source,
+  type SourceColumn,
+  type SourceContext,
+  statementOver,
+} from '../source.ts';
+import { sampleRows } from '../text-columns.ts';
+import { typeOfStructures } from './json-structure.ts';
+
+/** A column whose values have more shapes than this is json: as a row it would be mostly nulls. */
+const SHAPES_MAX = 1000;
+/** So many shapes, of whatever columns, are held at a time. */
+const SHAPES_AT_ONCE = 50_000;
+
+interface NestedRows {
+  /** The columns are the texts s0, s1, … in the order of `keys`. */
+  readonly rows: Pick<Source, 'relation' | 'list' | 'path'>;
+  readonly keys: readonly string[];
+  /** Whether every row is looked at, or the first ones. */
+  readonly everyRow: boolean;
+}
+
+/** @returns by its position, each of the columns `nested` whose values have one type; what is left out is json */
+export async function inferNested(
+  context: SourceContext,
+  { rows, keys, everyRow }: NestedRows,
+  nested: readonly number[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, SourceColumn>> {
+  const sample = everyRow ? rows : { ...rows, relation: `(FROM ${rows.relation} LIMIT ${sampleRows(keys.length)})` };
+  const shapes = await findShapes(context, sample, { keys, indexes: nested }, signal);
+  const columns = new Map<number, SourceColumn>();
+  for (const index of nested) {
+    const found = shapes.get(index) ?? [];
+    if (found.length <= SHAPES_MAX) columns.set(index, nestedColumn(keys[index] ?? '', index, typeOfStructures(found)));
+  }
+  if (everyRow) await leaveOutMisfits(context, rows, columns, signal);
+  return columns;
+}
+
+function nestedColumn(name: string, index: number, type: ColumnType): SourceColumn {
+  return columnReadAs({ name, type, inferred: true }, index, {
+    key: `nested ${formatColumnType(type)}`,
+    read: (raw, _, fail) => ({ stored: jsonToStored(type, raw, fail, true) }),
+  });
+}
+
+/** The shapes of each column's values, more than SHAPES_MAX of them where there are more. */
+async function findShapes(
+  context: SourceContext,
+  rows: NestedRows['rows'],
+  { keys, indexes }: { readonly keys: readonly string[]; readonly indexes: readonly number[] },
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  if (indexes.length === 0) return new Map();
+  const columns = keys.map((_, index) => ({ raw: `s${index}` }));
+  const cells = `SELECT unnest(${rawValuesOf({ ...rows, columns }, indexes)}) AS cell, unnest([${indexes.join(', ')}]) AS place FROM ${rows.relation}`;
+  const most = indexes.length === 1 ? SHAPES_MAX : SHAPES_AT_ONCE;
+  const text = `SELECT DISTINCT place, json_structure(CAST(cell AS JSON))::VARCHAR FROM (${cells}) WHERE cell IS NOT NULL LIMIT ${most + 1}`;
+  const found = await context.duckDb.query({ text, values: [rows.path] }, signal);
+  if (found.length > most && indexes.length > 1) {
+    const middle = Math.ceil(indexes.length / 2);
+    const left = await findShapes(context, rows, { keys, indexes: indexes.slice(0, middle) }, signal);
+    const right = await findShapes(context, rows, { keys, indexes: indexes.slice(middle) }, signal);
+    return new Map([...left, ...right]);
+  }
+  const shapes = Map.groupBy(found, ([place]) => Number(place));
+  return new Map([...shapes].map(([place, each]) => [place, each.map(([, shape]) => String(shape))]));
+}
+
+/** Leaves the columns out that hold a value that does not convert. What a shape does not tell, such as a number over 64 bits, shows only here. */
+async function leaveOutMisfits(
+  context: SourceContext,
+  rows: NestedRows['rows'],
+  columns: Map<number, SourceColumn>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (columns.size > 0) {
+    const stored = [...columns.values()].map((column) => column.stored);
+    try {
+      await context.duckDb.query(statementOver(rows, `count(hash(${stored.join(', ')}))`), signal);
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      const misfit = invalidValueOf(error);
+      if (misfit === undefined || !columns.delete(misfit.index)) throw error;
+    }
+  }
+}
