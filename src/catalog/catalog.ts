@@ -203,6 +203,8 @@ export interface Executions {
   findResultSet(executionId: string): Promise<ResultSet | undefined>;
   /** Runs whose result is stored and past its expiry at `now`, oldest expiry first. */
   listExpired(now: Instant, limit: number): Promise<readonly Execution[]>;
+  /** A result expires at `at`, unless it expires before. Nothing happens where there is no result. */
+  expireAt(id: string, at: Instant): Promise<void>;
   /** COMPLETED or COMPLETED_PARTIAL → EXPIRED, forgetting the manifest. @throws IllegalTransition */
   expire(id: string): Promise<void>;
   /** Whether a result set is committed for this id. */

@@ -31,6 +31,7 @@ export function addSweepCommand(program: Command, context: CommandContext): void
           stagingDirectory: service.directories.staging,
           derivedDirectory: service.directories.derived,
           clock: context.clock,
+          readTimeoutMillis: service.settings.readTimeoutMillis,
           trust: { shareMax: service.settings.sweepShare, confirmed: options.yes ?? false },
         };
         const { swept, stopped } = await sweepAll((limit) => sweep(dependencies, limit, context.signal), context);

@@ -59,7 +59,7 @@ export async function refresherOf(service: Service, effects: DatasetEffects): Pr
     isLeaseOwnerDead,
     leaseMillis: settings.leaseMillis,
     afterRefresh: async ({ queryId, keep }, signal) => {
-      await pruneSuperseded(queryId, keep ?? settings.datasetsKeep, catalog, signal);
+      await pruneSuperseded(queryId, keep ?? settings.datasetsKeep, { catalog, now: clock() }, signal);
     },
   };
 }
@@ -135,6 +135,7 @@ async function sweepTask(
     stagingDirectory: service.directories.staging,
     derivedDirectory: service.directories.derived,
     clock: service.clock,
+    readTimeoutMillis: service.settings.readTimeoutMillis,
     trust: { shareMax: service.settings.sweepShare, confirmed: false },
   };
   return {

@@ -143,7 +143,10 @@ async function openCatalog(settings: Settings, directories: Directories, sleep: 
   switch (kind) {
     case 'sqlite': {
       const { openSqliteCatalog } = await import('../catalog/sqlite/sqlite-catalog.ts');
-      return await openSqliteCatalog(catalogPath(settings, directories.data), { sleep });
+      const { ReserveFile } = await import('../files/reserve-file.ts');
+      const path = catalogPath(settings, directories.data);
+      // The catalog needs room to be opened, and a full disk gets room from a sweep, which needs the catalog.
+      return await new ReserveFile(directories.reserve).during(() => openSqliteCatalog(path, { sleep }));
     }
     default:
       return kind satisfies never;

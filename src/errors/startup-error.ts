@@ -51,7 +51,7 @@ const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
 
 /** With less than this SQLite can make neither its log nor the index of it, and says only that it failed. */
-const CATALOG_BYTES_MIN = 200_000;
+export const CATALOG_BYTES_MIN = 200_000;
 
 /**
  * What to do about a catalog that cannot be opened; empty when that is not known.

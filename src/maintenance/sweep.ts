@@ -10,8 +10,8 @@
  *
  * Why nothing that is read is: an expired result leaves the catalog first, then the sweep looks for `read:<id>:` leases. A
  * long read takes its lease first, then looks whether the result is still in the catalog. One of the two sees the other. What
- * a reader holds back stays an orphan, and a later sweep deletes it. A short read needs no lease: the store keeps what is open in
- * this process, and says so.
+ * a reader holds back stays an orphan, and a later sweep deletes it. A short read needs no lease: it began before the result expired
+ * and ends within the time limit of reads, so that an expired result leaves the catalog only so much later.
  */
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
@@ -40,6 +40,8 @@ export interface SweepDependencies {
   /** Files that were made from results. */
   readonly derivedDirectory: string;
   readonly clock: Clock;
+  /** How long a read may take that holds no lease. */
+  readonly readTimeoutMillis: number;
   readonly trust: SweepTrust;
   /** Room on the disk of the catalog: a result leaves the catalog before its objects go. */
   readonly reserve: Pick<ReserveFile, 'during'>;
@@ -91,10 +93,14 @@ async function revokeDead({ catalog, clock }: SweepDependencies): Promise<void> 
 }
 
 /** Only in the catalog: the objects are orphans then, deleted with all others. */
-async function expire({ catalog, clock }: SweepDependencies, limit: number, signal: AbortSignal): Promise<number> {
+async function expire(
+  { catalog, clock, readTimeoutMillis }: SweepDependencies,
+  limit: number,
+  signal: AbortSignal,
+): Promise<number> {
   let expired = 0;
   for (;;) {
-    const due = await catalog.executions.listExpired(clock(), Math.min(STEP, limit - expired));
+    const due = await catalog.executions.listExpired(clock() - readTimeoutMillis, Math.min(STEP, limit - expired));
     if (due.length === 0) return expired;
     for (const { id } of due) {
       await letOthersRun();

@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { ulid } from 'ulid';
 import { sleep } from '../../test/real-time.ts';
 import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
+import { stateAt } from '../domain/execution.ts';
 import { pruneSuperseded } from './prune.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'qrs-prune-'));
@@ -30,9 +31,9 @@ test('the latest results stay, older ones go, those being read and those that fa
   }
   await catalog.leases.acquire(`read:${ids[1]}:x`, 'reader', 100, 1000);
 
-  const pruned = await pruneSuperseded(1, 2, catalog, new AbortController().signal);
+  const pruned = await pruneSuperseded(1, 2, { catalog, now: 50 }, new AbortController().signal);
 
   assert.deepEqual(pruned, [ids[3], ids[2], ids[0]]);
-  const states = (await catalog.executions.list({ queryId: 1, limit: 10 })).map((execution) => execution.state);
+  const states = (await catalog.executions.list({ queryId: 1, limit: 10 })).map((execution) => stateAt(execution, 50));
   assert.deepEqual(states, ['COMPLETED', 'FAILED', 'COMPLETED_PARTIAL', 'EXPIRED', 'EXPIRED', 'COMPLETED', 'EXPIRED']);
 });

@@ -12,6 +12,7 @@ import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import { registerDatasets } from '../../src/datasets/register.ts';
 import { type Datasets, loadDatasets } from '../../src/datasets/registry.ts';
+import { stateAt } from '../../src/domain/execution.ts';
 import { PART_LAYOUT, publish } from '../../src/publishing/publish.ts';
 import { pruneSuperseded } from '../../src/scheduler/prune.ts';
 import { refreshNow } from '../../src/scheduler/schedule.ts';
@@ -67,7 +68,7 @@ before(async () => {
     stagingDirectory: join(data, 'refreshing'),
     observe: () => {},
     afterRefresh: async ({ queryId }, stop) => {
-      await pruneSuperseded(queryId, 2, catalog, stop);
+      await pruneSuperseded(queryId, 2, { catalog, now: clock() }, stop);
     },
     onFault: (what, error) => assert.fail(`${what}: ${error}`),
   } satisfies Parameters<typeof refreshNow>[1];
@@ -108,7 +109,7 @@ test('superseded results are expired but for the latest', async () => {
   await refresh('avs-stats');
   const executions = await catalog.executions.list({ queryId: queryOf('avs-stats'), limit: 10 });
   assert.deepEqual(
-    executions.map((execution) => execution.state),
+    executions.map((execution) => stateAt(execution, NOW)),
     ['COMPLETED', 'COMPLETED', 'EXPIRED'],
   );
 });

@@ -147,7 +147,7 @@ test('the part of a page that is handed out is what is counted', async (t) => {
 });
 
 test('a sweep in the middle of the first pass over a download takes nothing away from it', async (t) => {
-  const service = await startHttpService(t, { QRS_RETENTION_DAYS: '0.0001' });
+  const service = await startHttpService(t, { QRS_RETENTION_DAYS: '0.0001', QRS_LEASE_SECONDS: '300' });
   const { id } = await publishLongResult(service, 7);
   const { open } = LocalResultStore.prototype;
   let opened = 0;
@@ -157,8 +157,8 @@ test('a sweep in the middle of the first pass over a download takes nothing away
     async function (this: LocalResultStore, ...asked: Parameters<typeof open>) {
       opened += 1;
       if (opened === 3) {
-        // Past the expiry (8.64 s), within the reader's lease (30 s).
-        service.commandLine.now += 10_000;
+        // Past the expiry (8.64 s) and the time limit of reads (60 s), within the reader's lease (300 s).
+        service.commandLine.now += 80_000;
         await service.commandLine.get('sweep');
       }
       return await open.apply(this, asked);

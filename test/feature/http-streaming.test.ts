@@ -162,11 +162,11 @@ test('HEAD of a long result answers at once and reads no further', async (t) => 
 });
 
 test('a sweep does not break the long read of a result that has just expired', async (t) => {
-  const { service, id } = await withLongResult(t, { QRS_RETENTION_DAYS: '0.0001' });
+  const { service, id } = await withLongResult(t, { QRS_RETENTION_DAYS: '0.0001', QRS_LEASE_SECONDS: '300' });
   const stored = async () => (await readdir(join(service.commandLine.dataDir, 'results'))).filter(isExecutionId);
   const answer = await begin(service, JSON_PATH);
-  // Past the expiry (8.64 s), within the reader's lease (30 s).
-  service.commandLine.now += 10_000;
+  // Past the expiry (8.64 s) and the time limit of reads (60 s), within the reader's lease (300 s).
+  service.commandLine.now += 80_000;
   assert.match(await service.commandLine.get('sweep'), /^expired=2\n/);
   assert.deepEqual(await stored(), [id]);
   assert.equal((await service.json(JSON_PATH)).state, 'QUERY_STATE_EXPIRED');

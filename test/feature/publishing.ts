@@ -59,7 +59,7 @@ export class Workplace implements AsyncDisposable {
   }
 
   get dependencies(): PublishDependencies &
-    Pick<SweepDependencies, 'catalog' | 'trust' | 'reserve' | 'derivedDirectory'> {
+    Pick<SweepDependencies, 'catalog' | 'trust' | 'reserve' | 'derivedDirectory' | 'readTimeoutMillis'> {
     return {
       catalog: this.catalog,
       store: this.store,
@@ -71,6 +71,7 @@ export class Workplace implements AsyncDisposable {
       sleep,
       newId: ulid,
       owner: currentLeaseOwner(),
+      readTimeoutMillis: 60_000,
       trust: { shareMax: 0.1, confirmed: false },
       reserve: new ReserveFile(join(this.folder, 'reserve')),
       derivedDirectory: join(this.folder, 'derived'),

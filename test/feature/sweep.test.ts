@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Execution } from '../../src/domain/execution.ts';
+import { type Execution, stateAt } from '../../src/domain/execution.ts';
 import { derivedName, stagingName, writeResource, writerPrefix } from '../../src/domain/written-names.ts';
 import { currentLeaseOwner, isLeaseOwnerDead } from '../../src/leases/lease-owner.ts';
 import { sweep } from '../../src/maintenance/sweep.ts';
@@ -68,6 +68,19 @@ test('what was made from a result goes with it; files of other names stay', asyn
   const [part] = (await place.resultSet(gone)).parts;
   assert.deepEqual(await sweep(later, 100, NEVER), { expired: 1, orphans: 0, bytes: 4 + (part?.objectBytes ?? 0) });
   assert.deepEqual((await readdir(derivedDirectory)).sort(), [names[0], 'mine.rows']);
+});
+
+test('a short read that began before the expiry has its time: then the result goes, which reads as expired all the while', async () => {
+  await using place = await Workplace.open();
+  const execution = await publishOne(place, 1);
+  const { readTimeoutMillis } = place.dependencies;
+  const expiresAt = execution.expiresAt ?? assert.fail('it does not expire');
+  const sweepAt = async (now: number) => await sweep({ ...place.dependencies, clock: () => now }, 100, NEVER);
+  assert.equal((await sweepAt(expiresAt + readTimeoutMillis - 1)).expired, 0);
+  assert.equal((await keys(place)).length, 1);
+  assert.equal(stateAt(execution, expiresAt), 'EXPIRED');
+  assert.equal((await sweepAt(expiresAt + readTimeoutMillis)).expired, 1);
+  assert.deepEqual(await keys(place), []);
 });
 
 test('an expired result that is being read is kept until the reader is done', async () => {

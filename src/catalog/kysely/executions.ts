@@ -105,6 +105,15 @@ export class KyselyExecutions implements Executions {
     return await listExpired(this.#db, now, limit);
   }
 
+  async expireAt(id: string, at: Instant): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const results = trx.updateTable('result_sets').set({ expires_at: at }).where('execution_id', '=', id);
+      const { numUpdatedRows } = await results.where('expires_at', '>', at).executeTakeFirst();
+      if (numUpdatedRows === 0n) return;
+      await trx.updateTable('executions').set({ expires_at: at }).where('id', '=', id).execute();
+    });
+  }
+
   async expire(id: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       await step(trx, id, 'EXPIRED', {});

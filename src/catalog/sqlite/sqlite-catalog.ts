@@ -9,7 +9,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
 import type { Sleep } from '../../domain/time.ts';
 import { NotReady } from '../../errors/not-ready.ts';
-import { catalogAdvice } from '../../errors/startup-error.ts';
+import { CATALOG_BYTES_MIN, catalogAdvice } from '../../errors/startup-error.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { Catalog } from '../catalog.ts';
 import { KyselyExecutions } from '../kysely/executions.ts';
@@ -66,9 +66,11 @@ export async function openSqliteCatalog(
     }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new Error(`cannot open the catalog ${path}: ${message}${catalogAdvice(error, freeBytesAt(dirname(path)))}`, {
-      cause: error,
-    });
+    const freeBytes = freeBytesAt(dirname(path));
+    const text = `cannot open the catalog ${path}: ${message}${catalogAdvice(error, freeBytes)}`;
+    const failure = new Error(text, { cause: error });
+    // SQLite does not say that this is why.
+    throw (freeBytes ?? CATALOG_BYTES_MIN) < CATALOG_BYTES_MIN ? Object.assign(failure, { code: 'ENOSPC' }) : failure;
   }
 }
 

@@ -130,6 +130,20 @@ export function executionsContract(prepare: CatalogFactory): void {
     assert.deepEqual(await list(NOON + 399), [1]);
   });
 
+  test('a result is made to expire before its time, never after it', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    await addFinished(catalog, pendingRun(1), { expiresAt: NOON + 300 });
+    const expiry = async () => (await catalog.executions.find(executionId(1)))?.expiresAt;
+    await catalog.executions.expireAt(executionId(1), NOON + 400);
+    assert.equal(await expiry(), NOON + 300);
+    await catalog.executions.expireAt(executionId(1), NOON + 200);
+    assert.equal(await expiry(), NOON + 200);
+    assert.equal((await catalog.executions.listExpired(NOON + 200, 10)).length, 1);
+    assert.equal(await catalog.executions.findLatest(1, {}, NOON + 199).then((found) => found?.id), executionId(1));
+    await catalog.executions.expireAt(executionId(2), NOON);
+    assert.equal(await catalog.executions.find(executionId(2)), undefined);
+  });
+
   test('stored results are walked in the order of their ids, a few at a time', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     for (const number of [3, 1, 2]) await addFinished(catalog, pendingRun(number));
