@@ -21,6 +21,7 @@ import type { Engine } from '../engine/engine.ts';
 import { folderFailure, StartupError } from '../errors/startup-error.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { findOverlap, type NamedPath } from '../files/overlap.ts';
+import { engineMemoryOfEach } from '../settings/memory.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
 import { STAGING } from '../store/local/object-path.ts';
 import type { ResultStore } from '../store/result-store.ts';
@@ -180,7 +181,7 @@ async function openEngine(
         sourcesDirectory,
         tempDirectory,
         threads: settings.engineThreads,
-        memoryBytes: Math.floor(settings.engineMemoryBytes / settings.runsMax),
+        memoryBytes: engineMemoryOfEach(settings.engineMemoryBytes, settings.runsMax),
         tempBytesMax: Math.floor(tempBytesOfEach(settings) / settings.runsMax),
         resultBytesMax: settings.resultBytesMax,
         timeLimitMillis: settings.engineTimeoutMillis,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadSettings, SettingsError } from './load-settings.ts';
-import { formatMemorySum, memorySum } from './memory.ts';
+import { engineMemoryOfEach, formatMemorySum, memorySum } from './memory.ts';
 
 const GB = 1_000_000_000;
 
@@ -24,7 +24,7 @@ test('given, it is what it says, whatever the machine has', () => {
   assert.equal(load({ QRS_MEMORY: '16GB' }, 3 * GB).memoryBytes, 16 * GB);
 });
 
-test('the other settings of memory are shares of it, at least 64 MB each', () => {
+test('the other settings of memory are shares of it, at least 64 MB each, and 160 MB for scheduled queries', () => {
   const { readMemoryBytes, heavyMemoryBytes, publishMemoryBytes, engineMemoryBytes, pageCacheBytes } = load({
     QRS_MEMORY: '2GB',
   });
@@ -33,6 +33,14 @@ test('the other settings of memory are shares of it, at least 64 MB each', () =>
     [600_000_000, 240_000_000, 520_000_000, 200_000_000, 200_000_000],
   );
   assert.equal(load({ QRS_MEMORY: '512MB' }).heavyMemoryBytes, 64_000_000);
+  assert.equal(load({ QRS_MEMORY: '1GB' }).engineMemoryBytes, 160_000_000);
+  assert.equal(load({ QRS_MEMORY: '1GB', QRS_ENGINE_MEMORY: '64MB' }).engineMemoryBytes, 64_000_000);
+});
+
+test('queries that run at a time share theirs, but each has what the curated datasets need', () => {
+  assert.equal(engineMemoryOfEach(1_000_000_000, 2), 500_000_000);
+  assert.equal(engineMemoryOfEach(200_000_000, 2), 160_000_000);
+  assert.equal(engineMemoryOfEach(64_000_000, 2), 64_000_000);
 });
 
 test('each may be given as another share, or as a size', () => {
@@ -54,7 +62,7 @@ test('the sum says what each takes, and what is left to the process itself', () 
     'reading 1200 MB + views and Parquet answers 480 MB + publishing 1040 MB + scheduled queries 400 MB + finished answers 400 MB + the process itself 480 MB = 4000 MB',
   );
   const beyond = memorySum(load({ QRS_MEMORY: '1GB', QRS_READ_MEMORY: '1GB' }));
-  assert.equal(beyond.restBytes, -580_000_000);
+  assert.equal(beyond.restBytes, -640_000_000);
 });
 
 test('what is no share and no size is refused', () => {

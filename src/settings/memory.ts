@@ -38,6 +38,14 @@ const MACHINE_PERCENT = 60;
 const MACHINE_BYTES_MAX = 4_000_000_000;
 const MEMORY_BYTES_MIN = 512_000_000;
 
+/** With 100 MB the curated dataset `points` is not made even of the smallest sources: its query joins some twenty tables. */
+export const ENGINE_BYTES_MIN = 160_000_000;
+
+/** What one of the queries may take that run at a time. */
+export function engineMemoryOfEach(engineMemoryBytes: number, runsMax: number): number {
+  return Math.max(Math.floor(engineMemoryBytes / runsMax), Math.min(engineMemoryBytes, ENGINE_BYTES_MIN));
+}
+
 /** `auto`, which is 60 % of the machine and at most 4 GB, or a size. */
 export function machineShare(): ReadValue<number | Share> {
   const readSize = size(MEMORY_BYTES_MIN, '512MB');
@@ -51,14 +59,14 @@ export function machineShare(): ReadValue<number | Share> {
   return (text) => (text.toLowerCase() === 'auto' ? auto : readSize(text));
 }
 
-/** `12%` of the memory of the process, or a size. */
-export function memoryShare(bytesMin: number, minText: string): ReadValue<number | Share> {
+/** `12%` of the memory of the process, or a size. @param shareMin a share is no less, a size may be */
+export function memoryShare(bytesMin: number, minText: string, shareMin = bytesMin): ReadValue<number | Share> {
   const readSize = size(bytesMin, minText);
   return (text) => {
     const percent = Number(/^(\d{1,3}(?:\.\d{1,3})?) *%$/.exec(text)?.[1] ?? Number.NaN);
     if (Number.isNaN(percent)) return readSize(text);
     if (percent > 100) throw new BadValue('expected a size, or at most 100% of QRS_MEMORY');
-    return { kind: 'share', of: 'memory', percent, bytesMin, bytesMax: Number.MAX_SAFE_INTEGER };
+    return { kind: 'share', of: 'memory', percent, bytesMin: shareMin, bytesMax: Number.MAX_SAFE_INTEGER };
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { DAY_MILLIS } from '../domain/instant.ts';
 import { catalogLocation, engineLocation, storeLocation } from './location.ts';
-import { machineShare, memoryShare, type Share } from './memory.ts';
+import { ENGINE_BYTES_MIN, machineShare, memoryShare, type Share } from './memory.ts';
 import { trustedProxies, webOrigins } from './network-value.ts';
 import {
   boolean,
@@ -75,9 +75,9 @@ export const SETTINGS = {
   sourcesDir: setting('QRS_SOURCES_DIR', '', optional(text(PATH_LENGTH_MAX)), {
     about: 'The folder of the tables that scheduled queries read. Empty: `sources` in the data directory.',
   }),
-  engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '10%', memoryShare(SIZE_MIN, '64MB'), {
+  engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '10%', memoryShare(SIZE_MIN, '64MB', ENGINE_BYTES_MIN), {
     about:
-      'The most memory that DuckDB takes for queries, each an equal share (`QRS_RUNS`); what does not fit goes to disk.',
+      'The most memory that DuckDB takes for queries, each an equal share (`QRS_RUNS`), but 160 MB of it at least, which the curated datasets need; what does not fit goes to disk. A share of `QRS_MEMORY` is at least 160 MB.',
   }),
   engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
     about: 'How many threads DuckDB takes for a query; requests keep the other cores.',

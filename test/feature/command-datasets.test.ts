@@ -11,8 +11,8 @@ import { type CommandLine, makeCommandLine } from './command.ts';
 const NAMES = ['avs-stats', 'operator-stats', 'operator-to-avs-mapping', 'points'];
 
 /** A command line whose data directory has source tables. */
-async function withSources(t: TestContext): Promise<CommandLine> {
-  const qrs = await makeCommandLine(t);
+async function withSources(t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<CommandLine> {
+  const qrs = await makeCommandLine(t, environment);
   const size = { operators: 8, avss: 3, stakers: 40, wallets: 20 };
   await writeDemoSources(join(qrs.dataDir, 'sources'), { size, until: qrs.now, signal: t.signal, sleep });
   return qrs;
@@ -54,6 +54,14 @@ test('a refresh prints the execution id, and the list says how fresh the dataset
   assert.equal(await qrs.get('queries', 'list'), '990000001\n990000002\n990000003\n990000004');
   assert.match((await qrs.run(['verify'])).err, /^1 stored objects, none damaged\n$/);
 });
+
+for (const memory of ['512MB', '1GB']) {
+  test(`all are refreshed where the process may take ${memory}`, async (t) => {
+    const qrs = await withSources(t, { QRS_MEMORY: memory });
+    const { code, err } = await qrs.run(['datasets', 'refresh', '--all']);
+    assert.equal(code, 0, err);
+  });
+}
 
 test('all are refreshed, also when one fails; then the exit code is 1', async (t) => {
   const qrs = await withSources(t);
