@@ -37,9 +37,16 @@ const FLAGS = [
   '--expose-gc',
   '--disable-warning=ExperimentalWarning',
 ];
+// glibc's allocator, which other systems do not have. Left to itself it has an area of memory for every second thread, and never asks the
+// system for blocks of up to 32 MB once it has freed one of that size: freed memory then lies about in pieces, 113 MB of 334 in a soak.
+const ALLOCATOR = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: String(1024 * 1024),
+  MALLOC_TRIM_THRESHOLD_: String(4 * 1024 * 1024),
+};
 const args = [...FLAGS, main, ...process.argv.slice(2)];
 const threads = 4 * availableParallelism() + 16;
-const env = { UV_THREADPOOL_SIZE: String(threads), ...process.env };
+const env = { UV_THREADPOOL_SIZE: String(threads), ...ALLOCATOR, ...process.env };
 
 if (typeof process.execve === 'function') {
   // The same process goes on as the command: signals and exit codes are its own.
