@@ -120,6 +120,7 @@ const CONTEXT: CommandContext = {
   randomBytes: (length) => new Uint8Array(length),
   random: () => 0,
   monotonic: () => 0,
+  threadCpuMicros: () => 0,
   owner: '',
   newExecutionId: () => '',
   outliveReaders: () => undefined,

@@ -11,6 +11,9 @@ export interface Gauges {
   /** Of the event loop, in milliseconds, each since the one before. */
   readonly delayP99: number[];
   readonly delayMax: number[];
+  /** CPU time from one turn to the next: without the time that other threads and programs have the core. */
+  readonly heldP99: number[];
+  readonly heldMax: number[];
 }
 
 const SAMPLE_MILLIS = 1000;
@@ -26,7 +29,7 @@ const PARTS: Readonly<Record<string, RegExp>> = {
 
 export async function watchOn(pid: number, client: Client, end: AbortSignal): Promise<Gauges> {
   const parts = new Map<string, number[]>(Object.keys(PARTS).map((name) => [name, []]));
-  const gauges: Gauges = { memory: [], parts, delayP99: [], delayMax: [] };
+  const gauges: Gauges = { memory: [], parts, delayP99: [], delayMax: [], heldP99: [], heldMax: [] };
   for (let second = 1; !end.aborted; second += 1) {
     await wait(SAMPLE_MILLIS, undefined, { signal: end }).catch(() => undefined);
     gauges.memory.push(await residentBytes(pid));
@@ -35,6 +38,8 @@ export async function watchOn(pid: number, client: Client, end: AbortSignal): Pr
     const value = (name: string) => 1000 * Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
     gauges.delayP99.push(value('nodejs_eventloop_lag_p99_seconds'));
     gauges.delayMax.push(value('nodejs_eventloop_lag_max_seconds'));
+    gauges.heldP99.push(value('qrs_event_loop_held_seconds\\{quantile="0.99"\\}'));
+    gauges.heldMax.push(value('qrs_event_loop_held_seconds\\{quantile="1"\\}'));
     for (const [name, line] of Object.entries(PARTS)) {
       parts.get(name)?.push([...text.matchAll(line)].reduce((sum, [, bytes]) => sum + Number(bytes), 0));
     }

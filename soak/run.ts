@@ -110,7 +110,7 @@ function someRead(): (typeof READS)[number] {
   throw new Error('the weights do not add up');
 }
 
-function report({ memory, parts, delayP99, delayMax }: Awaited<ReturnType<typeof watchOn>>): void {
+function report({ memory, parts, ...loop }: Awaited<ReturnType<typeof watchOn>>): void {
   for (const [name, { answered, refused }] of counts) print(`${name}: ${answered} answered, ${refused} refused`);
   const megabytes = (bytes: number) => Math.round(bytes / 1e6);
   const means = quarterMeans(memory);
@@ -119,14 +119,17 @@ function report({ memory, parts, delayP99, delayMax }: Awaited<ReturnType<typeof
   print(`memory: means of the quarters ${means.map(megabytes).join(', ')} MB, at most ${megabytes(most)} MB`);
   print(`memory: last quarter / second ${growth.toFixed(3)} (≤ ${GROWTH_MAX})`);
   for (const [name, samples] of parts) print(`  ${name}: ${quarterMeans(samples).map(megabytes).join(', ')} MB`);
-  const worst = (delays: readonly number[]) => Math.max(...delays).toFixed(0);
-  const median = [...delayP99].sort((a, b) => a - b)[Math.floor(delayP99.length / 2)] ?? 0;
-  print(
-    `event loop delay: p99 ${median.toFixed(0)} ms (median), ${worst(delayP99)} ms (worst), at most ${worst(delayMax)} ms`,
-  );
+  reportLoop('held', loop.heldP99, loop.heldMax);
+  reportLoop('delayed, also by what else wants the cores', loop.delayP99, loop.delayMax);
   const memoryMax = megabytesOf(values.memory) * 1e6;
   if (most > memoryMax) wrong(`memory: ${megabytes(most)} MB, more than QRS_MEMORY=${values.memory}`);
   if (minutes >= FLAT_FROM_MINUTES && growth > GROWTH_MAX) wrong(`memory grows: ${growth.toFixed(3)}`);
+}
+
+function reportLoop(what: string, p99: readonly number[], max: readonly number[]): void {
+  const median = [...p99].sort((a, b) => a - b)[Math.floor(p99.length / 2)] ?? 0;
+  const worst = (millis: readonly number[]) => Math.max(...millis).toFixed(0);
+  print(`event loop ${what}: p99 ${median.toFixed(0)} ms (median), ${worst(p99)} ms (worst), at most ${worst(max)} ms`);
 }
 
 function megabytesOf(size: string): number {

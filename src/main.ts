@@ -59,6 +59,10 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   clock: Date.now,
   randomBytes,
   monotonic: () => performance.now(),
+  threadCpuMicros: () => {
+    const { user, system } = process.threadCpuUsage();
+    return user + system;
+  },
   random: Math.random,
   owner: currentLeaseOwner(),
   newExecutionId: monotonicFactory(),

@@ -22,6 +22,8 @@ export interface CommandContext {
   readonly sleep: Sleep;
   /** Milliseconds that only ever grow, for timing. */
   readonly monotonic: () => number;
+  /** CPU time that the event loop's thread has taken. */
+  readonly threadCpuMicros: () => number;
   readonly randomBytes: RandomBytes;
   /** Uniform in [0, 1). No secrets are made of it. */
   readonly random: () => number;

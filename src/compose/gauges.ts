@@ -7,6 +7,7 @@ import { type Sleep, TimeLimit } from '../domain/time.ts';
 import type { DuckDb, DuckDbUse } from '../duckdb/duckdb.ts';
 import type { GaugeSource } from '../observation/metrics.ts';
 import type { WorkQueue } from '../results/limits/work-queue.ts';
+import type { EventLoopWatch } from './event-loop.ts';
 
 export interface GaugedParts {
   readonly catalog: Catalog;
@@ -22,6 +23,7 @@ export interface GaugedParts {
   readonly requests: { readonly count: number };
   readonly usage: { readonly waiting: number };
   readonly logLines: { readonly dropped: number };
+  readonly eventLoop: Pick<EventLoopWatch, 'take'>;
   readonly clock: Clock;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
@@ -32,7 +34,7 @@ export interface GaugedParts {
 const DUCKDB_MILLIS_MAX = 1000;
 
 export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
-  const { queues, caches, parquet, usage, heavyReads, requests, logLines } = parts;
+  const { queues, caches, parquet, usage, heavyReads, requests, logLines, eventLoop } = parts;
   const each = <T>(named: Readonly<Record<string, T>>, value: (one: T) => number) =>
     Object.fromEntries(Object.entries(named).map(([name, one]) => [name, value(one)]));
   return [
@@ -89,6 +91,13 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
       help: 'Lines of the log that could not be written: its disk is full, or its reader is gone or hangs.',
       type: 'counter',
       read: () => ({ '': logLines.dropped }),
+    },
+    {
+      name: 'qrs_event_loop_held_seconds',
+      help: 'CPU time of the event loop from one turn to the next, since the metrics were last asked for: how long it is held, however busy the cores are.',
+      label: 'quantile',
+      sameInAll: true,
+      read: () => eventLoop.take(),
     },
     ...duckDbGauges(parts),
     ...catalogGauges(parts),

@@ -8,6 +8,7 @@ import { type Metrics, makeMetrics } from '../observation/metrics.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
 import type { TraceSettings } from '../observation/traces/trace-settings.ts';
 import { UsageMeter } from '../observation/usage-meter.ts';
+import { EventLoopWatch } from './event-loop.ts';
 import { type GaugedParts, gaugesOf } from './gauges.ts';
 import type { Service } from './service.ts';
 
@@ -17,6 +18,8 @@ export interface TelemetryEffects {
   /** Where traces go; undefined when none are wanted. */
   readonly tracing: TraceSettings | undefined;
   readonly sleep: Sleep;
+  /** CPU time that this thread has taken. */
+  readonly threadCpuMicros: () => number;
 }
 
 /** Disposed of last: then what was counted is written, and what was traced is sent. */
@@ -28,7 +31,7 @@ export interface Telemetry extends AsyncDisposable {
 export async function startTelemetry(
   observers: Observe[],
   service: Service,
-  parts: Omit<GaugedParts, 'usage' | 'sleep'>,
+  parts: Omit<GaugedParts, 'usage' | 'sleep' | 'eventLoop'>,
   effects: TelemetryEffects,
 ): Promise<Telemetry> {
   const { settings } = service;
@@ -36,8 +39,10 @@ export async function startTelemetry(
   const stop = new AbortController();
   const meter = new UsageMeter({ usage: parts.catalog.usage, observe });
   const keyUses = new KeyUses({ principals: parts.catalog.principals, observe });
-  const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, sleep: effects.sleep }));
+  const eventLoop = new EventLoopWatch(effects.threadCpuMicros);
+  const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, sleep: effects.sleep, eventLoop }));
   const running = [meter, keyUses].map((each) => each.run(settings.usageIntervalMillis, effects.sleep, stop.signal));
+  running.push(eventLoop.run(effects.sleep, stop.signal));
   running.push(
     watchClock(
       {

@@ -75,6 +75,7 @@ export async function makeCommandLine(
         return new Uint8Array(length).fill(seed);
       },
       monotonic: () => 0,
+      threadCpuMicros: () => 0,
       random: () => 0.5,
       owner: 'test',
       newExecutionId,

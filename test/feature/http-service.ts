@@ -75,6 +75,7 @@ export async function openServer(
     version,
     random: Math.random,
     monotonic: () => performance.now(),
+    threadCpuMicros: () => process.threadCpuUsage().user,
     newId: () => ulid(),
     owner: currentLeaseOwner(),
     tracing: undefined,
