@@ -40,7 +40,7 @@ export async function inferNested(
     const found = shapes.get(index) ?? [];
     if (found.length <= SHAPES_MAX) columns.set(index, nestedColumn(keys[index] ?? '', index, typeOfStructures(found)));
   }
-  if (everyRow) await leaveOutMisfits(context, rows, columns, signal);
+  if (everyRow) await leaveOutInvalid(context, rows, columns, signal);
   return columns;
 }
 
@@ -75,7 +75,7 @@ async function findShapes(
 }
 
 /** Leaves the columns out that hold a value that does not convert. What a shape does not tell, such as a number over 64 bits, shows only here. */
-async function leaveOutMisfits(
+async function leaveOutInvalid(
   context: SourceContext,
   rows: NestedRows['rows'],
   columns: Map<number, SourceColumn>,
@@ -88,8 +88,8 @@ async function leaveOutMisfits(
       return;
     } catch (error) {
       signal.throwIfAborted();
-      const misfit = invalidValueOf(error);
-      if (misfit === undefined || !columns.delete(misfit.index)) throw error;
+      const invalid = invalidValueOf(error);
+      if (invalid === undefined || !columns.delete(invalid.index)) throw error;
     }
   }
 }
