@@ -125,6 +125,7 @@ const CONTEXT: CommandContext = {
   newExecutionId: () => '',
   outliveReaders: () => undefined,
   allowGrace: () => undefined,
+  priority: { eventLoopFirst: () => undefined, serviceFirst: () => undefined },
   workers: { supervisor: async () => undefined, forkWith: async () => Promise.reject(new Error('no workers here')) },
   signal: new AbortController().signal,
 };

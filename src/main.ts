@@ -8,6 +8,7 @@ import { monotonicFactory } from 'ulid';
 import type { Output } from './cli/command-context.ts';
 import { readFileIfThere } from './files/read-if-there.ts';
 import { keepTick } from './kept-tick.ts';
+import { letEventLoopFirst, letServiceFirst } from './thread-priority.ts';
 
 keepTick();
 
@@ -77,6 +78,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
     supervisor: async () => (await import('./workers/cluster.ts')).supervisorChannel(process),
     forkWith: async (args) => (await import('./workers/cluster.ts')).forkWith(args),
   },
+  priority: { eventLoopFirst: letEventLoopFirst, serviceFirst: letServiceFirst },
   signal: interruption.signal,
 });
 if (outlivesReaders) leave();

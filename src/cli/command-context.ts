@@ -35,6 +35,13 @@ export interface CommandContext {
   readonly outliveReaders: () => void;
   /** Once it is interrupted, the command may take so much longer than others do: after that the process is ended, whatever it is at. */
   readonly allowGrace: (millis: number) => void;
+  /** Who computes first where the cores do not suffice. */
+  readonly priority: {
+    /** From now on the threads that compute come after the event loop. */
+    eventLoopFirst(): void;
+    /** From now on this process comes after a service on the same machine. */
+    serviceFirst(): void;
+  };
   /** Several processes that answer requests together. */
   readonly workers: WorkerEffects;
   /** Aborted when the user interrupts. */

@@ -58,6 +58,7 @@ export function addDatasetsCommand(program: Command, context: CommandContext): v
     .option('--all', 'every dataset, one after the other, even if one fails')
     .option('--json', 'print JSON: the runs')
     .action(async (name: string | undefined, options: RefreshOptions) => {
+      context.priority.serviceFirst();
       await withService(context, async (service) => {
         const chosen = choose(await service.datasets(), name, options);
         const { records, failures } = await refreshEach(chosen, service, context, options);

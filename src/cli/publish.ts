@@ -57,6 +57,7 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
       if (options.execution !== undefined && options.param !== undefined) {
         throw new UsageError('--param is for a new run: the one that --execution names has its parameters already');
       }
+      context.priority.serviceFirst();
       await withService(context, async (service) => {
         const execution = await publishFile(service, file, options, context);
         if (options.json) printJson(context, executionRecord(execution, context.clock()));

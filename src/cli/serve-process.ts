@@ -57,6 +57,8 @@ export async function serveProcess(
 ): Promise<void> {
   const { settings } = service;
   context.allowGrace(settings.shutdownGraceMillis);
+  // Before the threads of DuckDB are started, which inherit it.
+  context.priority.eventLoopFirst();
   const tracing = traceSettings(context.environment, context.version);
   const newId = () => context.newExecutionId(context.clock());
   await using server = await serve(service, {

@@ -82,6 +82,7 @@ export async function makeCommandLine(
       sleep: (millis, signal) => wait(millis, undefined, { signal }),
       outliveReaders: () => undefined,
       allowGrace: () => undefined,
+      priority: { eventLoopFirst: () => undefined, serviceFirst: () => undefined },
       workers: {
         supervisor: async () => undefined,
         forkWith: async () => Promise.reject(new Error('no workers here')),

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +54,29 @@ async function processes(t: TestContext): Promise<Processes> {
     },
   };
 }
+
+/** Of each thread of a process its name, and how far it steps back (`nice`). */
+function threadsOf(pid: number | undefined): readonly { readonly name: string; readonly nice: number }[] {
+  const tasks = `/proc/${pid}/task`;
+  return readdirSync(tasks).map((thread) => {
+    const stat = readFileSync(`${tasks}/${thread}/stat`, 'utf8');
+    // The name stands in parentheses, may hold blanks, and is followed by the fields from the third on.
+    const [from, to] = [stat.indexOf('('), stat.lastIndexOf(')')];
+    return { name: stat.slice(from + 1, to), nice: Number(stat.slice(to + 2).split(' ')[16]) };
+  });
+}
+
+const noThreads = existsSync('/proc/self/task') ? false : 'the system does not tell of threads (/proc)';
+test('threads that compute give way to the event loop', { skip: noThreads }, async (t) => {
+  const { run, serve } = await processes(t);
+  await run(['users', 'add', 'ann']);
+  const { child } = await serve();
+  const threads = threadsOf(child.pid);
+  const pool = threads.filter(({ name }) => name === 'libuv-worker');
+  assert.ok(pool.length > 16);
+  assert.deepEqual(new Set(pool.map(({ nice }) => nice)), new Set([5]));
+  assert.deepEqual(threads.find(({ name }) => name === 'MainThread')?.nice, 0);
+});
 
 test('published by one process, read from another, revoked by a third', async (t) => {
   const { run, serve } = await processes(t);
