@@ -17,3 +17,11 @@ for (const [word, expected] of [
   test(`near "${word.slice(0, 20)}": ${expected.join() || 'nothing'}`, () =>
     assert.deepEqual(nearest(word, NAMES), expected));
 }
+
+test('among thousands of long names it does not look for long, and finds those that contain the word all the same', () => {
+  const far = Array.from({ length: 10_000 }, (_, name) => `${String(name).padStart(90, 'abcdefghij')}_name`);
+  const word = far[5000]?.replace('_name', '_mane') ?? '';
+  assert.deepEqual(nearest(word, [...far.slice(0, 20), `${far[5000]}`]).at(0), far[5000]);
+  assert.ok(!nearest(word, far).includes(far[5000] ?? ''));
+  assert.deepEqual(nearest('special', [...far, 'the_special_one']), ['the_special_one']);
+});

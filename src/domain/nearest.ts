@@ -1,7 +1,9 @@
 /** Names that are nearly what was written, for errors that suggest: `Did you mean "block_time"?` */
 
-/** Longer texts are no misspelt names, and the distance takes time in the product of the lengths. */
+/** Longer texts are no misspelt names. */
 const LENGTH_MAX = 100;
+/** A distance takes time in the product of the lengths. All together may take so much, a few milliseconds: further candidates are left out. */
+const WORK_MAX = 1_000_000;
 const SUGGESTIONS_MAX = 3;
 
 /** At most three candidates near to `word`, nearest first: within a third of its length in edits, or containing it. */
@@ -10,11 +12,17 @@ export function nearest(word: string, candidates: Iterable<string>): readonly st
   const folded = word.toLowerCase();
   const farthest = Math.max(1, Math.floor(folded.length / 3));
   const near: { readonly candidate: string; readonly distance: number }[] = [];
+  let work = 0;
   for (const candidate of candidates) {
     if (candidate === '' || candidate.length > LENGTH_MAX) continue;
     const other = candidate.toLowerCase();
     const contained = folded.length >= 3 && (other.includes(folded) || (other.length >= 3 && folded.includes(other)));
-    const distance = editDistance(folded, other);
+    let distance = Number.POSITIVE_INFINITY;
+    // No distance is less than the difference of the lengths.
+    if (Math.abs(folded.length - other.length) <= farthest && work < WORK_MAX) {
+      work += folded.length * other.length;
+      distance = editDistance(folded, other);
+    }
     if (distance <= farthest) near.push({ candidate, distance });
     else if (contained) near.push({ candidate, distance: farthest + 1 });
   }
