@@ -1,7 +1,7 @@
 /**
- * Addresses that send keys that are not there. Every key is looked up, since behind one address there may be many clients, and one
- * broken script among them must not lock out the others: what is limited is how often an address is told 401. After too many wrong
- * keys it is told to wait; what they cost the catalog is bounded by `CatalogCache`, which remembers them apart.
+ * Limits wrong keys by address. Every key is looked up, because behind one address there may be many clients, and one broken script must
+ * not lock out the others. What is limited is how often an address gets a 401: after too many wrong keys it is told to wait. What wrong
+ * keys cost the catalog is bounded by `CatalogCache`, which remembers them apart.
  */
 import { isIPv6 } from 'node:net';
 import { TokenBuckets } from '../domain/token-buckets.ts';

@@ -5,7 +5,7 @@ import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { type ByteChunks, join } from '../results/read/byte-chunks.ts';
 import { compress, type Encoding } from './compression.ts';
 
-/** Whoever leaves while an answer is compressed has it compressed for the next. */
+/** Compressing goes on when a client leaves: the next one has it. */
 const NEVER = new AbortController().signal;
 
 export class CompressedCache {

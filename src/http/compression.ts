@@ -19,7 +19,7 @@ export type Encoding = 'zstd' | 'br' | 'gzip';
 
 const PREFERRED: readonly Encoding[] = ['zstd', 'br', 'gzip'];
 
-/** More than any client sends; a longer header is not looked at. */
+/** Longer than the header of any client. A longer one is ignored. */
 const HEADER_CHARACTERS_MAX = 4096;
 
 /** The library that makes each of them, as Node names it. */

@@ -1,6 +1,6 @@
 /**
- * What is not even a request: a head that is too long, that takes too long, or that is no HTTP. It has no route, so it is answered
- * on the bare connection, in the shape of all errors, and the connection ends.
+ * Errors before there is a request: a head that is too long, that takes too long, or that is no HTTP. No route answers them, so the error
+ * is written to the bare connection, in the shape of all errors, and the connection ends.
  */
 
 import type { Socket } from 'node:net';

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export interface Cors {
   /** `https://app.example.com`; `*` stands for all. None: no page of another origin may read. */
   readonly origins: readonly string[];
-  /** What a page may send besides what every page may. */
+  /** Headers that a page may send beside those that every page may. */
   readonly requestHeaders: readonly string[];
 }
 

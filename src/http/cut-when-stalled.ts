@@ -1,7 +1,8 @@
 /**
- * Cuts a connection on which nothing has moved for so long while its answer is in flight. Node's own timer may take twice the time:
- * it looks at how much waits to be written only when it runs out, and what moved at the beginning counts as if it moved at the end.
- * So it runs out several times, and only so many times in a row are a stall.
+ * Cuts a connection if its answer is in flight and nothing has moved on it for a given time. Node's own socket timer may take twice that
+ * time: it looks only when it runs out, and bytes that moved just after the last look count as if they had moved just now. So the timer
+ * is set to an eighth of the time, and only several quiet looks in a row are a stall. This is the one timer that is not passed in: Node
+ * starts it anew with each byte.
  */
 import type { ServerResponse } from 'node:http';
 
@@ -17,7 +18,7 @@ export function cutWhenStalled(response: ServerResponse, stalledMillis: number, 
   response.setTimeout(look, () => {
     const since = monotonic() - lookedAt;
     lookedAt += since;
-    // A timer that ran for longer was set anew meanwhile, because something moved.
+    // If the timer ran for longer, something moved meanwhile and started it anew.
     quietMillis = since < 1.5 * look ? quietMillis + since : look;
     if (quietMillis >= stalledMillis - look / 2) socket.destroy();
     else socket.setTimeout(look);

@@ -29,7 +29,7 @@ export function sendError(
     .send(Buffer.from(JSON.stringify({ error: answer.message, ...answer.body })));
 }
 
-/** What nobody can mend but us. A time limit or too much work is told to the client, and counted as the answer that it is. */
+/** Faults: errors that only we can mend. A time limit or too much work is told to the client and is no fault. */
 export function isFault(answer: RequestError): boolean {
   return answer.status === 500 || answer.code === 'storage_full';
 }

@@ -1,8 +1,8 @@
 /**
- * Which answer is in flight on each connection, for events of the connection itself. And what happens when a client closes its side of
- * a connection: it may wait for its answer all the same (`shutdown`), or be gone altogether (`close`), and TCP tells the
- * two apart only by writing. So an interim response is written, which every client of HTTP/1.1 skips, and a client that is gone
- * refuses: the second write then fails, and the answer's read ends.
+ * Which answer is in flight on each connection, for events of the connection. And what happens when a client closes its side of a
+ * connection. It may still wait for its answer (`shutdown`), or be gone (`close`); with TCP only a write tells. So an interim response is
+ * written, which every client of HTTP/1.1 skips. A client that is gone refuses it: the second write then fails, and the read of the
+ * answer ends.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -47,7 +47,7 @@ export class OpenAnswers {
   }
 }
 
-/** An answer whose head is out finds out by itself. */
+/** An answer whose head has been sent needs no probe: its next write fails. */
 function probe(answer: ServerResponse): void {
   if (!answer.headersSent && !answer.destroyed) answer.writeContinue();
 }

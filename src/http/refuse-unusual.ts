@@ -1,4 +1,7 @@
-/** Requests that are HTTP and still not to be answered as they stand: refused after the key was looked at, in the shape of all errors. */
+/**
+ * Refuses requests that are correct HTTP but that we do not answer as they are. It comes after the key, and answers in the shape of all
+ * errors.
+ */
 import type { IncomingMessage } from 'node:http';
 import { RequestError } from '../errors/errors.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Ids for requests that bring none: 96 random bits as 24 hexadecimal digits. Random rather than counted, so that nobody learns from
- * theirs how much others ask; taken from a stock, and shorter than a UUID, because a page that is sent again pays for its id.
+ * Ids for requests that bring none: 96 random bits as 24 hexadecimal digits. They are random, not counted, so that nobody learns from an
+ * id how much others ask. They are made in stock and shorter than a UUID, because the quickest answers take 20 µs with their id.
  */
 import { randomFillSync } from 'node:crypto';
 

@@ -1,5 +1,5 @@
 /**
- * Laws of answers, over random files of every type (issue 2): what is published is what is read; pages joined are the whole, in
+ * Laws of answers, over random files of every type: what is published is what is read; pages joined are the whole, in
  * order; CSV parsed back equals JSON; the metadata counts what is there.
  */
 import assert from 'node:assert/strict';

@@ -1,6 +1,6 @@
 /**
- * How the command stops: one wish to stop may arrive as two signals, from the terminal and handed on by npm; and a parent that ends
- * takes it along, by whatever signal.
+ * How the command stops. One Ctrl-C may arrive as two signals, from the terminal and passed on by npm. A parent that ends takes the
+ * command along, whatever signal ends it.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * The law of foreign files (issue 14): whatever lies around and inside the folders of the service that it did not write is there, byte
+ * The law of foreign files: whatever lies around and inside the folders of the service that it did not write is there, byte
  * for byte, after publishing, refreshing, sweeping, verifying and crashing; and none of it keeps the service from its work.
  */
 import assert from 'node:assert/strict';

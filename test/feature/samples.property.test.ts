@@ -1,4 +1,4 @@
-/** Laws of samples (issue 2): a subset without repeats; every subset equally likely, which a χ² test over many draws would deny. */
+/** Laws of samples: a subset without repeats; every subset equally likely, which a χ² test over many draws would deny. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -8,6 +8,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datapointsOf } from '../../domain/datapoints.ts';
 import type { Clock } from '../../domain/instant.ts';
+import { orAborted } from '../../domain/or-aborted.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { DerivedBudget, DerivedItem } from '../derived/budget.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
@@ -272,16 +273,4 @@ async function* chunksOf(
 
 async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true }).catch(() => undefined);
-}
-
-/** @throws the signal's reason when it aborts before the promise is settled */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

@@ -7,6 +7,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../domain/instant.ts';
+import { orAborted } from '../../../domain/or-aborted.ts';
 import { allRowsOf, PART_ROWS, type ResultSet } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
@@ -100,11 +101,8 @@ export class ViewCache {
     this.#entries.set(identity, entry);
     entry.users += 1;
     entry.usedAt = this.#options.clock();
-    const leave = Promise.withResolvers<never>();
-    const onAbort = () => leave.reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
     try {
-      const { resultSet: made } = await Promise.race([entry.made, leave.promise]);
+      const { resultSet: made } = await orAborted(entry.made, signal);
       return {
         ...this.#held(entry),
         identity,
@@ -122,8 +120,6 @@ export class ViewCache {
     } catch (error) {
       this.#leave(entry);
       throw error;
-    } finally {
-      signal.removeEventListener('abort', onAbort);
     }
   }
 
