@@ -12,6 +12,8 @@ const ALL = [
   'concurrency',
   'health',
   'walk',
+  'walks',
+  'rowfiles',
   'sample',
   'export',
   'publish',

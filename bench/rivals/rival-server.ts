@@ -36,6 +36,16 @@ server.get<{ Querystring: Query }>('/results', async (request, reply) => {
   });
 });
 
+/** Rows by their key, as a careful team would page. */
+server.get<{ Querystring: Query }>('/rows', async (request, reply) => {
+  const [from, count] = [Number(request.query.offset), Number(request.query.limit)];
+  const rows = await database.query(
+    `SELECT * FROM rows WHERE position >= ${from} AND position < ${from + count} ORDER BY position`,
+  );
+  reply.header('content-type', 'application/json');
+  return JSON.stringify({ result: { rows } });
+});
+
 server.get('/results/csv', async (_request, reply) => {
   reply.header('content-type', 'text/csv');
   const lines: string[] = [];

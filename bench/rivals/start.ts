@@ -21,9 +21,12 @@ const ANSWERS_MILLIS_MAX = 20_000;
 const serverPath = join(import.meta.dirname, 'rival-server.ts');
 
 export async function* startRivals(rows: number): AsyncGenerator<Rival> {
-  const server = await startListening([serverPath, 'sqlite', await sqliteFile(rows)]);
-  yield { kind: 'running', name: 'SQLite + Fastify', server };
+  yield { kind: 'running', name: 'SQLite + Fastify', server: await sqliteRival(rows) };
   yield await postgres(rows);
+}
+
+export async function sqliteRival(rows: number): Promise<Listening> {
+  return await startListening([serverPath, 'sqlite', await sqliteFile(rows)]);
 }
 
 async function sqliteFile(rows: number): Promise<string> {

@@ -33,7 +33,7 @@ export function packBlock(
     for (let row = from; row < to; row += 1) at = content.writeUInt32LE(ofRows[row] ?? 0, at);
   }
   content.set(text, at);
-  const frame = zstdCompressSync(content, LEVEL_1);
+  const frame = zstdCompressSync(content, { ...LEVEL_1, chunkSize: content.length + SPARE_BYTES });
   const block = Buffer.allocUnsafe(4 + frame.length);
   block.writeUInt32LE(content.length, 0);
   block.set(frame, 4);

@@ -1,0 +1,74 @@
+/**
+ * Walking a result in small pages by `next_uri`, as clients do, against one COPY of the same rows to a JSON file: in stored order, whose
+ * row files are there, and sorted, whose view and its row files are made while the walk goes on.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { report } from './measure.ts';
+import { DATA, DATA_DIR, duckDb, publishedRows, startService, storedRowsSql } from './service.ts';
+
+const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000);
+const WALKS = [
+  { limit: 1000, pages: 300, target: '≤ 1' },
+  { limit: 100, pages: 1000, target: '≤ 4' },
+] as const;
+
+rmSync(join(DATA_DIR, 'derived'), { recursive: true, force: true });
+const execution = await publishedRows(ROWS);
+const connection = await duckDb(2);
+await using service = await startService();
+// They are built once; what is measured is walking.
+await walk(1000, 20, '', 1);
+await built();
+for (const { limit, pages, target } of WALKS) {
+  const rows = limit * pages;
+  const millis = await walk(limit, pages, '', 2);
+  const copy = await copyMillis(rows, '');
+  report(
+    `walk in pages of ${limit} / COPY of the same rows`,
+    millis / copy,
+    target,
+    `${millis.toFixed(0)} ms / ${copy.toFixed(0)} ms, ${pages} pages`,
+  );
+}
+const sorted = await walk(1000, ROWS / 1000, '&sort_by=amount_usd%20desc', 0);
+const sortedCopy = await copyMillis(ROWS, 'ORDER BY c2 DESC');
+report(
+  'walk of all, sorted, in pages of 1,000 / one sorted COPY',
+  sorted / sortedCopy,
+  '≤ 2',
+  `${sorted.toFixed(0)} ms / ${sortedCopy.toFixed(0)} ms`,
+);
+connection.closeSync();
+
+/** @param start makes the pages other ones than those of the walks before, which finished pages would answer */
+async function walk(limit: number, pages: number, more: string, start: number): Promise<number> {
+  const from = performance.now();
+  let next: string | undefined =
+    `${service.url}/v1/execution/${execution}/results?limit=${limit}&offset=${start}${more}`;
+  for (let page = 0; page < pages && next !== undefined; page += 1) {
+    const response: Response = await fetch(next, {
+      headers: { 'x-service-api-key': service.key, 'accept-encoding': 'identity' },
+    });
+    const text = Buffer.from(await response.arrayBuffer());
+    if (response.status !== 200) throw new Error(`status ${response.status}: ${text.toString('utf8', 0, 500)}`);
+    const uri = /"next_uri":("(?:[^"\\]|\\.)*")\}?$/.exec(text.toString('utf8', Math.max(0, text.length - 3000)))?.[1];
+    next = uri === undefined ? undefined : (JSON.parse(uri) as string);
+  }
+  return performance.now() - from;
+}
+
+async function copyMillis(rows: number, order: string): Promise<number> {
+  const start = performance.now();
+  const text = `COPY (${storedRowsSql(execution)} ${order} LIMIT ${rows}) TO '${join(DATA, 'walked.json')}' (FORMAT json)`;
+  await connection.run(text);
+  return performance.now() - start;
+}
+
+async function built(): Promise<void> {
+  for (;;) {
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    if (/qrs_row_files_total\{outcome="(built|failed)"\} [1-9]/.test(metrics)) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
