@@ -49,8 +49,9 @@ test('a builder that is killed has built nothing; the next order gets another on
     },
   });
   const building = builder.build(order, signal);
-  process.kill(builder.pid ?? assert.fail('there is no process'), 'SIGKILL');
-  await assert.rejects(building, /the process that builds row files ended \(SIGKILL\)/);
+  while (builder.pid === undefined) await new Promise(setImmediate);
+  process.kill(builder.pid, 'SIGKILL');
+  await assert.rejects(building, /the process that builds derived files ended \(SIGKILL\)/);
   assert.ok((await builder.build({ ...order, path: join(directory, 'again.rows') }, signal)) > 0);
 });
 
@@ -108,6 +109,7 @@ function originIn(directory: string): RowOrigin {
     fileOf: () => ({ path: join(directory, 'there.rows'), identity: 'one' }),
     hold: () => ({ [Symbol.dispose]: () => undefined }),
     open: async () => ({ path: '', [Symbol.asyncDispose]: async () => undefined }),
+    isMadeElsewhere: async () => false,
     stagingPath: () => join(directory, 'staged'),
     publish: async () => assert.fail('nothing is published'),
     remove: async () => undefined,

@@ -64,6 +64,15 @@ test('processes that share the folder hold one bound', async (t) => {
   assert.deepEqual(await names(), [named('b')]);
 });
 
+test('a process sees what another one is writing', async (t) => {
+  const { files, open } = await folder(t, 10);
+  const other = await open('scratch-2');
+  await writeFile(files.stagingPath(named('a')), 'half of it');
+  assert.equal(await other.files.isMadeElsewhere(named('a')), true);
+  assert.equal(await other.files.isMadeElsewhere(named('b')), false);
+  assert.equal(await files.isMadeElsewhere(named('a')), false);
+});
+
 test('what is not ours is neither counted nor removed', async (t) => {
   const { files, write, budget, directory, names } = await folder(t, 10);
   await writeFile(join(directory, 'mine.txt'), 'x'.repeat(100));

@@ -44,10 +44,21 @@ export class DerivedFiles {
     return join(this.#options.directory, name);
   }
 
-  /** Where to write a file that is to be published. */
-  stagingPath(): string {
+  /** Where to write a file that is to be published. @param name its own, so that other processes see that it is being made */
+  stagingPath(name?: string): string {
     this.#staged += 1;
-    return join(this.#options.staging, String(this.#staged));
+    return join(this.#options.staging, name ?? String(this.#staged));
+  }
+
+  /** Whether another process is writing the file of this name: each writes in a folder of its own, beside the files. */
+  async isMadeElsewhere(name: string): Promise<boolean> {
+    const { directory, staging } = this.#options;
+    for (const entry of await readdir(directory, { withFileTypes: true })) {
+      const folder = join(directory, entry.name);
+      if (!entry.isDirectory() || folder === staging) continue;
+      if ((await stat(join(folder, name)).catch(() => undefined)) !== undefined) return true;
+    }
+    return false;
   }
 
   /** Gives the finished file its name, durably, in the place of any other; then older ones go until all is within the bound. */

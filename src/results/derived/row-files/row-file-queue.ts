@@ -123,6 +123,7 @@ export class RowFileQueue implements AsyncDisposable {
     const { path, identity } = origin.fileOf(part);
     open.forget(path);
     if ((await open.find(path, identity).catch(() => undefined)) !== undefined) return 0;
+    if (await origin.isMadeElsewhere(part)) return 0;
     const staged = origin.stagingPath(part);
     try {
       await using object = await origin.open(part, signal);

@@ -21,6 +21,8 @@ export interface RowOrigin {
   hold(): Disposable | undefined;
   /** A local file with the part's rows, all of them checked. */
   open(part: Part, signal: AbortSignal): Promise<OpenObject>;
+  /** Whether another process is making the part's row file. */
+  isMadeElsewhere(part: Part): Promise<boolean>;
   /** Where to write the part's row file before it is published. */
   stagingPath(part: Part): string;
   publish(part: Part, staged: string, bytes: number): Promise<void>;
@@ -58,7 +60,8 @@ export function storedOrigin(
     fileOf: (part) => ({ path: files.pathOf(nameOf(part)), identity: identityOf(part) }),
     hold: () => NOTHING,
     open: (part, signal) => store.open(part, allRowsOf(part), signal),
-    stagingPath: () => files.stagingPath(),
+    stagingPath: (part) => files.stagingPath(nameOf(part)),
+    isMadeElsewhere: (part) => files.isMadeElsewhere(nameOf(part)),
     publish: (part, staged) => files.publish(nameOf(part), staged),
     remove: (part) => files.remove(nameOf(part)),
     touch: (part) => files.touch(nameOf(part)),
@@ -76,6 +79,7 @@ export function viewOrigin(executionId: string, view: OpenView): RowOrigin {
     hold: () => view.hold(),
     open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
     stagingPath: (part) => `${pathOf(part)}.new`,
+    isMadeElsewhere: async () => false,
     publish: async (part, staged, bytes) => {
       await rename(staged, pathOf(part));
       view.grew(bytes);
