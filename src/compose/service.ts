@@ -183,7 +183,7 @@ async function openEngine(
         threads: settings.engineThreads,
         memoryBytes: engineMemoryOfEach(settings.engineMemoryBytes, settings.runsMax),
         tempBytesMax: Math.floor(tempBytesOfEach(settings) / settings.runsMax),
-        resultBytesMax: settings.resultBytesMax,
+        resultBytesMax: settings.engineResultBytesMax,
         timeLimitMillis: settings.engineTimeoutMillis,
         sleep,
       });

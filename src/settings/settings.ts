@@ -82,6 +82,10 @@ export const SETTINGS = {
   engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
     about: 'How many threads DuckDB takes for a query; requests keep the other cores.',
   }),
+  engineResultBytesMax: setting('QRS_ENGINE_RESULT_MAX', '20GB', size(1_000_000, '1MB'), {
+    about:
+      'The most disk that the rows of one query may take before they are stored; a query whose rows take more fails. What is stored of them is bounded by `QRS_MAX_RESULT_BYTES`.',
+  }),
   engineTimeoutMillis: setting('QRS_ENGINE_TIMEOUT', '600', duration(1, DAY_MILLIS), {
     about: 'The longest that a query may take.',
   }),

@@ -248,7 +248,7 @@ describe('what a query takes is bounded', () => {
     const running = materialize(engine, 'SELECT hash(range) AS h FROM range(1000000000)');
     await assert.rejects(running, {
       type: 'result_limit',
-      message: 'the answer takes more than 1000000 bytes on disk',
+      message: 'the rows take more than 1000000 bytes on disk (QRS_ENGINE_RESULT_MAX)',
     });
     assert.deepEqual(
       (await readdir(root)).filter((name) => name.endsWith('.parquet')),

@@ -131,7 +131,10 @@ interface SizeWatch {
 /** Ends the query whose answer grows beyond what one may have. */
 function watchSize(path: string | undefined, limits: SandboxLimits, kill: () => void, ended: AbortSignal): SizeWatch {
   const { resultBytesMax, sleep } = limits;
-  const watch = { found: false, message: `the answer takes more than ${resultBytesMax} bytes on disk` };
+  const watch = {
+    found: false,
+    message: `the rows take more than ${resultBytesMax} bytes on disk (QRS_ENGINE_RESULT_MAX)`,
+  };
   void (async () => {
     if (path === undefined) return;
     while (!ended.aborted) {
