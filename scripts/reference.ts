@@ -79,7 +79,7 @@ function valuesOf(parameter: SharedParameter): string {
 
 function commandSections(command: Command, before = ''): string {
   const name = before === '' ? command.name() : `${before} ${command.name()}`;
-  const subcommands = command.commands.filter((sub) => sub.name() !== 'help');
+  const subcommands = command.commands;
   if (subcommands.length > 0) return subcommands.map((sub) => commandSections(sub, name)).join('\n');
   const words = command.registeredArguments.map((a) => (a.required ? ` <${a.name()}>` : ` [${a.name()}]`)).join('');
   const rows = [

@@ -1,6 +1,8 @@
 /** `qrs doctor`: says whether everything that the service needs is there, what is wrong, and what to do about it. */
+
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
+import { counted } from '../domain/counted.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson, printLines, tell } from './printing.ts';
@@ -39,8 +41,12 @@ async function adoptStore(context: CommandContext): Promise<void> {
     const both = { catalog: await service.catalog(), store: await service.storeAlone() };
     const { missing, unknown } = await adopt(both, randomUUID);
     tell(context, 'the catalog and the store belong together now');
-    if (missing > 0) tell(context, `of ${missing} results in the catalog nothing is in the store`);
-    if (unknown > 0) tell(context, `${unknown} results in the store are not in the catalog: the sweep deletes them`);
+    if (missing > 0) tell(context, `of ${counted(missing, 'result')} in the catalog nothing is in the store`);
+    if (unknown > 0)
+      tell(
+        context,
+        `${counted(unknown, 'result')} in the store ${unknown === 1 ? 'is' : 'are'} not in the catalog: the sweep deletes ${unknown === 1 ? 'it' : 'them'}`,
+      );
   });
 }
 

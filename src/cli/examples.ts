@@ -50,6 +50,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   usage: ['qrs usage', 'qrs usage --by user,query --from 2024-03-01 --to 2024-03-31', 'qrs usage --by team --json'],
   sweep: ['qrs sweep'],
   open: ['qrs open'],
+  help: ['qrs help', 'qrs help keys create'],
   verify: ['qrs verify', 'qrs verify --json'],
 };
 

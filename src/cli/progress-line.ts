@@ -1,5 +1,6 @@
 /** How far something long has come, as one line that is written over and over. On a terminal only: a pipe stays silent. */
 import type { Output } from './command-context.ts';
+import { cutTo } from './text-width.ts';
 
 const CLEAR_LINE = '\r\u001b[K';
 
@@ -13,9 +14,12 @@ export class ProgressLine implements Disposable {
   }
 
   show(line: string): void {
-    if (!this.#output.isTerminal || line === this.#shown) return;
-    this.#output.write(CLEAR_LINE + line);
-    this.#shown = line;
+    if (!this.#output.isTerminal) return;
+    // A line that is broken cannot be written over.
+    const fitting = this.#output.columns === undefined ? line : cutTo(line, this.#output.columns - 1);
+    if (fitting === this.#shown) return;
+    this.#output.write(CLEAR_LINE + fitting);
+    this.#shown = fitting;
   }
 
   clear(): void {

@@ -9,8 +9,7 @@ import { executionId, queryId, queryParameters, UsageError } from './arguments.t
 import type { CommandContext } from './command-context.ts';
 import { executionRecord } from './execution-record.ts';
 import { printJson, printLines } from './printing.ts';
-import { ProgressLine } from './progress-line.ts';
-import { publishProgress } from './publish-progress.ts';
+import { PublishProgress } from './publish-progress.ts';
 import { typeDeclarations } from './type-declarations.ts';
 import { withService } from './with-service.ts';
 
@@ -49,7 +48,7 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
       typeDeclarations,
     )
     .option('--param <name=value>', 'a query parameter of the new execution; may be repeated', queryParameters)
-    .option('--json', 'print JSON')
+    .option('--json', 'print JSON, and on standard error how far it has come, an event a line')
     .action(async (file: string, options: PublishCommandOptions) => {
       if (options.query === undefined && options.execution === undefined) {
         throw new UsageError("required option '--query <number>' not specified");
@@ -74,7 +73,7 @@ async function publishFile(service: Service, file: string, options: PublishComma
     owner: context.owner,
     random: context.random,
   });
-  using progress = new ProgressLine(context.stderr);
+  using progress = new PublishProgress(context, options.json ?? false);
   return await publish(
     dependencies,
     {
@@ -89,7 +88,7 @@ async function publishFile(service: Service, file: string, options: PublishComma
     },
     publishOptions,
     context.signal,
-    (step) => progress.show(publishProgress(step)),
+    (step) => progress.show(step),
   );
 }
 

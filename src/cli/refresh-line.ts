@@ -1,4 +1,5 @@
 /** What a refresh came to, as a line of words. */
+import { counted } from '../domain/counted.ts';
 import type { RefreshEvent } from '../scheduler/refresh.ts';
 
 export function refreshLine(event: RefreshEvent): string {
@@ -7,7 +8,7 @@ export function refreshLine(event: RefreshEvent): string {
     case 'started':
       return `${dataset}: refreshing`;
     case 'refreshed':
-      return `${dataset}: ${event.rowCount} rows in ${(event.millis / 1000).toFixed(1)} s`;
+      return `${dataset}: ${counted(event.rowCount, 'row')} in ${(event.millis / 1000).toFixed(1)} s`;
     case 'failed': {
       const { type, message, line, column } = event.error;
       const place = line === undefined ? '' : ` (line ${line}${column === undefined ? '' : `, column ${column}`})`;

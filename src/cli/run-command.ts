@@ -12,6 +12,7 @@ import { addDemoSourcesCommand } from './demo-sources.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addExamples } from './examples.ts';
 import { addExecutionsCommand } from './executions.ts';
+import { addHelpCommand } from './help.ts';
 import { addKeysCommand } from './keys.ts';
 import { addOpenCommand } from './open.ts';
 import { tell } from './printing.ts';
@@ -70,6 +71,7 @@ export function makeProgram(context: CommandContext): Command {
   addVerifyCommand(program, context);
   addOpenCommand(program, context);
   addCompletionCommand(program, context);
+  addHelpCommand(program);
   addExamples(program);
   return program;
 }

@@ -1,5 +1,6 @@
 /** `qrs sweep`: deletes what has expired, and what publishers that failed or were killed left behind. */
 import type { Command } from 'commander';
+import { bytesInWords, counted } from '../domain/counted.ts';
 import type { Swept } from '../maintenance/sweep.ts';
 import type { SweepStopped } from '../maintenance/sweep-trust.ts';
 import type { CommandContext } from './command-context.ts';
@@ -53,7 +54,7 @@ async function sweepAll(
   try {
     for (let steps = 0; steps < STEPS_MAX; steps += 1) {
       const { expired, orphans, bytes } = swept;
-      progress.show(`swept ${expired + orphans} results and leftovers, ${(bytes / 1e6).toFixed(1)} MB`);
+      progress.show(`swept ${counted(expired, 'result')} and ${counted(orphans, 'leftover')}, ${bytesInWords(bytes)}`);
       const more = await sweepStep(STEP);
       if (more.expired + more.orphans + more.bytes === 0) break;
       swept = { expired: expired + more.expired, orphans: orphans + more.orphans, bytes: bytes + more.bytes };

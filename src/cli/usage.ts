@@ -1,13 +1,14 @@
 /**
- * `qrs usage`: what was asked for, told apart by any of day, key, user, team and query. A table for people; for scripts lines of
+ * `qrs usage`: what was asked for, told apart by any of day, key, user, team and query. A table with labels and totals for people; for scripts lines of
  * values with tabs between, in the same order.
  */
 import { type Command, Option } from 'commander';
-import type { UsageFilter, UsagePart, UsageSum } from '../domain/usage.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { UsageCounts, UsageFilter, UsagePart, UsageSum } from '../domain/usage.ts';
 import { day, ownerOf, principalName, queryId, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson } from './printing.ts';
-import { type Cell, formatTable } from './table.ts';
+import { type Cell, formatTable, type TableColumn } from './table.ts';
 import { withService } from './with-service.ts';
 
 interface UsageOptions {
@@ -29,6 +30,8 @@ const PARTS: Readonly<Record<UsagePart, { readonly name: string; readonly of: (s
   team: { name: 'team', of: (sum) => sum.team },
   query: { name: 'query_id', of: (sum) => (sum.queryId === undefined ? undefined : String(sum.queryId)) },
 };
+/** Parts whose ids say little: what they are called stands beside them. */
+const LABELLED: Partial<Readonly<Record<UsagePart, string>>> = { key: 'key_name', query: 'query_name' };
 const COUNTS = ['requests', 'datapoints', 'bytes'] as const;
 
 export function addUsageCommand(program: Command, context: CommandContext): void {
@@ -51,32 +54,73 @@ export function addUsageCommand(program: Command, context: CommandContext): void
       const { by } = options;
       const filter = filterOf(options);
       await withService(context, async (service) => {
-        const sums = await (await service.catalog()).usage.sum(filter, by);
+        const catalog = await service.catalog();
+        const sums = await catalog.usage.sum(filter, by);
+        const labels = await labelsOf(by, catalog);
         if (options.json)
           printJson(
             context,
-            sums.map((sum) => recordOf(sum, by)),
+            sums.map((sum) => recordOf(sum, by, labels)),
           );
-        else print(context, sums, by);
+        else print(context, sums, by, labels);
       });
     });
 }
 
-function print(context: CommandContext, sums: readonly UsageSum[], by: readonly UsagePart[]): void {
-  const rows = sums.map((sum): readonly Cell[] => [
-    ...by.map((part) => PARTS[part].of(sum)),
-    ...COUNTS.map((count) => sum[count]),
-  ]);
-  if (context.stdout.isTerminal) {
-    context.stdout.write(formatTable([...by.map((part) => PARTS[part].name), ...COUNTS], rows));
-  } else {
-    context.stdout.write(rows.map((row) => `${row.map((cell) => cell ?? '').join('\t')}\n`).join(''));
+function print(context: CommandContext, sums: readonly UsageSum[], by: readonly UsagePart[], labels: Labels): void {
+  const counts = (sum: UsageCounts) => COUNTS.map((count) => sum[count]);
+  if (!context.stdout.isTerminal) {
+    const lines = sums.map((sum) => [...by.map((part) => PARTS[part].of(sum) ?? ''), ...counts(sum)].join('\t'));
+    context.stdout.write(lines.map((line) => `${line}\n`).join(''));
+    return;
   }
+  const names = by.flatMap((part) => [{ name: PARTS[part].name }, ...labelColumns(part)]);
+  const rows = sums.map((sum): readonly Cell[] => [
+    ...by.flatMap((part) => [PARTS[part].of(sum), ...labelColumns(part).map(() => labelOf(part, sum, labels))]),
+    ...counts(sum),
+  ]);
+  const total = ['total', ...names.slice(1).map(() => undefined), ...counts(totalOf(sums))];
+  const columns = [...names, ...COUNTS.map((name) => ({ name, align: 'right' as const }))];
+  context.stdout.write(formatTable(columns, [...rows, total], context.stdout.columns));
 }
 
-function recordOf(sum: UsageSum, by: readonly UsagePart[]): object {
+function totalOf(sums: readonly UsageSum[]): UsageCounts {
+  const sumOf = (count: keyof UsageCounts) => sums.reduce((sum, one) => sum + one[count], 0);
+  return { requests: sumOf('requests'), datapoints: sumOf('datapoints'), bytes: sumOf('bytes') };
+}
+
+function labelColumns(part: UsagePart): readonly TableColumn[] {
+  const name = LABELLED[part];
+  return name === undefined ? [] : [{ name, mayBeCut: true }];
+}
+
+function labelOf(part: UsagePart, sum: UsageSum, labels: Labels): string | undefined {
+  if (part === 'key') return sum.keyId === undefined ? undefined : labels.keys.get(sum.keyId);
+  return sum.queryId === undefined ? undefined : labels.queries.get(sum.queryId);
+}
+
+/** What keys and queries are called, where that is shown beside their ids. */
+interface Labels {
+  readonly keys: ReadonlyMap<string, string | undefined>;
+  readonly queries: ReadonlyMap<number, string | undefined>;
+}
+
+async function labelsOf(by: readonly UsagePart[], { principals, queries }: Catalog): Promise<Labels> {
+  const keys = by.includes('key') ? await principals.listKeys() : [];
+  const all = by.includes('query') ? await queries.list() : [];
+  return {
+    keys: new Map(keys.map(({ id, name }) => [id, name])),
+    queries: new Map(all.map(({ id, name }) => [id, name])),
+  };
+}
+
+function recordOf(sum: UsageSum, by: readonly UsagePart[], labels: Labels): object {
   const { requests, datapoints, bytes, queryId: query } = sum;
-  const parts = by.map((part) => [PARTS[part].name, part === 'query' ? query : PARTS[part].of(sum)] as const);
+  const parts = by.flatMap((part) => {
+    const label = LABELLED[part];
+    const named = label === undefined ? [] : [[label, labelOf(part, sum, labels)] as const];
+    return [[PARTS[part].name, part === 'query' ? query : PARTS[part].of(sum)] as const, ...named];
+  });
   return { ...Object.fromEntries(parts), requests, datapoints, bytes };
 }
 

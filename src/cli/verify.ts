@@ -1,5 +1,6 @@
 /** `qrs verify`: checks every stored object against its checksum. Prints the keys of those that are damaged. */
 import type { Command } from 'commander';
+import { counted } from '../domain/counted.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson, printLines, tell } from './printing.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -21,7 +22,7 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
         using progress = new ProgressLine(context.stderr);
         for await (const { executionId, key, problem } of verify(dependencies, context.signal)) {
           checked += 1;
-          progress.show(`checked ${checked.toLocaleString('en-US')} stored objects`);
+          progress.show(`checked ${counted(checked, 'stored object')}`);
           if (problem === undefined) continue;
           damaged.push({ execution_id: executionId, key, problem });
           progress.clear();
@@ -30,8 +31,8 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
         }
         progress.clear();
         if (options.json) printJson(context, { checked, damaged });
-        if (damaged.length > 0) throw new Error(`${damaged.length} of ${checked} stored objects damaged`);
-        tell(context, `${checked} stored objects, none damaged`);
+        if (damaged.length > 0) throw new Error(`${damaged.length} of ${counted(checked, 'stored object')} damaged`);
+        tell(context, `${counted(checked, 'stored object')}, none damaged`);
       });
     });
 }

@@ -2,8 +2,10 @@
  * When a sweep is not to be trusted with what it would delete: the clock has jumped, the catalog is damaged, or more would go than a
  * sweep usually takes. Then it stops and says how to go on; a person who has looked may confirm it.
  */
+
 import type { Catalog } from '../catalog/catalog.ts';
 import { type ClockDoubt, lookAtClock } from '../domain/clock-record.ts';
+import { counted } from '../domain/counted.ts';
 import { formatInstant, type Instant } from '../domain/instant.ts';
 
 /** The sweep did not delete what it would have; the message says why and how to go on. */
@@ -44,7 +46,7 @@ export async function requireClock(
 /** In words for the log, the doctor and the sweep. */
 export function aboutDoubt({ from, to, leftMillis }: ClockDoubt): string {
   const hours = Math.ceil(leftMillis / HOUR_MILLIS);
-  return `the clock went from ${formatInstant(from)} to ${formatInstant(to)}, by a wrong clock or a long stop, so nothing is deleted until the service has run for ${hours} more hours; if the clock is right, ${CONFIRM}`;
+  return `the clock went from ${formatInstant(from)} to ${formatInstant(to)}, by a wrong clock or a long stop, so nothing is deleted until the service has run for ${counted(hours, 'more hour')}; if the clock is right, ${CONFIRM}`;
 }
 
 /** @throws SweepStopped when what the catalog has stored is damaged: a result that it lost would look like a leftover */
@@ -66,6 +68,6 @@ export function isTooMuch(unexpected: number, stored: number, { shareMax, confir
 
 export function tooMuch(unexpected: number, stored: number): SweepStopped {
   return new SweepStopped(
-    `${unexpected} of ${stored} stored objects are left alone, though no result in the catalog has them: so many look more like a catalog that lost its results than like leftovers. Look at it with \`qrs doctor\`; ${CONFIRM}`,
+    `${unexpected} of ${counted(stored, 'stored object')} are left alone, though no result in the catalog has them: so many look more like a catalog that lost its results than like leftovers. Look at it with \`qrs doctor\`; ${CONFIRM}`,
   );
 }

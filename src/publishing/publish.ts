@@ -30,7 +30,7 @@ import { acquireWriteLease } from '../leases/write-lease.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { PublishError } from './publish-error.ts';
 import { type InputRequest, readInput } from './sources/read-input.ts';
-import { type Converted, convert } from './write/convert.ts';
+import { type Converted, convert, type RowsDone } from './write/convert.ts';
 import type { PartLayout, StagedPart } from './write/part-writer.ts';
 import { PRE_SAMPLE_ROWS } from './write/pre-sample.ts';
 
@@ -82,8 +82,15 @@ export const PART_LAYOUT = {
 } as const;
 
 export type Progress =
-  | { readonly phase: 'reading' }
-  | { readonly phase: 'converting'; readonly rows: number }
+  /** The input is copied to local disk, where it can be read only once; so many bytes so far. */
+  | { readonly phase: 'reading'; readonly bytes: number }
+  /** So many rows are finished, of so many where that is known, and so many cell bytes. */
+  | {
+      readonly phase: 'converting';
+      readonly rows: number;
+      readonly rowsTotal: number | undefined;
+      readonly bytes: number;
+    }
   | { readonly phase: 'storing'; readonly parts: number; readonly partsTotal: number };
 
 /**
@@ -166,8 +173,9 @@ async function stage(
   signal: AbortSignal,
 ): Promise<Converted> {
   await mkdir(staging, { recursive: true });
-  onProgress({ phase: 'reading' });
-  const { path, kind, types } = await readInput(request, staging, signal);
+  onProgress({ phase: 'reading', bytes: 0 });
+  const onRead = (bytes: number) => onProgress({ phase: 'reading', bytes });
+  const { path, kind, types } = await readInput(request, staging, onRead, signal);
   await using duckDb = await DuckDb.open({
     threads: 1,
     memoryLimit: dependencies.memoryLimit,
@@ -191,7 +199,7 @@ async function stage(
     layout,
     random: dependencies.random,
     sleep: dependencies.sleep,
-    onRows: (rows: number) => onProgress({ phase: 'converting', rows }),
+    onRows: (done: RowsDone) => onProgress({ phase: 'converting', ...done }),
   };
   try {
     return await convert(conversion, signal);

@@ -52,7 +52,7 @@ test('a refresh prints the execution id, and the list says how fresh the dataset
   });
   assert.equal(await qrs.get('executions', 'list', '--query', '990000003'), out.trim());
   assert.equal(await qrs.get('queries', 'list'), '990000001\n990000002\n990000003\n990000004');
-  assert.match((await qrs.run(['verify'])).err, /^1 stored objects, none damaged\n$/);
+  assert.match((await qrs.run(['verify'])).err, /^1 stored object, none damaged\n$/);
 });
 
 for (const memory of ['512MB', '1GB']) {

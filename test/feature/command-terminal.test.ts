@@ -54,8 +54,8 @@ test('keys are listed with whom they act for, and when they were revoked', async
   assert.equal(
     (await qrs.onTerminal('keys', 'list')).out,
     [
-      'id                owner          name     created_at           revoked_at',
-      `${id}  team research  nightly  2024-03-05 20:50:59  2024-03-05 20:51:59`,
+      'id                owner          name     scope  created_at           expires_at  last_used_at  revoked_at',
+      `${id}  team research  nightly  read   2024-03-05 20:50:59                            2024-03-05 20:51:59`,
       '',
     ].join('\n'),
   );
@@ -96,11 +96,23 @@ test('a progress line is written over, and gone at the end; a pipe gets nothing'
 
 test('long work says on a terminal how far it is', async (t) => {
   const qrs = await makeCommandLine(t);
-  assert.match((await qrs.onTerminal('sweep')).err, /swept 0 results and leftovers, 0\.0 MB/);
+  assert.match((await qrs.onTerminal('sweep')).err, /swept 0 results and 0 leftovers, 0 B/);
   await writeDemoSources(`${qrs.dataDir}/sources`, { size: 'small', until: qrs.now, signal: t.signal, sleep });
   const { err } = await qrs.onTerminal('datasets', 'refresh', 'operator-to-avs-mapping');
   assert.match(err, /refreshing operator-to-avs-mapping, 1 of 1/);
-  assert.match((await qrs.onTerminal('verify')).err, /checked 1 stored objects/);
+  assert.match((await qrs.onTerminal('verify')).err, /checked 1 stored object\b/);
+});
+
+test('qrs help KEYS CREATE is the help of that command; a word that is none is named with the nearest', async (t) => {
+  const qrs = await makeCommandLine(t);
+  assert.deepEqual(await qrs.run(['help', 'keys', 'create']), await qrs.run(['keys', 'create', '--help']));
+  assert.deepEqual(await qrs.run(['help']), await qrs.run(['--help']));
+  assert.match((await qrs.run(['help', 'keys'])).out, /^Usage: qrs keys /);
+  assert.deepEqual(await qrs.run(['help', 'keys', 'creat']), {
+    code: 2,
+    out: '',
+    err: 'error: there is no command qrs keys creat; did you mean qrs keys create?\n',
+  });
 });
 
 test('help ends with examples of the command', async (t) => {

@@ -123,7 +123,7 @@ test('qrs doctor --adopt joins them knowingly, says what that means, and shuts t
   assert.equal(code, 0);
   assert.equal(
     err,
-    'the catalog and the store belong together now\n1 results in the store are not in the catalog: the sweep deletes them\n',
+    'the catalog and the store belong together now\n1 result in the store is not in the catalog: the sweep deletes it\n',
   );
   await publish(other);
   assert.match(await refusal(qrs, 'sweep'), /the store is that of installation \S+, the catalog of installation \S+;/);

@@ -98,6 +98,22 @@ test('the operator tells apart what is wanted; lines for scripts, a table for pe
   assert.equal(await get('usage', '--by', 'user', '--from', '2024-03-05', '--to', '2024-03-05'), 'ann\t2\t20\t2000');
   assert.equal(await get('usage', '--by', 'team'), '');
   assert.equal(await get('usage', '--query', '8'), '');
+  const { id } = JSON.parse(await get('keys', 'create', '--user', 'ann', '--name', 'her notebook', '--json'));
+  await get('queries', 'add', '--id', '7', '--user', 'ann', '--name', 'Trades by day');
+  await catalog.usage.add([{ day: '2024-03-06', keyId: id, queryId: 7, requests: 1, datapoints: 5, bytes: 1234 }]);
+  assert.deepEqual(
+    (await service.commandLine.onTerminal('usage', '--by', 'day,query,key', '--key', id)).out.split('\n'),
+    [
+      'day         query_id  query_name     key_id            key_name      requests  datapoints  bytes',
+      `2024-03-06  7         Trades by day  ${id}  her notebook         1           5  1,234`,
+      'total                                                                       1           5  1,234',
+      '',
+    ],
+  );
+  assert.match((await service.commandLine.onTerminal('usage')).out, /\ntotal +3 +25 +3,234\n$/);
+  assert.deepEqual(JSON.parse(await get('usage', '--by', 'key', '--key', id, '--json')), [
+    { key_id: id, key_name: 'her notebook', requests: 1, datapoints: 5, bytes: 1234 },
+  ]);
   assert.equal((await run(['usage', '--by', 'hour'])).code, 2);
   assert.equal((await run(['usage', '--by', 'user,team'])).code, 2);
   assert.equal((await run(['usage', '--from', '2024-03-06', '--to', '2024-03-05'])).code, 2);

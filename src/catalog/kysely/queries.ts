@@ -1,5 +1,7 @@
 /** Queries: what their owners say of them, and the ids that are chosen for those added without one. */
+
 import { type Kysely, sql, type Transaction, type UpdateObject } from 'kysely';
+import { counted } from '../../domain/counted.ts';
 import { EXECUTION_STATES, STATES } from '../../domain/execution.ts';
 import { formatInstant, type Instant } from '../../domain/instant.ts';
 import type { NewQuery, Query, QueryChanges, QueryParameter } from '../../domain/query.ts';
@@ -120,7 +122,7 @@ async function requireNoResults(trx: Transaction<CatalogTables>, id: number): Pr
     .where('query_id', '=', id)
     .executeTakeFirstOrThrow();
   if (Number(stored.count) > 0) {
-    const kept = `${stored.count} stored ${Number(stored.count) === 1 ? 'result' : 'results'}, kept until ${formatInstant(Number(stored.until))}`;
+    const kept = `${counted(Number(stored.count), 'stored result')}, kept until ${formatInstant(Number(stored.until))}`;
     throw new CatalogConflict(
       `query ${id} has ${kept}: archive it or make it private, and remove it when they are gone`,
     );

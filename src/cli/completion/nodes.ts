@@ -26,7 +26,7 @@ export interface Word {
 const FILE_ARGUMENTS = ['file', 'folder'];
 
 export function completionNodes(command: Command, path = ''): readonly CompletionNode[] {
-  const subcommands = command.commands.filter((sub) => sub.name() !== 'help');
+  const subcommands = command.commands;
   const [argument] = command.registeredArguments;
   const node: CompletionNode = {
     path,

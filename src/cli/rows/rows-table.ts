@@ -1,4 +1,5 @@
 /** Rows as a table on a terminal, and a line below it that says how many of how many they are. */
+import { counted } from '../../domain/counted.ts';
 import { formatTable, type TableColumn } from '../table.ts';
 import { type AnswerDocument, Digits } from './answer-document.ts';
 
@@ -41,7 +42,7 @@ function nestedText(value: object): string {
 /** `20 of 5,000 rows that match, of 1,000,000 in all; more: --offset 20` */
 export function rowsLine(answer: AnswerDocument, offset: number, isFiltered: boolean): string {
   const { rows, totalRowCount, filteredRowCount, nextOffset, executionId, endedAt } = answer;
-  const whole = count(totalRowCount, 'row');
+  const whole = counted(totalRowCount, 'row');
   const ofAll = isFiltered ? `of those that match, in ${whole}` : `of ${whole}`;
   const ofThem =
     isFiltered && filteredRowCount !== undefined
@@ -51,8 +52,4 @@ export function rowsLine(answer: AnswerDocument, offset: number, isFiltered: boo
   const more = nextOffset === undefined ? '' : `; more: --offset ${nextOffset}`;
   const when = endedAt === undefined ? '' : ` of ${endedAt.slice(0, 19).replace('T', ' ')}`;
   return `${shown} ${ofThem}${more} (run ${executionId}${when})`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -1,9 +1,11 @@
 /** Looks at the curated datasets: whether their source tables can be read, and what came of the last refresh. */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Service } from '../../compose/service.ts';
 import type { Dataset } from '../../datasets/dataset.ts';
 import { datasetAgeOf } from '../../datasets/dataset-age.ts';
+import { counted } from '../../domain/counted.ts';
 import { type Engine, EngineError, type SourceTable } from '../../engine/engine.ts';
 import { SETTINGS } from '../../settings/settings.ts';
 import { type Finding, wrong } from './finding.ts';
@@ -52,7 +54,7 @@ async function examineDataset(
       advice: `mend what it says, then run \`qrs datasets refresh ${dataset.name}\``,
     };
   }
-  const found = `${dataset.sources.length} source tables, ${served === undefined ? 'not refreshed yet' : 'refreshed'}`;
+  const found = `${counted(dataset.sources.length, 'source table')}, ${served === undefined ? 'not refreshed yet' : 'refreshed'}`;
   return { check, status: 'ok', found };
 }
 

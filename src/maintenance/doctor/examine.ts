@@ -2,8 +2,10 @@
  * Looks at everything that an installation needs, in the order in which things depend on each other. Each check goes on where
  * the one before failed, so that one run tells all that is wrong, as long as there is something left to look at.
  */
+
 import type { Catalog } from '../../catalog/catalog.ts';
 import { openService, type Service } from '../../compose/service.ts';
+import { counted } from '../../domain/counted.ts';
 import type { Clock } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { loadSettings, type SettingsInput } from '../../settings/load-settings.ts';
@@ -76,7 +78,7 @@ async function examineCatalog(service: Service): Promise<Finding> {
     await catalog.verify();
     await readResults(catalog);
     const [queries, users] = [await catalog.queries.list(), await catalog.principals.listUsers()];
-    const found = `whole, can be written, ${queries.length} queries and ${users.length} users`;
+    const found = `whole, can be written, ${counted(queries.length, 'query', 'queries')} and ${counted(users.length, 'user')}`;
     return { check, status: 'ok', found };
   } catch (error) {
     return wrong(check, error);

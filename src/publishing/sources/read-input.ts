@@ -20,17 +20,23 @@ export interface ReadInput extends ReadableFile {
 
 /**
  * @param folder where copies may be written
+ * @param onRead told how many bytes have been copied so far, of what can be read only once
  * @throws PublishError for what is known to be no table
  */
-export async function readInput(request: InputRequest, folder: string, signal: AbortSignal): Promise<ReadInput> {
+export async function readInput(
+  request: InputRequest,
+  folder: string,
+  onRead: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<ReadInput> {
   const { source, types = new Map() } = request;
   const spool = join(folder, 'input');
   if (source.kind === 'rows') {
     refuseReading(request);
-    const told = await spoolRows(source.rows, types, spool, signal);
+    const told = await spoolRows(source.rows, { declared: types, path: spool, onRead }, signal);
     return { path: spool, kind: { kind: 'json', layout: 'newline_delimited' }, types: told };
   }
-  const file = await localFile(source, spool, signal);
+  const file = await localFile(source, { path: spool, onRead }, signal);
   const name = source.kind === 'file' ? source.path : '';
   return { ...(await readableFile(file, name, request, folder, signal)), types };
 }

@@ -31,10 +31,9 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
  * once (a stream, a pipe).
  * @throws PublishError when there is no such file.
  */
-export async function localFile(input: FileInput, spool: string, signal: AbortSignal): Promise<string> {
+export async function localFile(input: FileInput, spool: Spool, signal: AbortSignal): Promise<string> {
   if (input.kind === 'stream') {
-    await pipeline(input.stream, createWriteStream(spool), { signal });
-    return spool;
+    return await copyTo(spool, input.stream, signal);
   }
   try {
     const path = await realpath(input.path);
@@ -42,8 +41,7 @@ export async function localFile(input: FileInput, spool: string, signal: AbortSi
     if (stats.isFile()) return path;
     if (stats.isDirectory()) throw new PublishError(`${input.path} is a folder, expected a file`);
     await using handle = await open(path, 'r');
-    await pipeline(handle.createReadStream({ autoClose: false }), createWriteStream(spool), { signal });
-    return spool;
+    return await copyTo(spool, handle.createReadStream({ autoClose: false }), signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof Error) || !('code' in error)) throw error;
@@ -51,6 +49,26 @@ export async function localFile(input: FileInput, spool: string, signal: AbortSi
       error.code === 'ENOENT' ? `there is no file ${input.path}` : `${input.path} cannot be read: ${error.message}`,
     );
   }
+}
+
+/** Where a copy is written of what can be read only once. */
+export interface Spool {
+  readonly path: string;
+  /** Told how many bytes of it are there. */
+  readonly onRead: (bytes: number) => void;
+}
+
+async function copyTo({ path, onRead }: Spool, stream: Readable, signal: AbortSignal): Promise<string> {
+  let bytes = 0;
+  const count = async function* (chunks: AsyncIterable<Buffer | string>) {
+    for await (const chunk of chunks) {
+      yield chunk;
+      bytes += Buffer.byteLength(chunk);
+      onRead(bytes);
+    }
+  };
+  await pipeline(stream, count, createWriteStream(path), { signal });
+  return path;
 }
 
 export interface Reading {

@@ -54,6 +54,8 @@ export interface Source {
   readonly path: string;
   /** Reads the file beside the conversion, for what DuckDB would let pass; tells how many rows there are. @throws PublishError naming the line */
   readonly check?: (signal: AbortSignal) => Promise<number>;
+  /** How many rows there are, where that can be found out cheaply; told beside the conversion, to show how far that is. */
+  readonly count?: (signal: AbortSignal) => Promise<number>;
   /** The same source with types inferred from every row, after a value beyond the sample did not fit. */
   readonly widen: (signal: AbortSignal) => Promise<Source>;
   /** Turns DuckDB's complaint about the file, one that does not say enough, into one that names the line, the column or the row. */

@@ -2,9 +2,11 @@
  * From a file to staged parts. Types are inferred from a sample and hold for every row, or the statement ends: then they are
  * inferred again from all rows, once.
  */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
+import { counted } from '../../domain/counted.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { type Column, ROW_GROUP_ROWS_MIN } from '../../domain/result-set.ts';
 import type { Sleep } from '../../domain/time.ts';
@@ -23,11 +25,20 @@ import {
   statementOver,
 } from '../sources/source.ts';
 import type { FileKind } from '../sources/source-file.ts';
-import { type PartLayout, type StagedPart, type StagedParts, writeParts } from './part-writer.ts';
+import { type PartLayout, type PartsTarget, type StagedPart, type StagedParts, writeParts } from './part-writer.ts';
 import { writePreSample } from './pre-sample.ts';
 
 /** A value is quoted in an error up to this many characters. */
 const VALUE_LENGTH_MAX = 100;
+
+/** How far a conversion has come. */
+export interface RowsDone {
+  readonly rows: number;
+  /** Of the whole input; undefined while it is not known. */
+  readonly rowsTotal: number | undefined;
+  /** Cell bytes. */
+  readonly bytes: number;
+}
 
 export interface Conversion {
   readonly context: SourceContext;
@@ -38,8 +49,7 @@ export interface Conversion {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly sleep: Sleep;
-  /** Told how many rows are finished. */
-  readonly onRows: (rows: number) => void;
+  readonly onRows: (done: RowsDone) => void;
 }
 
 export interface Converted extends StagedParts {
@@ -59,9 +69,9 @@ export async function convert(conversion: Conversion, signal: AbortSignal): Prom
   let groups = layout;
   for (;;) {
     try {
-      const target = { folder, layout: groups, sleep: effects.sleep, onRows: effects.onRows };
-      const write = (during: AbortSignal) => writeParts(context.duckDb, source, target, during);
-      const staged = await withCheck(write, source.check, signal);
+      const write = (during: AbortSignal, onRows: PartsTarget['onRows']) =>
+        writeParts(context.duckDb, source, { folder, layout: groups, sleep: effects.sleep, onRows }, during);
+      const staged = await withCheck(write, source, effects.onRows, signal);
       const columns = source.columns.map(({ name, type }) => ({ name, type }));
       const types = columns.map(({ type }) => type);
       const draw = { path: join(folder, 'pre-sample.parquet'), layout: groups, random: effects.random };
@@ -83,8 +93,9 @@ export async function convert(conversion: Conversion, signal: AbortSignal): Prom
 
 /** Both at once; a failure of one ends the other, and is the failure of both. */
 async function withCheck(
-  write: (signal: AbortSignal) => Promise<StagedParts>,
-  check: Source['check'],
+  write: (signal: AbortSignal, onRows: PartsTarget['onRows']) => Promise<StagedParts>,
+  { check, count }: Pick<Source, 'check' | 'count'>,
+  onRows: Conversion['onRows'],
   signal: AbortSignal,
 ): Promise<StagedParts> {
   const failed = new AbortController();
@@ -93,7 +104,19 @@ async function withCheck(
     failed.abort(error);
     throw failed.signal.reason;
   };
-  const [written, checked] = await Promise.allSettled([write(during).catch(fail), check?.(during).catch(fail)]);
+  const done = { rows: 0, rowsTotal: undefined as number | undefined, bytes: 0 };
+  const tell = (more: Partial<typeof done>) => onRows({ ...Object.assign(done, more) });
+  const told = <T extends number | undefined>(rowsTotal: T): T => {
+    tell({ rowsTotal });
+    return rowsTotal;
+  };
+  // What the file lies about is found by those who read it.
+  const counting = count?.(during).then(told, () => undefined);
+  const [written, checked] = await Promise.allSettled([
+    write(during, (rows, bytes) => tell({ rows, bytes })).catch(fail),
+    check?.(during).then(told).catch(fail),
+  ]);
+  await counting;
   if (checked.status === 'rejected') throw checked.reason;
   if (written.status === 'rejected') throw written.reason;
   const staged = written.value;
@@ -101,7 +124,7 @@ async function withCheck(
   // DuckDB loses all rows below a header with a line end inside of a name, in some files.
   if (checked.value !== undefined && !staged.truncated && checked.value !== rows) {
     throw new PublishError(
-      `the file has ${checked.value} rows and ${rows} were read: is there a line end in a column name, or are there line ends of two kinds?`,
+      `the file has ${counted(checked.value, 'row')} and ${rows} were read: is there a line end in a column name, or are there line ends of two kinds?`,
     );
   }
   return staged;

@@ -51,8 +51,8 @@ export interface PartsTarget {
   readonly folder: string;
   readonly layout: PartLayout;
   readonly sleep: Sleep;
-  /** Told how many rows are finished. */
-  readonly onRows: (rows: number) => void;
+  /** Told how many rows are finished, and how many cell bytes. */
+  readonly onRows: (rows: number, bytes: number) => void;
 }
 
 /**
@@ -92,7 +92,7 @@ export async function writeParts(
         parts.push(part);
         bytes += part.cellBytes;
         rows += part.rowCount;
-        onRows(rows);
+        onRows(rows, bytes);
       }
       if (!last) await Promise.race([ended, sleep(LOOK_MILLIS, signal)]);
     }

@@ -6,6 +6,7 @@
 import { type ColumnType, formatColumnType } from '../../../domain/column-type.ts';
 import { jsonToStored, keepsWriting, textToStored } from '../../../duckdb/text-value.ts';
 import { PublishError } from '../../publish-error.ts';
+import { countLines } from '../count-lines.ts';
 import { resolve } from '../inference.ts';
 import { type Alike, columnReadAs, opened, type Source, type SourceColumn, type SourceContext } from '../source.ts';
 import { collectColumnStats, inferredReading, sampleRows } from '../text-columns.ts';
@@ -53,6 +54,7 @@ async function build(
       ...relationOf(objects, keys, asWritten),
       path: context.path,
       columns,
+      ...(layout === 'newline_delimited' && { count: (s) => countLines(context.file, s) }),
       widen: (s) => build(context, layout, true, s),
       explain,
     };

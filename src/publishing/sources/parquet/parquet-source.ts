@@ -48,6 +48,11 @@ async function openColumns(context: SourceContext, told: boolean, signal: AbortS
     columns: nodes.map((node, i) =>
       column(node, i, described[i], { declared: types.get(node.name), told: toldTypes[i] }),
     ),
+    count: async (during) => {
+      const text = 'SELECT num_rows FROM parquet_file_metadata($1)';
+      const [[rows] = []] = await duckDb.query({ text, values: [path] }, during);
+      return Number(rows);
+    },
     widen: (during) => openColumns(context, false, during),
     explain: (error, during) => explainColumn(error, context, source, during),
   };

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ColumnType } from '../../../domain/column-type.ts';
 import { PublishError } from '../../publish-error.ts';
+import type { Spool } from '../source-file.ts';
 import { RowColumns } from './row-columns.ts';
 import { classOf, jsonText, ValueProblem, type WrittenValue, writtenValue } from './row-values.ts';
 
@@ -17,15 +18,17 @@ const BATCH_LENGTH = 65_536;
 const ROW_BYTES_MAX = 16_000_000;
 const COLUMNS_MAX = 10_000;
 
+export interface RowsSpool extends Spool {
+  readonly declared: ReadonlyMap<string, ColumnType>;
+}
+
 /**
- * @param path the file to write
  * @returns the types of the columns that need no inference
  * @throws PublishError naming the row and the column that cannot be stored; what `rows` throws; the signal's reason
  */
 export async function spoolRows(
   rows: Rows,
-  declared: ReadonlyMap<string, ColumnType>,
-  path: string,
+  { declared, path, onRead }: RowsSpool,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ColumnType>> {
   const columns = new RowColumns(declared);
@@ -33,7 +36,7 @@ export async function spoolRows(
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
   const written = pipeline(
-    Readable.from(batches(rows, columns), { objectMode: true, highWaterMark: 1 }),
+    Readable.from(batches(rows, columns, onRead), { objectMode: true, highWaterMark: 1 }),
     createWriteStream(path),
     {
       signal,
@@ -52,14 +55,17 @@ export async function spoolRows(
   return columns.types();
 }
 
-async function* batches(rows: Rows, columns: RowColumns): AsyncGenerator<string> {
+async function* batches(rows: Rows, columns: RowColumns, onRead: (bytes: number) => void): AsyncGenerator<string> {
   let batch = '';
+  let bytes = 0;
   let number = 0;
   for await (const row of rows) {
     number += 1;
     batch += `${lineOf(row, number, columns)}\n`;
     if (batch.length < BATCH_LENGTH) continue;
     yield batch;
+    bytes += Buffer.byteLength(batch);
+    onRead(bytes);
     batch = '';
   }
   if (batch !== '') yield batch;
