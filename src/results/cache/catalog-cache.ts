@@ -31,9 +31,9 @@ export interface Latest {
 
 export type FindPrincipal = (key: string) => Promise<Principal | undefined>;
 
-/** A value as an object takes about so many times the bytes of its JSON. */
+/** An object in memory takes about so many times the bytes of its JSON. */
 const BYTES_OF_JSON = 3;
-/** Of the newest results so many may be missing until the newest of all is answered, and found damaged. */
+/** At most so many results with missing parts are passed over. Beyond that, the newest is answered, and found damaged. */
 const SKIPPED_MAX = 100;
 /** Wrong keys are remembered apart, so that whoever sends many of them does not push out what others look up. */
 const WRONG_KEYS_MAX = 1000;

@@ -1,6 +1,6 @@
 /**
- * Finished pages, by the identity of their bytes, and what an address meant to a key a moment ago. Results are immutable, so a page
- * never becomes stale: whoever looks one up has checked access and expiry. An address does become stale, with the catalog's version
+ * Finished pages, by the identity of their bytes, and what an address meant to a key. Results are immutable, so a page never becomes
+ * stale; access and expiry are checked before it is looked up. What an address meant becomes stale when the catalog's version changes,
  * and when its execution expires.
  */
 import type { Instant } from '../../domain/instant.ts';

@@ -1,7 +1,7 @@
 /**
- * Results of which stored objects are missing, as far as this process has come upon them: a disk that was partly restored, a commit that
- * came back after its objects were deleted. Each result is looked at when it is first the latest run of a query, and again when a read
- * has found an object missing; the names of its parts only, since whether they are whole is seen when they are read.
+ * Results with objects missing from the store, as far as this process knows: a disk was restored in part, or a commit came back after its
+ * objects were deleted. A result is checked when it is first the latest run of a query, and again when a read finds an object missing.
+ * Only the names of its parts are checked; whether their bytes are right is seen when they are read.
  */
 import type { Executions } from '../../catalog/catalog.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
@@ -14,11 +14,11 @@ export interface MissingResultsOptions {
   readonly onChange: (executionId: string, isMissing: boolean) => void;
 }
 
-/** More are not remembered as whole: then all are looked at again. */
+/** At this number, those that were whole are forgotten, and checked again. */
 const WHOLE_MAX = 20_000;
-/** More are not remembered as missing: nobody counts them any more. */
+/** At most so many are remembered as missing. */
 const MISSING_MAX = 1000;
-/** Of those that are missing so many are looked at again at a time. */
+/** How many of the missing are checked again at a time. */
 const AGAIN_MAX = 20;
 
 export class MissingResults {

@@ -1,4 +1,6 @@
-/** What a complete pass over a streamed answer has shown: how long each of its segments is. Results are immutable, so it stays true. */
+/**
+ * What a complete pass over a streamed answer has shown: the length of each of its segments. Results are immutable, so it stays right.
+ */
 import type { ChunkSize } from '../read/part-reader.ts';
 
 export interface SegmentIndex {

@@ -1,6 +1,7 @@
 /**
- * Does a piece of work once for all who ask for it at the same time. The first does it; the others wait and share the outcome, a refusal
- * too. A page that a thousand clients want at once takes one place in a queue, not a thousand.
+ * Does a piece of work once for all who ask for it at the same time. The first does it for its own key and client; the others wait and
+ * share the outcome, a refusal too. A page that a thousand clients want at once takes one place in a queue, not a thousand. (Work that
+ * belongs to nobody in particular is shared by `domain/shared-work.ts`.)
  */
 import { orAborted } from '../../domain/or-aborted.ts';
 import { RequestError } from '../../errors/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * Writes a view as parts of its own, in the layout of stored parts. First as one file, since DuckDB puts rows in order with all its
- * threads only into one; a file of many row groups is slow to read pages from, so it is then cut into parts. Sorting 10 million
- * rows and cutting them takes 12 s with two threads, writing the parts directly, which only one thread does in order, 22 s.
+ * Writes a view as parts of its own, in the layout of stored parts. DuckDB sorts with all its threads only into one file, but pages of a
+ * file of many row groups are slow. So the view is written as one file, which is then cut into parts. For 10 million rows this takes 12 s
+ * with two threads. Writing the parts directly takes 22 s, since only one thread writes them in order.
  */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';

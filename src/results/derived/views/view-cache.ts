@@ -1,8 +1,8 @@
 /**
- * Materialised views: what a walk under `filters` or `sort_by` reads its pages from. A view is written once, for all who ask
- * at the same time, in the queue of heavy work, and kept within the bound of everything derived and of a number of its own, the least
- * recently used going first and never one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is
- * ever trusted.
+ * Materialised views: a walk under `filters` or `sort_by` reads its pages from one. A view is written once for all who ask at the same
+ * time, in the queue of heavy work. The number of views is bounded, and they count with everything derived: the least recently used goes
+ * first, but never one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is ever
+ * read.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
