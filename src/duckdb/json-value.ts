@@ -10,15 +10,19 @@ import type { Parameters } from './parameters.ts';
 import { positiveZero } from './positive-zero.ts';
 import { isWideDecimal, storedField } from './storage-type.ts';
 
+/** Up to it, and down to its negative, a double tells every whole number from its neighbours. */
+const SAFE_INTEGER = Number.MAX_SAFE_INTEGER;
+
 /** What takes the names of row fields, and says how the statement has them. */
 type Names = Pick<Parameters, 'add'>;
 
 /**
  * @param expression SQL of a stored value of this type
  * @param parameters receives the names of row fields
+ * @param textIntegers integers that readers with doubles alone would round are strings of digits
  */
-export function jsonValueOf(type: ColumnType, expression: string, parameters: Names): string {
-  return encode(type, expression, parameters, 0);
+export function jsonValueOf(type: ColumnType, expression: string, parameters: Names, textIntegers = false): string {
+  return encode(type, expression, { parameters, textIntegers }, 0);
 }
 
 /** Whether a value of the type may itself be NaN or infinite. Those within lists, maps and rows are not looked for. */
@@ -27,34 +31,48 @@ export function mayBeNonFinite(type: ColumnType): boolean {
 }
 
 /** The same as `jsonValueOf` for a value that is not NaN or infinite itself, at two thirds of its cost. */
-export function finiteJsonValueOf(type: ColumnType, expression: string, parameters: Names): string {
-  return mayBeNonFinite(type) ? finiteNumber(type, expression) : jsonValueOf(type, expression, parameters);
+export function finiteJsonValueOf(
+  type: ColumnType,
+  expression: string,
+  parameters: Names,
+  textIntegers = false,
+): string {
+  return mayBeNonFinite(type)
+    ? finiteNumber(type, expression)
+    : jsonValueOf(type, expression, parameters, textIntegers);
+}
+
+interface Writing {
+  readonly parameters: Names;
+  readonly textIntegers: boolean;
 }
 
 /** `depth` gives the variable of each nested lambda a name of its own. */
-function encode(type: ColumnType, e: string, parameters: Names, depth: number): string {
-  if (isEmbeddedAsIs(type)) return e;
+function encode(type: ColumnType, e: string, writing: Writing, depth: number): string {
+  if (isEmbeddedAsIs(type, writing)) return e;
   switch (type.kind) {
     case 'real':
     case 'double':
       // `to_json` prints NaN and infinities bare, which no JSON parser reads.
       return `CASE WHEN isfinite(${e}) THEN to_json(${finiteNumber(type, e)}) ELSE to_json(${nonFiniteText(e)}) END`;
+    case 'bigint':
+      return `CASE WHEN ${e} BETWEEN -${SAFE_INTEGER} AND ${SAFE_INTEGER} THEN to_json(${e}) ELSE to_json(${e}::VARCHAR) END`;
     case 'array': {
       const x = `x${depth}`;
-      return `list_transform(${e}, lambda ${x}: ${encode(type.element, x, parameters, depth + 1)})`;
+      return `list_transform(${e}, lambda ${x}: ${encode(type.element, x, writing, depth + 1)})`;
     }
     case 'map': {
       const x = `x${depth}`;
       const key = isNested(type.key)
-        ? `to_json(${encode(type.key, `${x}.key`, parameters, depth + 1)})::VARCHAR`
+        ? `to_json(${encode(type.key, `${x}.key`, writing, depth + 1)})::VARCHAR`
         : plainText(type.key, `${x}.key`);
-      const value = encode(type.value, `${x}.value`, parameters, depth + 1);
+      const value = encode(type.value, `${x}.value`, writing, depth + 1);
       return `map_from_entries(list_transform(map_entries(${e}), lambda ${x}: {'k': ${key}, 'v': ${value}}))`;
     }
     case 'row': {
       const fields = type.fields.map((field, index) => {
-        const value = encode(field.type, `struct_extract(${e}, '${storedField(index)}')`, parameters, depth);
-        return `${parameters.add(field.name)}::VARCHAR, ${value}`;
+        const value = encode(field.type, `struct_extract(${e}, '${storedField(index)}')`, writing, depth);
+        return `${writing.parameters.add(field.name)}::VARCHAR, ${value}`;
       });
       return `CASE WHEN ${e} IS NULL THEN NULL ELSE json_object(${fields.join(', ')}) END`;
     }
@@ -68,13 +86,12 @@ function isNested(type: ColumnType): boolean {
 }
 
 /** Types that `json_object` prints as the contract wants them: no digits lost, no quotes missing. */
-function isEmbeddedAsIs(type: ColumnType): boolean {
+function isEmbeddedAsIs(type: ColumnType, writing: Pick<Writing, 'textIntegers'>): boolean {
   switch (type.kind) {
     case 'boolean':
     case 'tinyint':
     case 'smallint':
     case 'integer':
-    case 'bigint':
     case 'hugeint':
     case 'uint256':
     case 'int256':
@@ -82,12 +99,14 @@ function isEmbeddedAsIs(type: ColumnType): boolean {
     case 'json':
     case 'interval':
       return true;
+    case 'bigint':
+      return !writing.textIntegers;
     case 'decimal':
       return isWideDecimal(type);
     case 'time':
       return type.withZone;
     case 'array':
-      return isEmbeddedAsIs(type.element);
+      return isEmbeddedAsIs(type.element, writing);
     default:
       return false;
   }

@@ -60,21 +60,24 @@ after(async () => {
 async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly PartRange[], beside: boolean) {
   const limits = { runningMax: 2, waitingMax: 100 };
   const pageTurns = new WorkQueue(limits);
-  const reader = new PartReader(columns, format, {
-    scanner: duckDb,
-    rangeReader: duckDb,
-    rows: undefined,
-    rangesAtOnce: 3,
-    pageTurns,
-    exports: new WorkQueue(limits, pageTurns),
-    searches: new WorkQueue(limits),
-    keyId: 'ann',
-    statementMillisMax: STATEMENT_MILLIS_MAX,
-    monotonic: () => 0,
-    // Pauses take no time, and the time limit never comes.
-    sleep: (millis) => (millis < STATEMENT_MILLIS_MAX ? Promise.resolve() : new Promise(() => undefined)),
-    open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
-  });
+  const reader = new PartReader(
+    { columns, format },
+    {
+      scanner: duckDb,
+      rangeReader: duckDb,
+      rows: undefined,
+      rangesAtOnce: 3,
+      pageTurns,
+      exports: new WorkQueue(limits, pageTurns),
+      searches: new WorkQueue(limits),
+      keyId: 'ann',
+      statementMillisMax: STATEMENT_MILLIS_MAX,
+      monotonic: () => 0,
+      // Pauses take no time, and the time limit never comes.
+      sleep: (millis) => (millis < STATEMENT_MILLIS_MAX ? Promise.resolve() : new Promise(() => undefined)),
+      open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
+    },
+  );
   const page = Promise.withResolvers<void>();
   const reading = beside ? pageTurns.run('ann', () => page.promise, signal) : undefined;
   const chunks = await Array.fromAsync(reader.ranges(ranges, beside, signal));

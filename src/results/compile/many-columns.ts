@@ -8,15 +8,15 @@ import { csvFieldOf } from '../../duckdb/csv-quoting.ts';
 import { jsonValueOf } from '../../duckdb/json-value.ts';
 import type { Parameters } from '../../duckdb/parameters.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
-import type { TextFormat } from '../request/format.ts';
-import type { ProjectedColumn } from './row-encoding.ts';
+import type { ProjectedColumn, RowEncoding } from './row-encoding.ts';
 
 /** Up to so many columns, an expression for each is faster. */
 export const FEW_COLUMNS_MAX = 200;
 
-export function rowOfMany(columns: readonly ProjectedColumn[], format: TextFormat, parameters: Parameters): string {
+export function rowOfMany(encoding: RowEncoding, parameters: Parameters): string {
+  const { columns, format } = encoding;
   const groups = [...Map.groupBy(columns.keys(), (position) => typeOf(columns, position)).values()];
-  const cells = groups.map((positions) => encodedList(columns, positions, format, parameters));
+  const cells = groups.map((positions) => encodedList(encoding, positions, parameters));
   const order = groups.flat();
   // The position of each column's text when the lists are joined.
   const places = new Map(order.map((position, place) => [position, place + 1]));
@@ -39,9 +39,8 @@ function typeOf(columns: readonly ProjectedColumn[], position: number): string {
 
 /** SQL of a list of the texts of these columns, which have one type. None is null: joining would leave it out. */
 function encodedList(
-  columns: readonly ProjectedColumn[],
+  { columns, format, spelling }: RowEncoding,
   positions: readonly number[],
-  format: TextFormat,
   parameters: Parameters,
 ): string {
   const members = positions.flatMap((position) => columns[position] ?? []);
@@ -50,7 +49,7 @@ function encodedList(
   const { type } = first;
   const text =
     format === 'csv'
-      ? `coalesce(${csvFieldOf(type, 'cell', parameters)}, '')`
-      : `coalesce(to_json(${jsonValueOf(type, 'cell', parameters)})::VARCHAR, 'null')`;
+      ? `coalesce(${csvFieldOf(type, 'cell', parameters, spelling === 'spreadsheet')}, '')`
+      : `coalesce(to_json(${jsonValueOf(type, 'cell', parameters, spelling === 'textIntegers')})::VARCHAR, 'null')`;
   return `list_transform([${members.map(({ index }) => storedColumn(index)).join(', ')}], lambda cell: ${text})`;
 }

@@ -94,9 +94,9 @@ export function rowsOfPart({ path, from, to }: StoredRange, parameters: Paramete
 }
 
 /** SQL of one row's text in the format. */
-export function encodedRow({ columns, format }: RowEncoding, parameters: Parameters, mode: ReadMode = 'safe'): string {
-  if (columns.length > FEW_COLUMNS_MAX) return rowOfMany(columns, format, parameters);
-  return format === 'csv' ? csvRow(columns, parameters) : jsonRow(columns, parameters, mode);
+export function encodedRow(encoding: RowEncoding, parameters: Parameters, mode: ReadMode = 'safe'): string {
+  if (encoding.columns.length > FEW_COLUMNS_MAX) return rowOfMany(encoding, parameters);
+  return encoding.format === 'csv' ? csvRow(encoding, parameters) : jsonRow(encoding, parameters, mode);
 }
 
 /** SQL of one row's cell bytes. */
@@ -114,16 +114,19 @@ function totalBytes(columns: readonly ProjectedColumn[]): string {
   );
 }
 
-function jsonRow(columns: readonly ProjectedColumn[], parameters: Parameters, mode: ReadMode): string {
+function jsonRow({ columns, spelling }: RowEncoding, parameters: Parameters, mode: ReadMode): string {
   const jsonOf = mode === 'fast' ? finiteJsonValueOf : jsonValueOf;
   const members = columns.map(
-    ({ name, type, index }) => `${parameters.add(name)}::VARCHAR, ${jsonOf(type, storedColumn(index), parameters)}`,
+    ({ name, type, index }) =>
+      `${parameters.add(name)}::VARCHAR, ${jsonOf(type, storedColumn(index), parameters, spelling === 'textIntegers')}`,
   );
   return `json_object(${members.join(', ')})::VARCHAR`;
 }
 
-function csvRow(columns: readonly ProjectedColumn[], parameters: Parameters): string {
-  const fields = columns.map(({ type, index }) => csvFieldOf(type, storedColumn(index), parameters));
+function csvRow({ columns, spelling }: RowEncoding, parameters: Parameters): string {
+  const fields = columns.map(({ type, index }) =>
+    csvFieldOf(type, storedColumn(index), parameters, spelling === 'spreadsheet'),
+  );
   const [only] = fields;
   // Most readers skip an empty line, so a row of one empty field is written as "".
   if (fields.length === 1 && only !== undefined) return `coalesce(nullif(${only}, ''), '""')`;

@@ -1,5 +1,6 @@
 /** How rows become text: which columns, in which format. */
 import type { Column } from '../../domain/result-set.ts';
+import type { Spelling } from '../plan/read-plan.ts';
 import type { TextFormat } from '../request/format.ts';
 
 /** What stands between two rows, and so between two chunks. */
@@ -11,8 +12,10 @@ export interface ProjectedColumn extends Column {
   readonly index: number;
 }
 
-/** How rows become text: which columns, in which format. */
+/** How rows become text: which columns, in which format, how spelled. */
 export interface RowEncoding {
   readonly columns: readonly ProjectedColumn[];
   readonly format: TextFormat;
+  /** Absent: plain. */
+  readonly spelling?: Spelling;
 }

@@ -16,8 +16,15 @@ import { type BoundSortKey, bindSort } from './bind-sort.ts';
 import { findColumn } from './find-column.ts';
 import type { View, ViewRows } from './view.ts';
 
+/**
+ * How values are written: as contract §6 says; integers that a double may not hold as text; or texts so that a spreadsheet runs none
+ * of them.
+ */
+export type Spelling = 'plain' | 'textIntegers' | 'spreadsheet';
+
 export interface ReadPlan {
   readonly format: Format;
+  readonly spelling: Spelling;
   /** Indexes of the columns of the answer, in its order. */
   readonly projection: readonly number[];
   readonly selection: Selection;
@@ -55,11 +62,13 @@ export function planRead(
 ): ReadPlan {
   const projection = projectionOf(parameters.columns, resultSet.columns);
   const sortKeys = sortKeysOf(parameters.sortBy, resultSet.columns, limits.expressions);
+  const spelling = spellingOf(parameters, format);
   const datapointsMax = parameters.ignoreMaxDatapoints ? undefined : limits.datapointsMax;
   if (parameters.sampleCount !== undefined) {
     const rowCount = Math.min(parameters.sampleCount, resultSet.rowCount);
     const plan = {
       format,
+      spelling,
       projection,
       selection: { kind: 'sample', rowCount, sortKeys },
       datapointsMax,
@@ -71,6 +80,7 @@ export function planRead(
   const rows = viewRowsOf(parameters.filters, resultSet.columns, limits.expressions);
   return {
     format,
+    spelling,
     projection,
     selection: {
       kind: 'slice',
@@ -81,6 +91,11 @@ export function planRead(
     datapointsMax,
     atLimit: format !== 'json' && parameters.limit === undefined ? 'refuse' : 'continue',
   };
+}
+
+function spellingOf({ bigints, csv }: Pick<SharedParameters, 'bigints' | 'csv'>, format: Format): Spelling {
+  if (format === 'csv') return csv === 'spreadsheet' ? 'spreadsheet' : 'plain';
+  return format !== 'parquet' && bigints === 'string' ? 'textIntegers' : 'plain';
 }
 
 function viewRowsOf(filters: string | undefined, columns: readonly Column[], limits: ExpressionLimits): ViewRows {

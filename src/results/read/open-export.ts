@@ -36,7 +36,7 @@ export async function openExport(
   const open: ExportedRows['open'] =
     made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => openDerived(key);
   // How many rows fit does not depend on the format.
-  const reader = new PartReader(columns, 'json', { ...deps, keyId, open, rows: undefined });
+  const reader = new PartReader({ columns, format: 'json' }, { ...deps, keyId, open, rows: undefined });
   const opened = await openSlice({ plan, slice, columns, resultSet: made ?? source, reader }, signal);
   const from = Math.min(opened.offset, (made ?? source).rowCount);
   const kept = held.move();

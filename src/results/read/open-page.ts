@@ -54,8 +54,10 @@ export async function openPage(
   const columns = projectColumns(plan, request.resultSet);
   const { slice, resultSet, view } = rowSourceOf(plan, request.resultSet, deps.random);
   const readerOf = (open: PartReaderDeps['open'], rows: RowsOf | undefined) =>
-    new PartReader(columns, format, { ...deps, keyId, open, rows });
-  const rows = view?.rows.kind === 'drawn' ? undefined : deps.rowFiles.ofResult(executionId, resultSet);
+    new PartReader({ columns, format, spelling: plan.spelling }, { ...deps, keyId, open, rows });
+  // Each sample is another one; and row files hold rows as they are spelled unless somebody asks for another spelling.
+  const rowFiles = plan.spelling === 'plain' && view?.rows.kind !== 'drawn' ? deps.rowFiles : undefined;
+  const rows = rowFiles?.ofResult(executionId, resultSet);
   const stored = { plan, slice, columns, resultSet, reader: readerOf((...asked) => store.open(...asked), rows) };
   if (view === undefined) {
     const page = noteRead(await openSlice(stored, signal), rows, format);
@@ -77,8 +79,7 @@ export async function openPage(
     return await openViewSlice(stored, view, signal);
   }
   try {
-    // Each sample is another one.
-    const ofView = view.rows.kind === 'drawn' ? undefined : deps.rowFiles.ofView(executionId, open);
+    const ofView = rowFiles?.ofView(executionId, open);
     const reader = readerOf(async ({ key }) => openDerived(key), ofView);
     const opened = await openSlice({ plan, slice, columns, resultSet: open.resultSet, reader }, signal);
     const page = noteRead(opened, ofView, format);

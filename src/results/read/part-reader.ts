@@ -12,7 +12,7 @@ import type { Statement } from '../../duckdb/statement.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
-import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../compile/row-encoding.ts';
+import { ROW_SEPARATOR, type RowEncoding } from '../compile/row-encoding.ts';
 import {
   compilePositions,
   compileSlice,
@@ -120,8 +120,8 @@ export class PartReader {
   /** For ranges of more than a few rows. */
   #mode: ReadMode = 'fast';
 
-  constructor(columns: readonly ProjectedColumn[], format: TextFormat, deps: PartReaderDeps) {
-    this.#encoding = { columns, format };
+  constructor(encoding: RowEncoding, deps: PartReaderDeps) {
+    this.#encoding = encoding;
     this.#deps = deps;
   }
 

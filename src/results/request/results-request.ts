@@ -50,6 +50,8 @@ export interface SharedParameters {
   readonly offset: number;
   readonly sampleCount?: number;
   readonly ignoreMaxDatapoints: boolean;
+  readonly bigints: 'number' | 'string';
+  readonly csv: 'plain' | 'spreadsheet';
 }
 
 /**
@@ -107,6 +109,8 @@ export function parseSharedParameters(parameters: QueryParameters, target: Targe
     offset: offset ?? 0,
     ...(sampleCount !== undefined && { sampleCount }),
     ignoreMaxDatapoints: parseBoolean(parameters, table.ignoreMaxDatapoints),
+    bigints: parseChoice(parameters, table.bigints) ?? 'number',
+    csv: parseChoice(parameters, table.csv) ?? 'plain',
   };
 }
 
@@ -163,6 +167,17 @@ function parseBoolean(parameters: QueryParameters, { name }: BooleanParameter): 
     default:
       throw new RequestError('invalid_parameter', `${name}: found "${excerpt(text)}", expected true or false`);
   }
+}
+
+function parseChoice<T extends string>(
+  parameters: QueryParameters,
+  { name, choices }: { readonly name: string; readonly choices: readonly T[] },
+): T | undefined {
+  const text = parameterOf(parameters, name);
+  if (text === undefined) return undefined;
+  const chosen = choices.find((choice) => choice === text.toLowerCase());
+  if (chosen !== undefined) return chosen;
+  throw new RequestError('invalid_parameter', `${name}: found "${excerpt(text)}", expected ${choices.join(' or ')}`);
 }
 
 function parseInteger(

@@ -103,6 +103,22 @@ export const SHARED_PARAMETERS = {
     about:
       'The format of the answer, whatever `Accept` says. It takes the names that `Accept` takes, too. Without it, `Accept` decides; without both, the answer is JSON. An address that ends in `/csv` answers with CSV only.',
   },
+  bigints: {
+    kind: 'choice',
+    name: 'bigints',
+    choices: ['number', 'string'],
+    example: 'string',
+    about:
+      'In JSON and NDJSON: `string` writes integers beyond ±9007199254740991 as strings of digits, within lists, maps and rows too, for readers that round such numbers (JavaScript, spreadsheets). Absent: `number`.',
+  },
+  csv: {
+    kind: 'choice',
+    name: 'csv',
+    choices: ['plain', 'spreadsheet'],
+    example: 'spreadsheet',
+    about:
+      'In CSV: `spreadsheet` begins with a byte order mark, and puts an apostrophe before texts and names of columns that begin with `=`, `+`, `-`, `@`, a tab or a carriage return, which a spreadsheet would run as formulas. It changes these values; numbers stay as they are. Absent: `plain`.',
+  },
   executionId: {
     kind: 'text',
     name: 'execution_id',

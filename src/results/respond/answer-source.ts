@@ -1,6 +1,7 @@
 /** What an answer is made from: the execution and its result as the reader is to see them, a page of its rows, the next page. */
 import type { Execution, ExecutionState } from '../../domain/execution.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
+import type { Spelling } from '../plan/read-plan.ts';
 import type { ByteChunks } from '../read/byte-chunks.ts';
 import type { PageOfRows } from '../read/page.ts';
 import type { Chunk } from '../read/part-reader.ts';
@@ -13,6 +14,7 @@ export interface AnswerSource {
   readonly resultSet: ResultSet;
   readonly page: PageOfRows;
   readonly next: NextPage | undefined;
+  readonly spelling: Spelling;
 }
 
 /** With the encoded rows. An encoder is a pure function of it. */

@@ -4,9 +4,14 @@ import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { ByteChunks } from '../read/byte-chunks.ts';
 import type { SourceWithRows } from './answer-source.ts';
 
+const BYTE_ORDER_MARK = '\ufeff';
+
 /** One segment for each chunk, and one for the end of the last line. */
-export async function* encodeCsv({ page, chunks }: SourceWithRows): AsyncGenerator<ByteChunks> {
-  const header = `${page.columns.map((column) => csvName(column.name)).join(',')}\n`;
+export async function* encodeCsv({ page, spelling, chunks }: SourceWithRows): AsyncGenerator<ByteChunks> {
+  const isSpreadsheet = spelling === 'spreadsheet';
+  const names = page.columns.map((column) => csvName(column.name, isSpreadsheet)).join(',');
+  // Without it Excel takes UTF-8 for the encoding of the machine.
+  const header = `${isSpreadsheet ? BYTE_ORDER_MARK : ''}${names}\n`;
   let head = header;
   for await (const chunk of chunks) {
     yield [Buffer.from(head), ...chunk.byteChunks];

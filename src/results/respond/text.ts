@@ -49,7 +49,7 @@ const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as c
 export function respondText(asked: TextRequest, format: TextFormat, page: PageOfRows): LargeAnswer {
   const { request, execution, state, resultSet, plan } = asked;
   const next = nextPageOf(request, execution.id, page, pageRowsMax(plan));
-  const source: AnswerSource = { execution, state, resultSet, page, next };
+  const source: AnswerSource = { execution, state, resultSet, page, next, spelling: plan.spelling };
   return {
     kind: 'large',
     contentType: CONTENT_TYPES[format],

@@ -114,10 +114,10 @@ export class RowsOf {
   async read(
     part: Part,
     rows: RowRange,
-    { columns, format }: RowEncoding,
+    { columns, format, spelling }: RowEncoding,
     signal: AbortSignal,
   ): Promise<ReadRows | undefined> {
-    if (format === 'csv') return undefined;
+    if (format === 'csv' || (spelling !== undefined && spelling !== 'plain')) return undefined;
     const separator = ROW_SEPARATOR[format].charCodeAt(0);
     return await this.#from(part, columns, signal, (file, projection) =>
       readRange(file, rows, projection, separator, signal),
