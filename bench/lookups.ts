@@ -3,6 +3,7 @@
  * first filter, before there is any index, beside DuckDB's own scan; what making an index takes beside sorting the column by `COPY`; and
  * what small pages wait meanwhile.
  */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { load } from './load.ts';
 import { medianPair, print, report } from './measure.ts';
@@ -17,8 +18,8 @@ const COLUMNS = ['user_name', 'amount_usd', 'tx_hash', 'token_pair'] as const;
 
 const user = (run: number) => `user_${(run * 977 + 1) % 100_000}`;
 const quoted = (text: string) => `'${text}'`;
-/** A hash that is there, as the rows have them: `'0x' || md5(number)`. */
-const absentHash = (run: number) => `0x${(run * 7919 + 13).toString(16).padStart(32, '0')}`;
+/** As the hashes of the rows, which are of numbers: among them in order, but not there. */
+const absentHash = (run: number) => `0x${createHash('md5').update(`absent ${run}`).digest('hex')}`;
 const amount = (run: number) => (run * 1009) % 900_000;
 
 interface Lookup {

@@ -144,7 +144,8 @@ function derivedLine(observation: DerivedObservation): Line {
     case 'index_damaged': {
       const { kind, executionId, error } = observation;
       const damaged = 'an index is damaged and was removed: rows are searched without it';
-      const message = kind === 'index_damaged' ? damaged : 'an index could not be built: rows are searched as before';
+      const message =
+        kind === 'index_damaged' ? damaged : 'an index could not be built or read: rows are searched as before';
       return { level: 'warn', message, facts: { execution_id: executionId, error: asError(error) } };
     }
     default:

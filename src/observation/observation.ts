@@ -48,7 +48,7 @@ export type Observation =
       readonly bytes: number;
       readonly millis: number;
     }
-  /** It could not be made, and rows are searched as before; or one turned out to be damaged, and was removed. */
+  /** It could not be made or read, and rows are searched as before; or one turned out to be damaged, and was removed. */
   | { readonly kind: 'index_failed' | 'index_damaged'; readonly executionId: string; readonly error: unknown }
   /** A sweep of the schedule left alone what it would have deleted. */
   | { readonly kind: 'sweep_stopped'; readonly reason: string }

@@ -191,7 +191,7 @@ export const SETTINGS = {
   }),
   indexUses: setting('QRS_INDEX_USES', '2', either(oneOf('off'), integer(1, 1_000_000)), {
     about:
-      'How often a column of a result is filtered or sorted by until it gets an index: a file with its values in order, which is made in the background like row files. `off`: none does, and all rows are searched each time.',
+      'How often a column of a result is filtered or sorted by until it gets an index: a file with its values in order, which is made in the background by the process that makes row files; it takes up to 500 MB then. `off`: none does, and all rows are searched each time.',
   }),
   indexRowsMin: setting('QRS_INDEX_ROWS', '32768', integer(0, Number.MAX_SAFE_INTEGER), {
     about: 'Results of fewer rows get no indexes: all their rows are searched as fast.',

@@ -1,10 +1,11 @@
 /** Indexes behind HTTP: when a column gets one, what is answered by it, and how the service says so. */
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Observation } from '../../src/observation/observation.ts';
 import { sleep } from '../real-time.ts';
-import { type HttpService, startHttpService } from './http-service.ts';
+import { type HttpService, openServer, startHttpService } from './http-service.ts';
 
 const ROWS = 5000;
 const SETTINGS = { QRS_PAGE_CACHE: '0', QRS_INDEX_ROWS: '1000', QRS_ROW_FILES: 'off' };
@@ -122,4 +123,23 @@ test('an index that was evicted is not made again for ten minutes, however often
   await built(service, 3);
   assert.equal(builds(), 3);
   assert.equal((await filtered('number', 6)).way, 'index number');
+});
+
+test('an index that cannot be read is not taken for a damaged one: it stays, and rows are searched', async (t) => {
+  const { service, path } = await published(t, { QRS_INDEX_USES: '1' });
+  await ask(service, path, { filters: 'number = 7' });
+  await built(service, 1);
+  const directory = join(service.commandLine.dataDir, 'derived');
+  const [name = ''] = (await readdir(directory)).filter((file) => file.endsWith('.index'));
+  await rm(join(directory, name));
+  await mkdir(join(directory, name));
+  const observed: Observation[] = [];
+  const { server, close } = await openServer(service.commandLine, SETTINGS, (one) => void observed.push(one));
+  t.after(close);
+  const query = new URLSearchParams({ filters: 'number = 7', columns: 'number' });
+  const response = await fetch(`${server.url}${path}?${query}`, { headers: { 'x-service-api-key': service.key } });
+  assert.deepEqual(((await response.json()) as { result: { rows: unknown } }).result.rows, [{ number: 7 }]);
+  const failed = observed.flatMap((one) => (one.kind === 'index_failed' ? [String(one.error)] : []));
+  assert.deepEqual(failed, ['Error: EISDIR: illegal operation on a directory, read']);
+  assert.deepEqual(await readdir(directory).then((names) => names.includes(name)), true);
 });

@@ -113,8 +113,8 @@ async function findPage(
   const wanted = { offset: slice.offset, rowCountMax: Math.min(slice.rowCountMax, pageRowsMax(plan)) };
   const asked = await indexes.ask(executionId, resultSet, view, wanted, signal);
   if (asked === undefined) return { asked, found: undefined };
-  // Rows that indexes find are read where they are, which is worth little without row files.
-  if (asked.kind === 'rows' && format !== 'csv') rows?.noteRead(false);
+  // Rows that indexes find are read where they are: that is worth little without row files, so these are made at once.
+  if (asked.kind === 'rows' && format !== 'csv') rows?.noteRead(true);
   return { asked, found: await openFound(stored, view, asked, { format, rows }, signal) };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The indexes of results: asked about each view that is read, and built for the columns that are asked about again. Whatever is wrong with
- * one, it is removed, and rows are searched without it.
+ * The indexes of results: asked about each view that is read, and built for the columns that are asked about again. One that is damaged is
+ * removed; whatever is wrong with one, rows are searched without it.
  */
 import type { ResultSet } from '../../../domain/result-set.ts';
 import type { ColumnRef } from '../../plan/predicate.ts';
@@ -8,6 +8,7 @@ import type { View } from '../../plan/view.ts';
 import type { DerivedFiles } from '../derived-files.ts';
 import { answerView, type IndexAnswer, searchOfView, type WantedPlaces } from './answer-view.ts';
 import type { IndexLookUp } from './index-file.ts';
+import { IndexDamaged } from './index-format.ts';
 import { type IndexOrigin, indexOrigin } from './index-origin.ts';
 import { IndexQueue, type IndexQueueOptions } from './index-queue.ts';
 import { OpenIndexes } from './open-indexes.ts';
@@ -57,7 +58,7 @@ export class ResultIndexes implements AsyncDisposable {
     wanted: WantedPlaces,
     signal: AbortSignal,
   ): Promise<AskedIndexes | undefined> {
-    const { uses, rowsMin, onDamaged, files } = this.#options;
+    const { uses, rowsMin, onDamaged, onFailed, files } = this.#options;
     if (uses === undefined || resultSet.rowCount < rowsMin || view.rows.kind === 'drawn') return undefined;
     const search = searchOfView(view);
     const origins = columnsAsked(view, columnsOf(search)).map((column) => indexOrigin(executionId, resultSet, column));
@@ -77,12 +78,14 @@ export class ResultIndexes implements AsyncDisposable {
       return { ...answer, columns };
     } catch (error) {
       signal.throwIfAborted();
-      // Which of them it is does not matter: they are made again.
-      for (const { name } of origins) {
-        await files.remove(name).catch(() => undefined);
-        this.#queue.forget(name);
-      }
-      onDamaged(executionId, error);
+      if (error instanceof IndexDamaged) {
+        // Which of them it is does not matter: they are made again.
+        for (const { name } of origins) {
+          await files.remove(name).catch(() => undefined);
+          this.#queue.forget(name);
+        }
+        onDamaged(executionId, error);
+      } else onFailed(executionId, error);
       return undefined;
     }
   }
