@@ -11,9 +11,9 @@ const ROWS = 5000;
 const SETTINGS = { QRS_PAGE_CACHE: '0', QRS_INDEX_ROWS: '1000', QRS_ROW_FILES: 'off' };
 
 /** Rows `number,name,"a ""b"""`: 0 to 4,999, name 0 to 99 in turn and none in the last row, and a column of another name. */
-async function published(t: TestContext, settings: Record<string, string> = {}) {
+async function published(t: TestContext, settings: Record<string, string> = {}, count = ROWS) {
   const service = await startHttpService(t, { ...SETTINGS, ...settings });
-  const lines = Array.from({ length: ROWS }, (_, i) => `${i},${i === ROWS - 1 ? '' : `name ${i % 100}`},x${i}`);
+  const lines = Array.from({ length: count }, (_, i) => `${i},${i === count - 1 ? '' : `name ${i % 100}`},x${i}`);
   const { id } = await service.publish(7, `number,name,größe\n${lines.join('\n')}\n`, {
     rowGroupRows: 2048,
     rowGroupsPerPart: 1,
@@ -78,6 +78,18 @@ test('rows come in the order of a column that has an index, on any page', async 
   assert.deepEqual([first.rows, first.way], [[4999, 99, 199], 'index name']);
   const deep = await ask(service, path, { sort_by: 'number desc', limit: '2', offset: '4000' });
   assert.deepEqual([deep.rows, deep.way], [[999, 998], 'index number']);
+});
+
+test('the first rows of an order are found among many that a filter keeps', async (t) => {
+  const { service, path } = await published(t, { QRS_INDEX_USES: '1' }, 20_000);
+  const filters = "name < 'name 50' or name is null";
+  await ask(service, path, { filters, sort_by: 'number desc', limit: '1' });
+  await built(service, 2);
+  const first = await ask(service, path, { filters, sort_by: 'number desc', limit: '3', offset: '1' });
+  assert.deepEqual(first, { rows: [19_949, 19_948, 19_947], way: 'index name, number', count: 9201 });
+  const deep = await ask(service, path, { filters, sort_by: 'number', limit: '2', offset: '9000' });
+  assert.match(deep.way ?? '', /^view: 9201 rows would have to be put in order$|^search: 9201 rows/);
+  assert.equal(deep.count, 9201);
 });
 
 test('names that a header cannot hold are said by their place, and the log says the same', async (t) => {

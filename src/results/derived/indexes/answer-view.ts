@@ -3,7 +3,16 @@
  * means that the rows have to be searched.
  */
 import type { View } from '../../plan/view.ts';
-import { countHits, findRows, type Hits, type LookUps, POSITIONS_MAX, positionsOf } from './find-rows.ts';
+import {
+  countHits,
+  type EntryHits,
+  findRows,
+  type Hits,
+  keepOnly,
+  type LookUps,
+  POSITIONS_MAX,
+  positionsOf,
+} from './find-rows.ts';
 import { type Search, searchOf } from './search.ts';
 import { atPlaces, inOrder } from './sorted-rows.ts';
 
@@ -22,6 +31,10 @@ export interface WantedPlaces {
 
 /** More rows are read faster by a search of all. */
 export const FOUND_ROWS_MAX = 1000;
+
+/** So many rows of an order are walked to find the first ones of a filter: their ranks are read, each somewhere else. */
+const WALKED_ROWS_MAX = 2048;
+const ALL = { kind: 'all' } as const;
 
 /** What indexes can be asked about a view. */
 export function searchOfView({ rows }: View): Search {
@@ -56,7 +69,7 @@ function none(why: string, rowCount?: number): IndexAnswer {
 }
 
 /** All rows, by the index of the only column that they are sorted by. */
-function allRows({ sortKeys }: View, lookUps: LookUps): Hits | undefined {
+function allRows({ sortKeys }: View, lookUps: LookUps): EntryHits | undefined {
   const [key] = sortKeys;
   const lookUp = key && lookUps.get(key.columnIndex);
   if (key === undefined || lookUp === undefined || sortKeys.length > 1) return undefined;
@@ -76,6 +89,33 @@ async function sliceOf(
     // Of values of which only the beginning is known the order is not.
     return hits.lookUp.table.hasCutKeys ? undefined : await atPlaces(hits, key, { from, to });
   }
-  if (countHits(hits) > POSITIONS_MAX) return undefined;
-  return (await inOrder(await positionsOf(hits), sortKeys, lookUps))?.subarray(from, to);
+  const few = countHits(hits) <= POSITIONS_MAX ? await inOrder(await positionsOf(hits), sortKeys, lookUps) : undefined;
+  return few?.subarray(from, to) ?? (await firstInOrder(hits, { rows: ALL, sortKeys }, lookUps, { from, to }));
+}
+
+/** Many rows were found, and of them the first of an order are wanted: these come early among all rows in that order, which are walked. */
+async function firstInOrder(
+  hits: Hits,
+  view: View,
+  lookUps: LookUps,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<Uint32Array | undefined> {
+  const [key] = view.sortKeys;
+  const order = allRows(view, lookUps);
+  if (key === undefined || order === undefined || order.lookUp.table.hasCutKeys) return undefined;
+  const total = countHits(order);
+  const found: number[] = [];
+  for (let place = 0; found.length < to; ) {
+    // If they lie anywhere in the order, and a little more.
+    const likely = Math.ceil((1.1 * (to - found.length) * total) / countHits(hits)) + 16;
+    const end = Math.min(total, place + likely);
+    if (end > WALKED_ROWS_MAX || end === place) return undefined;
+    const positions = await atPlaces(order, key, { from: place, to: end });
+    const kept = await keepOnly(positions.toSorted(), hits);
+    if (kept === undefined) return undefined;
+    const wanted = new Set(kept);
+    for (const position of positions) if (wanted.has(position)) found.push(position);
+    place = end;
+  }
+  return Uint32Array.from(found.slice(from, to));
 }

@@ -145,8 +145,8 @@ function byColumn(found: readonly Hits[], join: (a: EntryHits, b: EntryHits) => 
   return [...joined.values(), ...others];
 }
 
-/** Of the positions those that are among the hits; undefined where that cannot be told. */
-async function keepOnly(positions: Uint32Array, hits: Hits): Promise<Uint32Array | undefined> {
+/** Of the positions, which are in order, those that are among the hits; undefined where that cannot be told. */
+export async function keepOnly(positions: Uint32Array, hits: Hits): Promise<Uint32Array | undefined> {
   if (hits.kind === 'positions') return common(positions, hits.positions);
   const { lookUp, ranges, nulls } = hits;
   if (lookUp.table.rankBlocks.length === 0) return undefined;

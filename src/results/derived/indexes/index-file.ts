@@ -161,16 +161,20 @@ export class IndexLookUp {
     const { rankBlocks } = this.table;
     const ranks = new Uint32Array(positions.length);
     const needed = [...new Set(positions.map((position) => Math.floor(position / BLOCK_ENTRIES)))];
+    const read = await Promise.all(
+      stretchesOf(needed, rankBlocks).map(async ({ from, to }) => ({
+        from,
+        blocks: await this.#read(rankBlocks.slice(from, to)),
+      })),
+    );
     let done = 0;
-    for (const { from, to } of stretchesOf(needed, rankBlocks)) {
-      const blocks = await this.#read(rankBlocks.slice(from, to));
+    for (const { from, blocks } of read) {
       for (; done < positions.length; done += 1) {
         const position = positions[done] ?? 0;
         const block = blocks[Math.floor(position / BLOCK_ENTRIES) - from];
         if (block === undefined) break;
-        ranks[done] = Buffer.from(block.buffer, block.byteOffset, block.length).readUInt32LE(
-          4 * (position % BLOCK_ENTRIES),
-        );
+        const at = 4 * (position % BLOCK_ENTRIES);
+        ranks[done] = Buffer.from(block.buffer, block.byteOffset, block.length).readUInt32LE(at);
       }
     }
     return ranks;
