@@ -91,5 +91,11 @@ export function sqlAsOf(dataset: Dataset, asOf: Instant): string {
 
 /** Columns or source columns from `{ name: type name }`, in the order written. */
 export function columnsOf(types: Readonly<Record<string, string>>): readonly Column[] {
-  return Object.entries(types).map(([name, type]) => ({ name, type: parseColumnType(type) }));
+  return Object.entries(types).map(([name, type]) => {
+    try {
+      return { name, type: parseColumnType(type) };
+    } catch (error) {
+      throw new Error(`column ${name}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    }
+  });
 }

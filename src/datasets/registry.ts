@@ -15,12 +15,20 @@ export async function loadDatasets(options: DatasetOptions): Promise<Datasets> {
   const ours = await Promise.all(Object.values(declared).map((declare) => loadDataset(declare(options))));
   const own = options.datasetsDir === undefined ? [] : await readDatasetFolder(options.datasetsDir);
   const datasets = [...ours, ...own];
-  for (const dataset of datasets) parseCron(dataset.schedule);
+  for (const { name, schedule } of datasets) requireSchedule(name, schedule);
   for (const key of ['name', 'path', 'queryId'] as const) {
     const twice = datasets.find((a, i) => datasets.findIndex((b) => a[key] === b[key]) !== i);
     if (twice !== undefined) throw new Error(`two datasets have the ${key} ${twice[key]}`);
   }
   return datasets.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function requireSchedule(name: string, schedule: string): void {
+  try {
+    parseCron(schedule);
+  } catch (error) {
+    throw new Error(`dataset ${name}, schedule: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
 }
 
 /** By the name that people type, or undefined. */

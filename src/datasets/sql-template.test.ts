@@ -13,8 +13,15 @@ test('gaps that are filled in for each run stay', () => {
 
 test('a gap without a fragment is an error', () => {
   assert.throws(
-    () => fillTemplate('SELECT {{nme}}', {}),
-    /the SQL has a gap \{\{nme\}\}, but there is no fragment of that name/,
+    () => fillTemplate('SELECT 1,\n  {{nme}}', {}),
+    /^Error: line 2 of the SQL has a gap \{\{nme\}\}, but there is no fragment of that name$/,
+  );
+});
+
+test('a gap of a fragment is told with the fragment and its line', () => {
+  assert.throws(
+    () => fillTemplate('SELECT\n{{shares}}', { shares: 'a,\nb,\n{{nme}}' }),
+    /^Error: line 3 of the fragment shares has a gap \{\{nme\}\}, but there is no fragment of that name$/,
   );
 });
 

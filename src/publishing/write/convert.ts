@@ -13,6 +13,7 @@ import type { Sleep } from '../../domain/time.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { PublishError } from '../publish-error.ts';
 import { openCsv } from '../sources/csv/csv-source.ts';
+import { faultText } from '../sources/in-our-words.ts';
 import { KEYS_UNKNOWN } from '../sources/json/json-relation.ts';
 import { openJson } from '../sources/json/json-source.ts';
 import { openParquet } from '../sources/parquet/parquet-source.ts';
@@ -163,12 +164,19 @@ async function explain(error: Error, context: SourceContext, source: Source, sig
   if (saysEnough(error)) return error;
   const invalidValue = invalidValueOf(error);
   const column = invalidValue && source.columns[invalidValue.index];
-  if (invalidValue === undefined || column === undefined) return await source.explain(error, signal);
+  if (invalidValue === undefined || column === undefined) {
+    return asPublishError(await source.explain(error, signal));
+  }
   const row = await findRow(context, source, invalidValue, signal);
   const where = row === undefined ? '' : `row ${row}, `;
   const value = JSON.stringify(invalidValue.value.slice(0, VALUE_LENGTH_MAX));
   const type = formatColumnType(column.type);
   return new PublishError(`${where}column ${JSON.stringify(column.name)}: ${value} cannot be stored as ${type}`);
+}
+
+/** What nobody has words for is no fault of the file's. */
+function asPublishError(error: Error): Error {
+  return saysEnough(error) ? error : new PublishError(faultText(error.message), { cause: error });
 }
 
 /** The first row with the value that did not fit, counted from 1 without the header. */

@@ -79,6 +79,5 @@ async function explainCsv(
   if (/invalid state/.test(error.message)) {
     return new PublishError('the file is not CSV by RFC 4180: its lines end in two ways');
   }
-  const reason = /Original Line:[^\n]*\n([^\n]+)/.exec(error.message)?.[1];
-  return line === undefined ? error : new PublishError(`${where}${reason ?? 'the row cannot be read'}`);
+  return line === undefined ? error : new PublishError(`${where}the row cannot be read`, { cause: error });
 }

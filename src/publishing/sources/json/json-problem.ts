@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { hasNumberMark } from '../../../duckdb/exact-json.ts';
 import { PublishError } from '../../publish-error.ts';
+import { whyNotJson } from '../in-our-words.ts';
 import type { SourceContext } from '../source.ts';
 import { type JsonLayout, KEYS_UNKNOWN, MARKED, NO_OBJECT } from './json-relation.ts';
 
@@ -31,16 +32,14 @@ export async function explainJson(
     );
   }
   if (!/Malformed JSON|maximum_object_size/.test(error.message)) return error;
-  const reason = /: ([^:]+?)\.?\s*(?:\n|$)/.exec(error.message.replace(/^[^\n]*?in (?:line|record\/value)/, ''))?.[1];
+  const reason = whyNotJson(error.message);
   if (layout === 'array') {
     const place = /in (?:record\/value|line) ([0-9]+)/.exec(error.message)?.[1];
     const element = place === undefined ? '' : `near element ${Math.max(1, Number(place) - 1)}: `;
-    return new PublishError(`${element}the JSON cannot be read (${reason ?? 'malformed'})`);
+    return new PublishError(`${element}the JSON cannot be read: ${reason}`);
   }
   const line = await firstBadLine(context.file, signal);
-  return new PublishError(
-    `${line === undefined ? '' : `line ${line}: `}the JSON cannot be read (${reason ?? 'malformed'})`,
-  );
+  return new PublishError(`${line === undefined ? '' : `line ${line}: `}the JSON cannot be read: ${reason}`);
 }
 
 async function firstRow(

@@ -16,6 +16,7 @@ import type { StoredConversion } from '../../../duckdb/stored-conversion.ts';
 import { jsonToStored, textToStored } from '../../../duckdb/text-value.ts';
 import { PublishError } from '../../publish-error.ts';
 import { checkNames } from '../column-names.ts';
+import { whyNotParquet } from '../in-our-words.ts';
 import { failIn, opened, type Source, type SourceColumn, type SourceContext, statementOver } from '../source.ts';
 import { copyWithBareLeaves } from './parquet-footer.ts';
 
@@ -168,10 +169,9 @@ async function explainColumn(
 }
 
 function explainParquet(error: Error): Error {
-  if (!/Invalid Input|IO Error|Parquet|Serialization|Conversion Error/i.test(error.message)) return error;
+  if (!/Invalid|IO Error|Parquet|Serialization|Conversion Error|Not implemented/i.test(error.message)) return error;
   if (/[Mm]agic bytes|too small to be a Parquet/.test(error.message)) {
     return new PublishError('the file is not Parquet, or its end is missing');
   }
-  const reason = error.message.replace(/\s*LINE [0-9]+:[\s\S]*$/, '').replace(/[^\n]*?file "[^"]*": ?/, '');
-  return new PublishError(`the Parquet file cannot be read: ${reason.trim()}`);
+  return new PublishError(`the Parquet file cannot be read: ${whyNotParquet(error.message)}`, { cause: error });
 }

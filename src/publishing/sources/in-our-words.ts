@@ -1,0 +1,42 @@
+/**
+ * What DuckDB says of a file that it cannot read, in words of ours: its own name functions of its code and speak of options that nobody
+ * here can set. What is not known here is damage, which is what it nearly always is.
+ */
+
+type Words = readonly (readonly [said: RegExp, ours: string])[];
+
+const PARQUET: Words = [
+  [/encrypt/i, 'it is encrypted: publish it decrypted'],
+  [/Timestamp\(/, 'a time in it is beyond those that can be stored'],
+  [
+    /codec|unsupported|not implemented|not supported|unrecognized/i,
+    'it has an encoding or a compression that is not known here',
+  ],
+  [/decompress|snappy|zstd|brotli|lz4|gzip/i, 'a block of it cannot be decompressed, so it is damaged'],
+];
+
+const JSON_TEXT: Words = [
+  [/maximum_object_size/, 'an object is larger than 16 MB'],
+  [/unexpected end|no close|unclosed/i, 'it ends too early'],
+  [/content after/i, 'something follows the object'],
+  [/UTF-8|unicode/i, 'a character of it is no UTF-8'],
+  [/escape/i, 'a backslash is followed by what it cannot escape'],
+  [/control character/i, 'a text has a control character that is not escaped'],
+  [/number|digit/i, 'a number is not written as JSON has them'],
+  [/comma/i, 'a comma is followed by nothing'],
+  [/literal/i, 'a word is neither true, false nor null'],
+  [/unexpected character/i, 'a character stands where it cannot'],
+];
+
+export function whyNotParquet(message: string): string {
+  return PARQUET.find(([said]) => said.test(message))?.[1] ?? 'it is damaged';
+}
+
+export function whyNotJson(message: string): string {
+  return JSON_TEXT.find(([said]) => said.test(message))?.[1] ?? 'it is malformed';
+}
+
+/** For what should not happen: whoever reads it can only pass it on. */
+export function faultText(message: string): string {
+  return `publishing failed by a fault of this program; please report it: ${message.replace(/\s+/g, ' ').trim()}`;
+}

@@ -1,0 +1,57 @@
+/** What DuckDB says of a file that it cannot read never reaches whoever publishes it: each refusal is in the service's own words. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Workplace } from './publishing.ts';
+
+let place: Workplace;
+before(async () => {
+  place = await Workplace.open();
+});
+after(() => place[Symbol.asyncDispose]());
+
+/** Kinds of errors that DuckDB's messages begin with, and names of its code. */
+const OF_DUCKDB =
+  /\b[A-Z][A-Za-z]* Error:|Exception|read_csv|read_json|read_parquet|LINE \d|maximum_object_size|TProtocol/;
+
+const BROKEN_JSON: readonly (readonly [string, string])[] = [
+  ['{"a":1}\n{"a":\n', 'line 2: the JSON cannot be read: it ends too early'],
+  ['{"a":1}x\n', 'line 1: the JSON cannot be read: something follows the object'],
+  ['{"a":"\\q"}\n', 'line 1: the JSON cannot be read: a backslash is followed by what it cannot escape'],
+  ['{"a":01}\n', 'line 1: the JSON cannot be read: a number is not written as JSON has them'],
+  ['{"a":tru}\n', 'line 1: the JSON cannot be read: a word is neither true, false nor null'],
+  ['{a:1}\n', 'line 1: the JSON cannot be read: a character stands where it cannot'],
+  ['[{"a":1}{"a":2}]', 'near element 2: the JSON cannot be read: a character stands where it cannot'],
+  [`{"a":"${'x'.repeat(40_000_000)}"}\n`, 'the JSON cannot be read: an object is larger than 16 MB'],
+];
+
+for (const [text, message] of BROKEN_JSON) {
+  test(`${text.slice(0, 20).trim()}: ${message}`, async () => {
+    await assert.rejects(place.publish(await place.write('broken.ndjson', text)), { name: 'PublishError', message });
+  });
+}
+
+test('a Parquet file that is damaged anywhere is refused in words, or nothing of it was hit that anybody reads', async () => {
+  const path = join(place.folder, 'whole.parquet');
+  const rows = `SELECT i, 'text ' || i AS t, [i, i + 1] AS l, i::DECIMAL(10, 2) AS d FROM range(20000) r(i)`;
+  await place.query(`COPY (${rows}) TO '${path}' (COMPRESSION zstd)`);
+  const whole = await readFile(path);
+  const steps = 40;
+  let refused = 0;
+  for (let step = 0; step < steps; step += 1) {
+    const damaged = Buffer.from(whole);
+    const at = Math.floor(4 + (step / steps) * (whole.length - 12));
+    for (let byte = at; byte < at + 6; byte += 1) damaged[byte] = (damaged[byte] ?? 0) ^ 0xa5;
+    const error = await place.publish(await place.write('damaged.parquet', damaged)).then(
+      () => undefined,
+      (problem: unknown) => problem,
+    );
+    if (error === undefined) continue;
+    refused += 1;
+    assert.ok(error instanceof Error);
+    assert.equal(error.name, 'PublishError', error.message);
+    assert.doesNotMatch(error.message, OF_DUCKDB);
+  }
+  assert.ok(refused > 0);
+});
