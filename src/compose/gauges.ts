@@ -50,7 +50,7 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
     },
     {
       name: 'qrs_queue_running',
-      help: 'Pieces of work that run: pages, searches (first pages of views, samples), exports (parts of large answers), heavy (materialising views).',
+      help: 'Pieces of work that run: pages, searches (first pages of views, samples), exports (parts of large answers), heavy (materialising views), wide (rows of 500 columns and more).',
       label: 'queue',
       read: () => each(queues, ({ running }) => running),
     },

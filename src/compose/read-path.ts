@@ -98,6 +98,7 @@ export async function openReadPath(
     scanner: duckDbs.scanner,
     rangeReader: duckDbs.rangeReader,
     pageTurns: queues.pages,
+    wideReads: queues.wide,
     searches: queues.searches,
     exports: queues.exports,
     rangesAtOnce: RANGES_AT_ONCE,
@@ -148,7 +149,8 @@ function queuesOf({ settings }: Service) {
   const exportsWaitingMax = settings.heavyReadsMax * RANGES_AT_ONCE;
   const exports = new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: exportsWaitingMax }, pageTurns);
   const heavy = new WorkQueue({ runningMax: settings.heavyRunningMax, waitingMax: settings.heavyWaitingMax });
-  return { pages: pageTurns, searches, exports, heavy };
+  const wide = new WorkQueue({ runningMax: 1, waitingMax: settings.pagesWaitingMax + exportsWaitingMax });
+  return { pages: pageTurns, searches, exports, heavy, wide };
 }
 
 function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffects): ReadLeases {

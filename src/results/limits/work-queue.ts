@@ -133,6 +133,9 @@ export class WorkQueue {
   }
 }
 
+/** A queue, or several after each other, in which work takes its turn. */
+export type Turns = Pick<WorkQueue, 'run' | 'running'>;
+
 function overloaded(): RequestError {
   return new RequestError('overloaded', 'too many heavy reads are waiting; try again in some seconds');
 }

@@ -12,6 +12,7 @@ import type { PageOfRows, ReadRequest } from './page.ts';
 import type { ExportedRows } from './parquet-exports.ts';
 import { PartReader } from './part-reader.ts';
 import { projectColumns, rowSourceOf } from './row-source.ts';
+import { depsFor } from './wide-reads.ts';
 
 export interface ExportPage {
   readonly page: Omit<PageOfRows, 'chunks'>;
@@ -36,7 +37,10 @@ export async function openExport(
   const open: ExportedRows['open'] =
     made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => openDerived(key);
   // How many rows fit does not depend on the format.
-  const reader = new PartReader({ columns, format: 'json' }, { ...deps, keyId, open, rows: undefined });
+  const reader = new PartReader(
+    { columns, format: 'json' },
+    depsFor(columns.length, { ...deps, keyId, open, rows: undefined }),
+  );
   const opened = await openSlice({ plan, slice, columns, resultSet: made ?? source, reader }, signal);
   const from = Math.min(opened.offset, (made ?? source).rowCount);
   const kept = held.move();

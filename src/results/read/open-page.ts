@@ -23,8 +23,9 @@ import type { PageOfRows, ReadRequest } from './page.ts';
 import { PartReader, type PartReaderDeps } from './part-reader.ts';
 import { projectColumns, rowSourceOf } from './row-source.ts';
 import { wayOf } from './way.ts';
+import { depsFor, type WideReads } from './wide-reads.ts';
 
-export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'rows'> {
+export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'rows'>, WideReads {
   readonly store: Pick<ResultStore, 'open'>;
   readonly views: ViewCache;
   readonly indexes: ResultIndexes;
@@ -54,7 +55,10 @@ export async function openPage(
   const columns = projectColumns(plan, request.resultSet);
   const { slice, resultSet, view } = rowSourceOf(plan, request.resultSet, deps.random);
   const readerOf = (open: PartReaderDeps['open'], rows: RowsOf | undefined) =>
-    new PartReader({ columns, format, spelling: plan.spelling }, { ...deps, keyId, open, rows });
+    new PartReader(
+      { columns, format, spelling: plan.spelling },
+      depsFor(columns.length, { ...deps, keyId, open, rows }),
+    );
   // Each sample is another one; and row files hold rows as they are spelled unless somebody asks for another spelling.
   const rowFiles = plan.spelling === 'plain' && view?.rows.kind !== 'drawn' ? deps.rowFiles : undefined;
   const rows = rowFiles?.ofResult(executionId, resultSet);

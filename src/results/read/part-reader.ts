@@ -23,7 +23,7 @@ import {
 } from '../compile/view.ts';
 import type { RowsOf } from '../derived/row-files/row-files.ts';
 import { withinMillis } from '../limits/time-limit.ts';
-import type { WorkQueue } from '../limits/work-queue.ts';
+import type { Turns } from '../limits/work-queue.ts';
 import type { View } from '../plan/view.ts';
 import { damaged, readFailure } from '../read-failure.ts';
 import type { TextFormat } from '../request/format.ts';
@@ -45,11 +45,11 @@ export interface PartReaderDeps {
   /** Whose read it is: keys take turns. */
   readonly keyId: string;
   /** Where pages take turns: more at a time than there are cores would only make all of them slower. */
-  readonly pageTurns: WorkQueue;
+  readonly pageTurns: Turns;
   /** Where searches of many rows take turns: each takes all threads, and a thread of the pool that files are read on. */
-  readonly searches: WorkQueue;
+  readonly searches: Turns;
   /** Where long reads take turns, one range at a time. */
-  readonly exports: WorkQueue;
+  readonly exports: Turns;
   /** The longest that one statement may take. */
   readonly statementMillisMax: number;
   /** Milliseconds that only ever grow. */

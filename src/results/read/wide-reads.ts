@@ -1,0 +1,32 @@
+/**
+ * Reads of many columns. However few its rows, such a read takes up to 40 KB of memory for each column: of 5,000, two at a time do not
+ * fit, and the DuckDB that reads ranges has no room for one. So they are read one at a time, where there is more memory. They wait for each
+ * other before they take a place in a queue, which is meanwhile for others.
+ */
+import type { Turns } from '../limits/work-queue.ts';
+import type { PartReaderDeps } from './part-reader.ts';
+
+export const WIDE_COLUMNS_MIN = 500;
+
+export interface WideReads {
+  /** One read at a time. */
+  readonly wideReads: Turns;
+}
+
+/** What a reader of so many columns is given. */
+export function depsFor(columnCount: number, deps: PartReaderDeps & WideReads): PartReaderDeps {
+  if (columnCount < WIDE_COLUMNS_MIN) return deps;
+  const after = (queue: Turns) => inBoth(deps.wideReads, queue);
+  const { pageTurns, searches, exports } = deps;
+  const queues = { pageTurns: after(pageTurns), searches: after(searches), exports: after(exports) };
+  return { ...deps, ...queues, rangeReader: deps.scanner };
+}
+
+function inBoth(first: Turns, second: Turns): Turns {
+  return {
+    run: (key, task, signal) => first.run(key, () => second.run(key, task, signal), signal),
+    get running() {
+      return second.running;
+    },
+  };
+}
