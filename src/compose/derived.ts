@@ -51,18 +51,20 @@ export async function openDerived(
   const made = { store, files, builder: await openBuilder(service, opened) };
   const rowFiles = openRowFiles(service, effects, made, opened);
   const indexes = openIndexes(service, effects, made, opened);
-  const views = new ViewCache({
-    directory: folder.path,
-    budget,
-    clock,
-    viewsMax: settings.viewsMax,
-    store,
-    duckDb,
-    queue,
-    millisMax: settings.viewTimeoutMillis,
-    sleep: service.sleep,
-    onRemoved: (directory) => rowFiles.forgetBelow(directory),
-  });
+  const views = opened.use(
+    new ViewCache({
+      directory: folder.path,
+      budget,
+      clock,
+      viewsMax: settings.viewsMax,
+      store,
+      duckDb,
+      queue,
+      millisMax: settings.viewTimeoutMillis,
+      sleep: service.sleep,
+      onRemoved: (directory) => rowFiles.forgetBelow(directory),
+    }),
+  );
   const writing = { duckDb, queue, derived: budget, millisMax: settings.viewTimeoutMillis, sleep: service.sleep };
   const parquet = new ParquetFiles({
     directory: parquetFolder.path,

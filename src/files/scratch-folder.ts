@@ -18,6 +18,8 @@ export function isScratchName(name: string): boolean {
   return SCRATCH.test(name);
 }
 
+const RETRIES_MAX = 5;
+
 /** In a container every process may have the same number: what of our number we did not make is a predecessor's. */
 const ours = new Set<string>();
 
@@ -32,7 +34,8 @@ export async function makeScratchFolder(parent: string): Promise<ScratchFolder> 
   return {
     path,
     [Symbol.asyncDispose]: async () => {
-      await rm(path, { recursive: true, force: true });
+      // What was interrupted may leave one more file while the others are being removed.
+      await rm(path, { recursive: true, force: true, maxRetries: RETRIES_MAX });
       ours.delete(path);
     },
   };

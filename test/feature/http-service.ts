@@ -59,6 +59,17 @@ export interface PublishOptions {
   readonly preSampleRows?: number;
 }
 
+/**
+ * Settings for all services of a run that do not give these themselves, so that any test shows that it holds in another way, too:
+ * `TEST_SETTINGS='QRS_ROW_FILES=0 QRS_INDEX_USES=1 QRS_INDEX_ROWS=0'` reads out of row files and indexes as soon as there are some.
+ */
+const FORCED = Object.fromEntries(
+  (process.env.TEST_SETTINGS ?? '').split(' ').flatMap((pair) => {
+    const [name, value] = pair.split('=');
+    return name === undefined || value === undefined ? [] : [[name, value]];
+  }),
+);
+
 /** A server on the command line's data directory, with settings and a version of its own. */
 export async function openServer(
   commandLine: CommandLine,
@@ -67,7 +78,7 @@ export async function openServer(
   version = '1.2.3',
 ) {
   const { settings } = loadSettings({
-    environment: { QRS_DATA_DIR: commandLine.dataDir, QRS_PORT: '0', ...environment },
+    environment: { QRS_DATA_DIR: commandLine.dataDir, QRS_PORT: '0', ...FORCED, ...environment },
     readFile: () => (environment.QRS_CONFIG_FILE === undefined ? undefined : ''),
   });
   const service = await openService(settings, { clock: () => commandLine.now, sleep });

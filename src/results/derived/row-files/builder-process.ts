@@ -39,6 +39,8 @@ const THREADS = '4';
 export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
   readonly #options: BuilderProcessOptions;
   #child: ChildProcess | undefined;
+  /** Those that have been ended and are not gone yet. */
+  readonly #ending = new Set<Promise<undefined>>();
   /** Orders that are carried out or wait. */
   #orders = 0;
   /** Resolves when the last of them has ended. */
@@ -101,12 +103,10 @@ export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
     if (this.#orders === 0) this.#end();
   }
 
+  /** Resolves when no process is left that might still write. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const child = this.#child;
-    if (child === undefined) return;
-    const exited = once(child, 'exit');
     this.#end();
-    await exited;
+    await Promise.all(this.#ending);
   }
 
   #start(): ChildProcess {
@@ -130,8 +130,17 @@ export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
 
   /** At once: what it was writing is removed by whoever wanted it. */
   #end(): void {
-    this.#child?.kill('SIGKILL');
+    const child = this.#child;
+    if (child === undefined) return;
     this.#child = undefined;
+    const exited = once(child, 'exit').then(
+      () => undefined,
+      // It never began.
+      () => undefined,
+    );
+    const ending = exited.finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+    child.kill('SIGKILL');
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -20,11 +20,16 @@ const VIEW: View = { rows: { kind: 'all' }, sortKeys: [] } as unknown as View;
 const never = new AbortController().signal;
 
 /** Views without rows, on a disk that is full while `isFull` says so. */
-async function cacheOn(t: TestContext, isFull: (directory: string) => boolean) {
+async function cacheOn(
+  t: TestContext,
+  isFull: (directory: string) => boolean,
+  making?: (signal: AbortSignal) => Promise<void>,
+) {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-views-'));
   t.after(async () => await rm(directory, { recursive: true, force: true }));
-  const query = async ({ text }: Statement) => {
+  const query = async ({ text }: Statement, signal: AbortSignal) => {
     if (text.startsWith('EXPLAIN')) return [['plan', '[]']];
+    await making?.(signal);
     if (isFull(directory)) throw new Error('IO Error: Could not write file "x": No space left on device');
     return [[0]];
   };
@@ -60,4 +65,30 @@ test('on a full disk views that nobody reads are given up for a new one; one tha
 test('with nothing to give up the reason is that the disk is full', async (t) => {
   const { get } = await cacheOn(t, () => true);
   await assert.rejects(get('A'), isStorageFull);
+});
+
+test('closing ends a view that is being made, and waits until nothing more is written', async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const last = Promise.withResolvers<void>();
+  const { directory, get, cache } = await cacheOn(
+    t,
+    () => false,
+    async (signal) => {
+      begun.resolve();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      // A statement that was interrupted writes until it notices.
+      await last.promise;
+      const [view = ''] = await readdir(directory);
+      await writeFile(join(directory, view, 'whole.parquet'), 'rows');
+      throw signal.reason;
+    },
+  );
+  const making = assert.rejects(get('A'), /the service stops/);
+  await begun.promise;
+  const closing = cache[Symbol.asyncDispose]();
+  assert.equal((await readdir(directory)).length, 1);
+  last.resolve();
+  await closing;
+  await making;
+  assert.deepEqual(await readdir(directory), []);
 });

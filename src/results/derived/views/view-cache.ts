@@ -62,10 +62,12 @@ interface Entry {
   usedAt: number;
 }
 
-export class ViewCache {
+export class ViewCache implements AsyncDisposable {
   readonly #options: ViewCacheOptions;
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
+  /** Views that are being made or removed: whoever closes the service waits for them. */
+  readonly #unsettled = new Set<Promise<void>>();
   #made = 0;
 
   constructor(options: ViewCacheOptions) {
@@ -123,6 +125,12 @@ export class ViewCache {
     }
   }
 
+  /** Ends what is being made, and resolves when nothing is written or removed any more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { abandon } of this.#entries.values()) abandon.abort(new Error('the service stops'));
+    while (this.#unsettled.size > 0) await Promise.allSettled(this.#unsettled);
+  }
+
   #start(identity: string, resultSet: ResultSet, view: View, keyId: string): Entry {
     this.#made += 1;
     const directory = join(this.#options.directory, `${identity}-${this.#made}`);
@@ -142,15 +150,14 @@ export class ViewCache {
       bytes: 0,
       usedAt: this.#options.clock(),
     };
-    making.then(
+    const settled = making.then(
       ({ bytes }) => {
         entry.bytes = bytes;
         this.#evict();
       },
-      () => {
-        void this.#drop(entry);
-      },
+      () => this.#drop(entry),
     );
+    this.#follow(settled);
     return entry;
   }
 
@@ -205,7 +212,14 @@ export class ViewCache {
 
   async #drop(entry: Entry): Promise<void> {
     this.#forget(entry);
-    await this.#remove(entry);
+    const removing = this.#remove(entry);
+    this.#follow(removing);
+    await removing;
+  }
+
+  #follow(work: Promise<void>): void {
+    const followed = work.finally(() => this.#unsettled.delete(followed));
+    this.#unsettled.add(followed);
   }
 
   async #remove(entry: Entry): Promise<void> {
