@@ -8,6 +8,7 @@
 import type { ClockRecord } from '../domain/clock-record.ts';
 import type { Execution, ExecutionError, ExecutionState } from '../domain/execution.ts';
 import type { Instant } from '../domain/instant.ts';
+import type { KeptAnswer } from '../domain/kept-answer.ts';
 import type { ParameterValue } from '../domain/parameter-values.ts';
 import type { Owner, Principal } from '../domain/principal.ts';
 import type { NewQuery, Query, QueryChanges } from '../domain/query.ts';
@@ -27,6 +28,12 @@ export interface Catalog extends AsyncDisposable {
    */
   version(): number | Promise<number>;
 
+  /**
+   * Several steps as one: all that `work` does with the catalog it is given is committed together, or nothing when it rejects. Others
+   * wait meanwhile to write, so that it may wait for nothing else.
+   */
+  atomically<T>(work: (steps: CatalogSteps) => Promise<T>): Promise<T>;
+
   readonly principals: Principals;
   readonly queries: Queries;
   readonly executions: Executions;
@@ -35,7 +42,11 @@ export interface Catalog extends AsyncDisposable {
   readonly ticks: Ticks;
   readonly usage: Usage;
   readonly installation: Installation;
+  readonly idempotencyKeys: IdempotencyKeys;
 }
+
+/** What can be a part of a greater step. */
+export type CatalogSteps = Pick<Catalog, 'principals' | 'queries' | 'executions' | 'idempotencyKeys'>;
 
 /** What holds for the installation as a whole. */
 export interface Installation {
@@ -250,6 +261,16 @@ export interface Ticks {
   claim(schedule: string, tick: Instant, now: Instant): Promise<boolean>;
   /** The last tick claimed. */
   findLast(schedule: string): Promise<Instant | undefined>;
+}
+
+/** Answers to requests that may be sent twice, each under a name that its client chose. */
+export interface IdempotencyKeys {
+  /** The answer that the API key was given under the name, if that was later than `after`. */
+  find(keyId: string, name: string, after: Instant): Promise<KeptAnswer | undefined>;
+  /** Keeps it in the place of an older one, and ends the lease under which the request was carried out. @throws LeaseLost */
+  keep(answer: KeptAnswer, lease: Lease): Promise<void>;
+  /** Forgets the answers that were given then or earlier. */
+  deleteUntil(instant: Instant): Promise<void>;
 }
 
 /** What was asked for, by whom, on which day. */

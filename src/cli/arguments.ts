@@ -81,6 +81,12 @@ export function label(lengthMax: number): (text: string) => string {
   };
 }
 
+/** The same, of words that may be repeated. */
+export function labels(lengthMax: number): (text: string, before?: readonly string[]) => readonly string[] {
+  const one = label(lengthMax);
+  return (text, before = []) => [...before, one(text)];
+}
+
 /** Collects `NAME=VALUE`; the value may be empty and have further equals signs in it. */
 export function queryParameters(
   text: string,

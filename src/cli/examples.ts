@@ -10,6 +10,9 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'users add': ['qrs users add ann'],
   'users list': ['qrs users list'],
   'teams add': ['qrs teams add research --member ann --member bob'],
+  'users remove': ['qrs users remove ann'],
+  'teams add-member': ['qrs teams add-member research cy'],
+  'teams remove-member': ['qrs teams remove-member research cy'],
   'teams list': ['qrs teams list --json'],
   'keys create': [
     "qrs keys create --user ann --name 'her notebook'",
@@ -24,6 +27,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'queries schedule': ["qrs queries schedule 101 '*/15 * * * *'", 'qrs queries schedule 101 --off'],
   run: ['qrs run 101', 'qrs run 101 --param floor=2.5 --json'],
   'queries list': ['qrs queries list'],
+  'queries set': [
+    "qrs queries set 100 --name 'Trades by day' --tag dex daily",
+    'qrs queries set 100 --team research --public',
+    'qrs queries set 100 --archive',
+  ],
+  'queries remove': ['qrs queries remove 100'],
   publish: [
     'qrs publish trades.parquet --query 100',
     "qrs publish trades.csv --query 100 --types 'amount=uint256,price=decimal(10, 3)'",

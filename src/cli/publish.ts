@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Service } from '../compose/service.ts';
 import type { ColumnType } from '../domain/column-type.ts';
+import { TypeDeclarationError, typeDeclarations } from '../domain/type-declarations.ts';
 import { delimiterProblem } from '../publishing/sources/csv/csv-header.ts';
 import { ENCODINGS, type Encoding } from '../publishing/sources/encoding.ts';
 import { executionId, queryId, queryParameters, UsageError } from './arguments.ts';
@@ -10,7 +11,6 @@ import type { CommandContext } from './command-context.ts';
 import { executionRecord } from './execution-record.ts';
 import { printJson, printLines } from './printing.ts';
 import { PublishProgress } from './publish-progress.ts';
-import { typeDeclarations } from './type-declarations.ts';
 import { withService } from './with-service.ts';
 
 interface PublishCommandOptions {
@@ -45,7 +45,7 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
     .option(
       '--types <column=type,…>',
       'types that the file cannot declare, such as price=decimal(10, 3)',
-      typeDeclarations,
+      declaredTypes,
     )
     .option('--param <name=value>', 'a query parameter of the new execution; may be repeated', queryParameters)
     .option('--json', 'print JSON, and on standard error how far it has come, an event a line')
@@ -90,6 +90,15 @@ async function publishFile(service: Service, file: string, options: PublishComma
     context.signal,
     (step) => progress.show(step),
   );
+}
+
+function declaredTypes(text: string, before?: ReadonlyMap<string, ColumnType>): ReadonlyMap<string, ColumnType> {
+  try {
+    return typeDeclarations(text, before);
+  } catch (error) {
+    if (error instanceof TypeDeclarationError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
 }
 
 function delimiterOf(text: string): string {

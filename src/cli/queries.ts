@@ -1,7 +1,7 @@
 /** `qrs queries`: the queries whose results are stored, who owns them, and who may read them. */
 import type { Command } from 'commander';
-import type { NewQuery } from '../domain/query.ts';
-import { label, newQueryId, ownerOf, ownerRecord, principalName } from './arguments.ts';
+import type { NewQuery, QueryChanges } from '../domain/query.ts';
+import { label, labels, newQueryId, ownerOf, ownerRecord, principalName, queryId, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { idCell, printList } from './list.ts';
 import { printJson, printLines } from './printing.ts';
@@ -17,9 +17,29 @@ interface AddOptions extends SqlOptions {
   readonly json?: true;
 }
 
-export function addQueriesCommand(program: Command, context: CommandContext): void {
-  const queries = program.command('queries').description('add and list queries');
+interface SetOptions extends SqlOptions {
+  readonly name?: string;
+  readonly description?: string;
+  readonly tag?: readonly string[];
+  readonly user?: string;
+  readonly team?: string;
+  readonly private?: true;
+  readonly public?: true;
+  readonly archive?: true;
+  readonly unarchive?: true;
+  readonly json?: true;
+}
 
+export function addQueriesCommand(program: Command, context: CommandContext): void {
+  const queries = program.command('queries').description('add, change, list and remove queries');
+  addAdd(queries, context);
+  addSet(queries, context);
+  addList(queries, context);
+  addRemove(queries, context);
+  addScheduleCommand(queries, context);
+}
+
+function addAdd(queries: Command, context: CommandContext): void {
   const add = queries
     .command('add')
     .description('add a query; it is public unless --private is given')
@@ -44,8 +64,67 @@ export function addQueriesCommand(program: Command, context: CommandContext): vo
         else printLines(context, [query.id]);
       });
     });
+}
 
-  addScheduleCommand(queries, context);
+function addSet(queries: Command, context: CommandContext): void {
+  const set = queries
+    .command('set')
+    .description('change a query: what is not named stays as it is')
+    .argument('<id>', 'the id of the query', queryId)
+    .option('--name <text>', 'what the query is called', label(200))
+    .option('--description <text>', 'what its results are', label(10_000))
+    .option('--tag <tag...>', 'its tags, in the place of those before', labels(100))
+    .option('--user <name>', 'give it to this user', principalName)
+    .option('--team <name>', 'give it to this team', principalName)
+    .option('--private', 'only its owner (and the members of the team) may read it')
+    .option('--public', 'everybody may read it')
+    .option('--archive', 'serve what it has, and take no new runs')
+    .option('--unarchive', 'take runs again');
+  sqlOptions(set)
+    .option('--json', 'print JSON')
+    .action(async (id: number, options: SetOptions) => {
+      const changes = changesOf(options);
+      await withService(context, async (service) => {
+        const { queries: all } = await service.catalog();
+        const whole = { ...changes, ...(await readSql(options, service, await all.find(id))) };
+        if (Object.keys(whole).length === 0) throw new UsageError('nothing to change: name an option');
+        const query = await all.update(id, whole, context.clock());
+        if (options.json) printJson(context, queryRecord(query));
+        else printLines(context, [query.id]);
+      });
+    });
+}
+
+function addRemove(queries: Command, context: CommandContext): void {
+  queries
+    .command('remove')
+    .description('remove a query and the record of its runs; refused while a result is stored or a run goes on')
+    .argument('<id>', 'the id of the query', queryId)
+    .action(async (id: number) => {
+      await withService(context, async (service) => {
+        await (await service.catalog()).queries.remove(id);
+        printLines(context, [id]);
+      });
+    });
+}
+
+/** @throws UsageError for options that exclude each other */
+function changesOf(options: SetOptions): QueryChanges {
+  const { name, description, tag, user, team } = options;
+  if (options.private && options.public) throw new UsageError('give one of --private and --public');
+  if (options.archive && options.unarchive) throw new UsageError('give one of --archive and --unarchive');
+  return {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(tag !== undefined && { tags: [...new Set(tag)] }),
+    ...((user ?? team) !== undefined && { owner: ownerOf(options) }),
+    ...(options.private && { visibility: 'private' as const }),
+    ...(options.public && { visibility: 'public' as const }),
+    ...((options.archive ?? options.unarchive) && { isArchived: options.archive ?? false }),
+  };
+}
+
+function addList(queries: Command, context: CommandContext): void {
   queries
     .command('list')
     .description('list queries by id')
@@ -60,6 +139,7 @@ export function addQueriesCommand(program: Command, context: CommandContext): vo
             id: ({ id }) => idCell(id),
             owner: ({ owner }) => `${owner.kind} ${owner.name}`,
             visibility: ({ visibility }) => visibility,
+            archived: ({ isArchived }) => (isArchived ? 'archived' : undefined),
             name: ({ name }) => name,
           },
           none: 'no queries yet; to add one: qrs queries add --id N --user NAME',
@@ -69,5 +149,15 @@ export function addQueriesCommand(program: Command, context: CommandContext): vo
 }
 
 function queryRecord(query: NewQuery): object {
-  return { id: query.id, name: query.name, ...ownerRecord(query.owner), visibility: query.visibility };
+  const { id, name, owner, visibility, description, tags = [], schedule, isArchived } = query;
+  return {
+    id,
+    name,
+    ...ownerRecord(owner),
+    visibility,
+    description,
+    ...(tags.length > 0 && { tags }),
+    schedule,
+    ...(isArchived && { archived: true }),
+  };
 }

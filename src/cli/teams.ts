@@ -1,10 +1,11 @@
 /** `qrs teams`: groups of users; a team's queries are for all of its members, and a key may act for the team itself. */
 import type { Command } from 'commander';
+import type { Principals } from '../catalog/catalog.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { principalName, principalNames } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printList, timeCell } from './list.ts';
-import { printJson, printLines } from './printing.ts';
+import { printJson, printLines, tell } from './printing.ts';
 import { withService } from './with-service.ts';
 
 interface AddOptions {
@@ -13,7 +14,7 @@ interface AddOptions {
 }
 
 export function addTeamsCommand(program: Command, context: CommandContext): void {
-  const teams = program.command('teams').description('add and list teams');
+  const teams = program.command('teams').description('add and list teams, and say who is in them');
 
   teams
     .command('add')
@@ -48,6 +49,43 @@ export function addTeamsCommand(program: Command, context: CommandContext): void
           },
           none: 'no teams yet; to add one: qrs teams add NAME --member USER',
         });
+      });
+    });
+
+  addMemberStep(teams, context, {
+    name: 'add-member',
+    about: 'put a user into a team; the keys of the user act for the team at once',
+    take: (principals, team, user) => principals.addTeamMember(team, user),
+    none: (team, user) => `${user} is in ${team} already`,
+  });
+  addMemberStep(teams, context, {
+    name: 'remove-member',
+    about: 'take a user out of a team; the keys of the user no longer act for it, at once',
+    take: (principals, team, user) => principals.removeTeamMember(team, user),
+    none: (team, user) => `${user} is not in ${team}`,
+  });
+}
+
+interface MemberStep {
+  readonly name: string;
+  readonly about: string;
+  /** @returns whether anything has changed */
+  readonly take: (principals: Principals, team: string, user: string) => Promise<boolean>;
+  /** Said when nothing has. */
+  readonly none: (team: string, user: string) => string;
+}
+
+function addMemberStep(teams: Command, context: CommandContext, step: MemberStep): void {
+  teams
+    .command(step.name)
+    .description(step.about)
+    .argument('<team>', 'the name of the team', principalName)
+    .argument('<user>', 'the name of the user', principalName)
+    .action(async (team: string, user: string) => {
+      await withService(context, async (service) => {
+        const changed = await step.take((await service.catalog()).principals, team, user);
+        if (!changed) tell(context, step.none(team, user));
+        printLines(context, [user]);
       });
     });
 }

@@ -12,7 +12,7 @@ interface JsonOption {
 }
 
 export function addUsersCommand(program: Command, context: CommandContext): void {
-  const users = program.command('users').description('add and list users');
+  const users = program.command('users').description('add, list and remove users');
 
   users
     .command('add')
@@ -41,6 +41,19 @@ export function addUsersCommand(program: Command, context: CommandContext): void
           columns: { name: ({ name }) => name, created_at: ({ createdAt }) => timeCell(createdAt) },
           none: 'no users yet; to add one: qrs users add NAME',
         });
+      });
+    });
+
+  users
+    .command('remove')
+    .description(
+      'remove a user: the keys of the user end and the user leaves all teams; refused while the user owns queries',
+    )
+    .argument('<name>', 'the name of the user', principalName)
+    .action(async (name: string) => {
+      await withService(context, async (service) => {
+        await (await service.catalog()).principals.removeUser(name, context.clock());
+        printLines(context, [name]);
       });
     });
 }

@@ -17,6 +17,7 @@ import { Readiness } from '../http/readiness.ts';
 import { makeResponseCache } from '../http/response-cache.ts';
 import type { DatasetRoute } from '../http/results-routes.ts';
 import { type HttpOptions, type RunningServer, startServer } from '../http/server.ts';
+import type { RandomBytes } from '../keys/create-key.ts';
 import { hashKey } from '../keys/key-hash.ts';
 import { requireStillJoined } from '../maintenance/installation.ts';
 import type { Metrics } from '../observation/metrics.ts';
@@ -30,8 +31,10 @@ import { CACHE_SHARES, openReadPath } from './read-path.ts';
 import { runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
 import { startTelemetry, type TelemetryEffects } from './telemetry.ts';
+import { openWriting } from './writing.ts';
 
 export interface ServerEffects extends TelemetryEffects {
+  readonly randomBytes: RandomBytes;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** Monotonic milliseconds. */
@@ -77,7 +80,6 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const catalog = await service.catalog();
   const { datasets, refusals } = await registerDatasets(catalog, await service.datasets(), clock());
   for (const refusal of refusals) observe({ kind: 'dataset_refused', refusal });
-  const store = await service.store();
   const readPath = await openReadPath(service, { ...effects, observe }, opened);
   const { results, missing } = readPath;
   const compressed = new CompressedCache(settings.pageCacheBytes * CACHE_SHARES.compressed);
@@ -107,7 +109,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const server: RunningServer = await startServer(
     {
       results,
-      health: healthOf({ catalog, store, missing }, observe, effects),
+      health: healthOf({ catalog, store: await service.store(), missing }, observe, effects),
       authenticate: authenticator(results.catalogCache, settings.authFailuresPerMinute, { clock, monotonic }),
       onFault: (fault) => observe({ kind: 'fault', ...fault }),
       context: {
@@ -120,6 +122,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       metrics: effects.shared?.shareMetrics(metrics) ?? metrics,
       sleep,
       usage: { usage: catalog.usage, clock },
+      writing: await openWriting(service, effects),
     },
     options,
   );
@@ -183,6 +186,10 @@ function httpOptionsOf(
     trustProxy: settings.trustProxy,
     corsOrigins: settings.corsOrigins,
     documentation: { version, datasets },
+    writing: {
+      results: { bytesMax: settings.uploadBytesMax, stalledMillis: settings.uploadStalledMillis },
+      jsonStalledMillis: settings.headersTimeoutMillis,
+    },
     compressed,
     responseCache,
   };

@@ -12,6 +12,10 @@ interface ErrorKind {
 
 export const ERRORS = {
   invalid_api_key: { status: 401, when: 'The key is missing, unknown, revoked or expired.' },
+  scope: {
+    status: 403,
+    when: 'The scope of the key does not allow this, or the query belongs to another user or team.',
+  },
   route_not_found: { status: 404, when: 'No such address, or not with this method.' },
   invalid_execution_id: { status: 400, when: 'The execution id is not a ULID.' },
   invalid_query_id: { status: 400, when: 'The query id is not a whole number.' },
@@ -70,6 +74,42 @@ export const ERRORS = {
   },
   sort_type: { status: 400, when: 'The sort expression names a column whose type has no order.' },
   sort_limit: { status: 400, when: 'The sort expression is too long or has too many keys.' },
+  invalid_body: {
+    status: 400,
+    when: 'The body is no JSON, or a field of it is unknown, missing or not what it must be.',
+  },
+  invalid_result: {
+    status: 400,
+    when: 'The file is not what it should be: the text says where and what was found. Nothing was changed.',
+  },
+  invalid_digest: {
+    status: 400,
+    when: 'The Content-Digest header cannot be read, or has no hash that the service knows.',
+  },
+  digest_mismatch: {
+    status: 400,
+    when: 'The body that arrived is not the one that Content-Digest describes. Nothing was changed.',
+  },
+  invalid_idempotency_key: { status: 400, when: 'The Idempotency-Key header cannot be read.' },
+  body_stalled: { status: 408, when: 'The body stopped arriving. Nothing was changed.' },
+  conflict: { status: 409, when: 'The id or the name is taken, or something that the request names is not there.' },
+  illegal_transition: {
+    status: 409,
+    when: 'The execution is in a state from which it cannot take this step; `state` says which.',
+  },
+  idempotency_in_progress: {
+    status: 409,
+    retryAfterSeconds: 1,
+    when: 'The first request with this Idempotency-Key has not been answered yet.',
+  },
+  body_too_large: { status: 413, when: 'The body is larger than the service takes.' },
+  unsupported_media_type: { status: 415, when: 'The body has a type or an encoding that the service does not read.' },
+  idempotency_mismatch: { status: 422, when: 'The same Idempotency-Key was sent before with another request.' },
+  too_many_uploads: {
+    status: 429,
+    retryAfterSeconds: 5,
+    when: 'The key is sending as many results at the same time as it may; wait as Retry-After says.',
+  },
   bad_request: { status: 400, when: 'The request is not well-formed HTTP, or its address cannot be decoded.' },
   expectation_failed: { status: 417, when: 'The service does not do what the Expect header asks for.' },
   range_not_satisfiable: { status: 416, when: 'The Range header asks for bytes behind the end of the answer.' },

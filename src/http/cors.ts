@@ -35,7 +35,7 @@ export function isPreflight(request: FastifyRequest, { origins }: Cors): boolean
 export function answerPreflight(reply: FastifyReply, { requestHeaders }: Cors): FastifyReply {
   return reply
     .code(204)
-    .header('access-control-allow-methods', 'GET, HEAD')
+    .header('access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE')
     .header('access-control-allow-headers', requestHeaders.join(', '))
     .header('access-control-max-age', String(PREFLIGHT_SECONDS))
     .send();

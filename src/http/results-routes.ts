@@ -1,9 +1,7 @@
 /** The routes of results and status, under one prefix. They hold no logic: each names a target and a format. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Instant } from '../domain/instant.ts';
-import { RequestError } from '../errors/errors.ts';
 import type { ResultsDeps } from '../results/deps.ts';
-import { ClientGone } from '../results/limits/client-gone.ts';
 import { answerResults } from '../results/pipeline.ts';
 import { acceptedFormat } from '../results/request/accept-format.ts';
 import { parseRange } from '../results/request/byte-range.ts';
@@ -15,6 +13,8 @@ import { wantsSha256 } from '../results/request/want-digest.ts';
 import { answerAgain } from '../results/respond/answer-again.ts';
 import { answerStatus } from '../results/status.ts';
 import { queryStringOf } from './authenticate.ts';
+import { clientUrlOf } from './client-url.ts';
+import { goneSignal } from './gone-signal.ts';
 import { type SendOptions, sendAnswer } from './send-answer.ts';
 
 export interface ResultsRoutesOptions extends SendOptions {
@@ -143,22 +143,4 @@ function idOf(request: FastifyRequest): string {
 function principalOf(request: FastifyRequest) {
   if (request.principal === undefined) throw new Error('a results route was reached without a key');
   return request.principal;
-}
-
-/** Aborts when the client has gone before its answer was complete. */
-function goneSignal(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort(new ClientGone());
-  });
-  return controller.signal;
-}
-
-const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
-
-/** Scheme and host as the client addressed us. A Host header that is no host does not come back in an address. */
-function clientUrlOf(request: FastifyRequest): string {
-  const host = request.host;
-  if (!HOST.test(host)) throw new RequestError('bad_request', 'the Host header is missing or is not a host name');
-  return `${request.protocol}://${host}`;
 }

@@ -32,6 +32,9 @@ import { followRequests, type RequestContext, requestIdOf } from './request-cont
 import { type CachedResponse, ResponseCache } from './response-cache.ts';
 import { type ResultsRoutesOptions, resultsRoutes } from './results-routes.ts';
 import { type UsageRoutesDeps, usageRoutes } from './usage-routes.ts';
+import { cutUnread } from './writing/received-body.ts';
+import type { WriteRoutesOptions } from './writing/write-routes.ts';
+import { type WritingDeps, writing } from './writing/writing.ts';
 
 export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault'> {
   readonly host: string;
@@ -39,6 +42,8 @@ export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault'> {
   /** Header names that may carry the key, in the order they are looked at. */
   readonly keyHeaders: readonly string[];
   readonly connections: ConnectionLimits;
+  /** Of the bodies of requests. */
+  readonly writing: Omit<WriteRoutesOptions, 'publicUrl' | 'sleep'>;
   /** Whose `X-Forwarded-…` headers say where a request came from and how it was addressed. */
   readonly trustProxy: TrustProxy;
   /** Pages of these origins may read answers; `*` is every one. */
@@ -58,6 +63,7 @@ export interface HttpDeps {
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   readonly sleep: Sleep;
   readonly usage: UsageRoutesDeps;
+  readonly writing: WritingDeps;
 }
 
 /** What a connection may take of us, so that slow and silent clients do not add up. */
@@ -86,7 +92,10 @@ export type TrustProxy = boolean | number | readonly string[];
 /** What a page of another origin may send beside the key. */
 const PAGE_HEADERS = [
   'authorization',
+  'content-digest',
+  'content-encoding',
   'content-type',
+  'idempotency-key',
   'if-none-match',
   'if-range',
   'range',
@@ -128,6 +137,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
       const answer = responseCache.before((request, response) => {
         // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.
         cutWhenStalled(response, stalledMillis, context.monotonic);
+        cutUnread(request, response, deps.sleep);
         handler(request, response);
       });
       return listenerOf(options.connections, answers, (request, response) => {
@@ -149,10 +159,10 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
       querystringParser: () => ({}),
     },
   });
-  // No route reads a body; one that is sent anyway must not turn a 404 into a 415.
+  // Routes that write read bodies by themselves, of whatever type. A body that is sent to another must not turn a 404 into a 415.
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', (_request, payload, done) => {
-    payload.resume();
+  server.addContentTypeParser('*', (request, payload, done) => {
+    if (request.routeOptions.config.readsBody !== true) payload.resume();
     done(null);
   });
   for (const method of METHODS) if (!server.supportedMethods.includes(method)) server.addHttpMethod(method);
@@ -177,6 +187,11 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   for (const prefix of ['/v1', '/api/v1']) {
     resultsRoutes(server, prefix, deps.results, sending);
     usageRoutes(server, prefix, deps.usage);
+    writing(server, prefix, deps.writing, {
+      ...options.writing,
+      publicUrl: options.publicUrl,
+      sleep: deps.sleep,
+    });
   }
   return server;
 }
@@ -196,14 +211,16 @@ function listenerOf(
       headersTimeout: headersMillis,
       connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MILLIS, headersMillis),
       keepAliveTimeout: idleMillis,
-      // No route reads a body, so a request has arrived with its head, and one without a body needs no stream for it.
-      requestTimeout: headersMillis,
+      // A body may take its time as long as it keeps coming (writing/received-body.ts); a request without one needs no stream for it.
+      requestTimeout: 0,
       optimizeEmptyRequests: true,
       // Refused by ourselves, in the shape of all errors.
       requireHostHeader: false,
     },
     answer,
   );
+  // Whoever asks whether to go on with a body is told by whoever reads it.
+  server.on('checkContinue', answer);
   server.on('checkExpectation', answer);
   server.on('connect', (request, socket) => {
     // A tunnel is refused like any other method that is none of ours, on a connection that then ends.

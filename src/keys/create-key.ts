@@ -25,7 +25,7 @@ export interface CreatedKey {
 
 /** @throws CatalogConflict when the owner is unknown. */
 export async function createKey(
-  principals: Principals,
+  principals: Pick<Principals, 'addKey'>,
   owner: Owner,
   terms: KeyTerms,
   now: Instant,
@@ -36,3 +36,11 @@ export async function createKey(
   await principals.addKey({ id, hash: hashKey(key), owner, createdAt: now, ...terms });
   return { id, key };
 }
+
+/** As `createKey`, with the generator chosen. */
+export type CreateKey = (
+  principals: Pick<Principals, 'addKey'>,
+  owner: Owner,
+  terms: KeyTerms,
+  now: Instant,
+) => Promise<CreatedKey>;

@@ -18,6 +18,7 @@ import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.ts';
 import type { Clock } from '../domain/instant.ts';
+import { IDEMPOTENCY_KEPT_MILLIS } from '../domain/retention.ts';
 import { letOthersRun } from '../domain/time.ts';
 import {
   executionOfDerived,
@@ -34,7 +35,7 @@ import { requireStillJoined } from './installation.ts';
 import { isTooMuch, requireClock, requireSound, type SweepStopped, type SweepTrust, tooMuch } from './sweep-trust.ts';
 
 export interface SweepDependencies {
-  readonly catalog: Pick<Catalog, 'executions' | 'installation' | 'leases' | 'verify'>;
+  readonly catalog: Pick<Catalog, 'executions' | 'idempotencyKeys' | 'installation' | 'leases' | 'verify'>;
   readonly store: ResultStore;
   readonly stagingDirectory: string;
   /** Files that were made from results. */
@@ -56,6 +57,8 @@ export interface Swept {
   readonly bytes: number;
 }
 
+/** Of writers, readers, and requests that are carried out once. */
+const SWEPT_LEASES = ['write:', 'read:', 'idempotency:'];
 /** So many expired results are taken from the catalog in one step. */
 const STEP = 100;
 
@@ -74,6 +77,7 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
   await requireClock(catalog, clock(), trust);
   await requireSound(catalog, false);
   await revokeDead(dependencies);
+  await catalog.idempotencyKeys.deleteUntil(clock() - IDEMPOTENCY_KEPT_MILLIS);
   const expired = await expire(dependencies, limit, signal);
   const stored = await deleteOrphans(dependencies, limit - expired, signal);
   const staged = await deleteStaged(dependencies, limit - expired - stored.folders, signal);
@@ -86,7 +90,7 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
 
 /** Ends the write leases of the dead, so that no late commit can meet a deletion. */
 async function revokeDead({ catalog, clock }: SweepDependencies): Promise<void> {
-  const leases = [...(await catalog.leases.list('write:')), ...(await catalog.leases.list('read:'))];
+  const leases = (await Promise.all(SWEPT_LEASES.map((prefix) => catalog.leases.list(prefix)))).flat();
   for (const lease of leases) {
     if (lease.expiresAt <= clock() || isLeaseOwnerDead(lease.owner)) await catalog.leases.revoke(lease);
   }

@@ -1,4 +1,13 @@
-/** What is wrong with the input of a publish. Nothing was changed; `message` says where and what was found. */
+/**
+ * Why a publish failed that could not have succeeded. Nothing was changed; `message` says where and what was found.
+ */
 export class PublishError extends Error {
   override readonly name: string = 'PublishError';
+  /** `input`: what was handed in is wrong. `busy`: another process publishes this run. `full`: a disk is. */
+  readonly kind: 'input' | 'busy' | 'full';
+
+  constructor(message: string, options: ErrorOptions & { readonly kind?: PublishError['kind'] } = {}) {
+    super(message, options);
+    this.kind = options.kind ?? 'input';
+  }
 }

@@ -8,7 +8,7 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Catalog, type Completion, IllegalTransition } from '../catalog/catalog.ts';
+import { type Catalog, type Completion, type Executions, IllegalTransition, type Queries } from '../catalog/catalog.ts';
 import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import { type Part, type ResultSet, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
@@ -35,7 +35,10 @@ import type { PartLayout, StagedPart } from './write/part-writer.ts';
 import { PRE_SAMPLE_ROWS } from './write/pre-sample.ts';
 
 export interface PublishDependencies {
-  readonly catalog: Pick<Catalog, 'executions' | 'leases' | 'queries'>;
+  readonly catalog: Pick<Catalog, 'leases'> & {
+    readonly executions: Pick<Executions, 'find' | 'findResultSet' | 'addCompleted' | 'complete'>;
+    readonly queries: Pick<Queries, 'find'>;
+  };
   readonly store: ResultStore;
   /** Absolute; on the same filesystem as a local store, so that parts are moved and not copied. */
   readonly stagingDirectory: string;
@@ -48,6 +51,8 @@ export interface PublishDependencies {
   readonly random: () => number;
   /** A new execution id: a ULID. */
   readonly newId: () => string;
+  /** A place among those that convert at the same time, each with the memory above; at once when left out. */
+  readonly takeTurn?: (signal: AbortSignal) => Promise<Disposable>;
   /** This process, as `currentLeaseOwner` names it. */
   readonly owner: string;
 }
@@ -109,7 +114,9 @@ export async function publish(
   const execution = await executionToComplete(dependencies, request, dependencies.clock());
   const { held } = request;
   const lease = held?.lease ?? (await acquireWriteLease(execution.id, { ...dependencies, ...options }));
-  if (lease === undefined) throw new PublishError(`execution ${execution.id} is being published by another process`);
+  if (lease === undefined) {
+    throw new PublishError(`execution ${execution.id} is being published by another process`, { kind: 'busy' });
+  }
   const staging = join(dependencies.stagingDirectory, stagingName(lease.current));
   const working = AbortSignal.any([signal, lease.signal]);
   let resultSet: ResultSet | undefined;
@@ -129,7 +136,7 @@ export async function publish(
     if (!isStorageFull(error)) throw error;
     throw new PublishError(
       'nothing was published, since a disk of the service is full: free some space (`qrs sweep` deletes what has expired)',
-      { cause: error },
+      { cause: error, kind: 'full' },
     );
   } finally {
     // What stays is swept, and is no reason to call a publish failed that was committed.
@@ -143,10 +150,10 @@ async function executionToComplete(
   { queryId, executionId, parameters }: PublishRequest,
   now: Instant,
 ): Promise<Execution> {
-  if ((await catalog.queries.find(queryId)) === undefined) {
-    throw new PublishError(`there is no query ${queryId}: add it first`);
-  }
+  const query = await catalog.queries.find(queryId);
+  if (query === undefined) throw new PublishError(`there is no query ${queryId}: add it first`);
   if (executionId === undefined) {
+    if (query.isArchived) throw new PublishError(`query ${queryId} is archived, so it is not run: unarchive it first`);
     return { id: newId(), queryId, parameters: parameters ?? {}, state: 'PENDING', submittedAt: now, startedAt: now };
   }
   const execution = await catalog.executions.find(executionId);
@@ -176,6 +183,7 @@ async function stage(
   onProgress({ phase: 'reading', bytes: 0 });
   const onRead = (bytes: number) => onProgress({ phase: 'reading', bytes });
   const { path, kind, types } = await readInput(request, staging, onRead, signal);
+  using _ = await dependencies.takeTurn?.(signal);
   await using duckDb = await DuckDb.open({
     threads: 1,
     memoryLimit: dependencies.memoryLimit,

@@ -6,8 +6,9 @@ import { nearest } from '../domain/nearest.ts';
 import { ConfigFileError, parseConfigFile } from './config-file.ts';
 import { maskPassword } from './location.ts';
 import { bytesOf, isShare, type Share } from './memory.ts';
+import type { Setting } from './setting.ts';
 import { BadValue } from './setting-value.ts';
-import { SETTINGS, type Setting, type Settings } from './settings.ts';
+import { SETTINGS, type Settings } from './settings.ts';
 
 export class SettingsError extends Error {
   override readonly name: string = 'SettingsError';

@@ -6,6 +6,7 @@ import { DAY_MILLIS } from '../domain/instant.ts';
 import { catalogLocation, engineLocation, storeLocation } from './location.ts';
 import { ENGINE_BYTES_MIN, machineShare, memoryShare, type Share } from './memory.ts';
 import { trustedProxies, webOrigins } from './network-value.ts';
+import { type Setting, setting } from './setting.ts';
 import {
   boolean,
   cronExpression,
@@ -17,22 +18,9 @@ import {
   integer,
   oneOf,
   optional,
-  type ReadValue,
   size,
   text,
 } from './setting-value.ts';
-
-export interface Setting<T> {
-  readonly name: string;
-  /** As it would be written in the environment. */
-  readonly default: string;
-  readonly read: ReadValue<T>;
-  readonly about: string;
-  /** Wherever the value is shown, the password in it is masked, or the whole of it. */
-  readonly secret: 'password' | 'whole' | undefined;
-  /** Whose it is: a service's, or that of commands that ask a service elsewhere. */
-  readonly of: 'service' | 'client';
-}
 
 const PATH_LENGTH_MAX = 4096;
 const SIZE_MIN = 64_000_000;
@@ -173,6 +161,23 @@ export const SETTINGS = {
   }),
   publishMemoryBytes: setting('QRS_PUBLISH_MEMORY', '26%', memoryShare(SIZE_MIN, '64MB'), {
     about: 'The most memory that DuckDB takes to publish one result; what does not fit goes to disk.',
+  }),
+  uploadBytesMax: setting('QRS_UPLOAD_MAX', '64GB', size(1, '1 byte'), {
+    about:
+      'The most bytes of one result that is sent over HTTP, as it comes and decompressed. What is stored of it is bounded by `QRS_MAX_RESULT_BYTES`.',
+  }),
+  uploadStalledMillis: setting('QRS_UPLOAD_STALLED', '60', duration(100, DAY_MILLIS), {
+    about: 'How long nothing may come of the body of a request; then the answer is 408, and nothing has changed.',
+  }),
+  uploadsMax: setting('QRS_UPLOADS_MAX', '64', integer(1, 10_000), {
+    about: 'How many results may be sent over HTTP at the same time; beyond that the answer is 503 at once.',
+  }),
+  uploadsPerKeyMax: setting('QRS_UPLOADS_PER_KEY', '16', integer(1, 10_000), {
+    about: 'How many of them one key may send; beyond that the answer is 429 at once.',
+  }),
+  uploadsRunningMax: setting('QRS_UPLOADS_RUNNING', '1', integer(1, 64), {
+    about:
+      'How many results that have arrived are converted and stored at the same time; keys take turns. Each takes `QRS_PUBLISH_MEMORY`.',
   }),
   heavyThreads: setting('QRS_HEAVY_THREADS', '2', integer(1, 256), {
     about: 'How many threads DuckDB takes to materialise a view or write a Parquet answer.',
@@ -323,12 +328,3 @@ export type Settings = {
 
 /** A share of memory becomes bytes. */
 type Resolved<T> = T extends Share ? number : T;
-
-function setting<T>(
-  name: string,
-  value: string,
-  read: ReadValue<T>,
-  more: Pick<Setting<T>, 'about'> & Partial<Pick<Setting<T>, 'secret' | 'of'>>,
-): Setting<T> {
-  return { secret: undefined, of: 'service', ...more, name, default: value, read };
-}

@@ -5,6 +5,7 @@
 import { suite } from 'node:test';
 import { executionsContract } from './catalog/executions.ts';
 import type { CatalogFactory } from './catalog/fixture.ts';
+import { idempotencyKeysContract } from './catalog/idempotency-keys.ts';
 import { installationContract } from './catalog/installation.ts';
 import { latestContract } from './catalog/latest.ts';
 import { leasesContract } from './catalog/leases.ts';
@@ -25,6 +26,7 @@ export function catalogContract(name: string, prepare: CatalogFactory): void {
     suite('leases and ticks', () => leasesContract(prepare));
     suite('runs', () => runsContract(prepare));
     suite('usage', () => usageContract(prepare));
+    suite('steps as one, idempotency keys', () => idempotencyKeysContract(prepare));
     suite('the installation', () => installationContract(prepare));
     suite('shared by two', () => sharingContract(prepare));
   });

@@ -161,3 +161,61 @@ test('a query id is a whole number', async (t) => {
     assert.match(err, /A query id is a whole number from 1 to 9007199254740991/);
   }
 });
+
+test('members of teams come and go; a user who is removed has no key that works', async (t) => {
+  const qrs = await makeCommandLine(t);
+  for (const name of ['ann', 'bob']) await qrs.get('users', 'add', name);
+  await qrs.get('teams', 'add', 'crew', '--member', 'ann');
+  const members = async () => JSON.parse(await qrs.get('teams', 'list', '--json'))[0].members;
+  assert.deepEqual(await qrs.run(['teams', 'add-member', 'crew', 'bob']), { code: 0, out: 'bob\n', err: '' });
+  assert.deepEqual(await members(), ['ann', 'bob']);
+  const again = await qrs.run(['teams', 'add-member', 'crew', 'bob']);
+  assert.deepEqual(again, { code: 0, out: 'bob\n', err: 'bob is in crew already\n' });
+  assert.equal(await qrs.get('teams', 'remove-member', 'crew', 'ann'), 'ann');
+  assert.deepEqual(await members(), ['bob']);
+  assert.deepEqual(await qrs.run(['teams', 'remove-member', 'none', 'ann']), {
+    code: 1,
+    out: '',
+    err: 'error: there is no team "none"\n',
+  });
+  await qrs.get('keys', 'create', '--user', 'bob');
+  await qrs.get('queries', 'add', '--id', '7', '--user', 'bob');
+  const refused = await qrs.run(['users', 'remove', 'bob']);
+  assert.deepEqual([refused.code, refused.out], [1, '']);
+  assert.match(refused.err, /^error: the user "bob" owns query 7: give it to another owner first/);
+  await qrs.get('queries', 'set', '7', '--team', 'crew');
+  assert.equal(await qrs.get('users', 'remove', 'bob'), 'bob');
+  assert.deepEqual(await members(), []);
+  assert.equal(JSON.parse(await qrs.get('keys', 'list', '--json'))[0].revoked_at, CREATED_AT);
+  assert.equal(await qrs.get('users', 'list'), 'ann');
+});
+
+test('queries are changed in what is named, and removed when nothing of them is stored', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('queries', 'add', '--id', '7', '--user', 'ann', '--name', 'prices');
+  const set = async (...words: readonly string[]) =>
+    JSON.parse(await qrs.get('queries', 'set', '7', ...words, '--json'));
+  const before = { id: 7, name: 'prices', user: 'ann', visibility: 'public' };
+  assert.deepEqual(await set('--private', '--tag', 'dex', 'daily'), {
+    ...before,
+    visibility: 'private',
+    tags: ['dex', 'daily'],
+  });
+  const archived = { ...before, description: 'Of each chain.', tags: ['dex', 'daily'], archived: true };
+  assert.deepEqual(await set('--public', '--archive', '--description', 'Of each chain.'), archived);
+  const submitting = await qrs.run(['executions', 'submit', '--query', '7']);
+  assert.equal(submitting.err, 'error: query 7 is archived, so it is not run: unarchive it first\n');
+  await qrs.get('queries', 'set', '7', '--unarchive');
+  const id = await qrs.get('executions', 'submit', '--query', '7');
+  const refused = await qrs.run(['queries', 'remove', '7']);
+  assert.equal(refused.err, `error: execution ${id} of query 7 is PENDING: cancel it first\n`);
+  await qrs.get('executions', 'cancel', id);
+  assert.equal(await qrs.get('queries', 'remove', '7'), '7');
+  assert.equal(await qrs.get('queries', 'list'), '');
+  for (const words of [[], ['--private', '--public'], ['--archive', '--unarchive'], ['--user', 'a', '--team', 'b']]) {
+    assert.equal((await qrs.run(['queries', 'set', '7', ...words])).code, 2, words.join(' '));
+  }
+  const unknown = await qrs.run(['queries', 'set', '8', '--archive']);
+  assert.deepEqual(unknown, { code: 1, out: '', err: 'error: there is no query 8\n' });
+});

@@ -60,10 +60,10 @@ test('a browser that asks whether a page may send a key needs none', async (t) =
   const { status, headers } = await service.get('/v1/query/7/results', preflight);
   assert.equal(status, 204);
   assert.equal(headers.get('access-control-allow-origin'), '*');
-  assert.equal(headers.get('access-control-allow-methods'), 'GET, HEAD');
+  assert.equal(headers.get('access-control-allow-methods'), 'GET, HEAD, POST, PUT, PATCH, DELETE');
   assert.equal(
     headers.get('access-control-allow-headers'),
-    'X-Service-Api-Key, X-Dune-Api-Key, authorization, content-type, if-none-match, if-range, range, traceparent, want-repr-digest, x-request-id',
+    'X-Service-Api-Key, X-Dune-Api-Key, authorization, content-digest, content-encoding, content-type, idempotency-key, if-none-match, if-range, range, traceparent, want-repr-digest, x-request-id',
   );
   const { headers: got } = await service.get('/v1/nothing', { headers: { origin: 'https://app.example.com' } });
   assert.equal(got.get('access-control-allow-origin'), '*');

@@ -1,8 +1,9 @@
 /** The HTTP service inside the test's own process, beside a command line on the same data directory and the same fake clock. */
 
+import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
-import { ulid } from 'ulid';
+import { monotonicFactory, ulid } from 'ulid';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { publisherOf } from '../../src/compose/publishing.ts';
 import { serve } from '../../src/compose/server.ts';
@@ -82,12 +83,14 @@ export async function openServer(
     readFile: () => (environment.QRS_CONFIG_FILE === undefined ? undefined : ''),
   });
   const service = await openService(settings, { clock: () => commandLine.now, sleep });
+  const newId = monotonicFactory();
   const server = await serve(service, {
     version,
     random: Math.random,
+    randomBytes: (length) => randomBytes(length),
     monotonic: () => performance.now(),
     threadCpuMicros: () => process.threadCpuUsage().user,
-    newId: () => ulid(),
+    newId: () => newId(commandLine.now),
     owner: currentLeaseOwner(),
     tracing: undefined,
     logLines: { dropped: 0 },

@@ -15,6 +15,7 @@ import { makeResponseCache } from '../../src/http/response-cache.ts';
 import { createServer, type HttpDeps, type HttpOptions } from '../../src/http/server.ts';
 import type { ResultsDeps } from '../../src/results/deps.ts';
 import { startHttpService } from './http-service.ts';
+import { type SendOptions, type Sent, sender } from './http-writer.ts';
 import { responseValidator, seenResponse } from './openapi-validator.ts';
 
 type Paths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -38,6 +39,7 @@ const OPTIONS: HttpOptions = {
   responseCache: makeResponseCache(1_000_000),
   datasets: [{ path: '/points/alpha/pts', queryId: 990_000_001, nextRefresh: () => 0, lastRefresh: () => 0 }],
   connections: { connectionsMax: 10, headerBytesMax: 8192, headersMillis: 1000, idleMillis: 1000, stalledMillis: 1000 },
+  writing: { results: { bytesMax: 1000, stalledMillis: 1000 }, jsonStalledMillis: 1000 },
   trustProxy: false,
   corsOrigins: [],
   documentation: { version: '1.2.3', datasets: [DATASET] },
@@ -65,6 +67,7 @@ function emptyServer(): { readonly server: FastifyInstance; readonly routes: rea
       rateLimit: undefined,
     },
     metrics: { contentType: 'text/plain', text: async () => '' },
+    writing: { catalog: {} } as unknown as HttpDeps['writing'],
     usage: { usage: { add: async () => undefined, sum: async () => [] }, clock: () => 0 },
   };
   const routes: string[] = [];
@@ -107,14 +110,14 @@ test('every route of the service is in the document', async (t) => {
   const { paths } = await documentOf(server);
   const named = (path: string) => path.replaceAll(/\{\w+\}/g, '{id}');
   const described = Object.entries(paths).flatMap(([path, item]) =>
-    ['get', 'head']
+    ['get', 'head', 'post', 'put', 'patch', 'delete']
       .filter((method) => item[method] !== undefined)
       .map((method) => `${method.toUpperCase()} ${named(path)}`),
   );
   const registered = routes
     // The parts of the page at /docs are nothing to program against.
     .filter((route) => !route.includes(' /docs/'))
-    .map((route) => route.replace(' /api/v1/', ' /v1/').replace(':id', '{id}'));
+    .map((route) => route.replace(' /api/v1/', ' /v1/').replaceAll(/:\w+/g, '{id}'));
   assert.deepEqual([...new Set(registered)].toSorted(), described.toSorted());
 });
 
@@ -163,6 +166,10 @@ test('answers are as described', async (t) => {
     '/v1/query/7/results/csv?sort_by=amount down': 400,
     '/v1/query/7/results?sample_count=1&limit=1': 400,
     '/v1/querys': 404,
+    '/v1/query/7': 200,
+    '/v1/query/9': 404,
+    '/v1/query/seven': 400,
+    '/v1/users': 403,
     '/v1/usage': 200,
     '/v1/usage?from=2024-03-05&to=2024-03-04': 400,
     '/healthz': 200,
@@ -206,6 +213,55 @@ test('a truncated result is refused as described, and returned to whoever allows
     assert.equal(response.status, status, path);
     validate(await seenResponse('GET', response));
   }
+});
+
+test('answers to what changes something are as described', async (t) => {
+  const service = await startHttpService(t);
+  const validate = responseValidator(await service.json('/openapi.json'));
+  const key = await service.commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'admin');
+  const send = sender(service, key);
+  const seen: Sent[] = [];
+  const ask = async (method: string, path: string, status: number, options: SendOptions = {}) => {
+    const sent = await send(method, path, options);
+    assert.equal(sent.status, status, `${method} ${path}: ${sent.text}`);
+    validate({ method, url: path, status, headers: sent.headers, body: sent.text });
+    seen.push(sent);
+    return sent.json;
+  };
+  const csv = { body: 'n\n1\n', headers: { 'content-type': 'text/csv' } };
+  await ask('POST', '/v1/query', 201, { body: { name: 'a', query_id: 7 }, headers: { 'idempotency-key': 'k' } });
+  await ask('POST', '/v1/query', 201, { body: { name: 'a', query_id: 7 }, headers: { 'idempotency-key': 'k' } });
+  await ask('POST', '/v1/query', 422, { headers: { 'idempotency-key': 'k' } });
+  await ask('POST', '/v1/query', 409, { body: { query_id: 7 } });
+  await ask('POST', '/v1/query', 400, { body: { nam: 'a' } });
+  await ask('PATCH', '/v1/query/7', 200, { body: { tags: ['x'], query_sql: 'select 1 as n', schedule: '0 * * * *' } });
+  await ask('PATCH', '/v1/query/8', 404, { body: {} });
+  await ask('GET', '/v1/query/7', 200);
+  for (const step of ['archive', 'unarchive', 'private', 'unprivate']) await ask('POST', `/v1/query/7/${step}`, 200);
+  await ask('POST', '/v1/query/7/results', 201, csv);
+  await ask('POST', '/v1/query/7/results', 400, { ...csv, body: 'a,b\n1\n' });
+  await ask('POST', '/v1/query/7/results', 415, { ...csv, headers: { 'content-type': 'text/html' } });
+  const { execution_id: id } = await ask('POST', '/v1/query/7/executions', 201);
+  await ask('POST', `/v1/execution/${id}/start`, 200);
+  await ask('POST', `/v1/execution/${id}/start`, 409);
+  await ask('PUT', `/v1/execution/${id}/results`, 201, csv);
+  const failing = await ask('POST', '/v1/query/7/executions', 201, { body: { query_parameters: { a: 'b' } } });
+  await ask('POST', `/v1/execution/${failing.execution_id}/fail`, 200, {
+    body: { message: 'no', metadata: { line: 1 } },
+  });
+  const cancelling = await ask('POST', '/v1/query/7/executions', 201);
+  await ask('POST', `/v1/execution/${cancelling.execution_id}/cancel`, 200);
+  await ask('POST', '/v1/users', 201, { body: { name: 'bob' } });
+  await ask('POST', '/v1/teams', 201, { body: { name: 'crew' } });
+  await ask('PUT', '/v1/teams/crew/members/bob', 200);
+  const made = await ask('POST', '/v1/keys', 201, { body: { team: 'crew', scope: 'write', expires_in: 60 } });
+  for (const list of ['users', 'teams?limit=1', 'keys']) await ask('GET', `/v1/${list}`, 200);
+  await ask('DELETE', `/v1/keys/${made.id}`, 200);
+  await ask('DELETE', '/v1/teams/crew/members/bob', 200);
+  await ask('DELETE', '/v1/users/bob', 200);
+  await ask('POST', '/v1/users', 403, { key: service.key });
+  await ask('POST', '/v1/users', 401, { key: 'wrong' });
+  assert.deepEqual(service.faults, []);
 });
 
 test('an answer that is not as described is told', () => {

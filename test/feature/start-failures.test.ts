@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { SETTINGS, type Setting } from '../../src/settings/settings.ts';
+import type { Setting } from '../../src/settings/setting.ts';
+import { SETTINGS } from '../../src/settings/settings.ts';
 import { makeCommandLine } from './command.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');

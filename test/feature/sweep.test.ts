@@ -103,7 +103,7 @@ test('a completely full disk: the sweep works in the room of its reserve, and ma
   const reserve = join(place.folder, 'reserve');
   const isFull = async () => (await stat(reserve).catch(() => undefined)) !== undefined;
   let refused = 0;
-  const { executions, leases, installation } = place.catalog;
+  const { executions, idempotencyKeys, leases, installation } = place.catalog;
   const expire = async (id: string) => {
     if (await isFull()) {
       refused += 1;
@@ -112,6 +112,7 @@ test('a completely full disk: the sweep works in the room of its reserve, and ma
     await executions.expire(id);
   };
   const catalog = {
+    idempotencyKeys,
     leases,
     installation,
     verify: () => place.catalog.verify(),

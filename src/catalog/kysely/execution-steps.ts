@@ -18,8 +18,11 @@ export async function insertExecution(
   now: Instant,
 ): Promise<Instant> {
   const { id, queryId, parameters, submittedAt } = execution;
-  const query = await trx.selectFrom('queries').select('id').where('id', '=', queryId).executeTakeFirst();
+  const query = await trx.selectFrom('queries').select('is_archived').where('id', '=', queryId).executeTakeFirst();
   if (query === undefined) throw new CatalogConflict(`there is no query ${queryId}`);
+  if (query.is_archived === 1) {
+    throw new CatalogConflict(`query ${queryId} is archived, so it is not run: unarchive it first`);
+  }
   const orderedAt = await placeInOrder(trx, execution, now);
   const added = await trx
     .insertInto('executions')

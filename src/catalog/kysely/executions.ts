@@ -20,6 +20,7 @@ import {
 } from './result-sets.ts';
 import { queuePosition } from './runs.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
+import { transact } from './transact.ts';
 
 export class KyselyExecutions implements Executions {
   readonly #db: Kysely<CatalogTables>;
@@ -29,7 +30,7 @@ export class KyselyExecutions implements Executions {
   }
 
   async add(execution: Execution): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => await insertExecution(trx, execution, execution.submittedAt));
+    await transact(this.#db, async (trx) => await insertExecution(trx, execution, execution.submittedAt));
   }
 
   async find(id: string): Promise<Execution | undefined> {
@@ -65,7 +66,7 @@ export class KyselyExecutions implements Executions {
   }
 
   async fail(id: string, error: ExecutionError, at: Instant, lease?: Lease): Promise<Execution> {
-    return await this.#db.transaction().execute(async (trx) => {
+    return await transact(this.#db, async (trx) => {
       if (lease !== undefined) await spendLease(trx, lease);
       return await step(trx, id, 'FAILED', { ended_at: at, error: JSON.stringify(error) });
     });
@@ -76,11 +77,11 @@ export class KyselyExecutions implements Executions {
   }
 
   async complete(id: string, completion: Completion, lease: Lease): Promise<Execution> {
-    return await this.#db.transaction().execute(async (trx) => await finish(trx, id, completion, lease));
+    return await transact(this.#db, async (trx) => await finish(trx, id, completion, lease));
   }
 
   async addCompleted(execution: Execution, completion: Completion, lease: Lease): Promise<Execution> {
-    return await this.#db.transaction().execute(async (trx) => {
+    return await transact(this.#db, async (trx) => {
       await insertExecution(trx, execution, completion.endedAt);
       return await finish(trx, execution.id, completion, lease);
     });
@@ -106,7 +107,7 @@ export class KyselyExecutions implements Executions {
   }
 
   async expireAt(id: string, at: Instant): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await transact(this.#db, async (trx) => {
       const results = trx.updateTable('result_sets').set({ expires_at: at }).where('execution_id', '=', id);
       const { numUpdatedRows } = await results.where('expires_at', '>', at).executeTakeFirst();
       if (numUpdatedRows === 0n) return;
@@ -115,7 +116,7 @@ export class KyselyExecutions implements Executions {
   }
 
   async expire(id: string): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await transact(this.#db, async (trx) => {
       await step(trx, id, 'EXPIRED', {});
       await deleteResultSet(trx, id);
     });

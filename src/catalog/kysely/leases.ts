@@ -6,6 +6,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Instant } from '../../domain/instant.ts';
 import { type Lease, LeaseLost, type Leases } from '../catalog.ts';
 import type { CatalogTables } from './tables.ts';
+import { transact } from './transact.ts';
 
 export class KyselyLeases implements Leases {
   readonly #db: Kysely<CatalogTables>;
@@ -15,9 +16,10 @@ export class KyselyLeases implements Leases {
   }
 
   async acquire(resource: string, owner: string, now: Instant, durationMillis: number): Promise<Lease | undefined> {
-    return await this.#db
-      .transaction()
-      .execute(async (trx) => await acquireLease(trx, { resource, owner, now, millis: durationMillis }));
+    return await transact(
+      this.#db,
+      async (trx) => await acquireLease(trx, { resource, owner, now, millis: durationMillis }),
+    );
   }
 
   async renew(lease: Lease, now: Instant, durationMillis: number): Promise<Lease | undefined> {

@@ -4,6 +4,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Owner } from '../../domain/principal.ts';
 import { CatalogConflict, type KeyUse, type NewKey, type Principals, type StoredKey } from '../catalog.ts';
 import { type CatalogTables, ownerColumns, ownerOf } from './tables.ts';
+import { transact } from './transact.ts';
 
 export class KyselyPrincipals implements Principals {
   readonly #db: Kysely<CatalogTables>;
@@ -28,7 +29,7 @@ export class KyselyPrincipals implements Principals {
   }
 
   async removeUser(name: string, at: Instant): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await transact(this.#db, async (trx) => {
       await requireOwner(trx, { kind: 'user', name });
       const owned = await trx.selectFrom('queries').select('id').where('user_name', '=', name).orderBy('id').execute();
       if (owned.length > 0)
@@ -50,7 +51,7 @@ export class KyselyPrincipals implements Principals {
   }
 
   async addTeam(name: string, members: readonly string[], at: Instant): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await transact(this.#db, async (trx) => {
       const added = await trx
         .insertInto('teams')
         .values({ name, created_at: at })
@@ -66,7 +67,7 @@ export class KyselyPrincipals implements Principals {
   }
 
   async addTeamMember(team: string, user: string): Promise<boolean> {
-    return await this.#db.transaction().execute(async (trx) => {
+    return await transact(this.#db, async (trx) => {
       await requireOwner(trx, { kind: 'team', name: team });
       await requireOwner(trx, { kind: 'user', name: user });
       const added = await trx
@@ -80,7 +81,7 @@ export class KyselyPrincipals implements Principals {
   }
 
   async removeTeamMember(team: string, user: string): Promise<boolean> {
-    return await this.#db.transaction().execute(async (trx) => {
+    return await transact(this.#db, async (trx) => {
       await requireOwner(trx, { kind: 'team', name: team });
       const removed = await trx
         .deleteFrom('team_members')
@@ -122,7 +123,7 @@ export class KyselyPrincipals implements Principals {
   }
 
   async addKey(key: NewKey): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await transact(this.#db, async (trx) => {
       await requireOwner(trx, key.owner);
       const added = await trx
         .insertInto('api_keys')
@@ -178,7 +179,7 @@ export class KyselyPrincipals implements Principals {
 
   async recordKeyUses(uses: readonly KeyUse[]): Promise<void> {
     if (uses.length === 0) return;
-    await this.#db.transaction().execute(async (trx) => {
+    await transact(this.#db, async (trx) => {
       for (const { keyId, at } of uses) {
         await trx
           .insertInto('key_uses')

@@ -8,6 +8,7 @@ import type { NewQuery, Query, QueryChanges, QueryParameter } from '../../domain
 import { CatalogConflict, type Queries } from '../catalog.ts';
 import { requireOwner } from './principals.ts';
 import { type CatalogTables, ownerColumns, ownerOf, type QueryRow } from './tables.ts';
+import { transact } from './transact.ts';
 
 type Columns = UpdateObject<CatalogTables, 'queries', 'queries'>;
 
@@ -21,11 +22,11 @@ export class KyselyQueries implements Queries {
   }
 
   async add(query: NewQuery, at: Instant): Promise<Query> {
-    return await this.#db.transaction().execute(async (trx) => await insert(trx, query, at));
+    return await transact(this.#db, async (trx) => await insert(trx, query, at));
   }
 
   async addWithNextId(query: Omit<NewQuery, 'id'>, at: Instant, below: number): Promise<Query> {
-    return await this.#db.transaction().execute(async (trx) => {
+    return await transact(this.#db, async (trx) => {
       const id = await nextId(trx);
       if (id >= below) throw new CatalogConflict(`there is no id left below ${below}`);
       await trx.updateTable('query_ids').set({ last: id }).execute();
@@ -34,7 +35,7 @@ export class KyselyQueries implements Queries {
   }
 
   async update(id: number, changes: QueryChanges, at: Instant): Promise<Query> {
-    return await this.#db.transaction().execute(async (trx) => {
+    return await transact(this.#db, async (trx) => {
       if (changes.owner !== undefined) await requireOwner(trx, changes.owner);
       const row = await trx
         .updateTable('queries')
@@ -49,7 +50,7 @@ export class KyselyQueries implements Queries {
   }
 
   async remove(id: number): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await transact(this.#db, async (trx) => {
       await requireNoResults(trx, id);
       await trx.deleteFrom('execution_parameters').where('query_id', '=', id).execute();
       await trx.deleteFrom('executions').where('query_id', '=', id).execute();

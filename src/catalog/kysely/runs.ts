@@ -11,6 +11,7 @@ import { insertExecution, startExecution } from './execution-steps.ts';
 import { acquireLease, endLease } from './leases.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 import { claimTick } from './ticks.ts';
+import { transact } from './transact.ts';
 
 const WRITE = writeResource('');
 
@@ -22,7 +23,7 @@ export class KyselyRuns implements Runs {
   }
 
   async enqueue(run: NewRun, limits: WaitingLimits): Promise<Enqueued> {
-    return await this.#db.transaction().execute(async (trx) => {
+    return await transact(this.#db, async (trx) => {
       const { tick, execution } = run;
       if (tick !== undefined && !(await claimTick(trx, tick.schedule, tick.at, execution.submittedAt))) {
         return { kind: 'tick_claimed' };
@@ -51,7 +52,7 @@ export class KyselyRuns implements Runs {
   async claim(request: ClaimRequest): Promise<ClaimedRun | undefined> {
     // Asked first without a turn to write, since every process asks all the time.
     if ((await nextRun(this.#db, request)) === undefined) return undefined;
-    return await this.#db.transaction().execute(async (trx) => {
+    return await transact(this.#db, async (trx) => {
       const row = await nextRun(trx, request);
       if (row === undefined) return undefined;
       const { owner, now, leaseMillis: millis } = request;
@@ -73,7 +74,7 @@ export class KyselyRuns implements Runs {
   }
 
   async giveBack(lease: Lease): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await transact(this.#db, async (trx) => {
       if (!(await endLease(trx, lease))) return;
       await trx
         .updateTable('run_queue')

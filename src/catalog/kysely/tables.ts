@@ -36,6 +36,14 @@ export interface CatalogTables {
   lease_tokens: { id: number; last: number };
   ticks: { schedule: string; tick: number };
   usage: UsageRow;
+  idempotency_keys: {
+    key_id: string;
+    name: string;
+    fingerprint: string;
+    status: number;
+    body: string;
+    answered_at: number;
+  };
   probes: { id: number; count: number };
   /** One row. `clock` is JSON of a ClockRecord. */
   installation: { id: number; identity: string | null; clock: string | null };

@@ -270,4 +270,21 @@ export const MIGRATIONS: readonly Migration[] = [
       begin delete from run_queue where execution_id = new.id; end;
     `,
   },
+  {
+    number: 8,
+    name: 'idempotency keys',
+    script: `
+      -- What an API key was answered under an idempotency key of its client's choice. JSON bodies.
+      create table idempotency_keys (
+        key_id text not null,
+        name text not null,
+        fingerprint text not null,
+        status integer not null,
+        body text not null,
+        answered_at integer not null,
+        primary key (key_id, name)
+      ) strict, without rowid;
+      create index idempotency_keys_oldest on idempotency_keys (answered_at);
+    `,
+  },
 ];

@@ -11,8 +11,9 @@ import type { Sleep } from '../../domain/time.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { CATALOG_BYTES_MIN, catalogAdvice } from '../../errors/startup-error.ts';
 import { makeFolder } from '../../files/make-folder.ts';
-import type { Catalog } from '../catalog.ts';
+import type { Catalog, CatalogSteps } from '../catalog.ts';
 import { KyselyExecutions } from '../kysely/executions.ts';
+import { KyselyIdempotencyKeys } from '../kysely/idempotency-keys.ts';
 import { KyselyInstallation } from '../kysely/installation.ts';
 import { KyselyLeases } from '../kysely/leases.ts';
 import { KyselyPrincipals } from '../kysely/principals.ts';
@@ -83,6 +84,7 @@ class SqliteCatalog implements Catalog {
   readonly ticks: KyselyTicks;
   readonly usage: KyselyUsage;
   readonly installation: KyselyInstallation;
+  readonly idempotencyKeys: KyselyIdempotencyKeys;
   readonly #path: string;
   readonly #inode: bigint;
   readonly #reader: DatabaseSync;
@@ -111,6 +113,19 @@ class SqliteCatalog implements Catalog {
     this.ticks = new KyselyTicks(this.#db);
     this.usage = new KyselyUsage(this.#db);
     this.installation = new KyselyInstallation(this.#db);
+    this.idempotencyKeys = new KyselyIdempotencyKeys(this.#db);
+  }
+
+  async atomically<T>(work: (steps: CatalogSteps) => Promise<T>): Promise<T> {
+    return await this.#db.transaction().execute(
+      async (trx) =>
+        await work({
+          principals: new KyselyPrincipals(trx),
+          queries: new KyselyQueries(trx),
+          executions: new KyselyExecutions(trx),
+          idempotencyKeys: new KyselyIdempotencyKeys(trx),
+        }),
+    );
   }
 
   async check(): Promise<void> {

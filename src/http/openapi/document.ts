@@ -14,6 +14,8 @@ import type { DatasetDescription, Fragment } from './schema.ts';
 import { servicePaths } from './service-paths.ts';
 import { shareRepeated } from './share-repeated.ts';
 import { USAGE_SCHEMAS, usagePaths } from './usage-operation.ts';
+import { joinPaths, writingPaths } from './writing-operations.ts';
+import { WRITING_SCHEMAS } from './writing-schemas.ts';
 
 export interface ApiDescription {
   /** Of the service: `1.2.3`. */
@@ -34,8 +36,11 @@ const ABOUT = `Stored results of query executions, as JSON, NDJSON, CSV or Parqu
 **Paging.** A page has at most \`limit\` rows and ends at the datapoint limit at the latest. \`next_uri\`, and the header \`Link\`, is
 the address of the next page; where it is absent, there is none. Pages of one execution join up exactly.
 
-**Errors.** Every answer that is not a success is \`{"error": "…"}\` and has a code in \`X-Error-Code\`. An unknown address, or
-another method than GET and HEAD, is 404 with the code \`route_not_found\`. Checks are made in this order: key, address, identifier,
+**Writing** takes a key of the scope \`write\`, \`/v1/users\`, \`/v1/teams\` and \`/v1/keys\` one of the scope \`admin\`. Under the same
+\`Idempotency-Key\` a request is carried out once, and its answer given again for 24 hours.
+
+**Errors.** Every answer that is not a success is \`{"error": "…"}\` and has a code in \`X-Error-Code\`. An unknown address, or a method
+that does not fit, is 404 with the code \`route_not_found\`. Checks are made in this order: key, address, identifier,
 existence and access, state, parameters, limits. Worth trying again are only 429, 503 and 504.
 
 **Headers** that any answer may have stand under \`x-common-headers\`.
@@ -46,6 +51,7 @@ const TAGS: readonly Fragment[] = [
   { name: 'Queries', description: 'Results by query: the latest run.' },
   { name: 'Executions', description: 'Results by execution: one run.' },
   { name: 'Datasets', description: 'Results of queries that the service runs itself.' },
+  { name: 'Administration', description: 'Users, teams and keys, by keys that may administer.' },
   { name: 'Usage', description: 'What a key has used.' },
   { name: 'Service', description: 'About the service.' },
 ];
@@ -54,7 +60,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
   const { version, serverUrl, keyHeaders, headerPrefixes, datasets } = description;
   const exampleUrl = serverUrl ?? 'http://localhost:8080';
   const { paths, responses, examples } = shareRepeated({
-    ...resultsPaths({ headerPrefix: headerPrefixes[0] ?? '', exampleUrl, datasets }),
+    ...joinPaths(resultsPaths({ headerPrefix: headerPrefixes[0] ?? '', exampleUrl, datasets }), writingPaths()),
     ...usagePaths(),
     ...servicePaths(serverUrl ?? '/'),
   });
@@ -80,6 +86,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
         ...VALUE_SCHEMAS,
         ...FORMAT_SCHEMAS,
         ...USAGE_SCHEMAS,
+        ...WRITING_SCHEMAS,
         ...Object.assign({}, ...datasets.map(datasetSchemas)),
       },
     },

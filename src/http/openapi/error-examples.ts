@@ -22,6 +22,7 @@ const REQUEST_ID = 'b7c1a9f05d0e4f0f9a510d8a';
 
 const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   invalid_api_key: text('invalid API Key'),
+  scope: text('this API key may only read'),
   route_not_found: text('not found: GET /v1/querys'),
   invalid_execution_id: text('The requested execution ID (ID: latest) is invalid.'),
   invalid_query_id: text('The requested query ID (ID: latest) is invalid.'),
@@ -58,6 +59,31 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   sort_column: asked('sort_by=amuont'),
   sort_type: asked('sort_by=tags'),
   sort_limit: asked('sort_by=chain,amount,wallet'),
+  invalid_body: text('is_privat: no such field; did you mean is_private?'),
+  invalid_result: text('the CSV is malformed at record 3: it has 3 fields, and the header has 2'),
+  invalid_digest: text(
+    'Content-Digest: found "md5=:1B2M2Y8AsgTpgAmY7PhCfg==:", expected sha-256 or sha-512, as in sha-256=:base64:',
+  ),
+  digest_mismatch: text(
+    'Content-Digest: the body that arrived has sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:, expected sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:; nothing was changed',
+  ),
+  invalid_idempotency_key: text(
+    'Idempotency-Key: found "", expected 1 to 255 printable characters, as in "8e03978e-40d5-43dd-bc93-6894a57f9324"',
+  ),
+  body_stalled: text('the body stopped after 65536 bytes: nothing came for 60 s, and nothing was changed'),
+  conflict: text('there is a query 7 already'),
+  illegal_transition: text(`execution ${EXECUTION_ID} is COMPLETED: it cannot become EXECUTING`, {
+    state: formatState('COMPLETED'),
+  }),
+  idempotency_in_progress: text(
+    'Idempotency-Key: the first request under "8e03978e" is still being carried out; ask again for its answer',
+  ),
+  body_too_large: text('the body has more than 1000000 bytes, which is the most'),
+  unsupported_media_type: text('Content-Encoding: found "br", expected gzip, zstd or none'),
+  idempotency_mismatch: text(
+    'Idempotency-Key: "8e03978e" was sent before with another request; send another key with this one',
+  ),
+  too_many_uploads: text('this key sends 16 results already, and 16 is the most'),
   bad_request: text('the Host header is missing or is not a host name'),
   expectation_failed: text('Expect: found "200-ok", expected 100-continue or none'),
   range_not_satisfiable: text('Range: found a range that begins after the end, expected one within 1275083 bytes'),

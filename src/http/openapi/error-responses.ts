@@ -75,6 +75,7 @@ export function errorResponse(codes: readonly ErrorCode[]): Fragment {
 
 function bodySchema(codes: readonly ErrorCode[]): Fragment {
   if (codes.includes('no_result')) return refTo('schemas', 'NoResult');
+  if (codes.includes('illegal_transition')) return { anyOf: [refTo('schemas', 'Error'), refTo('schemas', 'NoResult')] };
   if (!codes.includes('partial_result')) return refTo('schemas', 'Error');
   return { anyOf: [refTo('schemas', 'Error'), refTo('schemas', 'PartialResult')] };
 }

@@ -50,6 +50,13 @@ export function parameterComponents(): Readonly<Record<string, Fragment>> {
         'With `sha-256=1` (RFC 9530) an answer that is sent as it is read says its digest and length beforehand, also to HEAD. Working them out for the first time takes as long as the download.',
       schema: { type: 'string' },
     },
+    idempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      description:
+        'A text of your choice, such as a UUID: sent again under it, the same request is answered as before and done once.',
+      schema: { type: 'string', maxLength: 257 },
+    },
     queryParameters: {
       name: 'params',
       in: 'query',

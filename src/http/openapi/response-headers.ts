@@ -27,6 +27,10 @@ const OTHER_HEADERS: Readonly<Record<string, Fragment>> = {
     description: 'In how many seconds to try again: always with 429 and 503.',
     schema: { type: 'integer', minimum: 1 },
   },
+  'Idempotency-Replayed': {
+    description: 'The answer was given before, under the same `Idempotency-Key`; nothing was done now.',
+    schema: { const: 'true' },
+  },
   'No-Store': {
     description: '`Cache-Control`: the answer holds only for the moment, and for whoever asked.',
     required: true,
@@ -138,6 +142,11 @@ function refsTo(names: readonly string[]): Fragment {
 /** Of an answer that holds only for the moment, and for whoever asked. */
 export function neverKept(): Fragment {
   return { 'Cache-Control': refTo('headers', 'No-Store') };
+}
+
+/** Of an answer to a request that changes something. */
+export function writtenHeaders(): Fragment {
+  return { ...neverKept(), ...refsTo(['Idempotency-Replayed']) };
 }
 
 /** The headers of a failure that has one of these codes, which have one status. */

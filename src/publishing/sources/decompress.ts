@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { PublishError } from '../publish-error.ts';
 
-type Compression = 'gzip' | 'zstd';
+export type Compression = 'gzip' | 'zstd';
 
 export function compressionOf(head: Buffer): Compression | undefined {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
@@ -17,17 +17,28 @@ export function compressionOf(head: Buffer): Compression | undefined {
 export async function decompress(
   path: string,
   compression: Compression,
-  destination: string,
+  {
+    destination,
+    bytesMax = Number.POSITIVE_INFINITY,
+  }: { readonly destination: string; readonly bytesMax?: number | undefined },
   signal: AbortSignal,
 ): Promise<void> {
   await using file = await open(path, 'r');
   const { size } = await file.stat();
+  let bytes = 0;
+  async function* atMost(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax) throw new PublishError(`the file has more than ${bytesMax} bytes when it is decompressed`);
+      yield chunk;
+    }
+  }
   try {
     // Node's decompressor of zstd ends after the first frame, and a file may have many.
     for (let start = 0, flags = 'w'; start < size; flags = 'a') {
       const decoder = compression === 'gzip' ? zlib.createGunzip() : zlib.createZstdDecompress();
       const source = createReadStream(path, { start });
-      await pipeline(source, decoder, createWriteStream(destination, { flags }), { signal });
+      await pipeline(source, decoder, atMost, createWriteStream(destination, { flags }), { signal });
       if (decoder.bytesWritten === 0) throw new PublishError(`the file is ${compression}, and cannot be decompressed`);
       start += decoder.bytesWritten;
     }

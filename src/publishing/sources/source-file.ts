@@ -5,7 +5,7 @@ import { extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { PublishError } from '../publish-error.ts';
-import { compressionOf, decompress } from './decompress.ts';
+import { type Compression, compressionOf, decompress } from './decompress.ts';
 import { type Encoding, transcode } from './encoding.ts';
 import { HEAD_BYTES, refuseForeign } from './foreign-file.ts';
 import type { JsonLayout } from './json/json-relation.ts';
@@ -78,6 +78,10 @@ export interface Reading {
   readonly delimiter?: string | undefined;
   /** Of text; UTF-8 when left out. */
   readonly encoding?: Encoding | undefined;
+  /** How the file is said to be compressed; by its first bytes when left out. */
+  readonly compression?: Compression | undefined;
+  /** The most bytes that the file may have decompressed. */
+  readonly fileBytesMax?: number | undefined;
 }
 
 export type FileKind = { readonly kind: 'parquet' | 'csv' } | { readonly kind: 'json'; readonly layout: JsonLayout };
@@ -97,15 +101,18 @@ export interface ReadableFile {
 export async function readableFile(
   path: string,
   name: string,
-  { format, encoding = 'utf-8', delimiter }: Reading,
+  { format, encoding = 'utf-8', delimiter, compression: declared, fileBytesMax }: Reading,
   folder: string,
   signal: AbortSignal,
 ): Promise<ReadableFile> {
   let [at, head] = [path, await headOf(path)];
   const compression = compressionOf(head);
+  if (declared !== undefined && compression !== declared) {
+    throw new PublishError(`the file is said to be ${declared}, and is not: it is ${compression ?? 'not compressed'}`);
+  }
   if (compression !== undefined) {
     at = join(folder, 'decompressed');
-    await decompress(path, compression, at, signal);
+    await decompress(path, compression, { destination: at, bytesMax: fileBytesMax }, signal);
     head = await headOf(at);
   }
   if (encoding !== 'utf-8') {

@@ -26,7 +26,7 @@ export function executionsContract(prepare: CatalogFactory): void {
     const { executions } = await openWithQuery(prepare, t);
     await executions.add(pendingRun(1));
     await assert.rejects(executions.add(pendingRun(1)), CatalogConflict);
-    await assert.rejects(executions.add(pendingRun(2, { queryId: 8 })), /^Error: there is no query 8$/);
+    await assert.rejects(executions.add(pendingRun(2, { queryId: 8 })), /there is no query 8$/);
     assert.equal(await executions.find(executionId(2)), undefined);
   });
 

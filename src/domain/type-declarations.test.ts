@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatColumnType } from '../domain/column-type.ts';
+import { formatColumnType } from './column-type.ts';
 import { typeDeclarations } from './type-declarations.ts';
 
 function read(text: string) {

@@ -1,11 +1,13 @@
 /**
- * The text of `--types`: `price=decimal(10, 3),to=varbinary`. A comma or an equals sign inside parentheses or double quotes
+ * The text of `--types` and of the parameter `types`: `price=decimal(10, 3),to=varbinary`. A comma or an equals sign inside parentheses or double quotes
  * separates nothing; a column name in double quotes may have both (`"a,b"=uint256`, a quote inside doubled).
  */
-import { InvalidArgumentError } from 'commander';
-import { type ColumnType, ColumnTypeError, parseColumnType } from '../domain/column-type.ts';
+import { type ColumnType, ColumnTypeError, parseColumnType } from './column-type.ts';
 
-/** Column → type, of this text and those before. @throws InvalidArgumentError */
+/** What is wrong with a declaration, as a sentence. */
+export class TypeDeclarationError extends Error {}
+
+/** Column → type, of this text and those before. @throws TypeDeclarationError */
 export function typeDeclarations(
   text: string,
   before: ReadonlyMap<string, ColumnType> = new Map(),
@@ -14,10 +16,10 @@ export function typeDeclarations(
   for (const declaration of splitOutside(text, ',')) {
     const [name, ...type] = splitOutside(declaration, '=');
     if (name === undefined || type.length === 0) {
-      throw new InvalidArgumentError(`A declaration is COLUMN=TYPE; "${declaration.trim()}" is none.`);
+      throw new TypeDeclarationError(`A declaration is COLUMN=TYPE; "${declaration.trim()}" is none.`);
     }
     const column = unquote(name.trim());
-    if (types.has(column)) throw new InvalidArgumentError(`The type of "${column}" is declared twice.`);
+    if (types.has(column)) throw new TypeDeclarationError(`The type of "${column}" is declared twice.`);
     types.set(column, readType(column, type.join('=')));
   }
   return types;
@@ -27,7 +29,7 @@ function readType(column: string, text: string): ColumnType {
   try {
     return parseColumnType(text.trim());
   } catch (error) {
-    if (error instanceof ColumnTypeError) throw new InvalidArgumentError(`Column "${column}": ${error.message}.`);
+    if (error instanceof ColumnTypeError) throw new TypeDeclarationError(`Column "${column}": ${error.message}.`);
     throw error;
   }
 }

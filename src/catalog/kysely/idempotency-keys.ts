@@ -1,0 +1,45 @@
+/** Answers that were given under an idempotency key, to be given again: a row for each, ended by its age. */
+import type { Kysely } from 'kysely';
+import type { Instant } from '../../domain/instant.ts';
+import type { KeptAnswer } from '../../domain/kept-answer.ts';
+import type { IdempotencyKeys, Lease } from '../catalog.ts';
+import { spendLease } from './leases.ts';
+import type { CatalogTables } from './tables.ts';
+import { transact } from './transact.ts';
+
+export class KyselyIdempotencyKeys implements IdempotencyKeys {
+  readonly #db: Kysely<CatalogTables>;
+
+  constructor(db: Kysely<CatalogTables>) {
+    this.#db = db;
+  }
+
+  async find(keyId: string, name: string, after: Instant): Promise<KeptAnswer | undefined> {
+    const row = await this.#db
+      .selectFrom('idempotency_keys')
+      .selectAll()
+      .where('key_id', '=', keyId)
+      .where('name', '=', name)
+      .where('answered_at', '>', after)
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    const { fingerprint, status, body, answered_at } = row;
+    return { keyId, name, fingerprint, status, body, answeredAt: answered_at };
+  }
+
+  async keep({ keyId, answeredAt, ...answer }: KeptAnswer, lease: Lease): Promise<void> {
+    await transact(this.#db, async (trx) => {
+      await spendLease(trx, lease);
+      const row = { ...answer, key_id: keyId, answered_at: answeredAt };
+      await trx
+        .insertInto('idempotency_keys')
+        .values(row)
+        .onConflict((conflict) => conflict.columns(['key_id', 'name']).doUpdateSet(row))
+        .execute();
+    });
+  }
+
+  async deleteUntil(instant: Instant): Promise<void> {
+    await this.#db.deleteFrom('idempotency_keys').where('answered_at', '<=', instant).execute();
+  }
+}

@@ -1,0 +1,102 @@
+/** From the service's parts to what the routes that write need. */
+import { RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
+import { RequestError } from '../errors/errors.ts';
+import { UploadSlots } from '../http/writing/upload-slots.ts';
+import type { Upload } from '../http/writing/upload-writes.ts';
+import type { WritingDeps } from '../http/writing/writing.ts';
+import { createKey, type RandomBytes } from '../keys/create-key.ts';
+import { type PublishDependencies, publish } from '../publishing/publish.ts';
+import { PublishError } from '../publishing/publish-error.ts';
+import { WorkQueue } from '../results/limits/work-queue.ts';
+import { publisherOf } from './publishing.ts';
+import { queryChecker } from './runs.ts';
+import type { Service } from './service.ts';
+
+export interface WritingEffects {
+  readonly newId: () => string;
+  /** Names this process among those that share the catalog. */
+  readonly owner: string;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly randomBytes: RandomBytes;
+}
+
+export async function openWriting(service: Service, effects: WritingEffects): Promise<WritingDeps> {
+  const { settings, clock, sleep } = service;
+  const { newId, owner } = effects;
+  const catalog = await service.catalog();
+  // As many as are let in may wait, each with its file on the disk.
+  const turns = new WorkQueue({ runningMax: settings.uploadsRunningMax, waitingMax: settings.uploadsMax });
+  return {
+    catalog,
+    clock,
+    leases: { catalog, clock, sleep, owner, leaseMillis: settings.leaseMillis },
+    newId,
+    reservedIdsFrom: RESERVED_QUERY_IDS_FROM,
+    checkQuery: queryChecker(service),
+    createKey: (principals, keyOwner, terms, now) => createKey(principals, keyOwner, terms, now, effects.randomBytes),
+    slots: new UploadSlots({ perKeyMax: settings.uploadsPerKeyMax, allMax: settings.uploadsMax }),
+    publish: async (upload, signal) => {
+      try {
+        return await publishUpload(service, effects, turns, upload, signal);
+      } catch (error) {
+        throw error instanceof PublishError ? explain(error) : error;
+      }
+    },
+  };
+}
+
+async function publishUpload(
+  service: Service,
+  effects: WritingEffects,
+  turns: WorkQueue,
+  upload: Upload,
+  signal: AbortSignal,
+) {
+  const { dependencies, options } = await publisherOf(service, effects);
+  const { keyId, body, commit, ...request } = upload;
+  return await publish(
+    {
+      ...dependencies,
+      catalog: committingBy(commit, dependencies.catalog),
+      takeTurn: (waiting) => turns.enter(keyId, waiting),
+    },
+    { ...request, source: { kind: 'stream', stream: body }, fileBytesMax: service.settings.uploadBytesMax },
+    options,
+    signal,
+  );
+}
+
+/** The same catalog, in which the step that makes the result exist is a part of the request's commit. */
+function committingBy(
+  commit: Upload['commit'],
+  { executions, leases, queries }: PublishDependencies['catalog'],
+): PublishDependencies['catalog'] {
+  return {
+    leases,
+    queries,
+    executions: {
+      find: (id) => executions.find(id),
+      findResultSet: (id) => executions.findResultSet(id),
+      addCompleted: (execution, completion, lease) =>
+        commit((steps) => steps.executions.addCompleted(execution, completion, lease)),
+      complete: (id, completion, lease) => commit((steps) => steps.executions.complete(id, completion, lease)),
+    },
+  };
+}
+
+function explain(error: PublishError): RequestError {
+  switch (error.kind) {
+    case 'input':
+      return new RequestError('invalid_result', error.message);
+    case 'busy':
+      return new RequestError('conflict', error.message);
+    case 'full':
+      return new RequestError(
+        'storage_full',
+        'nothing was published, since a disk of the service is full; try again later',
+      );
+    default:
+      return error.kind satisfies never;
+  }
+}

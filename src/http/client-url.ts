@@ -1,0 +1,12 @@
+/** Where the client thinks it is: what the addresses in its answers begin with. */
+import type { FastifyRequest } from 'fastify';
+import { RequestError } from '../errors/errors.ts';
+
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
+
+/** Scheme and host as the client addressed us. A Host header that is no host does not come back in an address. */
+export function clientUrlOf(request: FastifyRequest): string {
+  const host = request.host;
+  if (!HOST.test(host)) throw new RequestError('bad_request', 'the Host header is missing or is not a host name');
+  return `${request.protocol}://${host}`;
+}

@@ -1,0 +1,300 @@
+/** The endpoints that change something (contract §9), and those that only administrators may read. */
+import type { ErrorCode } from '../../errors/errors.ts';
+import { MEDIA_TYPES } from '../../results/request/format.ts';
+import { errorResponses } from './error-responses.ts';
+import { type Operation, pathItem } from './path-item.ts';
+import { neverKept, writtenHeaders } from './response-headers.ts';
+import { type Fragment, refTo } from './schema.ts';
+import { listOf } from './writing-schemas.ts';
+
+type Paths = Readonly<Record<string, Fragment>>;
+
+interface Write {
+  readonly operationId: string;
+  readonly tag: 'Queries' | 'Executions' | 'Administration';
+  readonly summary: string;
+  readonly description?: string;
+  /** A schema by name; `file`: a result. */
+  readonly body?: string;
+  readonly parameters?: readonly Fragment[];
+  readonly status: 200 | 201;
+  /** A schema by name. */
+  readonly answer: string;
+  readonly errors: readonly ErrorCode[];
+}
+
+const QUERY = [refTo('parameters', 'queryIdInPath')];
+const EXECUTION = [refTo('parameters', 'executionIdInPath')];
+const OF_QUERY: readonly ErrorCode[] = ['invalid_query_id', 'query_not_found'];
+const OF_EXECUTION: readonly ErrorCode[] = ['invalid_execution_id', 'execution_not_found', 'illegal_transition'];
+const OF_FILE: readonly ErrorCode[] = ['invalid_result', 'invalid_parameter', 'unsupported_media_type'];
+
+const PUBLISHES =
+  'The body is a file: Parquet, CSV or NDJSON, plain or compressed. It counts only when it has arrived whole and is stored; until then, and when anything is wrong with it, nothing has changed. `Content-Digest`, when sent, is checked.';
+
+const QUERY_STEPS = {
+  archive: 'Serve what a query has, and take no new runs',
+  unarchive: 'Take runs again',
+  private: 'Let only its owner read a query',
+  unprivate: 'Let everybody read a query',
+} as const;
+
+const EXECUTION_STEPS = {
+  start: { summary: 'Record that a run has started', answer: 'Envelope' },
+  fail: { summary: 'Record that a run has failed', body: 'RunError', answer: 'Envelope' },
+  cancel: { summary: 'Cancel a run', answer: 'Done' },
+} as const;
+
+export function writingPaths(): Paths {
+  return { ...queryPaths(), ...executionPaths(), ...administrationPaths() };
+}
+
+function queryPaths(): Paths {
+  const tag = 'Queries';
+  const step = (name: keyof typeof QUERY_STEPS): [string, Fragment] => [
+    `/v1/query/{query_id}/${name}`,
+    {
+      parameters: QUERY,
+      post: written({
+        operationId: `${name}Query`,
+        tag,
+        summary: QUERY_STEPS[name],
+        status: 200,
+        answer: 'QueryId',
+        errors: OF_QUERY,
+      }),
+    },
+  ];
+  return {
+    '/v1/query': {
+      post: written({
+        operationId: 'createQuery',
+        tag,
+        summary: 'Add a query',
+        body: 'NewQuery',
+        status: 201,
+        answer: 'QueryId',
+        errors: ['invalid_query'],
+      }),
+    },
+    '/v1/query/{query_id}': {
+      ...pathItem(
+        {
+          operationId: 'getQuery',
+          tags: [tag],
+          summary: 'What a query is',
+          responses: { 200: read('Query'), ...errorResponses(OF_QUERY) },
+        },
+        { parameters: QUERY },
+      ),
+      patch: written({
+        operationId: 'updateQuery',
+        tag,
+        summary: 'Change a query',
+        description: 'What the body does not name stays as it is; null takes away.',
+        body: 'QueryChanges',
+        status: 200,
+        answer: 'QueryId',
+        errors: [...OF_QUERY, 'invalid_query'],
+      }),
+    },
+    ...Object.fromEntries((Object.keys(QUERY_STEPS) as (keyof typeof QUERY_STEPS)[]).map(step)),
+    '/v1/query/{query_id}/results': {
+      post: written({
+        operationId: 'publishResult',
+        tag,
+        summary: 'Publish a result',
+        description: PUBLISHES,
+        body: 'file',
+        parameters: [TYPES, refTo('parameters', 'queryParameters')],
+        status: 201,
+        answer: 'Envelope',
+        errors: [...OF_QUERY, ...OF_FILE],
+      }),
+    },
+    '/v1/query/{query_id}/executions': {
+      parameters: QUERY,
+      post: written({
+        operationId: 'beginExecution',
+        tag,
+        summary: 'Begin a run whose engine is elsewhere',
+        body: 'NewRun',
+        status: 201,
+        answer: 'Envelope',
+        errors: OF_QUERY,
+      }),
+    },
+  };
+}
+
+function executionPaths(): Paths {
+  const tag = 'Executions';
+  const steps = Object.entries(EXECUTION_STEPS).map(([name, words]) => [
+    `/v1/execution/{execution_id}/${name}`,
+    {
+      parameters: EXECUTION,
+      post: written({ operationId: `${name}Execution`, tag, status: 200, errors: OF_EXECUTION, ...words }),
+    },
+  ]);
+  return {
+    ...Object.fromEntries(steps),
+    '/v1/execution/{execution_id}/results': {
+      put: written({
+        operationId: 'publishExecutionResult',
+        tag,
+        summary: 'Publish the result of a run that was begun',
+        description: PUBLISHES,
+        body: 'file',
+        parameters: [TYPES],
+        status: 201,
+        answer: 'Envelope',
+        errors: [...OF_EXECUTION, ...OF_FILE, 'incompatible_parameters'],
+      }),
+    },
+  };
+}
+
+function administrationPaths(): Paths {
+  const tag = 'Administration';
+  const name = pathParameter('name');
+  const member = (operationId: string, summary: string) =>
+    written({ operationId, tag, summary, status: 200, answer: 'Done', errors: [] });
+  const list = (plural: string, schema: string, operationId: string, post: Fragment): [string, Fragment] => [
+    `/v1/${plural}`,
+    {
+      ...pathItem({
+        operationId,
+        tags: [tag],
+        summary: `The ${plural} that there are`,
+        parameters: PAGE,
+        responses: {
+          200: answered(listOf(plural, refTo('schemas', schema))),
+          ...errorResponses(['scope', 'invalid_parameter']),
+        },
+      }),
+      post,
+    },
+  ];
+  const add = (operationId: string, schema: string, answer = schema) =>
+    written({
+      operationId,
+      tag,
+      summary: `Add a ${schema.toLowerCase()}`,
+      body: `New${schema}`,
+      status: 201,
+      answer,
+      errors: [],
+    });
+  return Object.fromEntries([
+    list('users', 'User', 'getUsers', add('addUser', 'User')),
+    list('teams', 'Team', 'getTeams', add('addTeam', 'Team')),
+    list('keys', 'Key', 'getKeys', add('createKey', 'Key', 'CreatedKey')),
+    [
+      '/v1/users/{name}',
+      {
+        parameters: [name],
+        delete: member('removeUser', 'Remove a user: ends the keys; refused while the user owns queries'),
+      },
+    ],
+    ['/v1/keys/{name}', { parameters: [name], delete: member('revokeKey', 'Revoke a key, by its id') }],
+    [
+      '/v1/teams/{name}/members/{user}',
+      {
+        parameters: [name, pathParameter('user')],
+        put: member('addTeamMember', 'Put a user into a team'),
+        delete: member('removeTeamMember', 'Take a user out of a team'),
+      },
+    ],
+  ]);
+}
+
+/** Of every request that changes something. */
+const ALWAYS: readonly ErrorCode[] = [
+  'scope',
+  'invalid_body',
+  'invalid_digest',
+  'digest_mismatch',
+  'invalid_idempotency_key',
+  'body_stalled',
+  'conflict',
+  'idempotency_in_progress',
+  'body_too_large',
+  'idempotency_mismatch',
+];
+
+function written({
+  operationId,
+  tag,
+  summary,
+  description,
+  body,
+  parameters = [],
+  status,
+  answer,
+  errors,
+}: Write): Operation {
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    parameters: [...parameters, refTo('parameters', 'idempotencyKey')],
+    ...(body !== undefined && { requestBody: requestBody(body) }),
+    responses: {
+      [status]: { ...answered(refTo('schemas', answer)), headers: writtenHeaders() },
+      ...errorResponses([...errors, ...ALWAYS]),
+    },
+  };
+}
+
+function requestBody(body: string): Fragment {
+  if (body !== 'file') return { content: { 'application/json': { schema: refTo('schemas', body) } } };
+  const types = [...MEDIA_TYPES.parquet, ...MEDIA_TYPES.csv, ...MEDIA_TYPES.ndjson, 'application/octet-stream'];
+  return { required: true, content: Object.fromEntries(types.map((type) => [type, {}])) };
+}
+
+function read(schema: string): Fragment {
+  return answered(refTo('schemas', schema));
+}
+
+function answered(schema: Fragment): Fragment {
+  return { description: 'It is.', headers: neverKept(), content: { 'application/json': { schema } } };
+}
+
+const TYPES: Fragment = {
+  name: 'types',
+  in: 'query',
+  description: 'Types of columns that the file cannot tell: `amount=uint256,price=decimal(10, 3)`.',
+  schema: { type: 'string' },
+};
+
+const PAGE: readonly Fragment[] = [
+  {
+    name: 'limit',
+    in: 'query',
+    description: 'The most to list.',
+    schema: { type: 'integer', minimum: 0, maximum: 10_000 },
+  },
+  { name: 'offset', in: 'query', description: 'Where to start.', schema: { type: 'integer', minimum: 0 } },
+];
+
+function pathParameter(name: string): Fragment {
+  return { name, in: 'path', required: true, schema: { type: 'string' } };
+}
+
+/** Operations on one address, from several tables. What one table says of all operations then holds for its own alone. */
+export function joinPaths(reading: Paths, writing: Paths): Paths {
+  const joined = Object.entries(writing).map(([path, item]) => {
+    const there = reading[path] as { readonly parameters?: readonly { readonly $ref?: string }[] } | undefined;
+    if (there === undefined) return [path, item] as const;
+    const { parameters = [], ...operations } = there;
+    const isOfPath = ({ $ref }: { readonly $ref?: string }) => $ref?.endsWith('InPath') === true;
+    const others = parameters.filter((parameter) => !isOfPath(parameter));
+    const own = Object.entries(operations).map(([name, operation]) => [
+      name,
+      { ...(operation as Fragment), parameters: others },
+    ]);
+    return [path, { parameters: parameters.filter(isOfPath), ...Object.fromEntries(own), ...item }] as const;
+  });
+  return { ...reading, ...Object.fromEntries(joined) };
+}

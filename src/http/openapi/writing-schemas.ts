@@ -1,0 +1,133 @@
+/** The bodies of requests that change something, and of their answers. */
+import { QUERY_PARAMETER_TYPES } from '../../domain/query.ts';
+import { SCOPES } from '../../domain/scope.ts';
+import { type Fragment, refTo } from './schema.ts';
+
+const TEXT: Fragment = { type: 'string' };
+const INSTANT = refTo('schemas', 'Instant');
+const QUERY_ID: Fragment = { type: 'integer', minimum: 1 };
+
+export function object(properties: Fragment, optional: readonly string[] = []): Fragment {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
+}
+
+const PARAMETER = object(
+  {
+    key: TEXT,
+    type: { type: 'string', enum: QUERY_PARAMETER_TYPES },
+    value: { type: 'string', description: 'What holds where a run names no value.' },
+    enumOptions: { type: 'array', items: TEXT },
+  },
+  ['value', 'enumOptions'],
+);
+
+const DEFINITION: Fragment = {
+  name: { type: ['string', 'null'], maxLength: 200 },
+  description: { type: ['string', 'null'], maxLength: 10_000 },
+  tags: { type: 'array', items: TEXT, maxItems: 50 },
+  query_sql: { type: ['string', 'null'], description: 'What the engine runs; none where an engine elsewhere does.' },
+  parameters: { type: 'array', items: refTo('schemas', 'QueryParameter') },
+  query_parameters: {
+    type: 'array',
+    items: refTo('schemas', 'QueryParameter'),
+    description: 'The same as `parameters`.',
+  },
+  schedule: { type: ['string', 'null'], description: 'A cron expression in UTC.' },
+  is_private: { type: 'boolean' },
+  is_archived: { type: 'boolean', description: 'An archived query is served, not run.' },
+};
+
+const TERMS: Fragment = {
+  name: TEXT,
+  scope: { type: 'string', enum: SCOPES },
+  expires_at: INSTANT,
+};
+
+const KEY: Fragment = {
+  id: TEXT,
+  user: TEXT,
+  team: TEXT,
+  ...TERMS,
+  created_at: INSTANT,
+  last_used_at: INSTANT,
+  revoked_at: INSTANT,
+};
+const KEY_OPTIONAL = ['user', 'team', 'name', 'expires_at', 'last_used_at', 'revoked_at'];
+
+const USER = object({ name: TEXT, created_at: INSTANT });
+const TEAM = object({ name: TEXT, members: { type: 'array', items: TEXT }, created_at: INSTANT });
+
+export function listOf(name: string, item: Fragment): Fragment {
+  return object(
+    {
+      [name]: { type: 'array', items: item },
+      total: { type: 'integer', minimum: 0 },
+      next_offset: { type: 'integer', minimum: 1 },
+      next_uri: { type: 'string', format: 'uri' },
+    },
+    ['next_offset', 'next_uri'],
+  );
+}
+
+export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
+  QueryParameter: PARAMETER,
+  QueryChanges: object(DEFINITION, Object.keys(DEFINITION)),
+  NewQuery: object({ ...DEFINITION, query_id: { ...QUERY_ID, description: 'The next one, when absent.' } }, [
+    ...Object.keys(DEFINITION),
+    'query_id',
+  ]),
+  QueryId: object({ query_id: QUERY_ID }),
+  Query: object(
+    {
+      query_id: QUERY_ID,
+      name: TEXT,
+      description: TEXT,
+      tags: { type: 'array', items: TEXT },
+      version: { type: 'integer', minimum: 1, description: 'One more with each change.' },
+      owner: TEXT,
+      parameters: { type: 'array', items: refTo('schemas', 'QueryParameter') },
+      query_engine: TEXT,
+      query_sql: { type: 'string', description: 'For keys of its owner.' },
+      schedule: TEXT,
+      is_private: { type: 'boolean' },
+      is_archived: { type: 'boolean' },
+      is_unsaved: { const: false },
+      created_at: INSTANT,
+      updated_at: INSTANT,
+    },
+    ['query_sql', 'schedule'],
+  ),
+  NewRun: object(
+    { query_parameters: { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } } },
+    ['query_parameters'],
+  ),
+  RunError: object(
+    {
+      type: TEXT,
+      message: TEXT,
+      metadata: object({ line: QUERY_ID, column: QUERY_ID }, ['line', 'column']),
+    },
+    ['type', 'metadata'],
+  ),
+  Done: object({ success: { const: true }, changed: { type: 'boolean' } }, ['changed']),
+  User: USER,
+  NewUser: object({ name: TEXT }),
+  Team: TEAM,
+  NewTeam: object({ name: TEXT, members: { type: 'array', items: TEXT } }, ['members']),
+  Key: object(KEY, KEY_OPTIONAL),
+  NewKey: object(
+    {
+      user: TEXT,
+      team: TEXT,
+      name: TEXT,
+      scope: TERMS.scope,
+      expires_in: { type: 'integer', minimum: 1, description: 'Seconds.' },
+    },
+    ['user', 'team', 'name', 'scope', 'expires_in'],
+  ),
+  CreatedKey: object(
+    { ...KEY, key: { type: 'string', description: 'Shown this once, not again under an idempotency key.' } },
+    [...KEY_OPTIONAL, 'key'],
+  ),
+};

@@ -1,0 +1,64 @@
+/**
+ * What a key may change (contract §8). A request beyond its scope is refused before anything is looked up, so that the refusal tells
+ * nothing; a query that the key may not see is not there; one that it may only read says so.
+ */
+import type { CatalogSteps } from '../../catalog/catalog.ts';
+import { type Execution, isExecutionId } from '../../domain/execution.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { mayRead, mayWrite, type Query } from '../../domain/query.ts';
+import { includesScope, type Scope } from '../../domain/scope.ts';
+import { RequestError } from '../../errors/errors.ts';
+
+/** @throws RequestError scope */
+export function requireScope({ scope }: Principal, needed: Scope): void {
+  if (includesScope(scope, needed)) return;
+  throw new RequestError('scope', scope === 'read' ? 'this API key may only read' : 'this API key may not administer');
+}
+
+/** @throws RequestError invalid_query_id · query_not_found */
+export async function readableQuery(
+  { queries }: Pick<CatalogSteps, 'queries'>,
+  principal: Principal,
+  id: string,
+): Promise<Query> {
+  if (!/^[0-9]+$/.test(id))
+    throw new RequestError('invalid_query_id', `The requested query ID (ID: ${id}) is invalid.`);
+  // An id beyond what a double counts exactly is no id that was ever given out.
+  const query = Number.isSafeInteger(Number(id)) ? await queries.find(Number(id)) : undefined;
+  if (query !== undefined && mayRead(principal, query)) return query;
+  throw new RequestError('query_not_found', 'not found: Query not found or private');
+}
+
+/** @throws RequestError invalid_query_id · query_not_found · scope */
+export async function writableQuery(
+  steps: Pick<CatalogSteps, 'queries'>,
+  principal: Principal,
+  id: string,
+): Promise<Query> {
+  const query = await readableQuery(steps, principal, id);
+  requireOwn(principal, query);
+  return query;
+}
+
+/** An execution is as visible as its query. @throws RequestError invalid_execution_id · execution_not_found · scope */
+export async function writableExecution(
+  { executions, queries }: Pick<CatalogSteps, 'executions' | 'queries'>,
+  principal: Principal,
+  id: string,
+): Promise<Execution> {
+  if (!isExecutionId(id)) {
+    throw new RequestError('invalid_execution_id', `The requested execution ID (ID: ${id}) is invalid.`);
+  }
+  const execution = await executions.find(id.toUpperCase());
+  const query = execution === undefined ? undefined : await queries.find(execution.queryId);
+  if (execution === undefined || query === undefined || !mayRead(principal, query)) {
+    throw new RequestError('execution_not_found', `The requested execution ID (ID ${id}) was not found.`);
+  }
+  requireOwn(principal, query);
+  return execution;
+}
+
+function requireOwn(principal: Principal, query: Query): void {
+  if (mayWrite(principal, query)) return;
+  throw new RequestError('scope', 'this API key may only read this query: it belongs to another user or team');
+}

@@ -1,0 +1,70 @@
+/** What a client says about the file in a body: its format, the encoding of its text, its compression (contract §9). */
+import { RequestError } from '../../errors/errors.ts';
+import { MEDIA_TYPES } from '../../results/request/format.ts';
+
+export interface BodyDescription {
+  /** By its first bytes, where the client does not say. */
+  readonly format?: 'parquet' | 'csv' | 'ndjson';
+  readonly encoding?: 'utf-8' | 'utf-16' | 'utf-16le' | 'utf-16be' | 'latin-1' | 'windows-1252';
+  readonly compression?: 'gzip' | 'zstd';
+}
+
+const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
+/** What says nothing: the last two are what `fetch` calls a text, and curl everything that it sends with `--data-binary`. */
+const UNSAID = ['', 'application/octet-stream', 'text/plain', 'application/x-www-form-urlencoded'];
+
+const CHARSETS: Readonly<Record<string, NonNullable<BodyDescription['encoding']>>> = {
+  'utf-8': 'utf-8',
+  utf8: 'utf-8',
+  'us-ascii': 'utf-8',
+  'utf-16': 'utf-16',
+  'utf-16le': 'utf-16le',
+  'utf-16be': 'utf-16be',
+  'iso-8859-1': 'latin-1',
+  'windows-1252': 'windows-1252',
+};
+
+/** @throws RequestError unsupported_media_type */
+export function describeBody(contentType = '', contentEncoding = ''): BodyDescription {
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  const format = FORMATS.find((known) => MEDIA_TYPES[known].includes(type));
+  if (format === undefined && !UNSAID.includes(type)) {
+    const known = FORMATS.flatMap((name) => MEDIA_TYPES[name]).join(', ');
+    throw unsupported('Content-Type', contentType, `one of ${known}, or none where the first bytes tell`);
+  }
+  const compression = compressionOf(contentEncoding);
+  const encoding = charsetOf(parameters);
+  return {
+    ...(format !== undefined && { format }),
+    ...(encoding !== undefined && { encoding }),
+    ...(compression !== undefined && { compression }),
+  };
+}
+
+function compressionOf(contentEncoding: string): BodyDescription['compression'] {
+  switch (contentEncoding.trim().toLowerCase()) {
+    case '':
+    case 'identity':
+      return undefined;
+    case 'gzip':
+    case 'x-gzip':
+      return 'gzip';
+    case 'zstd':
+      return 'zstd';
+    default:
+      throw unsupported('Content-Encoding', contentEncoding, 'gzip, zstd or none');
+  }
+}
+
+function charsetOf(parameters: readonly string[]): BodyDescription['encoding'] {
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  if (charset === undefined) return undefined;
+  const name = charset.slice('charset='.length).replaceAll('"', '');
+  const encoding = Object.hasOwn(CHARSETS, name) ? CHARSETS[name] : undefined;
+  if (encoding !== undefined) return encoding;
+  throw unsupported('the charset of Content-Type', name, `one of ${Object.keys(CHARSETS).join(', ')}`);
+}
+
+function unsupported(what: string, found: string, expected: string): RequestError {
+  return new RequestError('unsupported_media_type', `${what}: found "${found.slice(0, 60)}", expected ${expected}`);
+}

@@ -1,0 +1,119 @@
+/** The life of a run whose engine is elsewhere (contract §9): begun, started, failed, cancelled. Its result is in upload-writes.ts. */
+import { type Execution, type ExecutionError, stateAt } from '../../domain/execution.ts';
+import {
+  DEFAULT_ERROR_TYPE,
+  ERROR_MESSAGE_LENGTH_MAX,
+  ERROR_TYPE_LENGTH_MAX,
+  executionErrorProblem,
+  POSITION_MAX,
+  parametersProblem,
+} from '../../domain/run-input.ts';
+import { RequestError } from '../../errors/errors.ts';
+import { envelopeOf } from '../../results/respond/envelope.ts';
+import { writableExecution, writableQuery } from './authorize.ts';
+import { bad, integer, isObject, type ReadField, readFields, required, text } from './fields.ts';
+import type { JsonHandler, WriteDeps, WriteRoute } from './write-request.ts';
+
+export interface ExecutionWritesDeps extends WriteDeps {
+  /** A new execution id: a ULID. */
+  readonly newId: () => string;
+}
+
+export function executionWrites(deps: ExecutionWritesDeps): readonly WriteRoute[] {
+  const route = (path: string, handle: JsonHandler): WriteRoute => ({
+    method: 'POST',
+    path,
+    scope: 'write',
+    handler: { kind: 'json', handle },
+  });
+  return [
+    route('/query/:id/executions', beginning(deps)),
+    route('/execution/:id/start', starting(deps)),
+    route('/execution/:id/fail', failing(deps)),
+    route('/execution/:id/cancel', cancelling(deps)),
+  ];
+}
+
+/** A run as it now is, without rows. */
+export function executionBody(execution: Execution, now: number): object {
+  return envelopeOf(execution, stateAt(execution, now));
+}
+
+function beginning(deps: ExecutionWritesDeps): JsonHandler {
+  return async ({ principal, path, body, stats, commit }) => {
+    const { id: queryId } = await writableQuery(deps.catalog, principal, path.id ?? '');
+    stats.queryId = queryId;
+    const { query_parameters: parameters = {} } = readFields(await body(), { query_parameters: PARAMETERS });
+    const submittedAt = deps.clock();
+    const execution: Execution = { id: deps.newId(), queryId, parameters, state: 'PENDING', submittedAt };
+    return await commit(async (steps) => {
+      await writableQuery(steps, principal, path.id ?? '');
+      await steps.executions.add(execution);
+      return { status: 201, body: executionBody(execution, submittedAt) };
+    });
+  };
+}
+
+function starting(deps: ExecutionWritesDeps): JsonHandler {
+  return async ({ principal, path, body, commit }) => {
+    await writableExecution(deps.catalog, principal, path.id ?? '');
+    readFields(await body(), {});
+    return await commit(async (steps) => {
+      const { id } = await writableExecution(steps, principal, path.id ?? '');
+      const now = deps.clock();
+      return { status: 200, body: executionBody(await steps.executions.start(id, now), now) };
+    });
+  };
+}
+
+function failing(deps: ExecutionWritesDeps): JsonHandler {
+  return async ({ principal, path, body, commit }) => {
+    await writableExecution(deps.catalog, principal, path.id ?? '');
+    const error = readError(await body());
+    return await commit(async (steps) => {
+      const { id } = await writableExecution(steps, principal, path.id ?? '');
+      const now = deps.clock();
+      return { status: 200, body: executionBody(await steps.executions.fail(id, error, now), now) };
+    });
+  };
+}
+
+function cancelling(deps: ExecutionWritesDeps): JsonHandler {
+  return async ({ principal, path, body, commit }) => {
+    await writableExecution(deps.catalog, principal, path.id ?? '');
+    readFields(await body(), {});
+    return await commit(async (steps) => {
+      const { id } = await writableExecution(steps, principal, path.id ?? '');
+      await steps.executions.cancel(id, deps.clock());
+      return { status: 200, body: { success: true } };
+    });
+  };
+}
+
+const METADATA: ReadField<{ readonly line?: number; readonly column?: number }> = (value, name) =>
+  readFields(value, { line: integer(1, POSITION_MAX), column: integer(1, POSITION_MAX) }, name);
+
+function readError(body: unknown): ExecutionError {
+  const fields = readFields(body, {
+    type: text(1, ERROR_TYPE_LENGTH_MAX),
+    message: text(1, ERROR_MESSAGE_LENGTH_MAX),
+    metadata: METADATA,
+  });
+  const { type = DEFAULT_ERROR_TYPE, metadata = {} } = fields;
+  const error = { type, message: required(fields.message, 'message'), ...metadata };
+  const problem = executionErrorProblem(error);
+  if (problem !== undefined) throw new RequestError('invalid_body', problem);
+  return error;
+}
+
+/** An object of names and values; numbers are taken as they are written, as clients send them. */
+const PARAMETERS: ReadField<Readonly<Record<string, string>>> = (value, name) => {
+  if (!isObject(value)) throw bad(name, value, 'an object of names and texts');
+  const isScalar = (one: unknown) => typeof one === 'number' || typeof one === 'boolean';
+  const entries = Object.entries(value).map(([key, one]) => [key, isScalar(one) ? String(one) : one] as const);
+  const nul = entries.find(([key, one]) => `${key}${one}`.includes('\0'));
+  if (nul !== undefined) throw bad(name, nul[0], 'text without a NUL character');
+  const problem = parametersProblem(Object.fromEntries(entries));
+  if (problem !== undefined) throw new RequestError('invalid_body', `${name}: ${problem}`);
+  return Object.fromEntries(entries) as Record<string, string>;
+};

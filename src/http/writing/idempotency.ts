@@ -1,0 +1,138 @@
+/**
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent again under the same key is answered as before
+ * and done once. One process at a time carries out what comes under a key: it holds a lease, which runs out when it dies. The answer is
+ * committed together with the change that it tells of, so whoever finds no answer under a key knows that nothing was done.
+ */
+import { createHash } from 'node:crypto';
+import type { KeptAnswer } from '../../domain/kept-answer.ts';
+import { IDEMPOTENCY_KEPT_MILLIS } from '../../domain/retention.ts';
+import { type ErrorCode, RequestError } from '../../errors/errors.ts';
+import { KeptLease, type LeaseOptions } from '../../leases/kept-lease.ts';
+import { isLeaseOwnerDead } from '../../leases/lease-owner.ts';
+import type { Commit, WriteAnswer, WriteDeps } from './write-request.ts';
+
+export interface IdempotencyDeps extends WriteDeps {
+  readonly leases: LeaseOptions;
+}
+
+export interface IdempotentRequest {
+  readonly keyId: string;
+  /** As the header has it; undefined: the request is carried out each time. */
+  readonly header: string | undefined;
+  /** Of the whole request, its body included: undefined as long as that has not been read. */
+  readonly fingerprint: () => string | undefined;
+  /** Reads the rest of the body, where its request is not carried out. */
+  readonly readBody: () => Promise<void>;
+}
+
+export interface IdempotentAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly replayed: boolean;
+}
+
+const NAME_LENGTH_MAX = 255;
+
+/**
+ * @throws RequestError invalid_idempotency_key · idempotency_in_progress · idempotency_mismatch, and whatever the work throws: an answer of
+ *   the kind 4xx is kept, too
+ */
+export async function answerOnce(
+  request: IdempotentRequest,
+  deps: IdempotencyDeps,
+  work: (commit: Commit) => Promise<WriteAnswer>,
+): Promise<IdempotentAnswer> {
+  const { catalog } = deps;
+  if (request.header === undefined) return written(await work((steps) => catalog.atomically(steps)));
+  const name = readName(request.header);
+  await using lease = await acquire(request.keyId, name, deps);
+  const kept = await catalog.idempotencyKeys.find(request.keyId, name, deps.clock() - IDEMPOTENCY_KEPT_MILLIS);
+  if (kept !== undefined) return await replay(kept, request);
+  const keeping = (answer: Pick<IdempotentAnswer, 'status' | 'body'>): KeptAnswer => ({
+    keyId: request.keyId,
+    name,
+    fingerprint: request.fingerprint() ?? '',
+    status: answer.status,
+    body: answer.body,
+    answeredAt: deps.clock(),
+  });
+  const commit: Commit = (steps) =>
+    catalog.atomically(async (all) => {
+      const answer = await steps(all);
+      await all.idempotencyKeys.keep(keeping(written({ ...answer, body: answer.kept ?? answer.body })), lease.current);
+      return answer;
+    });
+  try {
+    return written(await work(commit));
+  } catch (error) {
+    if (error instanceof RequestError && isKept(error) && request.fingerprint() !== undefined) {
+      await catalog.idempotencyKeys.keep(keeping(writtenError(error)), lease.current);
+    }
+    throw error;
+  }
+}
+
+async function acquire(keyId: string, name: string, { leases }: IdempotencyDeps): Promise<KeptLease> {
+  const resource = `idempotency:${keyId}:${createHash('sha256').update(name).digest('hex')}`;
+  const take = () => KeptLease.acquire(resource, { during: 'while answering', onError: () => undefined }, leases);
+  const lease = (await take()) ?? ((await endOfDead(resource, leases)) ? await take() : undefined);
+  if (lease !== undefined) return lease;
+  throw new RequestError(
+    'idempotency_in_progress',
+    `Idempotency-Key: the first request under "${name}" is still being carried out; ask again for its answer`,
+  );
+}
+
+/** Whether a lease of the dead was ended. */
+async function endOfDead(resource: string, { catalog }: LeaseOptions): Promise<boolean> {
+  const dead = (await catalog.leases.list(resource)).find(({ owner }) => isLeaseOwnerDead(owner));
+  return dead !== undefined && (await catalog.leases.revoke(dead));
+}
+
+async function replay(kept: KeptAnswer, request: IdempotentRequest): Promise<IdempotentAnswer> {
+  await request.readBody();
+  if (kept.fingerprint === request.fingerprint()) {
+    if (kept.status < 400) return { status: kept.status, body: kept.body, replayed: true };
+    const { code, error, body } = JSON.parse(kept.body) as KeptError;
+    throw new RequestError(code, error, { body });
+  }
+  throw new RequestError(
+    'idempotency_mismatch',
+    `Idempotency-Key: "${kept.name}" was sent before with another request; send another key with this one`,
+  );
+}
+
+/** An error that the same request would have again: not one of a moment, nor of a body that never arrived whole. */
+function isKept({ code, status }: RequestError): boolean {
+  return (
+    status < 500 && status !== 408 && status !== 429 && code !== 'digest_mismatch' && code !== 'idempotency_mismatch'
+  );
+}
+
+function written(answer: WriteAnswer): IdempotentAnswer {
+  return { status: answer.status, body: JSON.stringify(answer.body), replayed: false };
+}
+
+interface KeptError {
+  readonly code: ErrorCode;
+  readonly error: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+function writtenError({ code, message, body, status }: RequestError): Pick<IdempotentAnswer, 'status' | 'body'> {
+  const kept: KeptError = { code, error: message, body };
+  return { status, body: JSON.stringify(kept) };
+}
+
+/** The draft has a string in quotes; many clients send it bare. @throws RequestError invalid_idempotency_key */
+function readName(header: string): string {
+  const [, quoted] = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(header.trim()) ?? [];
+  const name = quoted?.replaceAll(/\\(["\\])/g, '$1') ?? header.trim();
+  if (/^[\x21-\x7e]+$/.test(name) || (quoted !== undefined && name !== '')) {
+    if (name.length <= NAME_LENGTH_MAX) return name;
+  }
+  throw new RequestError(
+    'invalid_idempotency_key',
+    `Idempotency-Key: found "${header.slice(0, 60)}", expected 1 to ${NAME_LENGTH_MAX} printable characters, as in "8e03978e-40d5-43dd-bc93-6894a57f9324"`,
+  );
+}

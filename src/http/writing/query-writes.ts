@@ -1,0 +1,195 @@
+/** Queries over HTTP: added, changed, archived, made private (contract §9). */
+import { CronError, parseCron } from '../../domain/cron.ts';
+import {
+  type NewQuery,
+  QUERY_PARAMETER_TYPES,
+  type QueryChanges,
+  type QueryDefinition,
+  type QueryParameter,
+} from '../../domain/query.ts';
+import { RequestError } from '../../errors/errors.ts';
+import { writableQuery } from './authorize.ts';
+import { bad, boolean, integer, list, nullable, oneOf, type ReadField, readFields, required, text } from './fields.ts';
+import type { Commit, JsonHandler, WriteAnswer, WriteDeps, WriteRoute } from './write-request.ts';
+
+export interface QueryWritesDeps extends WriteDeps {
+  /** Ids from here on are not given to queries that are added. */
+  readonly reservedIdsFrom: number;
+  /** Looks at the text of a query before it is kept. @throws RequestError */
+  readonly checkQuery: (sql: string, parameters: readonly QueryParameter[]) => Promise<void>;
+}
+
+const TAGS_MAX = 50;
+const PARAMETERS_MAX = 100;
+const SQL_LENGTH_MAX = 500_000;
+
+export function queryWrites(deps: QueryWritesDeps): readonly WriteRoute[] {
+  const step = (path: string, changes: QueryChanges): WriteRoute => ({
+    method: 'POST',
+    path: `/query/:id/${path}`,
+    scope: 'write',
+    handler: {
+      kind: 'json',
+      handle: changing(deps, (body) => {
+        readFields(body, {});
+        return changes;
+      }),
+    },
+  });
+  return [
+    { method: 'POST', path: '/query', scope: 'write', handler: { kind: 'json', handle: adding(deps) } },
+    {
+      method: 'PATCH',
+      path: '/query/:id',
+      scope: 'write',
+      handler: { kind: 'json', handle: changing(deps, (body) => readDefinition(body)) },
+    },
+    step('archive', { isArchived: true }),
+    step('unarchive', { isArchived: false }),
+    step('private', { visibility: 'private' }),
+    step('unprivate', { visibility: 'public' }),
+  ];
+}
+
+function adding(deps: QueryWritesDeps): JsonHandler {
+  return async ({ principal, body, stats, commit }) => {
+    const { query_id: id, ...rest } = readFields(await body(), {
+      ...DEFINITION,
+      query_id: newId(deps.reservedIdsFrom),
+    });
+    const definition = definitionOf(rest);
+    const { visibility = 'public', ...more } = definition;
+    if (definition.sql !== undefined) await deps.checkQuery(definition.sql, definition.parameters ?? []);
+    const query: Omit<NewQuery, 'id'> = { ...withoutUndefined(more), owner: principal.owner, visibility };
+    const answer = await commit(async ({ queries }) => {
+      const now = deps.clock();
+      const added =
+        id === undefined
+          ? await queries.addWithNextId(query, now, deps.reservedIdsFrom)
+          : await queries.add({ ...query, id }, now);
+      stats.queryId = added.id;
+      return { status: 201, body: { query_id: added.id } };
+    });
+    return answer;
+  };
+}
+
+/** @param changesOf of the body: what is left out stays as it is */
+function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChanges): JsonHandler {
+  return async ({ principal, path, body, stats, commit }) => {
+    const { id = '' } = path;
+    const query = await writableQuery(deps.catalog, principal, id);
+    stats.queryId = query.id;
+    const changes = changesOf(await body());
+    const { sql, parameters } = { ...query, ...changes };
+    if (sql !== undefined && (changes.sql !== undefined || changes.parameters !== undefined)) {
+      await deps.checkQuery(sql, parameters ?? []);
+    }
+    return await commitChange(commit, async (steps) => {
+      // Asked again in the same step: it may have been given away meanwhile.
+      await writableQuery(steps, principal, id);
+      await steps.queries.update(query.id, changes, deps.clock());
+      return { query_id: query.id };
+    });
+  };
+}
+
+async function commitChange(
+  commit: Commit,
+  change: (steps: Parameters<Parameters<Commit>[0]>[0]) => Promise<object>,
+): Promise<WriteAnswer> {
+  return await commit(async (steps) => ({ status: 200, body: await change(steps) }));
+}
+
+const PARAMETER: ReadField<QueryParameter> = (value, name) => {
+  if (value === undefined) throw bad(name, value, 'a parameter');
+  const fields = readFields(
+    value,
+    {
+      key: text(1, 100),
+      type: oneOf(QUERY_PARAMETER_TYPES),
+      value: parameterValue,
+      enumOptions: list(text(0, 2000), 1000),
+    },
+    name,
+  );
+  const { type = 'text', enumOptions } = fields;
+  return {
+    key: required(fields.key, `${name}.key`),
+    type,
+    ...(fields.value !== undefined && { value: fields.value }),
+    ...(enumOptions !== undefined && { enumOptions }),
+  };
+};
+
+/** Clients send numbers as numbers. */
+function parameterValue(value: unknown, name: string): string {
+  return typeof value === 'number' ? String(value) : text(0, 2000)(value, name);
+}
+
+const SCHEDULE: ReadField<string> = (value, name) => {
+  const expression = text(1, 200)(value, name);
+  try {
+    parseCron(expression);
+    return expression;
+  } catch (error) {
+    if (error instanceof CronError) throw new RequestError('invalid_body', `${name}: ${error.message}`);
+    throw error;
+  }
+};
+
+/** An empty text is none, as clients send it. */
+function orNone(lengthMax: number): ReadField<string | undefined> {
+  return nullable((value, name) => text(0, lengthMax)(value, name) || undefined) as ReadField<string | undefined>;
+}
+
+const PARAMETERS = list(PARAMETER, PARAMETERS_MAX);
+
+const DEFINITION = {
+  name: orNone(200),
+  description: orNone(10_000),
+  tags: list(text(1, 100), TAGS_MAX),
+  query_sql: orNone(SQL_LENGTH_MAX),
+  parameters: PARAMETERS,
+  /** As the hosted API's clients call them. */
+  query_parameters: PARAMETERS,
+  schedule: nullable(SCHEDULE),
+  is_private: boolean,
+  is_archived: boolean,
+};
+
+function readDefinition(body: unknown): QueryChanges {
+  return definitionOf(readFields(body, DEFINITION));
+}
+
+type Definition = ReturnType<typeof readFields<typeof DEFINITION>>;
+
+function definitionOf(fields: Definition): QueryChanges {
+  const { name, description, tags, schedule, is_private, is_archived } = fields;
+  const parameters = fields.parameters ?? fields.query_parameters;
+  const keys = parameters?.map(({ key }) => key) ?? [];
+  const twice = keys.find((key, index) => keys.indexOf(key) !== index);
+  if (twice !== undefined) throw new RequestError('invalid_body', `parameters: "${twice}" is there twice`);
+  return {
+    ...('name' in fields && { name }),
+    ...('description' in fields && { description }),
+    ...(tags !== undefined && { tags: [...new Set(tags)] }),
+    ...('query_sql' in fields && { sql: fields.query_sql }),
+    ...(parameters !== undefined && { parameters }),
+    ...('schedule' in fields && { schedule }),
+    ...(is_private !== undefined && { visibility: is_private ? ('private' as const) : ('public' as const) }),
+    ...(is_archived !== undefined && { isArchived: is_archived }),
+  };
+}
+
+function withoutUndefined(changes: QueryChanges): Partial<QueryDefinition> {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+function newId(reservedFrom: number): ReadField<number> {
+  return (value, name) => {
+    const id = integer(1, Number.MAX_SAFE_INTEGER)(value, name);
+    if (id < reservedFrom) return id;
+    throw bad(name, value, `an id below ${reservedFrom}: those from there on are reserved for the curated datasets`);
+  };
+}

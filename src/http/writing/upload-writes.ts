@@ -1,0 +1,124 @@
+/**
+ * Results over HTTP (contract §9): a file as the body of a request becomes the result of a run, a new one or one begun before. The body
+ * goes to staging as it comes; everything after that is what `qrs publish` does.
+ */
+import type { Readable } from 'node:stream';
+import { type CatalogSteps, IllegalTransition } from '../../catalog/catalog.ts';
+import type { ColumnType } from '../../domain/column-type.ts';
+import { type Execution, STATES } from '../../domain/execution.ts';
+import { TypeDeclarationError, typeDeclarations } from '../../domain/type-declarations.ts';
+import { RequestError } from '../../errors/errors.ts';
+import type { QueryParameters } from '../../results/request/query-string.ts';
+import { queryParametersOf } from '../../results/request/results-request.ts';
+import { writableExecution, writableQuery } from './authorize.ts';
+import { type BodyDescription, describeBody } from './body-description.ts';
+import { executionBody } from './execution-writes.ts';
+import type { UploadSlots } from './upload-slots.ts';
+import type { StreamHandler, WriteDeps, WriteRequest, WriteRoute } from './write-request.ts';
+
+export interface Upload extends BodyDescription {
+  readonly keyId: string;
+  readonly queryId: number;
+  readonly body: Readable;
+  readonly types: ReadonlyMap<string, ColumnType>;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** The run that it completes; a new one when left out. */
+  readonly executionId?: string;
+  /** The step that makes the result exist. */
+  readonly commit: (complete: (steps: CatalogSteps) => Promise<Execution>) => Promise<Execution>;
+}
+
+export interface UploadWritesDeps extends WriteDeps {
+  readonly slots: UploadSlots;
+  /** @throws RequestError for what is wrong with the upload; nothing has changed then */
+  readonly publish: (upload: Upload, signal: AbortSignal) => Promise<Execution>;
+}
+
+type StreamRequest = Parameters<StreamHandler>[0];
+
+export function uploadWrites(deps: UploadWritesDeps): readonly WriteRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: '/query/:id/results',
+      scope: 'write',
+      handler: { kind: 'stream', handle: (request) => publishNew(request, deps) },
+    },
+    {
+      method: 'PUT',
+      path: '/execution/:id/results',
+      scope: 'write',
+      handler: { kind: 'stream', handle: (request) => publishBegun(request, deps) },
+    },
+  ];
+}
+
+async function publishNew(request: StreamRequest, deps: UploadWritesDeps) {
+  const { principal, path, parameters } = request;
+  const { id: queryId } = await writableQuery(deps.catalog, principal, path.id ?? '');
+  return await publish(request, deps, { queryId, parameters: queryParametersOf(parameters) });
+}
+
+async function publishBegun(request: StreamRequest, deps: UploadWritesDeps) {
+  const { principal, path, parameters } = request;
+  const { id, queryId, state } = await writableExecution(deps.catalog, principal, path.id ?? '');
+  if (STATES[state].terminal) throw new IllegalTransition(id, state, 'COMPLETED');
+  if (Object.keys(queryParametersOf(parameters)).length > 0) {
+    throw new RequestError('incompatible_parameters', 'params.*: the run has its parameters already');
+  }
+  return await publish(request, deps, { queryId, parameters: {}, executionId: id });
+}
+
+async function publish(
+  request: StreamRequest,
+  deps: UploadWritesDeps,
+  target: Pick<Upload, 'queryId' | 'parameters' | 'executionId'>,
+) {
+  const { principal, parameters, stats, signal } = request;
+  stats.queryId = target.queryId;
+  const description = describeBody(request.header('content-type'), request.header('content-encoding'));
+  const types = typesOf(parameters);
+  using _ = deps.slots.take(principal.keyId);
+  const execution = await deps.publish(
+    {
+      ...target,
+      ...description,
+      types,
+      keyId: principal.keyId,
+      body: request.body(),
+      commit: committing(request, target, deps),
+    },
+    signal,
+  );
+  stats.executionId = execution.id;
+  return { status: 201, body: executionBody(execution, deps.clock()) };
+}
+
+/** The right to write is asked for again in the step that writes: uploads take their time. */
+function committing(
+  { commit, principal }: Pick<WriteRequest, 'commit' | 'principal'>,
+  { queryId }: Pick<Upload, 'queryId'>,
+  { clock }: UploadWritesDeps,
+): Upload['commit'] {
+  return async (complete) => {
+    let execution: Execution | undefined;
+    await commit(async (steps) => {
+      await writableQuery(steps, principal, String(queryId));
+      execution = await complete(steps);
+      return { status: 201, body: executionBody(execution, clock()) };
+    });
+    if (execution === undefined) throw new Error('a commit took no step');
+    return execution;
+  };
+}
+
+/** `types=price=decimal(10, 3),to=varbinary`; may be sent several times. @throws RequestError invalid_parameter */
+function typesOf(parameters: QueryParameters): ReadonlyMap<string, ColumnType> {
+  try {
+    const sent = parameters.get('types')?.filter((text) => text !== '') ?? [];
+    return sent.reduce<ReadonlyMap<string, ColumnType>>((types, text) => typeDeclarations(text, types), new Map());
+  } catch (error) {
+    if (error instanceof TypeDeclarationError) throw new RequestError('invalid_parameter', `types: ${error.message}`);
+    throw error;
+  }
+}

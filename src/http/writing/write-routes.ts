@@ -1,0 +1,176 @@
+/**
+ * Registers routes that change something. What is the same for all of them happens here: the scope is checked, the body is received,
+ * an idempotency key is kept, failures of the catalog become answers. The handlers are in the files beside this one.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CatalogConflict, IllegalTransition, LeaseLost } from '../../catalog/catalog.ts';
+import { formatState } from '../../domain/execution.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { Sleep } from '../../domain/time.ts';
+import { RequestError } from '../../errors/errors.ts';
+import { parseQueryString } from '../../results/request/query-string.ts';
+import { queryStringOf } from '../authenticate.ts';
+import { clientUrlOf } from '../client-url.ts';
+import { goneSignal } from '../gone-signal.ts';
+import { requireScope } from './authorize.ts';
+import { ContentDigest } from './content-digest.ts';
+import { answerOnce, type IdempotencyDeps } from './idempotency.ts';
+import { JSON_BYTES_MAX, readJsonBody } from './json-body.ts';
+import { type BodyLimits, receivedBody } from './received-body.ts';
+import type { WriteAnswer, WriteRequest, WriteRoute } from './write-request.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The handler reads the body itself; elsewhere a body is thrown away. */
+    readonly readsBody?: boolean;
+  }
+}
+
+export interface WriteRoutesOptions {
+  /** Scheme and host for addresses in answers; undefined: as the client addressed the service. */
+  readonly publicUrl: string | undefined;
+  /** Of bodies that are results. */
+  readonly results: Omit<BodyLimits, 'sleep'>;
+  /** How long a body of JSON may stop for. */
+  readonly jsonStalledMillis: number;
+  readonly sleep: Sleep;
+}
+
+export type RegisterWrite = (route: WriteRoute) => void;
+
+/** @returns registers a route under the prefix */
+export function writeRoutes(
+  server: FastifyInstance,
+  prefix: string,
+  deps: IdempotencyDeps,
+  options: WriteRoutesOptions,
+): RegisterWrite {
+  return (route) =>
+    server.route({
+      method: route.method,
+      url: prefix + route.path,
+      config: { readsBody: true },
+      handler: async (request, reply) => {
+        const principal = principalOf(request);
+        requireScope(principal, route.scope);
+        const hash = createHash('sha256').update(headOf(request));
+        const body = new RequestBody(() => openBody(request, reply, hash, limitsOf(route, options)));
+        const asked = { ...fieldsOf(request, reply, principal), base: () => baseOf(request, options) + prefix };
+        const answer = await answerOnce(
+          {
+            keyId: principal.keyId,
+            header: asked.header('idempotency-key'),
+            fingerprint: () => (body.isRead ? hash.copy().digest('hex') : undefined),
+            readBody: () => body.discard(),
+          },
+          deps,
+          (commit) => explainFailures(() => handle(route, { ...asked, commit }, body)),
+        );
+        if (answer.replayed) reply.header('idempotency-replayed', 'true');
+        return reply
+          .code(answer.status)
+          .header('cache-control', 'no-store')
+          .header('content-type', 'application/json')
+          .send(Buffer.from(answer.body));
+      },
+    });
+}
+
+/** The body of a request: opened once, by whoever reads it. What is refused before that is refused without it. */
+class RequestBody {
+  readonly #open: () => Readable;
+  #body: Readable | undefined;
+
+  constructor(open: () => Readable) {
+    this.#open = open;
+  }
+
+  /** All of it has come. */
+  get isRead(): boolean {
+    return this.#body?.readableEnded === true;
+  }
+
+  open(): Readable {
+    this.#body ??= this.#open();
+    return this.#body;
+  }
+
+  async discard(): Promise<void> {
+    await finished(this.open().resume());
+  }
+}
+
+function limitsOf({ handler }: WriteRoute, { results, jsonStalledMillis, sleep }: WriteRoutesOptions): BodyLimits {
+  if (handler.kind === 'stream') return { ...results, sleep };
+  return { bytesMax: JSON_BYTES_MAX, stalledMillis: jsonStalledMillis, sleep };
+}
+
+async function handle({ handler }: WriteRoute, asked: WriteRequest, body: RequestBody): Promise<WriteAnswer> {
+  switch (handler.kind) {
+    case 'json':
+      return await handler.handle({ ...asked, body: () => readJsonBody(body.open()) });
+    case 'stream':
+      return await handler.handle({ ...asked, body: () => body.open() });
+    default:
+      return handler satisfies never;
+  }
+}
+
+function openBody({ raw, headers }: FastifyRequest, reply: FastifyReply, hash: Hash, limits: BodyLimits): Readable {
+  const digest = new ContentDigest(oneOf(headers['content-digest']));
+  return receivedBody(raw, reply.raw, limits, [digest, hash]);
+}
+
+function fieldsOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  principal: Principal,
+): Omit<WriteRequest, 'base' | 'commit'> {
+  return {
+    principal,
+    path: request.params as Readonly<Record<string, string>>,
+    parameters: parseQueryString(queryStringOf(request)),
+    header: (name) => oneOf(request.headers[name]),
+    stats: request.stats,
+    signal: goneSignal(reply),
+  };
+}
+
+function baseOf(request: FastifyRequest, { publicUrl }: WriteRoutesOptions): string {
+  return publicUrl ?? clientUrlOf(request);
+}
+
+function principalOf({ principal }: FastifyRequest): Principal {
+  if (principal === undefined) throw new Error('a route that writes was reached without a key');
+  return principal;
+}
+
+/** What the answer depends on beside the body. A key in the address is none of it. */
+function headOf({ method, url, headers }: FastifyRequest): string {
+  const address = url.replace(/(?<=[?&])api_key=[^&]*&?/, '');
+  return JSON.stringify([method, address, headers['content-type'], headers['content-encoding']]);
+}
+
+/** A header that is sent twice counts as one with a comma. */
+function oneOf(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** What the catalog refuses is an answer like every other. */
+async function explainFailures(work: () => Promise<WriteAnswer>): Promise<WriteAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CatalogConflict) throw new RequestError('conflict', error.message);
+    if (error instanceof IllegalTransition && error.from !== undefined) {
+      throw new RequestError('illegal_transition', error.message, { body: { state: formatState(error.from) } });
+    }
+    if (error instanceof LeaseLost) {
+      throw new RequestError('conflict', 'another process has taken this work over; nothing was changed here');
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,346 @@
+/** Contract §9: results over HTTP. Whatever is wrong with a body, nothing changes, and the answer says what and where. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { type HttpService, startHttpService } from './http-service.ts';
+import { annWrites, assertRefused, type Send } from './http-writer.ts';
+
+const CSV = 'wallet,amount\n0xd8da,1520.5\n0xab58,7\n';
+
+/** A query 7 of ann's, and a key of hers that may write. */
+async function start(environment: Readonly<Record<string, string>> = {}, t: Parameters<typeof startHttpService>[0]) {
+  const service = await startHttpService(t, environment);
+  await service.commandLine.get('queries', 'add', '--id', '7', '--user', 'ann');
+  return { service, ...(await annWrites(service)) };
+}
+
+async function rowsOf(service: HttpService, id: unknown): Promise<unknown> {
+  const { result } = await service.json(`/v1/execution/${id}/results`);
+  return (result as { readonly rows: unknown }).rows;
+}
+
+/** No run of query 7, nothing staged, no object, no lease. */
+async function assertUntouched(service: HttpService): Promise<void> {
+  const catalog = await service.catalog();
+  assert.deepEqual(await catalog.executions.list({ queryId: 7, limit: 10 }), []);
+  assert.deepEqual(await catalog.leases.list('write:'), []);
+  const results = join(service.commandLine.dataDir, 'results');
+  const left = await readdir(results, { recursive: true });
+  assert.deepEqual(
+    left.filter((name) => name !== 'staging' && name !== 'installation.txt'),
+    [],
+  );
+}
+
+test('a file becomes a finished run: CSV, NDJSON, Parquet, plain and compressed, typed, with parameters', async (t) => {
+  const { service, send } = await start({}, t);
+  const rows = [
+    { wallet: '0xd8da', amount: 1520.5 },
+    { wallet: '0xab58', amount: 7 },
+  ];
+  const ndjson = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const sent = [
+    [CSV, { 'content-type': 'text/csv' }],
+    [CSV, { 'content-type': 'application/x-www-form-urlencoded' }],
+    [Buffer.from(`\ufeff${CSV}`, 'utf16le'), { 'content-type': 'text/csv; charset=utf-16' }],
+    [ndjson, { 'content-type': 'application/x-ndjson' }],
+    [ndjson, { 'content-type': 'application/octet-stream' }],
+    [gzipSync(CSV), { 'content-type': 'text/csv', 'content-encoding': 'gzip' }],
+    [zstdCompressSync(ndjson), { 'content-type': 'application/jsonl', 'content-encoding': 'zstd' }],
+    [gzipSync(CSV), { 'content-type': 'text/csv' }],
+  ] as const;
+  let last = '';
+  for (const [body, headers] of sent) {
+    const answer = await send('POST', '/v1/query/7/results', { body, headers });
+    assert.equal(answer.status, 201, answer.text);
+    const { execution_id, state, query_id, is_execution_finished, result } = answer.json;
+    assert.deepEqual([state, query_id, is_execution_finished, result], ['QUERY_STATE_COMPLETED', 7, true, undefined]);
+    assert.deepEqual(await rowsOf(service, execution_id), rows);
+    last = String(execution_id);
+  }
+  const parquet = await (await service.get(`/v1/execution/${last}/results?format=parquet`)).bytes();
+  const typed = '/v1/query/7/results?params.chain=base&params.day=2024-03-05&types=amount%3Ddecimal(10,%203)';
+  const again = await send('POST', '/v1/query/7/results', {
+    body: parquet,
+    headers: { 'content-type': 'application/vnd.apache.parquet' },
+  });
+  assert.deepEqual(await rowsOf(service, again.json.execution_id), rows);
+  const exact = await send('POST', typed, { body: CSV, headers: { 'content-type': 'text/csv' } });
+  const latest = await service.json('/v1/query/7/results?params.chain=base&params.day=2024-03-05');
+  assert.equal(latest.execution_id, exact.json.execution_id);
+  assert.deepEqual(await rowsOf(service, exact.json.execution_id), [
+    { wallet: '0xd8da', amount: '1520.500' },
+    { wallet: '0xab58', amount: '7.000' },
+  ]);
+});
+
+test('a run whose engine is elsewhere: begun, started, and finished with a file, or failed, or cancelled', async (t) => {
+  const { service, send } = await start({}, t);
+  const begin = async (body?: object) => (await send('POST', '/v1/query/7/executions', body && { body })).json;
+  const run = await begin({ query_parameters: { chain: 'base', n: 5, on: true } });
+  const { execution_id: id } = run;
+  assert.deepEqual([run.state, run.is_execution_finished], ['QUERY_STATE_PENDING', false]);
+  assert.deepEqual((await (await service.catalog()).executions.find(String(id)))?.parameters, {
+    chain: 'base',
+    n: '5',
+    on: 'true',
+  });
+  assert.equal((await send('POST', `/v1/execution/${id}/start`)).json.state, 'QUERY_STATE_EXECUTING');
+  const twice = await send('POST', `/v1/execution/${id}/start`);
+  assertRefused(twice, 409, 'illegal_transition', `execution ${id} is EXECUTING: it cannot become EXECUTING`);
+  assert.equal(twice.json.state, 'QUERY_STATE_EXECUTING');
+  const put = await send('PUT', `/v1/execution/${id}/results`, { body: CSV, headers: { 'content-type': 'text/csv' } });
+  assert.deepEqual([put.status, put.json.execution_id, put.json.state], [201, id, 'QUERY_STATE_COMPLETED']);
+  const late = await send('PUT', `/v1/execution/${id}/results`, { body: CSV });
+  assertRefused(late, 409, 'illegal_transition', `execution ${id} is COMPLETED: it cannot become COMPLETED`);
+
+  const { execution_id: failing } = await begin();
+  const error = { type: 'syntax', message: 'no such table', metadata: { line: 3, column: 8 } };
+  const failed = await send('POST', `/v1/execution/${failing}/fail`, { body: error });
+  assert.deepEqual([failed.json.state, failed.json.error], ['QUERY_STATE_FAILED', error]);
+  const { execution_id: cancelling } = await begin();
+  assert.equal((await send('POST', `/v1/execution/${cancelling}/cancel`)).text, '{"success":true}');
+  const { cancelled_at } = await service.json(`/v1/execution/${cancelling}/status`);
+  assert.equal(typeof cancelled_at, 'string');
+  for (const [step, body] of [
+    ['fail', {}],
+    ['fail', { message: 'x', metadata: { column: 5 } }],
+    ['start', { at: 5 }],
+  ] as const) {
+    const { execution_id } = await begin();
+    assertRefused(await send('POST', `/v1/execution/${execution_id}/${step}`, { body }), 400, 'invalid_body', /./);
+    await send('POST', `/v1/execution/${execution_id}/cancel`);
+  }
+});
+
+test('a body that is not what it is said to be changes nothing', async (t) => {
+  const { service, send } = await start({ QRS_UPLOAD_MAX: '100000' }, t);
+  const sha256 = (body: string) => `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
+  const csv = { 'content-type': 'text/csv' };
+  const refusals: readonly (readonly [string | Uint8Array, Record<string, string>, number, string, string | RegExp])[] =
+    [
+      [CSV, { 'content-type': 'application/vnd.apache.parquet' }, 400, 'invalid_result', /Parquet/],
+      ['a,b\n1\n', csv, 400, 'invalid_result', /record 2|line 2/],
+      ['<!doctype html><html><body>502</body></html>', csv, 400, 'invalid_result', /HTML/],
+      ['', csv, 400, 'invalid_result', /empty/],
+      [
+        CSV,
+        { ...csv, 'content-encoding': 'gzip' },
+        400,
+        'invalid_result',
+        'the file is said to be gzip, and is not: it is not compressed',
+      ],
+      [
+        gzipSync(CSV),
+        { ...csv, 'content-encoding': 'zstd' },
+        400,
+        'invalid_result',
+        'the file is said to be zstd, and is not: it is gzip',
+      ],
+      [gzipSync(CSV).subarray(0, 30), { ...csv, 'content-encoding': 'gzip' }, 400, 'invalid_result', /ends early/],
+      [
+        gzipSync(`n\n${'0\n'.repeat(60_000)}`),
+        csv,
+        400,
+        'invalid_result',
+        'the file has more than 100000 bytes when it is decompressed',
+      ],
+      [
+        CSV,
+        { ...csv, 'content-encoding': 'br' },
+        415,
+        'unsupported_media_type',
+        'Content-Encoding: found "br", expected gzip, zstd or none',
+      ],
+      [
+        CSV,
+        { 'content-type': 'text/html' },
+        415,
+        'unsupported_media_type',
+        /^Content-Type: found "text\/html", expected one of application\/vnd/,
+      ],
+      [
+        CSV,
+        { 'content-type': 'text/csv; charset=ebcdic' },
+        415,
+        'unsupported_media_type',
+        /^the charset of Content-Type: found "ebcdic"/,
+      ],
+      [
+        CSV,
+        { ...csv, 'content-digest': sha256(`${CSV} `) },
+        400,
+        'digest_mismatch',
+        /^Content-Digest: the body that arrived has sha-256=:/,
+      ],
+      [
+        CSV,
+        { ...csv, 'content-digest': 'md5=:AAAA:' },
+        400,
+        'invalid_digest',
+        /^Content-Digest: found "md5=:AAAA:", expected sha-256/,
+      ],
+      [
+        CSV,
+        { ...csv, 'content-digest': 'sha-256=nonsense' },
+        400,
+        'invalid_digest',
+        /^Content-Digest: found "sha-256=nonsense"/,
+      ],
+      ['n\n'.repeat(60_000), csv, 413, 'body_too_large', 'the body has more than 100000 bytes, which is the most'],
+    ];
+  for (const [body, headers, status, code, error] of refusals) {
+    assertRefused(await send('POST', '/v1/query/7/results', { body, headers }), status, code, error);
+  }
+  const parameters = [
+    ['types=amount', 'types: A declaration is COLUMN=TYPE; "amount" is none.'],
+    ['types=amount%3Dmoney', /^types: Column "amount": type "money", position 1/],
+    ['params.a=1&params.a=2', /^params\.a: sent 2 times/],
+  ] as const;
+  for (const [query, error] of parameters) {
+    const sent = await send('POST', `/v1/query/7/results?${query}`, { body: CSV, headers: csv });
+    assertRefused(sent, 400, 'invalid_parameter', error);
+  }
+  await assertUntouched(service);
+  const whole = { ...csv, 'content-digest': `${sha256(CSV)}, unknown=:AAAA:` };
+  assert.equal((await send('POST', '/v1/query/7/results', { body: CSV, headers: whole })).status, 201);
+  assert.deepEqual(service.faults, []);
+});
+
+/** Begins an upload and sends the first bytes of its body. */
+function beginUpload({ url }: HttpService, key: string, length: number, head: string) {
+  const upload = request(`${url}/v1/query/7/results`, {
+    method: 'POST',
+    headers: { 'x-service-api-key': key, 'content-type': 'text/csv', 'content-length': length },
+  });
+  upload.on('error', () => undefined);
+  upload.write(head);
+  return upload;
+}
+
+/** Resolves when the service has begun to write an upload, and when none is left. */
+async function staged(service: HttpService, count: number): Promise<void> {
+  const staging = join(service.commandLine.dataDir, 'results', 'staging');
+  for (;;) {
+    const folders = await readdir(staging).catch(() => []);
+    if (folders.length === count) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test('a client that dies, and a service that is stopped, in the middle of a body: nothing is left', async (t) => {
+  const { service, key } = await start({ QRS_SHUTDOWN_GRACE: '0' }, t);
+  for (const bytes of [1, 65_536, 200_000]) {
+    const upload = beginUpload(service, key, 1_000_000, `n\n${'1\n'.repeat(bytes / 2)}`);
+    await staged(service, 1);
+    upload.destroy();
+    await staged(service, 0);
+  }
+  await assertUntouched(service);
+  const catalog = await service.catalog();
+  beginUpload(service, key, 1_000_000, 'n\n1\n');
+  await staged(service, 1);
+  await service.stop();
+  await staged(service, 0);
+  assert.deepEqual(await catalog.executions.list({ queryId: 7, limit: 10 }), []);
+  assert.deepEqual(service.faults, []);
+});
+
+test('a body that stalls is cut with 408, and the connection of one who sends on after an answer is ended', async (t) => {
+  const { service, key } = await start({ QRS_UPLOAD_STALLED: '100ms' }, t);
+  const upload = beginUpload(service, key, 1_000_000, 'n\n1\n');
+  const [response] = await once(upload, 'response');
+  assert.equal(response.statusCode, 408);
+  const { error } = JSON.parse(await text(response));
+  assert.equal(error, 'the body stopped after 4 bytes: nothing came for 0.1 s, and nothing was changed');
+  await assertUntouched(service);
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    `POST /v1/query/8/results HTTP/1.1\r\nhost: x\r\nx-service-api-key: ${key}\r\ncontent-length: 1000\r\n\r\nn`,
+  );
+  socket.resume();
+  await once(socket, 'close');
+});
+
+test('who may not publish is told so before the body is sent', async (t) => {
+  const { service, key } = await start({}, t);
+  const ask = async (path: string, asKey: string) => {
+    const upload = request(service.url + path, {
+      method: 'POST',
+      headers: { 'x-service-api-key': asKey, expect: '100-continue', 'content-length': CSV.length },
+    });
+    let told = false;
+    upload.on('continue', () => {
+      told = true;
+      upload.end(CSV);
+    });
+    upload.flushHeaders();
+    const [response] = await once(upload, 'response');
+    await text(response);
+    upload.destroy();
+    return [response.statusCode, told];
+  };
+  assert.deepEqual(await ask('/v1/query/7/results', service.key), [403, false]);
+  assert.deepEqual(await ask('/v1/query/8/results', key), [404, false]);
+  assert.deepEqual(await ask('/v1/query/7/results', key), [201, true]);
+});
+
+test('a key sends as many results at once as it may; others are not held up', async (t) => {
+  const { service, key, send } = await start({ QRS_UPLOADS_PER_KEY: '2', QRS_UPLOADS_MAX: '3' }, t);
+  const other = await annWrites(service);
+  const publish = async (sending: Send) =>
+    await sending('POST', '/v1/query/7/results', { body: CSV, headers: { 'content-type': 'text/csv' } });
+  const uploads = [1, 2].map(() => beginUpload(service, key, 10, 'n\n1\n'));
+  await staged(service, 2);
+  const refused = await publish(send);
+  assertRefused(refused, 429, 'too_many_uploads', 'this key sends 2 results already, and 2 is the most');
+  assert.equal(refused.headers.get('retry-after'), '5');
+  assert.equal((await publish(other.send)).status, 201);
+  uploads.push(beginUpload(service, other.key, 10, 'n\n1\n'));
+  await staged(service, 3);
+  assertRefused(await publish(other.send), 503, 'overloaded', /^3 results are being sent already, and 3 is the most/);
+  for (const upload of uploads) upload.destroy();
+  await staged(service, 0);
+  assert.equal((await publish(send)).status, 201);
+});
+
+test('an archived query is served, not run', async (t) => {
+  const { service, send } = await start({}, t);
+  const csv = { body: CSV, headers: { 'content-type': 'text/csv' } };
+  await send('POST', '/v1/query/7/results', csv);
+  const { execution_id: begun } = (await send('POST', '/v1/query/7/executions')).json;
+  await send('POST', '/v1/query/7/archive');
+  const says = 'query 7 is archived, so it is not run: unarchive it first';
+  assertRefused(await send('POST', '/v1/query/7/results', csv), 400, 'invalid_result', says);
+  assertRefused(await send('POST', '/v1/query/7/executions'), 409, 'conflict', says);
+  assert.equal((await service.get('/v1/query/7/results')).status, 200);
+  assert.equal((await send('PUT', `/v1/execution/${begun}/results`, csv)).status, 201);
+});
+
+test('what was published is what comes back, and its bytes on the disk are those of `qrs publish`', async (t) => {
+  const { service, send } = await start({}, t);
+  const lines = Array.from({ length: 40_000 }, (_, n) => `${n},${n % 7 === 0 ? '' : `w${n}`}`).join('\n');
+  const csv = `n,word\n${lines}\n`;
+  const sent = await send('POST', '/v1/query/7/results', { body: csv, headers: { 'content-type': 'text/csv' } });
+  const published = await service.publish(7, csv);
+  const catalog = await service.catalog();
+  const bytes = async (id: string) => {
+    const parts = (await catalog.executions.findResultSet(id))?.parts ?? [];
+    return await Promise.all(
+      parts.map(({ key }) => readFile(join(service.commandLine.dataDir, 'results', ...key.split('/')))),
+    );
+  };
+  assert.deepEqual(await bytes(String(sent.json.execution_id)), await bytes(published.id));
+  const all = await service.get(
+    `/v1/execution/${sent.json.execution_id}/results/csv?ignore_max_datapoints_per_request=1`,
+  );
+  assert.equal(await all.text(), csv);
+});
