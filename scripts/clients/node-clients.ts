@@ -12,10 +12,11 @@ const INSTALL_MILLIS = 300_000;
 const CSV: readonly Alike[] = ['null and empty text are one to it'];
 
 const HERE: readonly Omit<Attempt, 'run'>[] = [
+  { client: 'Node fetch', what: 'JSON, `response.json()`, with `bigints=string`' },
   { client: 'Node fetch', what: 'NDJSON, `JSON.parse` with a reviver that keeps digits' },
   { client: 'DuckDB (Node)', what: 'Parquet, of a download' },
 ];
-const HERE_PROGRAMS = ['fetch', 'duckdb'];
+const HERE_PROGRAMS = ['fetch-json', 'fetch', 'duckdb'];
 const INSTALLED: readonly (Omit<Attempt, 'run'> & { readonly program: string })[] = [
   { client: 'PapaParse', what: 'CSV, `header: true`', alike: CSV, program: 'papaparse' },
   { client: 'd3-dsv', what: 'CSV, `csvParse`', alike: CSV, program: 'd3-dsv' },

@@ -44,6 +44,7 @@ async function browserClients(): Promise<readonly Attempt[]> {
 
 const BROWSER_WAYS = [
   { way: 'json', what: 'JSON from a page of another origin, a reviver that keeps digits' },
+  { way: 'plain', what: 'JSON from a page of another origin, `response.json()`, with `bigints=string`' },
   { way: 'ranges', what: 'NDJSON from a page of another origin, in two ranges (`If-Range`)' },
 ] as const;
 

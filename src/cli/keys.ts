@@ -83,6 +83,7 @@ function addList(keys: Command, context: CommandContext): void {
             last_used_at: ({ lastUsedAt }) => timeCell(lastUsedAt),
             revoked_at: ({ revokedAt }) => timeCell(revokedAt),
           },
+          mayBeCut: ['name'],
           none: 'no keys yet; to make one: qrs keys create --user NAME',
         });
       });

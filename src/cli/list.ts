@@ -13,6 +13,8 @@ export interface ListStyle<T> {
   readonly record: (item: T) => object;
   /** Name of a column → its cell. */
   readonly columns: Readonly<Record<string, (item: T) => Cell>>;
+  /** Columns of words for people, which may be cut where the terminal is narrow. */
+  readonly mayBeCut?: readonly string[];
   /** What to do when there are none yet; for people. */
   readonly none: string;
 }
@@ -21,14 +23,15 @@ export function printList<T>(
   context: CommandContext,
   items: readonly T[],
   options: { readonly json?: true },
-  { value, record, columns, none }: ListStyle<T>,
+  { value, record, columns, mayBeCut = [], none }: ListStyle<T>,
 ): void {
   if (options.json) printJson(context, items.map(record));
   else if (!context.stdout.isTerminal) printLines(context, items.map(value));
   else if (items.length === 0) tell(context, none);
   else {
     const cells = items.map((item) => Object.values(columns).map((cell) => cell(item)));
-    context.stdout.write(formatTable(Object.keys(columns), cells, context.stdout.columns));
+    const named = Object.keys(columns).map((name) => ({ name, mayBeCut: mayBeCut.includes(name) }));
+    context.stdout.write(formatTable(named, cells, context.stdout.columns));
   }
 }
 

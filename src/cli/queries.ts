@@ -142,6 +142,7 @@ function addList(queries: Command, context: CommandContext): void {
             archived: ({ isArchived }) => (isArchived ? 'archived' : undefined),
             name: ({ name }) => name,
           },
+          mayBeCut: ['name'],
           none: 'no queries yet; to add one: qrs queries add --id N --user NAME',
         });
       });

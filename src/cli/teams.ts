@@ -47,6 +47,7 @@ export function addTeamsCommand(program: Command, context: CommandContext): void
             members: ({ members }) => members.join(', '),
             created_at: ({ createdAt }) => timeCell(createdAt),
           },
+          mayBeCut: ['members'],
           none: 'no teams yet; to add one: qrs teams add NAME --member USER',
         });
       });

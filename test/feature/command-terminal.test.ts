@@ -61,6 +61,22 @@ test('keys are listed with whom they act for, and when they were revoked', async
   );
 });
 
+test('on a narrow terminal names are cut, and where ids would have to be, each item is a block', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('queries', 'add', '--id', '8', '--user', 'ann', '--name', 'What was traded on each day of the year');
+  qrs.columns = 50;
+  assert.equal(
+    (await qrs.onTerminal('queries', 'list')).out,
+    'id  owner     visibility  name\n8   user ann  public      What was traded on each…\n',
+  );
+  qrs.columns = 30;
+  assert.equal(
+    (await qrs.onTerminal('queries', 'list')).out,
+    '-- 1 --\nid          8\nowner       user ann\nvisibility  public\nname        What was traded o…\n',
+  );
+});
+
 test('an empty list is a word on standard error, so that a table never is', async (t) => {
   const qrs = await makeCommandLine(t);
   assert.deepEqual(await qrs.onTerminal('users', 'list'), {
