@@ -4,6 +4,7 @@
  */
 import { nearest } from '../domain/nearest.ts';
 import type { Problem, Source } from './expression-error.ts';
+import { isReserved } from './keywords.ts';
 import type { Token } from './tokenize.ts';
 
 export interface Advice {
@@ -108,7 +109,8 @@ function filterAdvice(token: Token, after: Token, before: Token | undefined, sou
         aboutQuoteInside(before, token, source) ??
         (token.text.toLowerCase() === 'null' ? aboutNull(before) : undefined) ??
         FILTER_WORDS.get(token.text.toLowerCase()) ??
-        (after.text === '(' ? aboutCall(token.text) : undefined)
+        (after.text === '(' ? aboutCall(token.text) : undefined) ??
+        aboutBlank(before, token)
       );
     case 'number':
       return aboutNumber(token, before, source);
@@ -132,7 +134,7 @@ function sortAdvice(token: Token, _after: Token, before: Token | undefined): Adv
         return syntax('The direction follows the column after a blank: amount desc.');
       return MARKS.get(token.text);
     case 'word':
-      return token.quoted ? undefined : SORT_WORDS.get(token.text.toLowerCase());
+      return token.quoted ? undefined : (SORT_WORDS.get(token.text.toLowerCase()) ?? aboutBlank(before, token));
     case 'text':
       return syntax('A column name that needs quotes has double quotes: "special name".');
     case 'number':
@@ -170,6 +172,12 @@ function aboutNumber(token: Token, before: Token | undefined, source: Source): A
 function aboutQuoteInside(before: Token | undefined, word: Token, source: Source): Advice | undefined {
   if (before?.kind !== 'text' || source.text[word.at.offset - 1] !== "'") return undefined;
   return syntax(`A text that contains ' has it twice: 'it''s'.`);
+}
+
+/** `IMDB Rating > 8`: two words where one column name can stand. */
+function aboutBlank(before: Token | undefined, word: Token): Advice | undefined {
+  if (!isBare(before) || before === undefined || isReserved(before.text)) return undefined;
+  return syntax(`A column name that has blanks goes in double quotes: "${before.text} ${word.text}".`);
 }
 
 /** `a not null`. */

@@ -2,10 +2,16 @@
  * The description of the API at `/openapi.json`, and at `/docs` as a page to read and to try requests on. The page is Scalar's API
  * reference, served by us alone: its policy lets it reach no other host. Its script is 4 MB, loaded when first asked for.
  */
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RouteHandlerMethod,
+} from 'fastify';
 import { once } from '../domain/once.ts';
 import type { AnswerBody } from '../results/answer.ts';
 import { etagOf, matchesEtag } from '../results/respond/cache-policy.ts';
+import { FRONT_PAGE_POLICY, frontDocument, frontPage, llmsText, prefersHtml } from './front-page.ts';
 import { type ApiDescription, openApiDocument } from './openapi/document.ts';
 import type { Fragment } from './openapi/schema.ts';
 import { type SendOptions, sendAnswer } from './send-answer.ts';
@@ -42,38 +48,66 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-export function documentationRoutes(server: FastifyInstance, description: ApiDescription, options: SendOptions): void {
-  const serve = (url: string, contentType: string, load: () => Promise<Uint8Array>) => {
-    const loaded = once(async () => {
-      const bytes = await load();
-      return { bytes, etag: etagOf(Buffer.from(bytes).toString('latin1')) };
-    });
-    server.route({
-      method: ['GET', 'HEAD'],
-      url,
-      handler: async (request, reply) => {
-        const { bytes, etag } = await loaded();
-        const known = matchesEtag(request.headers['if-none-match'], etag);
-        const body: AnswerBody = known ? { kind: 'unchanged' } : { kind: 'whole', byteChunks: [bytes] };
-        reply.header('content-security-policy', POLICY);
-        return await sendAnswer(
-          { contentType, headers: { 'cache-control': 'no-cache' }, etag, body },
-          request,
-          reply,
-          options,
-        );
-      },
-    });
-  };
-  serve('/openapi.json', 'application/json', async () => Buffer.from(JSON.stringify(openApiDocument(description))));
-  serve('/docs', 'text/html; charset=utf-8', async () => Buffer.from(PAGE));
-  serve(START_PATH, 'text/javascript; charset=utf-8', async () => Buffer.from(startScript(description)));
-  serve(SCRIPT_PATH, 'text/javascript; charset=utf-8', loadScalar);
+/** Ids of a query, and of a run of it, that everybody with a key may read. */
+export interface ExampleIds {
+  readonly queryId: number;
+  readonly executionId: string;
 }
 
-function startScript({ keyHeaders }: ApiDescription): string {
+/** @param findExample what a page may ask for at first; undefined where there is nothing yet */
+export function documentationRoutes(
+  server: FastifyInstance,
+  description: ApiDescription,
+  options: SendOptions,
+  findExample: () => Promise<ExampleIds | undefined>,
+): void {
+  const respond = async (page: Page, request: FastifyRequest, reply: FastifyReply) => {
+    const { bytes, contentType, policy = POLICY } = page;
+    const etag = page.etag ?? etagOf(Buffer.from(bytes).toString('latin1'));
+    const known = matchesEtag(request.headers['if-none-match'], etag);
+    const body: AnswerBody = known ? { kind: 'unchanged' } : { kind: 'whole', byteChunks: [bytes] };
+    reply.header('content-security-policy', policy);
+    const headers = { 'cache-control': 'no-cache' };
+    return await sendAnswer({ contentType, headers, etag, body }, request, reply, options);
+  };
+  const serve = (url: string, pageFor: (request: FastifyRequest) => Promise<Page>) => {
+    const handler: RouteHandlerMethod = async (request, reply) => await respond(await pageFor(request), request, reply);
+    server.route({ method: ['GET', 'HEAD'], url, handler });
+  };
+  const serveSame = (url: string, contentType: string, load: () => Promise<Uint8Array>) => {
+    const loaded = once(async () => {
+      const bytes = await load();
+      return { contentType, bytes, etag: etagOf(Buffer.from(bytes).toString('latin1')) };
+    });
+    serve(url, loaded);
+  };
+  serve('/', async ({ headers }) =>
+    prefersHtml(headers.accept)
+      ? { contentType: HTML, bytes: Buffer.from(frontPage(description)), policy: FRONT_PAGE_POLICY }
+      : { contentType: 'application/json', bytes: Buffer.from(JSON.stringify(frontDocument(description))) },
+  );
+  serveSame('/llms.txt', 'text/plain; charset=utf-8', async () => Buffer.from(llmsText(description)));
+  serveSame('/openapi.json', 'application/json', async () => Buffer.from(JSON.stringify(openApiDocument(description))));
+  serveSame('/docs', HTML, async () => Buffer.from(PAGE));
+  serve(START_PATH, async () => ({
+    contentType: SCRIPT,
+    bytes: Buffer.from(startScript(description, await findExample())),
+  }));
+  serveSame(SCRIPT_PATH, SCRIPT, loadScalar);
+}
+
+interface Page {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+  readonly etag?: string;
+  readonly policy?: string;
+}
+
+const HTML = 'text/html; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+function startScript({ keyHeaders }: ApiDescription, example: ExampleIds | undefined): string {
   const configuration: Fragment = {
-    url: '/openapi.json',
     authentication: { preferredSecurityScheme: keyHeaders[0] },
     defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
     // All that would leave this host, or leads to a service elsewhere.
@@ -84,7 +118,14 @@ function startScript({ keyHeaders }: ApiDescription): string {
     hideClientButton: true,
     showDeveloperTools: 'never',
   };
-  return `Scalar.createApiReference('#reference', ${JSON.stringify(configuration)});\n`;
+  return `fetch('/openapi.json').then((answer) => answer.json()).then((content) => {
+  const { queryIdInPath, executionIdInPath } = content.components.parameters;
+  const example = ${JSON.stringify(example ?? null)};
+  if (example) Object.assign(queryIdInPath, { example: String(example.queryId) });
+  if (example) Object.assign(executionIdInPath, { example: example.executionId });
+  Scalar.createApiReference('#reference', { ...${JSON.stringify(configuration)}, content });
+});
+`;
 }
 
 /** The package hands out its script only as a route of a Fastify plugin: a server that listens nowhere is asked for it. */

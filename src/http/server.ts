@@ -23,6 +23,7 @@ import { refuseConnection } from './connection-errors.ts';
 import { cutWhenStalled } from './cut-when-stalled.ts';
 import { documentationRoutes } from './docs.ts';
 import { sendError } from './errors.ts';
+import { findExample } from './example-ids.ts';
 import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { OpenAnswers } from './open-answers.ts';
@@ -171,7 +172,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   server.decorateRequest('reusable');
   followRequests(server, context, (...answer) => responseCache.offer(...answer));
   server.addHook('onRequest', async (request) => {
-    if (!isOpenPath(request.url)) await admitRequest(request, keyHeaders, deps.authenticate, context);
+    if (!isOpenPath(request)) await admitRequest(request, keyHeaders, deps.authenticate, context);
     refuseUnusual(request.raw);
     // Before the body is looked at: what is not there is 404 whatever is sent to it.
     if (request.is404) throw routeNotFound(request);
@@ -183,7 +184,8 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   healthRoutes(server, deps.health, deps.context.inFlight);
   metricsRoute(server, deps.metrics);
   const sending = { ...options, onFault: deps.onFault };
-  documentationRoutes(server, { ...options, ...options.documentation, serverUrl: options.publicUrl }, sending);
+  const described = { ...options, ...options.documentation, serverUrl: options.publicUrl };
+  documentationRoutes(server, described, sending, () => findExample(deps.results, options.datasets));
   for (const prefix of ['/v1', '/api/v1']) {
     resultsRoutes(server, prefix, deps.results, sending);
     usageRoutes(server, prefix, deps.usage);

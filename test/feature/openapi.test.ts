@@ -47,7 +47,7 @@ const OPTIONS: HttpOptions = {
 
 /** The server, knowing one key and no query, with the list of its routes as `GET /v1/…`. */
 function emptyServer(): { readonly server: FastifyInstance; readonly routes: readonly string[] } {
-  const nothing = { execution: async () => undefined, query: async () => undefined };
+  const nothing = { execution: async () => undefined, query: async () => undefined, refresh: () => undefined };
   const deps: HttpDeps = {
     results: { catalogCache: nothing, clock: () => 0, monotonic: () => 0 } as unknown as ResultsDeps,
     health: {
@@ -177,6 +177,8 @@ test('answers are as described', async (t) => {
     '/metrics': 200,
     '/openapi.json': 200,
     '/docs': 200,
+    '/': 200,
+    '/llms.txt': 200,
   };
   for (const [path, status] of Object.entries(paths)) {
     for (const method of ['GET', 'HEAD']) {
@@ -319,6 +321,7 @@ test('the page at /docs and its scripts come from the service and need no key', 
   const [scalar, start] = await Promise.all(scripts.map((url) => server.inject(url)));
   assert.match(scalar?.body ?? '', /createApiReference/);
   assert.match(start?.body ?? '', /"withDefaultFonts":false,"telemetry":false/);
+  assert.match(start?.body ?? '', /const example = null;/);
   const compressed = await server.inject({ url: '/docs/scalar.js', headers: { 'accept-encoding': 'br' } });
   assert.equal(compressed.headers['content-encoding'], 'br');
   assert.ok(compressed.rawPayload.byteLength < 2_000_000);

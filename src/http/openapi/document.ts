@@ -2,6 +2,7 @@
  * The description of the whole API as an OpenAPI 3.1 document, made from the tables that the service itself works by: shared
  * parameters, errors, states, column types. What a table says is answered and described alike.
  */
+import { ABOUT } from './about.ts';
 import { VALUE_SCHEMAS } from './column-schema.ts';
 import { rowSchemaOf, schemaNameOf } from './dataset-rows.ts';
 import { datasetResultsSchema, ENVELOPE_SCHEMAS } from './envelope-schemas.ts';
@@ -28,24 +29,6 @@ export interface ApiDescription {
   readonly headerPrefixes: readonly string[];
   readonly datasets: readonly DatasetDescription[];
 }
-
-const ABOUT = `Stored results of query executions, as JSON, NDJSON, CSV or Parquet: filtered, sorted, paged or sampled.
-
-**Key.** Every request under \`/v1\` carries an API key, in a header or as the query parameter \`api_key\`; the header wins.
-
-**Paging.** A page has at most \`limit\` rows and ends at the datapoint limit at the latest. \`next_uri\`, and the header \`Link\`, is
-the address of the next page; where it is absent, there is none. Pages of one execution join up exactly.
-
-**Writing** takes a key of the scope \`write\`, \`/v1/users\`, \`/v1/teams\` and \`/v1/keys\` one of the scope \`admin\`. Under the same
-\`Idempotency-Key\` a request is carried out once, and its answer given again for 24 hours.
-
-**Errors.** Every answer that is not a success is \`{"error": "…"}\` and has a code in \`X-Error-Code\`. An unknown address, or a method
-that does not fit, is 404 with the code \`route_not_found\`. Checks are made in this order: key, address, identifier,
-existence and access, state, parameters, limits. Worth trying again are only 429, 503 and 504.
-
-**Headers** that any answer may have stand under \`x-common-headers\`.
-
-**Also** under \`/api/v1\`, identically. A trailing slash is accepted, unknown parameters are ignored, an empty parameter is as if absent.`;
 
 const TAGS: readonly Fragment[] = [
   { name: 'Queries', description: 'Results by query: the latest run.' },

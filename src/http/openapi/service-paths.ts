@@ -7,6 +7,29 @@ import type { Fragment } from './schema.ts';
 /** @param serverUrl where they are: the service's own address */
 export function servicePaths(serverUrl: string): Readonly<Record<string, Fragment>> {
   return {
+    '/': open(serverUrl, {
+      operationId: 'getFrontPage',
+      summary: 'What this is, and where to go on',
+      description: 'A page for a browser, JSON for a program.',
+      responses: {
+        200: {
+          description: 'Where the documentation is, and where a key comes from.',
+          headers: cachingHeaders(),
+          content: { 'application/json': { schema: { type: 'object' } }, 'text/html': { schema: { type: 'string' } } },
+        },
+      },
+    }),
+    '/llms.txt': open(serverUrl, {
+      operationId: 'getLlmsText',
+      summary: 'How to write requests, for language models',
+      responses: {
+        200: {
+          description: 'Markdown.',
+          headers: cachingHeaders(),
+          content: { 'text/plain': { schema: { type: 'string' } } },
+        },
+      },
+    }),
     '/healthz': open(serverUrl, {
       operationId: 'getHealth',
       summary: 'Whether the process is alive',
