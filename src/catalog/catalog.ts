@@ -46,7 +46,7 @@ export interface Catalog extends AsyncDisposable {
 }
 
 /** What can be a part of a greater step. */
-export type CatalogSteps = Pick<Catalog, 'principals' | 'queries' | 'executions' | 'idempotencyKeys'>;
+export type CatalogSteps = Pick<Catalog, 'principals' | 'queries' | 'executions' | 'runs' | 'idempotencyKeys'>;
 
 /** What holds for the installation as a whole. */
 export interface Installation {

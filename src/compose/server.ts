@@ -28,7 +28,6 @@ import type { RunQueue } from '../runs/run-queue.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { CACHE_SHARES, openReadPath } from './read-path.ts';
-import { runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
 import { startTelemetry, type TelemetryEffects } from './telemetry.ts';
 import { openWriting } from './writing.ts';
@@ -106,23 +105,19 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       effects,
     ),
   );
+  const writing = await openWriting(service, effects);
+  const rateLimit = rateLimitOf(settings, effects.shared?.tokens, monotonic);
   const server: RunningServer = await startServer(
     {
       results,
       health: healthOf({ catalog, store: await service.store(), missing }, observe, effects),
       authenticate: authenticator(results.catalogCache, settings.authFailuresPerMinute, { clock, monotonic }),
       onFault: (fault) => observe({ kind: 'fault', ...fault }),
-      context: {
-        inFlight,
-        observe,
-        clock,
-        monotonic,
-        rateLimit: rateLimitOf(settings, effects.shared?.tokens, monotonic),
-      },
+      context: { inFlight, observe, clock, monotonic, rateLimit },
       metrics: effects.shared?.shareMetrics(metrics) ?? metrics,
       sleep,
       usage: { usage: catalog.usage, clock },
-      writing: await openWriting(service, effects),
+      writing,
     },
     options,
   );
@@ -132,7 +127,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   return {
     url: server.url,
     observe,
-    runQueue: await runQueueOf(service, { newExecutionId: effects.newId }),
+    runQueue: writing.runQueue,
     stop,
     [Symbol.asyncDispose]: async () => {
       await stop();

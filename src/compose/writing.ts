@@ -8,8 +8,9 @@ import { createKey, type RandomBytes } from '../keys/create-key.ts';
 import { type PublishDependencies, publish } from '../publishing/publish.ts';
 import { PublishError } from '../publishing/publish-error.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
+import type { RunQueue } from '../runs/run-queue.ts';
 import { publisherOf } from './publishing.ts';
-import { queryChecker } from './runs.ts';
+import { queryChecker, runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
 
 export interface WritingEffects {
@@ -21,7 +22,10 @@ export interface WritingEffects {
   readonly randomBytes: RandomBytes;
 }
 
-export async function openWriting(service: Service, effects: WritingEffects): Promise<WritingDeps> {
+/** With the whole queue, for what runs it in this process. */
+export type OpenedWriting = WritingDeps & { readonly runQueue: RunQueue };
+
+export async function openWriting(service: Service, effects: WritingEffects): Promise<OpenedWriting> {
   const { settings, clock, sleep } = service;
   const { newId, owner } = effects;
   const catalog = await service.catalog();
@@ -34,6 +38,8 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
     newId,
     reservedIdsFrom: RESERVED_QUERY_IDS_FROM,
     checkQuery: queryChecker(service),
+    runQueue: await runQueueOf(service, { newExecutionId: newId }),
+    runsAnySql: settings.sqlExecute,
     createKey: (principals, keyOwner, terms, now) => createKey(principals, keyOwner, terms, now, effects.randomBytes),
     slots: new UploadSlots({ perKeyMax: settings.uploadsPerKeyMax, allMax: settings.uploadsMax }),
     publish: async (upload, signal) => {

@@ -47,7 +47,7 @@ export async function fillWithDemo(
   return {
     hasQueries: folder !== undefined,
     createKey: async () =>
-      (await createKey(principals, owner, { name: 'demo' }, service.clock(), effects.randomBytes)).key,
+      (await createKey(principals, owner, { name: 'demo', scope: 'write' }, service.clock(), effects.randomBytes)).key,
   };
 }
 

@@ -27,7 +27,26 @@ export function demoRequests(url: string, demo: Demo | undefined): string {
       `${curl} '${url}/v1/restaking/avs-stats?limit=3&columns=avs_name,total_TVL,num_stakers'`,
     ],
   ];
-  const requests = demo.hasQueries ? [...ofQueries, ...ofDatasets] : ofDatasets;
+  const sql =
+    'SELECT strategy, max(rate) AS rate FROM restaking.strategy_exchange_rate WHERE rate >= {{floor}} GROUP BY strategy';
+  const query = {
+    query_id: 7,
+    name: 'Rates',
+    query_sql: sql,
+    parameters: [{ key: 'floor', type: 'number', value: '1' }],
+  };
+  const ofRuns: readonly (readonly [string, string])[] = [
+    [
+      'A query that the service runs itself, over the source tables of the datasets',
+      `${curl} '${url}/v1/query' -d '${JSON.stringify(query)}'`,
+    ],
+    [
+      'Run it; the answer has the id of the run',
+      `${curl} '${url}/v1/query/7/execute' -d '{"query_parameters":{"floor":1.01}}'`,
+    ],
+    ['Its rows, once the run has ended', `${curl} '${url}/v1/query/7/results'`],
+  ];
+  const requests = demo.hasQueries ? [...ofQueries, ...ofDatasets, ...ofRuns] : [...ofDatasets, ...ofRuns];
   return [
     '',
     `Your key (shown only this once): ${demo.key}`,

@@ -112,6 +112,8 @@ function environment(): NodeJS.ProcessEnv {
     HOME: join(root, 'home'),
     QRS: demo?.url,
     KEY: demo?.key,
+    // The key of the demo may write, too.
+    WRITE: demo?.key,
   };
 }
 

@@ -67,7 +67,7 @@ function emptyServer(): { readonly server: FastifyInstance; readonly routes: rea
       rateLimit: undefined,
     },
     metrics: { contentType: 'text/plain', text: async () => '' },
-    writing: { catalog: {} } as unknown as HttpDeps['writing'],
+    writing: { catalog: {}, runsAnySql: true } as unknown as HttpDeps['writing'],
     usage: { usage: { add: async () => undefined, sum: async () => [] }, clock: () => 0 },
   };
   const routes: string[] = [];

@@ -123,6 +123,7 @@ class SqliteCatalog implements Catalog {
           principals: new KyselyPrincipals(trx),
           queries: new KyselyQueries(trx),
           executions: new KyselyExecutions(trx),
+          runs: new KyselyRuns(trx),
           idempotencyKeys: new KyselyIdempotencyKeys(trx),
         }),
     );

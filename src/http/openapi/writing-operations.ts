@@ -46,7 +46,7 @@ const EXECUTION_STEPS = {
 } as const;
 
 export function writingPaths(): Paths {
-  return { ...queryPaths(), ...executionPaths(), ...administrationPaths() };
+  return { ...queryPaths(), ...runPaths(), ...executionPaths(), ...administrationPaths() };
 }
 
 function queryPaths(): Paths {
@@ -122,6 +122,38 @@ function queryPaths(): Paths {
         status: 201,
         answer: 'Envelope',
         errors: OF_QUERY,
+      }),
+    },
+  };
+}
+
+function runPaths(): Paths {
+  const tag = 'Queries';
+  return {
+    '/v1/query/{query_id}/execute': {
+      parameters: QUERY,
+      post: written({
+        operationId: 'executeQuery',
+        tag,
+        summary: 'Run a query',
+        description: 'The run waits in the queue: `/status` has its place, and `/results` its rows once it has ended.',
+        body: 'RunRequest',
+        status: 200,
+        answer: 'SubmittedRun',
+        errors: [...OF_QUERY, 'query_not_runnable', 'invalid_query_parameter', 'too_many_runs', 'overloaded'],
+      }),
+    },
+    '/v1/sql/execute': {
+      post: written({
+        operationId: 'executeSql',
+        tag,
+        summary: 'Run SQL that is no query’s',
+        description:
+          'Only where `QRS_SQL_EXECUTE` allows it; otherwise there is no such address. Only the caller reads the run.',
+        body: 'SqlRequest',
+        status: 200,
+        answer: 'SubmittedRun',
+        errors: ['too_many_runs', 'overloaded'],
       }),
     },
   };

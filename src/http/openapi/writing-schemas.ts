@@ -38,6 +38,15 @@ const DEFINITION: Fragment = {
   is_archived: { type: 'boolean', description: 'An archived query is served, not run.' },
 };
 
+const RUN_PARAMETERS: Fragment = {
+  type: 'object',
+  additionalProperties: { type: ['string', 'number', 'boolean'] },
+};
+const PERFORMANCE: Fragment = {
+  type: 'string',
+  description: 'Taken from clients of the hosted API; it changes nothing.',
+};
+
 const TERMS: Fragment = {
   name: TEXT,
   scope: { type: 'string', enum: SCOPES },
@@ -98,10 +107,13 @@ export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
     },
     ['query_sql', 'schedule'],
   ),
-  NewRun: object(
-    { query_parameters: { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } } },
-    ['query_parameters'],
-  ),
+  NewRun: object({ query_parameters: RUN_PARAMETERS }, ['query_parameters']),
+  RunRequest: object({ query_parameters: RUN_PARAMETERS, performance: PERFORMANCE }, [
+    'query_parameters',
+    'performance',
+  ]),
+  SqlRequest: object({ sql: TEXT, performance: PERFORMANCE }, ['performance']),
+  SubmittedRun: object({ execution_id: TEXT, state: TEXT }),
   RunError: object(
     {
       type: TEXT,

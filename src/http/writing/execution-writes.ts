@@ -1,4 +1,7 @@
-/** The life of a run whose engine is elsewhere (contract §9): begun, started, failed, cancelled. Its result is in upload-writes.ts. */
+/**
+ * The life of a run whose engine is elsewhere (contract §9): begun, started, failed, cancelled. Its result is in upload-writes.ts. What
+ * the service runs itself is cancelled here, too.
+ */
 import { type Execution, type ExecutionError, stateAt } from '../../domain/execution.ts';
 import {
   DEFAULT_ERROR_TYPE,
@@ -6,15 +9,18 @@ import {
   ERROR_TYPE_LENGTH_MAX,
   executionErrorProblem,
   POSITION_MAX,
-  parametersProblem,
 } from '../../domain/run-input.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { envelopeOf } from '../../results/respond/envelope.ts';
+import type { RunQueue } from '../../runs/run-queue.ts';
 import { writableExecution, writableQuery } from './authorize.ts';
-import { bad, integer, isObject, type ReadField, readFields, required, text } from './fields.ts';
+import { integer, type ReadField, readFields, required, text } from './fields.ts';
+import { PARAMETERS } from './query-parameters.ts';
 import type { JsonHandler, WriteDeps, WriteRoute } from './write-request.ts';
 
 export interface ExecutionWritesDeps extends WriteDeps {
+  /** Told of what was cancelled: it may be running in this process. */
+  readonly runQueue: Pick<RunQueue, 'notify'>;
   /** A new execution id: a ULID. */
   readonly newId: () => string;
 }
@@ -82,11 +88,13 @@ function cancelling(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
     await writableExecution(deps.catalog, principal, path.id ?? '');
     readFields(await body(), {});
-    return await commit(async (steps) => {
+    const answer = await commit(async (steps) => {
       const { id } = await writableExecution(steps, principal, path.id ?? '');
       await steps.executions.cancel(id, deps.clock());
       return { status: 200, body: { success: true } };
     });
+    deps.runQueue.notify({ kind: 'cancelled', executionId: (path.id ?? '').toUpperCase() });
+    return answer;
   };
 }
 
@@ -105,15 +113,3 @@ function readError(body: unknown): ExecutionError {
   if (problem !== undefined) throw new RequestError('invalid_body', problem);
   return error;
 }
-
-/** An object of names and values; numbers are taken as they are written, as clients send them. */
-const PARAMETERS: ReadField<Readonly<Record<string, string>>> = (value, name) => {
-  if (!isObject(value)) throw bad(name, value, 'an object of names and texts');
-  const isScalar = (one: unknown) => typeof one === 'number' || typeof one === 'boolean';
-  const entries = Object.entries(value).map(([key, one]) => [key, isScalar(one) ? String(one) : one] as const);
-  const nul = entries.find(([key, one]) => `${key}${one}`.includes('\0'));
-  if (nul !== undefined) throw bad(name, nul[0], 'text without a NUL character');
-  const problem = parametersProblem(Object.fromEntries(entries));
-  if (problem !== undefined) throw new RequestError('invalid_body', `${name}: ${problem}`);
-  return Object.fromEntries(entries) as Record<string, string>;
-};

@@ -9,7 +9,20 @@ import {
 } from '../../domain/query.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { writableQuery } from './authorize.ts';
-import { bad, boolean, integer, list, nullable, oneOf, type ReadField, readFields, required, text } from './fields.ts';
+import {
+  bad,
+  boolean,
+  integer,
+  isObject,
+  list,
+  nullable,
+  oneOf,
+  type ReadField,
+  readFields,
+  required,
+  text,
+} from './fields.ts';
+import { PARAMETERS as PARAMETER_VALUES } from './query-parameters.ts';
 import type { Commit, JsonHandler, WriteAnswer, WriteDeps, WriteRoute } from './write-request.ts';
 
 export interface QueryWritesDeps extends WriteDeps {
@@ -145,14 +158,27 @@ function orNone(lengthMax: number): ReadField<string | undefined> {
 
 const PARAMETERS = list(PARAMETER, PARAMETERS_MAX);
 
+/** Where only values are given, each parameter has the type that its value reads as. */
+const listOrValues: ReadField<readonly QueryParameter[]> = (value, name) => {
+  if (!isObject(value)) return PARAMETERS(value, name);
+  return Object.entries(PARAMETER_VALUES(value, name)).map(([key, text]) => ({
+    key,
+    type: NUMBER_VALUE.test(text) ? 'number' : DATETIME_VALUE.test(text) ? 'datetime' : 'text',
+    value: text,
+  }));
+};
+
+const NUMBER_VALUE = /^-?[0-9]+(?:\.[0-9]+)?$/;
+const DATETIME_VALUE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]|$)/;
+
 const DEFINITION = {
   name: orNone(200),
   description: orNone(10_000),
   tags: list(text(1, 100), TAGS_MAX),
   query_sql: orNone(SQL_LENGTH_MAX),
   parameters: PARAMETERS,
-  /** As the hosted API's clients call them. */
-  query_parameters: PARAMETERS,
+  /** As the hosted API's clients call them, and as its TypeScript client sends them: names and values, without types. */
+  query_parameters: listOrValues,
   schedule: nullable(SCHEDULE),
   is_private: boolean,
   is_archived: boolean,

@@ -7,6 +7,7 @@ import { principalViews } from './principal-views.ts';
 import { type PrincipalWritesDeps, principalWrites } from './principal-writes.ts';
 import { queryView } from './query-view.ts';
 import { type QueryWritesDeps, queryWrites } from './query-writes.ts';
+import { type RunWritesDeps, runWrites } from './run-writes.ts';
 import { type UploadWritesDeps, uploadWrites } from './upload-writes.ts';
 import { type WriteRoutesOptions, writeRoutes } from './write-routes.ts';
 
@@ -14,11 +15,14 @@ export type WritingDeps = IdempotencyDeps &
   QueryWritesDeps &
   ExecutionWritesDeps &
   PrincipalWritesDeps &
+  RunWritesDeps &
   UploadWritesDeps;
 
 export function writing(server: FastifyInstance, prefix: string, deps: WritingDeps, options: WriteRoutesOptions): void {
   const register = writeRoutes(server, prefix, deps, options);
-  const routes = [queryWrites(deps), executionWrites(deps), uploadWrites(deps), principalWrites(deps)].flat();
+  const routes = [queryWrites, executionWrites, runWrites, uploadWrites, principalWrites].flatMap((writes) =>
+    writes(deps),
+  );
   for (const route of routes) register(route);
   principalViews(server, prefix, deps.catalog.principals, options.publicUrl);
   server.route({

@@ -1,0 +1,103 @@
+/** Running queries over HTTP: asking for a run of a query, and of SQL that is no query's (contract §10). */
+import type { CatalogSteps } from '../../catalog/catalog.ts';
+import { type Execution, formatState } from '../../domain/execution.ts';
+import type { Owner } from '../../domain/principal.ts';
+import type { Query } from '../../domain/query.ts';
+import type { RunQueue, RunRequest } from '../../runs/run-queue.ts';
+import { writableQuery } from './authorize.ts';
+import { type ReadField, readFields, required, text } from './fields.ts';
+import { PARAMETERS } from './query-parameters.ts';
+import type { Commit, JsonHandler, WriteAnswer, WriteDeps, WriteRoute } from './write-request.ts';
+
+export interface RunWritesDeps extends WriteDeps {
+  readonly runQueue: Pick<RunQueue, 'enqueue' | 'notify'>;
+  /** Whether keys may run SQL that is no query's. */
+  readonly runsAnySql: boolean;
+  /** Ids from here on are not given to queries that are added. */
+  readonly reservedIdsFrom: number;
+}
+
+const SQL_LENGTH_MAX = 500_000;
+/** Marks the query of an owner that runs of any SQL belong to. */
+const ANY_SQL_TAG = 'sql-execute';
+
+export function runWrites(deps: RunWritesDeps): readonly WriteRoute[] {
+  const route = (path: string, handle: JsonHandler): WriteRoute => ({
+    method: 'POST',
+    path,
+    scope: 'write',
+    handler: { kind: 'json', handle },
+  });
+  const ofQuery = route('/query/:id/execute', executing(deps));
+  return deps.runsAnySql ? [ofQuery, route('/sql/execute', executingSql(deps))] : [ofQuery];
+}
+
+/** Of how much, says the hosted API's clients; here every run has the same. */
+const PERFORMANCE: ReadField<string> = text(0, 100);
+
+/** As clients send none: an empty list. */
+const RUN_PARAMETERS: typeof PARAMETERS = (value, name) =>
+  Array.isArray(value) && value.length === 0 ? {} : PARAMETERS(value, name);
+
+function executing(deps: RunWritesDeps): JsonHandler {
+  return async ({ principal, path, body, stats, commit }) => {
+    const { id = '' } = path;
+    const query = await writableQuery(deps.catalog, principal, id);
+    stats.queryId = query.id;
+    const fields = readFields(await body(), { query_parameters: RUN_PARAMETERS, performance: PERFORMANCE });
+    const parameters = fields.query_parameters ?? {};
+    return await submit(deps, commit, async (steps) => ({
+      // As it is in the same step: it may have been changed or given away meanwhile.
+      query: await writableQuery(steps, principal, id),
+      parameters,
+      keyId: principal.keyId,
+    }));
+  };
+}
+
+function executingSql(deps: RunWritesDeps): JsonHandler {
+  return async ({ principal, body, stats, commit }) => {
+    const fields = readFields(await body(), { sql: text(1, SQL_LENGTH_MAX), performance: PERFORMANCE });
+    const sql = required(fields.sql, 'sql');
+    return await submit(deps, commit, async ({ queries }) => {
+      const query = await anySqlQuery(deps, queries, principal.owner);
+      stats.queryId = query.id;
+      return { query: { ...query, sql, parameters: [] }, parameters: {}, keyId: principal.keyId };
+    });
+  };
+}
+
+/** A run keeps the SQL that it runs, so one private query of its owner holds the runs of any SQL. */
+async function anySqlQuery(
+  { clock, reservedIdsFrom }: RunWritesDeps,
+  queries: CatalogSteps['queries'],
+  owner: Owner,
+): Promise<Query> {
+  const isTheirs = (query: Query) =>
+    query.owner.kind === owner.kind && query.owner.name === owner.name && query.visibility === 'private';
+  const found = (await queries.list()).find((query) => query.tags.includes(ANY_SQL_TAG) && isTheirs(query));
+  if (found !== undefined) return found;
+  const name = 'SQL without a query';
+  return await queries.addWithNextId(
+    { name, owner, visibility: 'private', tags: [ANY_SQL_TAG] },
+    clock(),
+    reservedIdsFrom,
+  );
+}
+
+async function submit(
+  { runQueue }: RunWritesDeps,
+  commit: Commit,
+  requestOf: (steps: CatalogSteps) => Promise<RunRequest>,
+): Promise<WriteAnswer> {
+  const answer = await commit(async (steps) => {
+    const execution = await runQueue.enqueue(await requestOf(steps), steps.runs);
+    return { status: 200, body: bodyOf(execution) };
+  });
+  runQueue.notify({ kind: 'submitted' });
+  return answer;
+}
+
+function bodyOf({ id, state }: Execution): object {
+  return { execution_id: id, state: formatState(state) };
+}
