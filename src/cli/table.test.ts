@@ -55,3 +55,8 @@ test('on one too narrow for that each row is a block', () => {
     ].join('\n'),
   );
 });
+
+test('in a block, too, ids and numbers are whole', () => {
+  const [, , , rows] = formatTable(RUNS, ROWS.slice(0, 1), 30).split('\n').slice(1);
+  assert.equal(rows, 'rows               12345678901234567890');
+});

@@ -27,7 +27,7 @@ export function formatTable(
   const header = columns.map(({ name }) => shownText(name));
   const texts = rows.map((row) => row.map(cellText));
   const widths = fittingWidths(columns, [header, ...texts], width);
-  if (widths === undefined) return blocks(header, texts, width);
+  if (widths === undefined) return blocks(columns, header, texts, width);
   const isRight = columns.map(({ align }, i) => align === 'right' || (align === undefined && isNumbers(rows, i)));
   const line = (row: readonly string[]) =>
     row
@@ -61,13 +61,18 @@ function fittingWidths(
 }
 
 /** A line for each cell, and a number above each row. */
-function blocks(header: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+function blocks(
+  columns: readonly TableColumn[],
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): string {
   const names = Math.max(...header.map(textWidth));
   const left = Math.max(width - names - GAP.length, CUT_MIN);
   return rows
     .map((row, number) => {
       const lines = row.map((text, i) =>
-        `${padded(header[i] ?? '', names, false)}${GAP}${cutTo(text, left)}`.trimEnd(),
+        `${padded(header[i] ?? '', names, false)}${GAP}${columns[i]?.mayBeCut ? cutTo(text, left) : text}`.trimEnd(),
       );
       return [`-- ${number + 1} --`, ...lines, ''].join('\n');
     })

@@ -66,6 +66,7 @@ test('in a pipe: CSV as the service writes it; JSON and NDJSON on request', asyn
     '{"volume":"12345678901234567890"}',
   );
   const document = JSON.parse(await qrs.get('rows', '100', '--json', '--columns', 'amount', '--sort', 'amount desc'));
+  assert.match((await qrs.run(['rows', '100', '--json'])).out, /^\{[^\n]*\}\n$/);
   assert.equal(document.execution_id, id);
   assert.deepEqual(document.result.rows, [{ amount: '2.25' }, { amount: '1.50' }, { amount: '0.10' }]);
 });
