@@ -46,6 +46,7 @@ export class LruBytes<T> {
     }
   }
 
+  /** Does nothing if there is no such value. */
   delete(key: string): void {
     const value = this.#values.get(key);
     if (value === undefined) return;
