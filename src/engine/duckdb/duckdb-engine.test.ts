@@ -67,3 +67,27 @@ for (const [type, text, expected] of [
     assert.deepEqual(await readParquetRows(path), [[expected]]);
   });
 }
+
+test('a process that cannot be started fails the query, and says so', async (t) => {
+  const program = process.execPath;
+  t.after(() => {
+    process.execPath = program;
+  });
+  process.execPath = join(root, 'no-such-program');
+  await using engine = new DuckDbEngine({
+    sourcesDirectory: root,
+    tempDirectory: join(root, 'temp'),
+    threads: 1,
+    memoryBytes: 128_000_000,
+    tempBytesMax: 0,
+    resultBytesMax: 1e9,
+    timeLimitMillis: 60_000,
+    sleep,
+  });
+  const query = { sql: 'SELECT 1 AS n', sources: [] };
+  const running = engine.materialize(query, join(root, 'none.parquet'), new AbortController().signal);
+  await assert.rejects(running, {
+    type: 'engine_error',
+    message: 'the process that runs the query could not be started',
+  });
+});

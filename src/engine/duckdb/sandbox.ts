@@ -95,10 +95,14 @@ async function ask(child: ChildProcess, request: SandboxRequest): Promise<Sandbo
   child.stderr?.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString()).slice(-SAID_CHARS_MAX);
   });
+  // Where it cannot be started, or ends while it is told something, there is an error and then another.
+  child.on('error', () => undefined);
   const closed = once(child, 'close');
   // Where the process is gone already, its end says more than the channel does.
   child.send(request, () => undefined);
-  const [code, signal] = (await closed) as [number | null, NodeJS.Signals | null];
+  const [code, signal] = (await closed.catch((cause: unknown) => {
+    throw new EngineError('engine_error', 'the process that runs the query could not be started', { cause });
+  })) as [number | null, NodeJS.Signals | null];
   if (answer !== undefined) return answer;
   // Nobody but the system ends it so: for want of memory.
   if (signal === 'SIGKILL') return { kind: 'out_of_memory' };
