@@ -99,7 +99,7 @@ async function beside(
   try {
     const theirs = `http://127.0.0.1:${port}${path}`;
     const query = (one: Readonly<Record<string, string>>) => new URLSearchParams({ ...always, ...one });
-    await answers(`${theirs}?${query({ limit: '1', _size: '1' })}`);
+    await answers(`${theirs}?${query(ASKED[0]?.[command](0) ?? {})}`);
     await using service = await startService({ QRS_INDEX_USES: '1' });
     const ours = `${service.url}/v1/execution/${execution}/results`;
     const ask = (one: Readonly<Record<string, string>>) => get(`${ours}?${new URLSearchParams(one)}`, service.key);

@@ -147,10 +147,14 @@ test('an index that cannot be read is not taken for a damaged one: it stays, and
   await mkdir(join(directory, name));
   const observed: Observation[] = [];
   const { server, close } = await openServer(service.commandLine, SETTINGS, (one) => void observed.push(one));
-  t.after(close);
-  const query = new URLSearchParams({ filters: 'number = 7', columns: 'number' });
-  const response = await fetch(`${server.url}${path}?${query}`, { headers: { 'x-service-api-key': service.key } });
-  assert.deepEqual(((await response.json()) as { result: { rows: unknown } }).result.rows, [{ number: 7 }]);
+  try {
+    const query = new URLSearchParams({ filters: 'number = 7', columns: 'number' });
+    const response = await fetch(`${server.url}${path}?${query}`, { headers: { 'x-service-api-key': service.key } });
+    assert.deepEqual(((await response.json()) as { result: { rows: unknown } }).result.rows, [{ number: 7 }]);
+  } finally {
+    // Before the folder is removed.
+    await close();
+  }
   const failed = observed.flatMap((one) => (one.kind === 'index_failed' ? [String(one.error)] : []));
   assert.deepEqual(failed, ['Error: EISDIR: illegal operation on a directory, read']);
   assert.deepEqual(await readdir(directory).then((names) => names.includes(name)), true);

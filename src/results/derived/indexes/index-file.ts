@@ -77,23 +77,13 @@ export class IndexFile implements AsyncDisposable {
 
   /** A look-up, or several of one request: blocks that it reads are kept until it is forgotten. */
   lookUp(): IndexLookUp {
-    return new IndexLookUp(this.table, (blocks) => this.#blocks(blocks));
+    return new IndexLookUp(this.table, (places) => this.#read(places));
   }
 
-  /** The stored bytes of neighbouring blocks, each as it was written. @throws IndexDamaged; the filesystem's error */
-  async #blocks(places: readonly BlockPlace[]): Promise<readonly Uint8Array[]> {
-    const [first] = places;
-    if (first === undefined) return [];
-    const bytes = await readAt(
-      this.#file,
-      first.offset,
-      places.reduce((sum, place) => sum + place.bytes, 0),
-    );
-    return places.map((place) => {
-      const block = bytes.subarray(place.offset - first.offset, place.offset - first.offset + place.bytes);
-      requireIntact(block, place.crc);
-      return block;
-    });
+  /** The stored bytes of neighbouring blocks, which nobody has checked. @throws IndexDamaged; the filesystem's error */
+  async #read(places: readonly BlockPlace[]): Promise<Uint8Array> {
+    const bytes = places.reduce((sum, place) => sum + place.bytes, 0);
+    return await readAt(this.#file, places[0]?.offset ?? 0, bytes);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -103,10 +93,11 @@ export class IndexFile implements AsyncDisposable {
 
 export class IndexLookUp {
   readonly table: IndexTable;
-  readonly #read: (places: readonly BlockPlace[]) => Promise<readonly Uint8Array[]>;
+  readonly #read: (places: readonly BlockPlace[]) => Promise<Uint8Array>;
   readonly #entries = new Map<number, Promise<Entries>>();
 
-  constructor(table: IndexTable, read: (places: readonly BlockPlace[]) => Promise<readonly Uint8Array[]>) {
+  /** @param read gives the stored bytes of neighbouring blocks, unchecked */
+  constructor(table: IndexTable, read: (places: readonly BlockPlace[]) => Promise<Uint8Array>) {
     this.table = table;
     this.#read = read;
   }
@@ -161,21 +152,24 @@ export class IndexLookUp {
     const { rankBlocks } = this.table;
     const ranks = new Uint32Array(positions.length);
     const needed = [...new Set(positions.map((position) => Math.floor(position / BLOCK_ENTRIES)))];
-    const read = await Promise.all(
-      stretchesOf(needed, rankBlocks).map(async ({ from, to }) => ({
-        from,
-        blocks: await this.#read(rankBlocks.slice(from, to)),
-      })),
-    );
-    let done = 0;
-    for (const { from, blocks } of read) {
-      for (; done < positions.length; done += 1) {
-        const position = positions[done] ?? 0;
-        const block = blocks[Math.floor(position / BLOCK_ENTRIES) - from];
-        if (block === undefined) break;
-        const at = 4 * (position % BLOCK_ENTRIES);
-        ranks[done] = Buffer.from(block.buffer, block.byteOffset, block.length).readUInt32LE(at);
+    const stretches = stretchesOf(needed, rankBlocks);
+    const read = await Promise.all(stretches.map(({ from, to }) => this.#read(rankBlocks.slice(from, to))));
+    let [stretch, number] = [0, -1];
+    let block = Buffer.alloc(0) as Buffer;
+    for (const [index, position] of positions.entries()) {
+      const wanted = Math.floor(position / BLOCK_ENTRIES);
+      if (wanted !== number) {
+        while (wanted >= (stretches[stretch]?.to ?? Number.POSITIVE_INFINITY)) stretch += 1;
+        number = wanted;
+        const { buffer, byteOffset, length } = checked(
+          read[stretch],
+          rankBlocks,
+          stretches[stretch]?.from ?? 0,
+          number,
+        );
+        block = Buffer.from(buffer, byteOffset, length);
       }
+      ranks[index] = block.readUInt32LE(4 * (position % BLOCK_ENTRIES));
     }
     return ranks;
   }
@@ -184,10 +178,9 @@ export class IndexLookUp {
     const known = this.#entries.get(number);
     if (known !== undefined) return await known;
     const { entryBlocks, keyBytes } = this.table;
-    const reading = this.#read(entryBlocks.slice(number, number + 1)).then(([bytes]) => {
-      if (bytes === undefined) throw new IndexDamaged(`an index has no block ${number}`);
-      return decodeEntries(this.#decompress(bytes), keyBytes);
-    });
+    const reading = this.#read(entryBlocks.slice(number, number + 1)).then((bytes) =>
+      decodeEntries(this.#decompress(checked(bytes, entryBlocks, number, number)), keyBytes),
+    );
     this.#entries.set(number, reading);
     return await reading;
   }
@@ -202,10 +195,10 @@ export class IndexLookUp {
     const [first, end] = [Math.floor(from / BLOCK_ENTRIES), Math.ceil(to / BLOCK_ENTRIES)];
     const needed = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
     for (const stretch of stretchesOf(to > from ? needed : [], places)) {
-      const blocks = await this.#read(places.slice(stretch.from, stretch.to));
-      for (const [index, bytes] of blocks.entries()) {
-        const start = (stretch.from + index) * BLOCK_ENTRIES;
-        const { positions } = decode(bytes);
+      const bytes = await this.#read(places.slice(stretch.from, stretch.to));
+      for (let block = stretch.from; block < stretch.to; block += 1) {
+        const start = block * BLOCK_ENTRIES;
+        const { positions } = decode(checked(bytes, places, stretch.from, block));
         const part = positions.subarray(Math.max(0, from - start), Math.min(positions.length, to - start));
         gathered.set(part, Math.max(0, start - from));
       }
@@ -218,6 +211,23 @@ export class IndexLookUp {
     const entryBytes = keyBytes === 0 ? TEXT_ENTRY_BYTES : 4 + keyBytes;
     return decompress(bytes, 64 + BLOCK_ENTRIES * entryBytes);
   }
+}
+
+/** A block out of the bytes of several that begin with block `from`. @throws IndexDamaged where it is not what was written */
+function checked(
+  bytes: Uint8Array | undefined,
+  places: readonly BlockPlace[],
+  from: number,
+  number: number,
+): Uint8Array {
+  const [first, place] = [places[from], places[number]];
+  if (bytes === undefined || first === undefined || place === undefined) {
+    throw new IndexDamaged(`an index has no block ${number}`);
+  }
+  const start = place.offset - first.offset;
+  const block = bytes.subarray(start, start + place.bytes);
+  requireIntact(block, place.crc);
+  return block;
 }
 
 /** Blocks to be read together, by their numbers. */
