@@ -93,7 +93,11 @@ const PREFIXED_HEADERS: Readonly<Record<string, Fragment>> = {
     schema: { type: 'integer', minimum: 0 },
   },
   'Row-Count': {
-    description: 'How many rows an answer has that is sent while it is read.',
+    description: 'How many rows the answer has.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'Datapoint-Count': {
+    description: 'What GET costs, where it is known before all is read. HEAD costs nothing.',
     schema: { type: 'integer', minimum: 0 },
   },
   'Skipped-Execution-Id': {

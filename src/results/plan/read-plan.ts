@@ -25,6 +25,8 @@ export type Spelling = 'plain' | 'textIntegers' | 'spreadsheet';
 export interface ReadPlan {
   readonly format: Format;
   readonly spelling: Spelling;
+  /** How many rows the filter keeps in all is to be known. */
+  readonly countsExactly: boolean;
   /** Indexes of the columns of the answer, in its order. */
   readonly projection: readonly number[];
   readonly selection: Selection;
@@ -69,6 +71,7 @@ export function planRead(
     const plan = {
       format,
       spelling,
+      countsExactly: false,
       projection,
       selection: { kind: 'sample', rowCount, sortKeys },
       datapointsMax,
@@ -81,6 +84,7 @@ export function planRead(
   return {
     format,
     spelling,
+    countsExactly: parameters.countsExactly,
     projection,
     selection: {
       kind: 'slice',

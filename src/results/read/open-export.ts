@@ -3,9 +3,12 @@
  * before they are written. They always come from parts, stored ones or those of a view that is materialised first, because the
  * file is made from rows in order. Making one is heavy work whatever its size.
  */
+
+import type { ResultSet } from '../../domain/result-set.ts';
 import { fieldProblem, nameProblem } from '../../duckdb/parquet-value.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
+import type { ReadPlan } from '../plan/read-plan.ts';
 import { openDerived, type ReadDeps } from './open-page.ts';
 import { openSlice } from './open-slice.ts';
 import type { PageOfRows, ReadRequest } from './page.ts';
@@ -47,12 +50,17 @@ export async function openExport(
   return {
     page: {
       ...opened,
-      filteredRowCount: plan.selection.kind === 'slice' ? made?.rowCount : undefined,
+      filteredRowCount: countOf(plan, source, made),
       small: false,
       release: () => kept.dispose(),
     },
     rows: { keyId, columns, parts, open, from, to: from + opened.rowCount },
   };
+}
+
+function countOf(plan: ReadPlan, source: ResultSet, made: ResultSet | undefined): number | undefined {
+  if (plan.selection.kind !== 'slice') return undefined;
+  return made?.rowCount ?? (plan.countsExactly ? source.rowCount : undefined);
 }
 
 function requireNames(columns: readonly ProjectedColumn[]): void {

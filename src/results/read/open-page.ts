@@ -64,21 +64,26 @@ export async function openPage(
   const rows = rowFiles?.ofResult(executionId, resultSet);
   const stored = { plan, slice, columns, resultSet, reader: readerOf((...asked) => store.open(...asked), rows) };
   if (view === undefined) {
-    const page = noteRead(await openSlice(stored, signal), rows, format);
+    const opened = noteRead(await openSlice(stored, signal), rows, format);
+    // Without a filter all rows are kept.
+    const page = plan.countsExactly ? { ...opened, filteredRowCount: resultSet.rowCount } : opened;
     return await acquireIfLarge(page, keyId, limiter, signal);
   }
   const { asked, found } = await findPage(request, stored, view, { format, rows, indexes: deps.indexes }, signal);
   const isDirect = isCheap(plan, slice.offset, resultSet, deps.directRowsMax) && !views.has(executionId, view);
   request.tellWay(wayOf(asked, found !== undefined, resultSet, isDirect ? 'search' : 'view'));
-  if (found !== undefined) return found;
-  if (isDirect) return withCount(await openViewSlice(stored, view, signal), asked);
+  if (found !== undefined && (!plan.countsExactly || found.filteredRowCount !== undefined)) return found;
+  if (isDirect) {
+    const page = withCount(await openViewSlice(stored, view, signal), asked);
+    if (!plan.countsExactly || page.filteredRowCount !== undefined) return page;
+  }
   let open: OpenView;
   try {
     open = await openView({ ...request, resultSet }, view, deps, signal);
   } catch (error) {
     // Whole rows are too wide to be sorted in the memory there is; the columns that are asked for may not be.
     const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);
-    if (!isTooWide || plan.datapointsMax === undefined) throw error;
+    if (!isTooWide || plan.datapointsMax === undefined || plan.countsExactly) throw error;
     using _ = await limiter.acquire(keyId, signal);
     return await openViewSlice(stored, view, signal);
   }

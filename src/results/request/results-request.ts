@@ -50,6 +50,8 @@ export interface SharedParameters {
   readonly offset: number;
   readonly sampleCount?: number;
   readonly ignoreMaxDatapoints: boolean;
+  /** Say how many rows match the filters in all. */
+  readonly countsExactly: boolean;
   readonly bigints: 'number' | 'string';
   readonly csv: 'plain' | 'spreadsheet';
 }
@@ -109,6 +111,7 @@ export function parseSharedParameters(parameters: QueryParameters, target: Targe
     offset: offset ?? 0,
     ...(sampleCount !== undefined && { sampleCount }),
     ignoreMaxDatapoints: parseBoolean(parameters, table.ignoreMaxDatapoints),
+    countsExactly: parseChoice(parameters, table.count) === 'exact',
     bigints: parseChoice(parameters, table.bigints) ?? 'number',
     csv: parseChoice(parameters, table.csv) ?? 'plain',
   };

@@ -103,6 +103,14 @@ export const SHARED_PARAMETERS = {
     about:
       'The format of the answer, whatever `Accept` says. It takes the names that `Accept` takes, too. Without it, `Accept` decides; without both, the answer is JSON. An address that ends in `/csv` answers with CSV only.',
   },
+  count: {
+    kind: 'choice',
+    name: 'count',
+    choices: ['exact'],
+    example: 'exact',
+    about:
+      'With `exact` the answer says how many rows match `filters` in all: `X-Service-Filtered-Row-Count`, in JSON also `metadata.filtered_row_count`. All rows are searched for it, once. Without it, the header is there where the number is known anyway.',
+  },
   bigints: {
     kind: 'choice',
     name: 'bigints',

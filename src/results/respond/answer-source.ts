@@ -15,6 +15,8 @@ export interface AnswerSource {
   readonly page: PageOfRows;
   readonly next: NextPage | undefined;
   readonly spelling: Spelling;
+  /** To be said in the body too. Only where it was asked for: else it may be known once and not another time, in the same bytes. */
+  readonly filteredRowCount: number | undefined;
 }
 
 /** With the encoded rows. An encoder is a pure function of it. */

@@ -39,7 +39,12 @@ function errorOf(error: NonNullable<Execution['error']>): Fields {
 export function metadataOf(
   execution: Execution,
   resultSet: ResultSet,
-  page: { readonly columns: readonly Column[]; readonly rowCount: number; readonly cellBytes: number },
+  page: {
+    readonly columns: readonly Column[];
+    readonly rowCount: number;
+    readonly cellBytes: number;
+    readonly filteredRowCount?: number | undefined;
+  },
 ): Fields {
   const { submittedAt, startedAt, endedAt } = execution;
   return {
@@ -48,6 +53,7 @@ export function metadataOf(
     row_count: page.rowCount,
     result_set_bytes: page.cellBytes,
     total_row_count: resultSet.rowCount,
+    ...(page.filteredRowCount !== undefined && { filtered_row_count: page.filteredRowCount }),
     total_result_set_bytes: resultSet.cellBytes,
     datapoint_count: datapointsOf(page.rowCount, page.columns.length, page.cellBytes),
     ...(startedAt !== undefined && { pending_time_millis: startedAt - submittedAt }),

@@ -91,7 +91,7 @@ async function respondFile(
     return respondUnchanged('parquet', etag, cacheHeaders);
   }
   stats.add(file);
-  const headers = { ...file.headers, ...cacheHeaders };
+  const headers = { ...file.headers, 'datapoint-count': String(file.datapoints), ...cacheHeaders };
   const size = { bytes: file.bytes, sha256: file.sha256 };
   return {
     contentType: CONTENT_TYPES.parquet,

@@ -49,7 +49,8 @@ const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as c
 export function respondText(asked: TextRequest, format: TextFormat, page: PageOfRows): LargeAnswer {
   const { request, execution, state, resultSet, plan } = asked;
   const next = nextPageOf(request, execution.id, page, pageRowsMax(plan));
-  const source: AnswerSource = { execution, state, resultSet, page, next, spelling: plan.spelling };
+  const filteredRowCount = plan.countsExactly ? page.filteredRowCount : undefined;
+  const source: AnswerSource = { execution, state, resultSet, page, next, spelling: plan.spelling, filteredRowCount };
   return {
     kind: 'large',
     contentType: CONTENT_TYPES[format],
@@ -67,7 +68,9 @@ export async function finishText(answer: LargeAnswer, signal: AbortSignal): Prom
   const segments = releaseAfter(page, encode(countRows(page.chunks(signal), page, stats)));
   for await (const byteChunks of segments) all.push(...byteChunks);
   const { rowCount, cellBytes, datapoints } = stats;
-  return { kind: 'finished', page: { contentType, headers, byteChunks: gather(all), rowCount, cellBytes, datapoints } };
+  const price = { 'row-count': String(rowCount), 'datapoint-count': String(datapoints) };
+  const finished = { contentType, headers: { ...headers, ...price }, byteChunks: gather(all) };
+  return { kind: 'finished', page: { ...finished, rowCount, cellBytes, datapoints } };
 }
 
 /**
