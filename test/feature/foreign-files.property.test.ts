@@ -25,6 +25,7 @@ const PLACES = [
   'staging',
   'data',
   'data/views',
+  'data/derived',
   'data/tmp',
   'data/refreshing',
   'data/sources',
