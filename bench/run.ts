@@ -17,6 +17,7 @@ const ALL = [
   'sample',
   'export',
   'publish',
+  'producers',
   'wide',
   'datasets',
   'startup',
