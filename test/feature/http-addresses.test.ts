@@ -54,6 +54,14 @@ test('addresses', async (t) => {
       for (const address of addresses) {
         const headers = { 'x-service-api-key': service.key, 'content-type': 'application/json' };
         const answer = await fetch(`${service.url}/v1${address}`, { method, headers, body: '{"performance":"large"}' });
+        // Results are published there, which a key that reads may not do.
+        if (
+          `${method} ${address}` === 'POST /query/7/results' ||
+          `${method} ${address}` === `PUT /execution/${id}/results`
+        ) {
+          assert.deepEqual([answer.status, await answer.text()], [403, '{"error":"this API key may only read"}']);
+          continue;
+        }
         assert.equal(answer.status, 404);
         assert.equal(await answer.text(), `{"error":"not found: ${method} /v1${address}"}`);
       }
@@ -65,7 +73,7 @@ test('addresses', async (t) => {
   });
 
   await t.test('an unknown route is 404 and says the path', async () => {
-    for (const path of ['/', '/v1', '/v1/query', '/v1/query/7', '/v2/query/7/results', `/v1/execution/${id}/rows`]) {
+    for (const path of ['/v1', '/v1/query', '/v1/query/7/rows', '/v2/query/7/results', `/v1/execution/${id}/rows`]) {
       assert.deepEqual(await getText(service, `${path}?limit=1`), [404, `{"error":"not found: GET ${path}"}`]);
     }
     // The path is case-sensitive, as addresses are.
@@ -82,7 +90,7 @@ test('addresses', async (t) => {
   await t.test('the key is checked before the route and the method', async () => {
     for (const [method, path] of [
       ['GET', '/v1/nothing'],
-      ['GET', '/'],
+      ['GET', '/nothing'],
       ['POST', '/v1/query/7/results'],
       ['DELETE', '/nothing'],
       ['GET', '/v1/execution/malformed/results'],
@@ -132,9 +140,13 @@ test('keys', async (t) => {
     assert.equal(await statusWith({}, `?limit=1&api_key=${key}`), 200);
   });
 
+  await t.test('in Authorization, as a bearer token', async () => {
+    assert.equal(await statusWith({ authorization: `Bearer ${key}` }), 200);
+  });
+
   await t.test('nowhere: 401', async () => {
     assert.equal(await statusWith({}), 401);
-    assert.equal(await statusWith({ authorization: `Bearer ${key}` }), 401);
+    assert.equal(await statusWith({ authorization: `Basic ${key}` }), 401);
     assert.equal(await statusWith({ 'X-Service-Api-Key': '' }, '?api_key='), 401);
   });
 

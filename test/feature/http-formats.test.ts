@@ -176,16 +176,15 @@ test('formats', async (t) => {
     }
   });
 
-  await t.test('ETags: of each text format another; none of Parquet', async () => {
+  await t.test('ETags: of each format another', async () => {
     const tags = new Set<string | null>();
-    for (const format of ['json', 'ndjson', 'csv']) {
+    for (const format of ['json', 'ndjson', 'csv', 'parquet']) {
       const path = `${RESULTS}?limit=2&format=${format}`;
       const etag = (await service.get(path)).headers.get('etag');
       tags.add(etag);
       assert.equal((await service.get(path, { headers: { 'if-none-match': etag ?? '' } })).status, 304);
     }
-    assert.equal(tags.size, 3);
-    assert.equal((await service.get(`${RESULTS}?limit=2&format=parquet`)).headers.get('etag'), null);
+    assert.equal(tags.size, 4);
   });
   assert.deepEqual(service.faults, []);
 });

@@ -11,10 +11,12 @@ function parse(text: string) {
   return parseSharedParameters(parseQueryString(text), TARGET);
 }
 
-test('these are the parameters of specification §4.9, but the key, and the format', () => {
+test('these are the parameters of specification §4.9, but the key, and ours: the format and how values are spelled', () => {
   assert.deepEqual(TABLE.map(({ name }) => name).toSorted(), [
     'allow_partial_results',
+    'bigints',
     'columns',
+    'csv',
     'execution_id',
     'filters',
     'format',
