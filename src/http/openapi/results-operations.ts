@@ -87,7 +87,7 @@ function rowsPath(by: By, format: 'csv' | 'any', options: PathsOptions, words: W
       responses: {
         200: isCsv ? csvResponse(options) : resultsResponse(options),
         206: partialResponse(options),
-        304: UNCHANGED,
+        304: { ...UNCHANGED, headers: pageHeaders(options.headerPrefix) },
         ...rowErrorResponses(by),
       },
     },
@@ -111,7 +111,7 @@ function datasetPath(dataset: DatasetDescription, options: PathsOptions): Fragme
     responses: {
       200: pageResponse(options, { schema: refTo('schemas', `${name}Results`) }),
       206: partialResponse(options),
-      304: UNCHANGED,
+      304: { ...UNCHANGED, headers: pageHeaders(options.headerPrefix) },
       ...rowErrorResponses('dataset'),
     },
   });
