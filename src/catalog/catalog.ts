@@ -196,7 +196,7 @@ export interface Executions {
    */
   queuePosition(execution: Execution): Promise<number>;
 
-  /** PENDING → EXECUTING. @throws IllegalTransition */
+  /** PENDING → EXECUTING. @throws IllegalTransition · CatalogConflict when it is in the queue of runs: a claim starts it */
   start(id: string, at: Instant): Promise<Execution>;
   /** PENDING or EXECUTING → FAILED. A lease that is given is spent by it. @throws IllegalTransition · LeaseLost */
   fail(id: string, error: ExecutionError, at: Instant, lease?: Lease): Promise<Execution>;

@@ -189,6 +189,17 @@ test('a key has no more runs waiting than it may', async (t) => {
   assert.equal(body.error, 'this key has 2 runs waiting, and may have no more');
 });
 
+test('a run that the service runs itself is not started by a client: it waits, within the limits', async (t) => {
+  const service = await start(t, { QRS_RUNS_WAITING_PER_KEY: '1' });
+  const id = await addQuery(service);
+  const run = await execute(service, id);
+  const started = await service.send('POST', `/v1/execution/${run}/start`, {});
+  assert.deepEqual([started.status, started.headers.get('x-error-code')], [409, 'conflict']);
+  assert.match(String(started.body.error), /waits for the service's own engine, which alone starts it$/);
+  assert.equal((await status(service, run)).state, 'QUERY_STATE_PENDING');
+  assert.equal((await service.send('POST', `/v1/query/${id}/execute`, {})).status, 429);
+});
+
 test('where runs are coalesced, who asks for what waits already gets that run', async (t) => {
   const service = await start(t, { QRS_COALESCE_RUNS: 'true' });
   const id = await addQuery(service);

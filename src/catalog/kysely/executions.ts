@@ -6,7 +6,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Execution, ExecutionError } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
-import type { Completion, ExecutionFilter, Executions, Lease } from '../catalog.ts';
+import { CatalogConflict, type Completion, type ExecutionFilter, type Executions, type Lease } from '../catalog.ts';
 import { insertExecution, move, step } from './execution-steps.ts';
 import { findLatest } from './latest-execution.ts';
 import { spendLease } from './leases.ts';
@@ -18,7 +18,7 @@ import {
   listExpired,
   listResultSets,
 } from './result-sets.ts';
-import { queuePosition } from './runs.ts';
+import { isQueued, queuePosition } from './runs.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 import { transact } from './transact.ts';
 
@@ -62,7 +62,13 @@ export class KyselyExecutions implements Executions {
   }
 
   async start(id: string, at: Instant): Promise<Execution> {
-    return await step(this.#db, id, 'EXECUTING', { started_at: at });
+    return await transact(this.#db, async (trx) => {
+      const started = await step(trx, id, 'EXECUTING', { started_at: at });
+      if (await isQueued(trx, id)) {
+        throw new CatalogConflict(`execution ${id} waits for the service's own engine, which alone starts it`);
+      }
+      return started;
+    });
   }
 
   async fail(id: string, error: ExecutionError, at: Instant, lease?: Lease): Promise<Execution> {

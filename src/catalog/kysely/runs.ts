@@ -4,6 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { Execution } from '../../domain/execution.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { ParameterValue } from '../../domain/parameter-values.ts';
 import { writeResource } from '../../domain/written-names.ts';
 import type { ClaimedRun, ClaimRequest, Enqueued, Lease, NewRun, Runs, WaitingLimits } from '../catalog.ts';
@@ -85,12 +86,7 @@ export class KyselyRuns implements Runs {
   }
 
   async has(executionId: string): Promise<boolean> {
-    const row = await this.#db
-      .selectFrom('run_queue')
-      .select('execution_id')
-      .where('execution_id', '=', executionId)
-      .executeTakeFirst();
-    return row !== undefined;
+    return await isQueued(this.#db, executionId);
   }
 
   async count(): Promise<{ readonly waiting: number; readonly running: number }> {
@@ -103,6 +99,15 @@ export class KyselyRuns implements Runs {
     const of = (state: string) => Number(rows.find((row) => row.state === state)?.count ?? 0);
     return { waiting: of('PENDING'), running: of('EXECUTING') };
   }
+}
+
+export async function isQueued(db: Kysely<CatalogTables>, executionId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('run_queue')
+    .select('execution_id')
+    .where('execution_id', '=', executionId)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** The place of a pending run among its like. */
@@ -138,18 +143,16 @@ async function findSame(trx: Transaction<CatalogTables>, identity: string): Prom
 
 async function refuse(
   trx: Transaction<CatalogTables>,
-  { keyId }: NewRun,
+  { keyId, execution: { submittedAt } }: NewRun,
   { waitingMax, waitingOfKeyMax }: WaitingLimits,
 ): Promise<'too_many' | 'too_many_of_key' | undefined> {
   if (keyId === undefined) return undefined;
-  const { waiting, ofKey } = await trx
-    .selectFrom('run_queue')
-    .innerJoin('executions', 'executions.id', 'run_queue.execution_id')
+  // By who has it, not by its state: one that was given back is waiting again.
+  const { waiting, ofKey } = await unheld(trx, submittedAt)
     .select((eb) => [
       eb.fn.countAll<number>().as('waiting'),
       eb.fn.countAll<number>().filterWhere('run_queue.key_id', '=', keyId).as('ofKey'),
     ])
-    .where('executions.state', '=', 'PENDING')
     .executeTakeFirstOrThrow();
   if (Number(ofKey) >= waitingOfKeyMax) return 'too_many_of_key';
   return Number(waiting) >= waitingMax ? 'too_many' : undefined;
@@ -157,35 +160,43 @@ async function refuse(
 
 /** The first in the queue whose lease is not held, of a key with fewer than so many held. */
 async function nextRun(db: Kysely<CatalogTables>, { now, runningOfKeyMax, only }: ClaimRequest) {
-  const free = db
-    .selectFrom('run_queue')
-    .leftJoin('leases', (join) =>
-      join
-        .on((eb) => eb('leases.resource', '=', eb(eb.val(WRITE), '||', eb.ref('run_queue.execution_id'))))
-        .on('leases.expires_at', '>', now),
-    )
+  const free = unheld(db, now)
     .selectAll('run_queue')
-    .where('leases.resource', 'is', null)
     .where((eb) =>
       eb.or([
         eb('run_queue.key_id', 'is', null),
-        eb(
-          eb
-            .selectFrom('run_queue as other')
-            .innerJoin('leases as held', (join) =>
-              join
-                .on((on) => on('held.resource', '=', on(on.val(WRITE), '||', on.ref('other.execution_id'))))
-                .on('held.expires_at', '>', now),
-            )
-            .select((count) => count.fn.countAll<number>().as('running'))
-            .whereRef('other.key_id', '=', 'run_queue.key_id'),
-          '<',
-          runningOfKeyMax,
-        ),
+        eb('run_queue.key_id', 'not in', saturated(db, now, runningOfKeyMax)),
       ]),
     )
     .orderBy('run_queue.ordered_at')
     .orderBy('run_queue.execution_id')
     .limit(1);
   return await (only === undefined ? free : free.where('run_queue.execution_id', '=', only)).executeTakeFirst();
+}
+
+/** What nobody runs at the moment. */
+function unheld(db: Kysely<CatalogTables>, now: Instant) {
+  return db
+    .selectFrom('run_queue')
+    .leftJoin('leases', (join) =>
+      join
+        .on((eb) => eb('leases.resource', '=', eb(eb.val(WRITE), '||', eb.ref('run_queue.execution_id'))))
+        .on('leases.expires_at', '>', now),
+    )
+    .where('leases.resource', 'is', null);
+}
+
+/** The keys with so many runs running. It refers to nothing outside, so that it is worked out once, and not for each run. */
+function saturated(db: Kysely<CatalogTables>, now: Instant, runningOfKeyMax: number) {
+  return db
+    .selectFrom('run_queue as other')
+    .innerJoin('leases as held', (join) =>
+      join
+        .on((on) => on('held.resource', '=', on(on.val(WRITE), '||', on.ref('other.execution_id'))))
+        .on('held.expires_at', '>', now),
+    )
+    .select('other.key_id')
+    .where('other.key_id', 'is not', null)
+    .groupBy('other.key_id')
+    .having((eb) => eb.fn.countAll<number>(), '>=', runningOfKeyMax);
 }

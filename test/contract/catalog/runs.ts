@@ -1,7 +1,7 @@
 /** The queue of runs: what is next, who may have it, and how it leaves. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Catalog, LeaseLost, type NewRun } from '../../../src/catalog/catalog.ts';
+import { type Catalog, CatalogConflict, LeaseLost, type NewRun } from '../../../src/catalog/catalog.ts';
 import { addQuery, type CatalogFactory, completion, executionId, NOON, openWithQuery, pendingRun } from './fixture.ts';
 
 const LIMITS = { waitingMax: 100, waitingOfKeyMax: 100 };
@@ -122,6 +122,49 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.equal(await claimId(catalog, 'a', NOON, 2), undefined);
       await catalog.executions.cancel(executionId(1), NOON);
       assert.equal(await claimId(catalog, 'a', NOON, 2), executionId(3));
+    });
+
+    test('a run in the queue is started by its claim alone, and waits until then', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      await catalog.runs.enqueue(newRun(1), LIMITS);
+      await assert.rejects(
+        catalog.executions.start(executionId(1), NOON),
+        (error: Error) => error instanceof CatalogConflict && error.message.includes(executionId(1)),
+      );
+      await assert.rejects(
+        catalog.atomically(({ executions }) => executions.start(executionId(1), NOON)),
+        CatalogConflict,
+      );
+      assert.equal((await catalog.executions.find(executionId(1)))?.state, 'PENDING');
+      assert.deepEqual(await catalog.runs.count(), { waiting: 1, running: 0 });
+      assert.equal(await claimId(catalog, 'a', NOON), executionId(1));
+    });
+
+    test('a run that was given back waits again, within the limits', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      const limits = { waitingMax: 10, waitingOfKeyMax: 1 };
+      const enqueue = async (number: number) =>
+        (await catalog.runs.enqueue(newRun(number, { keyId: 'k' }), limits)).kind;
+      assert.equal(await enqueue(1), 'added');
+      const claimed = await claim(catalog, 'a', NOON);
+      assert.ok(claimed !== undefined);
+      await catalog.runs.giveBack(claimed.lease);
+      assert.equal(await enqueue(2), 'too_many_of_key');
+    });
+
+    test('what is next is found as fast when one key has thousands waiting and as many running as it may', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      const count = 3000;
+      await catalog.atomically(async ({ runs }) => {
+        for (let number = 1; number <= count; number += 1) {
+          await runs.enqueue({ ...newRun(number, { keyId: 'k' }) }, { waitingMax: count, waitingOfKeyMax: count });
+        }
+      });
+      assert.equal(await claimId(catalog, 'a', NOON, 1), executionId(1));
+      const start = performance.now();
+      assert.equal(await claimId(catalog, 'a', NOON, 1), undefined);
+      const millis = performance.now() - start;
+      assert.ok(millis < 400, `took ${millis} ms`);
     });
 
     test('a claim may ask for one run alone', async (t) => {
