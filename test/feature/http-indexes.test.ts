@@ -67,6 +67,17 @@ test('a column gets an index at its second filter, and from then on rows are loo
   assert.deepEqual([many.way, many.count], ['search: 4500 rows are many', 4999]);
 });
 
+test('a page of rows that an index has found and a check has kept ends at the datapoint limit', async (t) => {
+  const { service, path } = await published(t, { QRS_INDEX_USES: '1', QRS_MAX_DATAPOINTS: '10' });
+  const filters = "name = 'name 7' and name like '%7'";
+  const searched = await ask(service, path, { filters });
+  await built(service, 1);
+  const found = await ask(service, path, { filters });
+  assert.equal(found.way, 'index name, rows checked');
+  assert.equal(found.rows.length, 10);
+  assert.deepEqual(found.rows, searched.rows);
+});
+
 test('rows come in the order of a column that has an index, on any page', async (t) => {
   const { service, path } = await published(t);
   for (const limit of ['1', '2'])

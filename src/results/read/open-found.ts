@@ -6,7 +6,7 @@ import { cellBytesWithin } from '../../domain/datapoints.ts';
 import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { AskedIndexes } from '../derived/indexes/result-indexes.ts';
-import { datapointRefusal } from '../plan/read-plan.ts';
+import { datapointRefusal, pageRowsMax } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
 import { locate } from './locate.ts';
@@ -54,7 +54,7 @@ export async function openFound(
     const { offset, rowCountMax } = slice;
     const wanted = {
       offset: Math.min(offset, resultSet.rowCount),
-      rowCountMax: Math.min(rowCountMax, resultSet.rowCount),
+      rowCountMax: Math.min(rowCountMax, pageRowsMax(plan), resultSet.rowCount),
     };
     const among = { ...wanted, cellBytesMax };
     const { chunk, more } = await reader.sliceAmong(resultSet.parts, view, among, asked.positions, signal);
