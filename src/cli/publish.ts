@@ -94,7 +94,7 @@ async function publishFile(service: Service, file: string, options: PublishComma
 
 function declaredTypes(text: string, before?: ReadonlyMap<string, ColumnType>): ReadonlyMap<string, ColumnType> {
   try {
-    return typeDeclarations(text, before);
+    return typeDeclarations([text], before);
   } catch (error) {
     if (error instanceof TypeDeclarationError) throw new InvalidArgumentError(error.message);
     throw error;

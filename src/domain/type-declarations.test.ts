@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatColumnType } from './column-type.ts';
-import { typeDeclarations } from './type-declarations.ts';
+import { TypeDeclarationError, typeDeclarations } from './type-declarations.ts';
 
 function read(text: string) {
-  return Object.fromEntries([...typeDeclarations(text)].map(([name, type]) => [name, formatColumnType(type)]));
+  return Object.fromEntries([...typeDeclarations([text])].map(([name, type]) => [name, formatColumnType(type)]));
 }
 
 test('declarations are separated by commas outside parentheses', () => {
@@ -31,8 +31,19 @@ test('a column name in double quotes may have commas, equals signs and quotes', 
 });
 
 test('the option may be given again', () => {
-  const both = typeDeclarations('b=date', typeDeclarations('a=uuid'));
-  assert.deepEqual([...both.keys()], ['a', 'b']);
+  const both = typeDeclarations(['b=date', 'c=real'], typeDeclarations(['a=uuid']));
+  assert.deepEqual([...both.keys()], ['a', 'b', 'c']);
+});
+
+test('as many as can be sent are read in a moment, and more than 10,000 are refused', () => {
+  const texts = Array.from({ length: 10_000 }, (_, i) => `c${i}=date`);
+  const begun = performance.now();
+  assert.equal(typeDeclarations(texts).size, 10_000);
+  // Each text once more copying what came before took seconds.
+  assert.ok(performance.now() - begun < 1000);
+  const says = 'The types of at most 10000 columns can be declared.';
+  assert.throws(() => typeDeclarations([...texts, 'one=date']), new TypeDeclarationError(says));
+  assert.throws(() => typeDeclarations([`${texts.join(',')},one=date`]), new TypeDeclarationError(says));
 });
 
 test('what is no declaration is refused', () => {

@@ -7,13 +7,18 @@ import { type ColumnType, ColumnTypeError, parseColumnType } from './column-type
 /** What is wrong with a declaration, as a sentence. */
 export class TypeDeclarationError extends Error {}
 
-/** Column → type, of this text and those before. @throws TypeDeclarationError */
+const DECLARATIONS_MAX = 10_000;
+
+/** Column → type, of these texts and those before. @throws TypeDeclarationError */
 export function typeDeclarations(
-  text: string,
+  texts: readonly string[],
   before: ReadonlyMap<string, ColumnType> = new Map(),
 ): ReadonlyMap<string, ColumnType> {
   const types = new Map(before);
-  for (const declaration of splitOutside(text, ',')) {
+  for (const declaration of texts.flatMap((text) => splitOutside(text, ','))) {
+    if (types.size >= DECLARATIONS_MAX) {
+      throw new TypeDeclarationError(`The types of at most ${DECLARATIONS_MAX} columns can be declared.`);
+    }
     const [name, ...type] = splitOutside(declaration, '=');
     if (name === undefined || type.length === 0) {
       throw new TypeDeclarationError(`A declaration is COLUMN=TYPE; "${declaration.trim()}" is none.`);

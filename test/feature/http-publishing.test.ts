@@ -235,6 +235,49 @@ async function staged(service: HttpService, count: number): Promise<void> {
   }
 }
 
+test('of a digest that is sent many times the last is the one that counts; each has its length', async (t) => {
+  const { service, send } = await start({}, t);
+  const [right, wrong] = [CSV, 'other'].map((body) => createHash('sha256').update(body).digest('base64'));
+  const publish = async (digest: string) =>
+    await send('POST', '/v1/query/7/results', {
+      body: CSV,
+      headers: { 'content-type': 'text/csv', 'content-digest': digest },
+    });
+  for (const digest of [
+    'sha-256=::',
+    'sha-256=:AAAA:',
+    `sha-512=:${right}:`,
+    `sha-256=:${right}:, sha-512=:${right}:`,
+  ]) {
+    assertRefused(await publish(digest), 400, 'invalid_digest', /^Content-Digest: found "sha-(256|512)=:/);
+  }
+  assertRefused(await publish(`sha-256=:${right}:,sha-256=:${wrong}:`), 400, 'digest_mismatch', /expected sha-256=:/);
+  await assertUntouched(service);
+  assert.equal((await publish(`sha-256=:${wrong}:,sha-256=:${right}:`)).status, 201);
+  assert.equal((await publish(`${'sha-256=::,'.repeat(1000)}sha-256=:${right}:`)).status, 201);
+});
+
+test('parameters of a run are bounded in an address as they are in a body', async (t) => {
+  const { service, send } = await start({}, t);
+  const publish = async (query: string) =>
+    await send('POST', `/v1/query/7/results?${query}`, { body: CSV, headers: { 'content-type': 'text/csv' } });
+  const named = (count: number) => Array.from({ length: count }, (_, i) => `params.p${i}=${i}`).join('&');
+  const says = "params.*: a parameter's name has at most 100 characters, its value 2000";
+  const many = 'params.*: a run has at most 100 parameters';
+  assertRefused(await publish(named(101)), 400, 'invalid_parameter', many);
+  assertRefused(await publish(`params.${'n'.repeat(101)}=1`), 400, 'invalid_parameter', says);
+  assertRefused(await publish(`params.n=${'1'.repeat(2001)}`), 400, 'invalid_parameter', says);
+  assertRefused(await publish('params.=1'), 400, 'invalid_parameter', 'params.*: a parameter has a name');
+  await assertUntouched(service);
+  const { execution_id: id } = (await publish(named(100))).json;
+  assert.equal((await service.json(`/v1/query/7/results?${named(100)}`)).execution_id, id);
+  for (const count of [101, 1000]) {
+    const none = await service.get(`/v1/query/7/results?${named(count)}`);
+    assert.deepEqual([none.status, none.headers.get('x-error-code')], [404, 'no_execution_found']);
+  }
+  assert.deepEqual(service.faults, []);
+});
+
 test('a client that dies, and a service that is stopped, in the middle of a body: nothing is left', async (t) => {
   const { service, key } = await start({ QRS_SHUTDOWN_GRACE: '0' }, t);
   for (const bytes of [1, 65_536, 200_000]) {

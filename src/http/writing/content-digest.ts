@@ -2,14 +2,15 @@
 import { createHash, type Hash } from 'node:crypto';
 import { RequestError } from '../../errors/errors.ts';
 
-const ALGORITHMS = { 'sha-256': 'sha256', 'sha-512': 'sha512' } as const;
+const ALGORITHMS = { 'sha-256': { hash: 'sha256', bytes: 32 }, 'sha-512': { hash: 'sha512', bytes: 64 } } as const;
 type Algorithm = keyof typeof ALGORITHMS;
 
 /** A member of the dictionary (RFC 9651): a key, and bytes in base64. */
 const MEMBER = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):$/;
 
 export class ContentDigest {
-  readonly #expected: readonly { readonly algorithm: Algorithm; readonly digest: string; readonly hash: Hash }[];
+  /** At most one of each algorithm. */
+  readonly #expected: readonly { readonly algorithm: Algorithm; readonly digest: Buffer; readonly hash: Hash }[];
 
   /**
    * @param header undefined: nothing is checked
@@ -17,9 +18,9 @@ export class ContentDigest {
    */
   constructor(header: string | undefined) {
     const members = header?.split(',').map((member) => readMember(member.trim())) ?? [];
-    this.#expected = members.flatMap(({ name, digest }) =>
-      isKnown(name) ? [{ algorithm: name, digest, hash: createHash(ALGORITHMS[name]) }] : [],
-    );
+    // In a dictionary the last member of a name is the one that counts.
+    const digests = new Map(members.map(({ name, digest }) => [name, digest]));
+    this.#expected = [...digests].flatMap(([name, digest]) => (isKnown(name) ? [expectedOf(name, digest)] : []));
     if (members.length > 0 && this.#expected.length === 0) throw invalid(header ?? '');
   }
 
@@ -30,12 +31,20 @@ export class ContentDigest {
   /** @throws RequestError digest_mismatch */
   verify(): void {
     for (const { algorithm, digest, hash } of this.#expected) {
-      const found = hash.digest('base64');
-      if (found === digest) continue;
-      const message = `Content-Digest: the body that arrived has ${algorithm}=:${found}:, expected ${algorithm}=:${digest}:; nothing was changed`;
+      const found = hash.digest();
+      if (found.equals(digest)) continue;
+      const [has, expected] = [found, digest].map((bytes) => `${algorithm}=:${bytes.toString('base64')}:`);
+      const message = `Content-Digest: the body that arrived has ${has}, expected ${expected}; nothing was changed`;
       throw new RequestError('digest_mismatch', message);
     }
   }
+}
+
+function expectedOf(algorithm: Algorithm, base64: string) {
+  const { hash, bytes } = ALGORITHMS[algorithm];
+  const digest = Buffer.from(base64, 'base64');
+  if (digest.length !== bytes) throw invalid(`${algorithm}=:${base64}:`);
+  return { algorithm, digest, hash: createHash(hash) };
 }
 
 function readMember(member: string): { readonly name: string; readonly digest: string } {

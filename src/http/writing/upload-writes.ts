@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { type CatalogSteps, IllegalTransition } from '../../catalog/catalog.ts';
 import type { ColumnType } from '../../domain/column-type.ts';
 import { type Execution, STATES } from '../../domain/execution.ts';
+import { parametersProblem } from '../../domain/run-input.ts';
 import { TypeDeclarationError, typeDeclarations } from '../../domain/type-declarations.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { QueryParameters } from '../../results/request/query-string.ts';
@@ -56,7 +57,10 @@ export function uploadWrites(deps: UploadWritesDeps): readonly WriteRoute[] {
 async function publishNew(request: StreamRequest, deps: UploadWritesDeps) {
   const { principal, path, parameters } = request;
   const { id: queryId } = await writableQuery(deps.catalog, principal, path.id ?? '');
-  return await publish(request, deps, { queryId, parameters: queryParametersOf(parameters) });
+  const given = queryParametersOf(parameters);
+  const problem = parametersProblem(given);
+  if (problem !== undefined) throw new RequestError('invalid_parameter', `params.*: ${problem}`);
+  return await publish(request, deps, { queryId, parameters: given });
 }
 
 async function publishBegun(request: StreamRequest, deps: UploadWritesDeps) {
@@ -115,8 +119,7 @@ function committing(
 /** `types=price=decimal(10, 3),to=varbinary`; may be sent several times. @throws RequestError invalid_parameter */
 function typesOf(parameters: QueryParameters): ReadonlyMap<string, ColumnType> {
   try {
-    const sent = parameters.get('types')?.filter((text) => text !== '') ?? [];
-    return sent.reduce<ReadonlyMap<string, ColumnType>>((types, text) => typeDeclarations(text, types), new Map());
+    return typeDeclarations(parameters.get('types')?.filter((text) => text !== '') ?? []);
   } catch (error) {
     if (error instanceof TypeDeclarationError) throw new RequestError('invalid_parameter', `types: ${error.message}`);
     throw error;

@@ -4,6 +4,7 @@ import type { Clock, Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { mayRead } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
+import { PARAMETERS_MAX } from '../../domain/run-input.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { CatalogCache, Latest, QueryAccess } from '../cache/catalog-cache.ts';
 import type { QueryParameters } from '../request/query-string.ts';
@@ -56,7 +57,10 @@ async function resolveLatest(
   if (query === undefined || !mayRead(principal, query)) {
     throw new RequestError('query_not_found', 'not found: Query not found or private');
   }
-  const latest = await catalogCache.latest(id, queryParametersOf(parameters), now);
+  const given = queryParametersOf(parameters);
+  // No run has more, and a look-up by thousands would be an expression too deep for the catalog.
+  const isPossible = Object.keys(given).length <= PARAMETERS_MAX;
+  const latest = isPossible ? await catalogCache.latest(id, given, now) : undefined;
   if (latest === undefined) {
     throw new RequestError(
       'no_execution_found',
