@@ -36,6 +36,23 @@ describe('refused', () => {
   }
 });
 
+test('an enum of a thousand values: the nearest are named, and how many there are', () => {
+  const enumOptions = Array.from({ length: 1000 }, (_, i) => `${'option'.repeat(12)}_${i}`);
+  const read = (value: string) => () => parameterValues([{ key: 'e', type: 'enum', enumOptions }], { e: value });
+  const found = enumOptions[7]?.replace('_', '-') ?? '';
+  assert.throws(read(found), ({ message }: Error) => {
+    assert.match(
+      message,
+      /^parameter e is one of 1000 values, such as "(option)+_7", "[a-z0-9_]+", "[a-z0-9_]+": found "/,
+    );
+    return message.length < 600;
+  });
+  const long = ['a', 'b', 'c'].map((text) => text.repeat(2000));
+  const few = () => parameterValues([{ key: 'e', type: 'enum', enumOptions: long }], { e: 'x' });
+  assert.throws(few, ({ message }: Error) => message.length < 600);
+  assert.throws(read('?'), /such as "(option)+_0", "(option)+_1", "(option)+_2": found "\?"$/);
+});
+
 test('times are brought into one spelling', () => {
   const read = (day: string) => parameterValues([{ key: 'day', type: 'datetime' }], { day })[0]?.value;
   assert.equal(read('2024-03-05'), '2024-03-05 00:00:00');

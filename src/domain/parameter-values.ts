@@ -2,6 +2,7 @@
  * The values of a query's parameters in one run: what the caller named, else what the query says holds otherwise. Each is
  * checked to be of its type, and stays text: digits are never rounded, and the engine reads it as the type (contract §10).
  */
+import { nearest } from './nearest.ts';
 import type { QueryParameter } from './query.ts';
 
 export interface ParameterValue {
@@ -18,6 +19,7 @@ export const PARAMETERS_MAX = 100;
 const KEY_CHARS_MAX = 100;
 const VALUE_CHARS_MAX = 100_000;
 const DIGITS_MAX = 400;
+const OPTIONS_SHOWN = 3;
 
 const NUMBER = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?$/;
 const DATETIME =
@@ -71,18 +73,14 @@ export function checkParameters(declared: readonly QueryParameter[]): void {
 }
 
 function readValue({ key, type, enumOptions = [] }: QueryParameter, value: string): string {
-  const expected = (what: string) => {
-    const shown = value.length > 80 ? `${value.slice(0, 80)}…` : value;
-    return new ParameterError(`parameter ${key} is ${what}: found ${JSON.stringify(shown)}`);
-  };
+  const expected = (what: string) => new ParameterError(`parameter ${key} is ${what}: found ${shown(value)}`);
   if (value.length > VALUE_CHARS_MAX) throw expected(`longer than ${VALUE_CHARS_MAX} characters`);
   switch (type) {
     case 'text':
       if (value.includes('\0')) throw expected('a text, which has no NUL character');
       return value;
     case 'enum':
-      if (!enumOptions.includes(value))
-        throw expected(`one of ${enumOptions.map((o) => JSON.stringify(o)).join(', ')}`);
+      if (!enumOptions.includes(value)) throw expected(`one of ${someOf(enumOptions, value)}`);
       return value;
     case 'number': {
       const digits = value.trim();
@@ -94,6 +92,18 @@ function readValue({ key, type, enumOptions = [] }: QueryParameter, value: strin
     default:
       return type satisfies never;
   }
+}
+
+/** Three options at most, those nearest to the value: a query may have a thousand. */
+function someOf(options: readonly string[], value: string): string {
+  if (options.length <= OPTIONS_SHOWN) return options.map(shown).join(', ');
+  const near = nearest(value, options);
+  const some = near.length > 0 ? near : options.slice(0, OPTIONS_SHOWN);
+  return `${options.length} values, such as ${some.map(shown).join(', ')}`;
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
 /** In one spelling; undefined when there is no such time. */

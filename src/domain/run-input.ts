@@ -22,8 +22,10 @@ export function parametersProblem(parameters: Readonly<Record<string, unknown>>)
   const all = Object.entries(parameters);
   if (all.length > PARAMETERS_MAX) return `a run has at most ${PARAMETERS_MAX} parameters`;
   for (const [name, value] of all) {
-    if (typeof value !== 'string')
-      return `the parameter ${JSON.stringify(name)} is no text: its value is a ${typeof value}`;
+    if (typeof value !== 'string') {
+      const found = typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+      return `the parameter ${JSON.stringify(name)} is no text: its value is ${found}`;
+    }
     const problem = parameterProblem(name, value);
     if (problem !== undefined) return problem;
   }

@@ -84,6 +84,7 @@ test('the SQL is for its owner; what is empty is there, for clients that take it
 test('what is wrong with a body is named: the field, what was found, what was expected', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
+  const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const refusals: readonly (readonly [object | string, string | RegExp])[] = [
     [{ nam: 'x' }, 'nam: no such field; did you mean name?'],
     [{ name: 5 }, 'name: found 5, expected a text of 0 to 200 characters'],
@@ -101,7 +102,11 @@ test('what is wrong with a body is named: the field, what was found, what was ex
     [{ schedule: 'hourly' }, /^schedule: /],
     [{ query_id: 990_000_001 }, /^query_id: found 990000001, expected an id below 990000001: those from there on are/],
     [{ query_id: 1.5 }, /^query_id: found 1\.5, expected a whole number/],
-    [['a'], 'the body: found ["a"], expected a JSON object'],
+    [['a'], 'the body: found a list of 1, expected a JSON object'],
+    [`{"name":${nested}}`, 'name: found a list of 1, expected a text of 0 to 200 characters'],
+    [`{"tags":[{"a":${nested}}]}`, 'tags[0]: found an object, expected a text of 1 to 100 characters'],
+    [`{"query_parameters":{"p":${nested}}}`, 'query_parameters: the parameter "p" is no text: its value is an object'],
+    ['{"query_parameters":{"p":{"toString":1}}}', /^query_parameters: the parameter "p" is no text/],
     ['{"name":', /^the body is no JSON: /],
     ['{"name":"\u0000"}', /^the body is no JSON: /],
     ['{"__proto__":1}', /^__proto__: no such field; expected name, /],

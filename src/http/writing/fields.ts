@@ -84,7 +84,10 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 const SHOWN_MAX = 60;
 
+/** What has members is not written: it may be nested deeper than can be followed. */
 function shown(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (isObject(value)) return 'an object';
   const written = JSON.stringify(value) ?? 'nothing';
   return written.length <= SHOWN_MAX ? written : `${written.slice(0, SHOWN_MAX)}…`;
 }

@@ -8,7 +8,7 @@ export const PARAMETERS: ReadField<Readonly<Record<string, string>>> = (value, n
   if (!isObject(value)) throw bad(name, value, 'an object of names and texts');
   const isScalar = (one: unknown) => typeof one === 'number' || typeof one === 'boolean';
   const entries = Object.entries(value).map(([key, one]) => [key, isScalar(one) ? String(one) : one] as const);
-  const nul = entries.find(([key, one]) => `${key}${one}`.includes('\0'));
+  const nul = entries.find((pair) => pair.some((part) => typeof part === 'string' && part.includes('\0')));
   if (nul !== undefined) throw bad(name, nul[0], 'text without a NUL character');
   const problem = parametersProblem(Object.fromEntries(entries));
   if (problem !== undefined) throw new RequestError('invalid_body', `${name}: ${problem}`);
