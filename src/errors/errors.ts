@@ -124,6 +124,11 @@ export const ERRORS = {
     retryAfterSeconds: 5,
     when: 'Only from /readyz: something that the service needs is missing or damaged; the text names it.',
   },
+  taken_over: {
+    status: 503,
+    retryAfterSeconds: 1,
+    when: 'Another process has taken this change over while it was carried out, and nothing was changed here; ask again as Retry-After says.',
+  },
   shutting_down: { status: 503, retryAfterSeconds: 5, when: 'The service is stopping; try again as Retry-After says.' },
   storage_full: {
     status: 503,

@@ -133,6 +133,55 @@ test('while the first is still coming the second is refused; once the first has 
   assert.equal((await executions.list({ queryId: 7, limit: 9 })).length, 1);
 });
 
+test('of a long refusal the beginning is kept', async (t) => {
+  const service = await startHttpService(t);
+  const { send } = await annWrites(service);
+  await send('POST', '/v1/query', { body: { query_id: 7, query_sql: 'SELECT 1 AS n' } });
+  const names = Array.from({ length: 100 }, (_, i) => [`${i}`.padEnd(100, 'n'), 'x'] as const);
+  const body = { query_parameters: Object.fromEntries(names) };
+  const ask = async () => await send('POST', '/v1/query/7/execute', { body, headers: under('k') });
+  const [first, again] = [await ask(), await ask()];
+  for (const one of [first, again]) assertRefused(one, 400, 'invalid_query_parameter', /^unknown parameters \(0n/);
+  assert.ok(String(first.json.error).length > 10_000);
+  assert.equal(again.json.error, `${String(first.json.error).slice(0, 2000)}…`);
+});
+
+test('a lease that is lost on the way is a matter of the moment: 503, and not an answer that is kept', async (t) => {
+  const service = await startHttpService(t);
+  const { key, send } = await annWrites(service);
+  await send('POST', '/v1/query', { body: { query_id: 7 } });
+  const { leases, executions } = await service.catalog();
+  const headers = { ...under('k', { 'content-type': 'text/csv' }), 'x-service-api-key': key };
+  /** Sends a body in two pieces; the lease is lost between them. */
+  const losing = async (path: string, resource: string, body: string) => {
+    const sent = request(service.url + path, {
+      method: 'POST',
+      headers: { ...headers, 'content-length': body.length },
+    });
+    sent.write(body.slice(0, 3));
+    for (;;) {
+      const [held] = await leases.list(resource);
+      if (held !== undefined && (await leases.revoke(held))) break;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    sent.end(body.slice(3));
+    const [response] = await once(sent, 'response');
+    const { 'x-error-code': code, 'retry-after': after } = response.headers;
+    await text(response);
+    return [response.statusCode, code, after];
+  };
+  const lost = [503, 'taken_over', '1'];
+  const results = '/v1/query/7/results';
+  assert.deepEqual(await losing(results, 'write:', CSV), lost);
+  assert.deepEqual(await losing(results, 'idempotency:', CSV), lost);
+  // A refusal, which is kept after the work.
+  assert.deepEqual(await losing('/v1/query', 'idempotency:', '{"query_id":7}'), lost);
+  assert.deepEqual(await executions.list({ queryId: 7, limit: 9 }), []);
+  const again = await send('POST', results, { body: CSV, headers: under('k', { 'content-type': 'text/csv' }) });
+  assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [201, null]);
+  assert.deepEqual(service.faults, []);
+});
+
 test('a process that was killed holds up its request for no longer than its lease; one that is known to be dead, not at all', async (t) => {
   const service = await startHttpService(t, { QRS_LEASE_SECONDS: '30' });
   const { send } = await annWrites(service);

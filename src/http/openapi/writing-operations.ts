@@ -252,6 +252,7 @@ const ALWAYS: readonly ErrorCode[] = [
   'idempotency_in_progress',
   'body_too_large',
   'idempotency_mismatch',
+  'taken_over',
 ];
 
 function written({

@@ -32,6 +32,8 @@ export interface IdempotentAnswer {
 }
 
 const NAME_LENGTH_MAX = 255;
+/** Of the text of an error that is kept: what a client sent may be in it. */
+const ERROR_LENGTH_MAX = 2000;
 
 /**
  * @throws RequestError invalid_idempotency_key · idempotency_in_progress · idempotency_mismatch, and whatever the work throws: an answer of
@@ -120,7 +122,8 @@ interface KeptError {
 }
 
 function writtenError({ code, message, body, status }: RequestError): Pick<IdempotentAnswer, 'status' | 'body'> {
-  const kept: KeptError = { code, error: message, body };
+  const error = message.length <= ERROR_LENGTH_MAX ? message : `${message.slice(0, ERROR_LENGTH_MAX)}…`;
+  const kept: KeptError = { code, error, body };
   return { status, body: JSON.stringify(kept) };
 }
 

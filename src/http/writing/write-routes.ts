@@ -59,15 +59,14 @@ export function writeRoutes(
         const hash = createHash('sha256').update(headOf(request));
         const body = new RequestBody(() => openBody(request, reply, hash, limitsOf(route, options)));
         const asked = { ...fieldsOf(request, reply, principal), base: () => baseOf(request, options) + prefix };
-        const answer = await answerOnce(
-          {
-            keyId: principal.keyId,
-            header: asked.header('idempotency-key'),
-            fingerprint: () => (body.isRead ? hash.copy().digest('hex') : undefined),
-            readBody: () => body.discard(),
-          },
-          deps,
-          (commit) => explainFailures(() => handle(route, { ...asked, commit }, body)),
+        const once = {
+          keyId: principal.keyId,
+          header: asked.header('idempotency-key'),
+          fingerprint: () => (body.isRead ? hash.copy().digest('hex') : undefined),
+          readBody: () => body.discard(),
+        };
+        const answer = await explainLostLease(() =>
+          answerOnce(once, deps, (commit) => explainFailures(() => handle(route, { ...asked, commit }, body))),
         );
         if (answer.replayed) reply.header('idempotency-replayed', 'true');
         return reply
@@ -168,9 +167,17 @@ async function explainFailures(work: () => Promise<WriteAnswer>): Promise<WriteA
     if (error instanceof IllegalTransition && error.from !== undefined) {
       throw new RequestError('illegal_transition', error.message, { body: { state: formatState(error.from) } });
     }
-    if (error instanceof LeaseLost) {
-      throw new RequestError('conflict', 'another process has taken this work over; nothing was changed here');
-    }
     throw error;
+  }
+}
+
+/** A lost lease, of the work or of its idempotency key, is a matter of the moment: never an answer that is kept. */
+async function explainLostLease<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
+    const message = 'another process has taken this work over; nothing was changed here, ask again for its answer';
+    throw new RequestError('taken_over', message);
   }
 }
