@@ -117,6 +117,24 @@ function originIn(directory: string): RowOrigin {
   };
 }
 
+test('a file that is forgotten while it is being opened is closed, and whoever waits for it goes without it', async (t) => {
+  const directory = await folder(t);
+  const order = await orderOf(directory, 100);
+  await using duckDb = await openFolderDuckDb(directory, 1);
+  await buildRowFile(duckDb, order, signal);
+  const open = new OpenRowFiles(() => 0, new Turns());
+  t.after(() => open.closeAll());
+  const first = open.find(order.path, 'one');
+  open.forget(order.path);
+  assert.equal((await first)?.reading(), undefined);
+  const second = open.find(order.path, 'one');
+  open.forget(order.path);
+  const third = open.find(order.path, 'one');
+  assert.equal((await second)?.reading(), undefined);
+  using reading = (await third)?.reading();
+  assert.notEqual(reading, undefined);
+});
+
 test('a file that was made from something else is not read', async (t) => {
   const directory = await folder(t);
   const order = await orderOf(directory, 100);

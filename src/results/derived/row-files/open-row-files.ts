@@ -30,13 +30,13 @@ export class OpenRowFiles {
   async find(path: string, identity: string): Promise<RowFile | undefined> {
     const absentAt = this.#absent.get(path);
     if (absentAt !== undefined && this.#clock() - absentAt < ABSENT_MILLIS) return undefined;
-    const opening = this.#files.get(path) ?? this.#open(path, identity);
+    const opening = this.#files.get(path) ?? this.#begin(path, identity);
     this.#files.delete(path);
     this.#files.set(path, opening);
     try {
       return await opening;
     } catch (error) {
-      this.#files.delete(path);
+      if (this.#files.get(path) === opening) this.#files.delete(path);
       throw error;
     }
   }
@@ -58,8 +58,18 @@ export class OpenRowFiles {
     for (const path of [...this.#files.keys()]) this.forget(path);
   }
 
-  async #open(path: string, identity: string): Promise<RowFile | undefined> {
+  #begin(path: string, identity: string): Promise<RowFile | undefined> {
+    const opening: Promise<RowFile | undefined> = this.#open(path, identity, () => this.#files.get(path) === opening);
+    return opening;
+  }
+
+  async #open(path: string, identity: string, isAwaited: () => boolean): Promise<RowFile | undefined> {
     const file = await this.#openIfThere(path);
+    // Forgotten while it was being opened: nobody would close it later, so whoever has waited for it goes without it.
+    if (!isAwaited()) {
+      file?.retire();
+      return undefined;
+    }
     if (file === undefined) {
       this.#files.delete(path);
       if (this.#absent.size >= ABSENT_MAX) this.#absent.clear();
@@ -70,8 +80,7 @@ export class OpenRowFiles {
       file.retire();
       throw new RowFileDamaged('the file was made from something else');
     }
-    // Forgotten while it was being opened: whoever has waited for it reads it, and nobody else.
-    if (this.#files.has(path)) this.#opened.set(path, file);
+    this.#opened.set(path, file);
     this.#evict(path);
     return file;
   }

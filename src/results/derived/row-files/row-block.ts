@@ -10,6 +10,9 @@ const SPARE_BYTES = 64;
 /** Unpacking more at once would hold up other requests: a part with such rows is read by DuckDB. */
 export const BLOCK_BYTES_MAX = 2 * 1024 * 1024;
 
+/** Of the contents of a group: as much as is unpacked in one go. */
+const GROUP_BYTES_MAX = 1024 * 1024;
+
 export const COMMA = 0x2c;
 export const LINE_FEED = 0x0a;
 
@@ -61,8 +64,9 @@ export function unpackGroup(blocks: readonly Buffer[]): readonly Buffer[] {
   });
 }
 
-/** Whether unpacking these blocks as one gives the content of each. */
+/** Whether these blocks are small, and unpacking them as one gives the content of each. */
 export function isJoinable(packed: readonly PackedBlock[]): boolean {
+  if (packed.reduce((sum, { content }) => sum + content.length, 0) > GROUP_BYTES_MAX) return false;
   try {
     const contents = unpackGroup(packed.map(({ block }) => block));
     return packed.every(({ content }, place) => contents[place]?.equals(content) === true);

@@ -2,7 +2,7 @@
  * An open row file. Reading goes by its descriptor, so a file that is removed meanwhile is read to the end; the descriptor is closed when
  * nobody reads any more. Each block is checked when it is read.
  */
-import { closeSync, fstat, open, read } from 'node:fs';
+import { close, fstat, open, read } from 'node:fs';
 import { promisify } from 'node:util';
 import { RowBlock, unpackBlock, unpackGroup } from './row-block.ts';
 import {
@@ -53,7 +53,7 @@ export class RowFile {
       if (start < 0) throw new RowFileDamaged('the file is shorter than its index');
       return new RowFile(fd, decodeIndex(await readBytes(fd, start, bytes), end), turns);
     } catch (error) {
-      closeSync(fd);
+      closeAside(fd);
       throw error;
     }
   }
@@ -183,11 +183,16 @@ export class RowFile {
   }
 
   #closeIfUnused(): void {
-    if (this.#retired && this.#readers === 0) closeSync(this.#fd);
+    if (this.#retired && this.#readers === 0) closeAside(this.#fd);
   }
 }
 
 const READS_AT_ONCE = 16;
+
+/** On another thread: with the last descriptor of a file that has been removed its gigabytes are given back. */
+function closeAside(fd: number): void {
+  close(fd, () => undefined);
+}
 
 async function readBytes(fd: number, position: number, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length);
