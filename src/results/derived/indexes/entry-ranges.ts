@@ -23,10 +23,18 @@ export function outside(ranges: readonly EntryRange[], end: number): readonly En
   return normalized(starts.map((from, index) => ({ from, to: ends[index] ?? from })));
 }
 
+/** @param a in order and apart, as `b` */
 export function intersect(a: readonly EntryRange[], b: readonly EntryRange[]): readonly EntryRange[] {
-  return normalized(
-    a.flatMap((left) => b.map((right) => ({ from: Math.max(left.from, right.from), to: Math.min(left.to, right.to) }))),
-  );
+  const both: EntryRange[] = [];
+  for (let [i, j] = [0, 0]; i < a.length && j < b.length; ) {
+    const [left, right] = [a[i], b[j]];
+    if (left === undefined || right === undefined) break;
+    const [from, to] = [Math.max(left.from, right.from), Math.min(left.to, right.to)];
+    if (from < to) both.push({ from, to });
+    if (left.to <= right.to) i += 1;
+    else j += 1;
+  }
+  return both;
 }
 
 export function includes(ranges: readonly EntryRange[], number: number): boolean {

@@ -92,11 +92,9 @@ async function entriesOf({ from, to }: KeyRange, lookUp: IndexLookUp): Promise<E
 async function allOf(found: readonly (Hits | undefined)[]): Promise<Hits | undefined> {
   const known = found.filter((hits) => hits !== undefined);
   const isWhole = known.length === found.length;
-  const [smallest, ...others] = byColumn(known, (a, b) => ({
-    ...a,
-    ranges: intersect(a.ranges, b.ranges),
-    nulls: a.nulls && b.nulls,
-    isExact: a.isExact && b.isExact,
+  const [smallest, ...others] = byColumn(known, (all) => ({
+    ranges: all.map(({ ranges }) => ranges).reduce(intersect),
+    nulls: all.every(({ nulls }) => nulls),
   })).toSorted((a, b) => countHits(a) - countHits(b));
   if (smallest === undefined) return undefined;
   if (others.length === 0 || countHits(smallest) > POSITIONS_MAX) {
@@ -116,11 +114,9 @@ async function allOf(found: readonly (Hits | undefined)[]): Promise<Hits | undef
 async function anyOf(found: readonly (Hits | undefined)[]): Promise<Hits | undefined> {
   const known = found.filter((hits) => hits !== undefined);
   if (known.length < found.length) return undefined;
-  const hits = byColumn(known, (a, b) => ({
-    ...a,
-    ranges: normalized([...a.ranges, ...b.ranges]),
-    nulls: a.nulls || b.nulls,
-    isExact: a.isExact && b.isExact,
+  const hits = byColumn(known, (all) => ({
+    ranges: normalized(all.flatMap(({ ranges }) => ranges)),
+    nulls: all.some(({ nulls }) => nulls),
   }));
   const [only] = hits;
   if (hits.length <= 1) return only;
@@ -130,19 +126,21 @@ async function anyOf(found: readonly (Hits | undefined)[]): Promise<Hits | undef
   return { kind: 'positions', positions: unite(lists), isExact: hits.every((one) => one.isExact) };
 }
 
-/** Of several that are by entries of one index one is made. */
-function byColumn(found: readonly Hits[], join: (a: EntryHits, b: EntryHits) => EntryHits): readonly Hits[] {
-  const joined = new Map<number, EntryHits>();
-  const others: Hits[] = [];
-  for (const hits of found) {
-    if (hits.kind === 'positions') {
-      others.push(hits);
-      continue;
-    }
-    const before = joined.get(hits.column);
-    joined.set(hits.column, before === undefined ? hits : join(before, hits));
-  }
-  return [...joined.values(), ...others];
+/** Of those that are by entries of one index one is made. @param join at least one of them */
+function byColumn(
+  found: readonly Hits[],
+  join: (all: readonly EntryHits[]) => Pick<EntryHits, 'ranges' | 'nulls'>,
+): readonly Hits[] {
+  const others = found.filter((hits) => hits.kind === 'positions');
+  const byEntries = Map.groupBy(
+    found.filter((hits) => hits.kind === 'entries'),
+    ({ column }) => column,
+  );
+  const joined = [...byEntries.values()].flatMap((all) => {
+    const [first] = all;
+    return first === undefined ? [] : [{ ...first, ...join(all), isExact: all.every(({ isExact }) => isExact) }];
+  });
+  return [...joined, ...others];
 }
 
 /** Of the positions, which are in order, those that are among the hits; undefined where that cannot be told. */
