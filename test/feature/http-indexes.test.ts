@@ -103,6 +103,17 @@ test('the first rows of an order are found among many that a filter keeps', asyn
   assert.equal(deep.count, 9201);
 });
 
+test('a walk through many rows reads its view, a first page of them the index', async (t) => {
+  const { service, path } = await published(t, { QRS_INDEX_USES: '1', QRS_DIRECT_ROWS: '0' }, 20_000);
+  const sorted = async (offset: string) =>
+    await ask(service, path, { filters: 'number >= 0', sort_by: 'number desc', limit: '2', offset });
+  await sorted('0');
+  await built(service, 1);
+  assert.deepEqual(await sorted('0'), { rows: [19_999, 19_998], way: 'index number', count: 20_000 });
+  assert.deepEqual(await sorted('2'), { rows: [19_997, 19_996], way: 'view: a walk through 20000 rows', count: 20_000 });
+  assert.deepEqual((await sorted('19999')).rows, [0]);
+});
+
 test('names that a header cannot hold are said by their place, and the log says the same', async (t) => {
   const { service, path } = await published(t, { QRS_INDEX_USES: '1' });
   await ask(service, path, { filters: `"größe" = 'x5'` });

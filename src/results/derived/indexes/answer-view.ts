@@ -34,6 +34,11 @@ export const FOUND_ROWS_MAX = 1000;
 
 /** So many rows of an order are walked to find the first ones of a filter: their ranks are read, each somewhere else. */
 const WALKED_ROWS_MAX = 2048;
+/**
+ * Who asks for rows behind the first of more than this is walking: each page would read rows that lie apart, which by the end has taken
+ * longer than to put all of them together once, in a view.
+ */
+const WALK_ROWS_MAX = 10_000;
 const ALL = { kind: 'all' } as const;
 
 /** What indexes can be asked about a view. */
@@ -57,6 +62,7 @@ export async function answerView(
   }
   const from = Math.min(offset, count);
   const to = Math.min(count, from + rowCountMax);
+  if (from > 0 && count > WALK_ROWS_MAX) return none(`a walk through ${count} rows`, count);
   if (to - from > FOUND_ROWS_MAX) return none(`${to - from} rows are many`, count);
   const sliced = await sliceOf(hits, view, lookUps, { from, to });
   if (sliced !== undefined) return { kind: 'rows', positions: sliced, rowCount: count };
