@@ -10,7 +10,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'users add': ['qrs users add ann'],
   'users list': ['qrs users list'],
   'teams add': ['qrs teams add research --member ann --member bob'],
-  'users remove': ['qrs users remove ann'],
+  'users remove': ['qrs users remove dan'],
   'teams add-member': ['qrs teams add-member research cy'],
   'teams remove-member': ['qrs teams remove-member research cy'],
   'teams list': ['qrs teams list --json'],

@@ -23,7 +23,9 @@ type Path = readonly (string | number)[];
 /** @throws Error naming file and line */
 export async function readDatasetFolder(folder: string): Promise<readonly Dataset[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    throw new Error(`QRS_DATASETS_DIR: ${folder} cannot be read: ${error instanceof Error ? error.message : error}`);
+    throw new Error(
+      `QRS_DATASETS_DIR names ${folder}, which cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
   });
   const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name);
   return await Promise.all(names.toSorted().map((name) => readDataset(name, join(folder, name))));

@@ -174,9 +174,14 @@ function aboutQuoteInside(before: Token | undefined, word: Token, source: Source
   return syntax(`A text that contains ' has it twice: 'it''s'.`);
 }
 
+/** What may follow a column: a word that is nearly one of these is a slip, and not part of a name. */
+const WORDS_BEHIND_COLUMNS = ['and', 'or', 'not', 'in', 'like', 'ilike', 'between', 'is', 'asc', 'desc', 'nulls'];
+
 /** `IMDB Rating > 8`: two words where one column name can stand. */
 function aboutBlank(before: Token | undefined, word: Token): Advice | undefined {
   if (!isBare(before) || before === undefined || isReserved(before.text)) return undefined;
+  const isWord = WORDS_BEHIND_COLUMNS.includes(before.text.toLowerCase());
+  if (isWord || nearest(word.text, WORDS_BEHIND_COLUMNS).length > 0) return undefined;
   return syntax(`A column name that has blanks goes in double quotes: "${before.text} ${word.text}".`);
 }
 

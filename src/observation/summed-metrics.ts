@@ -87,7 +87,8 @@ export function timedBy(
     aggregator: 'sum',
     values: [...timesOf].flatMap(valuesOf),
   });
-  Object.assign(histogram, { getForPromString });
+  // Asked for by the registry's text, and by its data.
+  Object.assign(histogram, { getForPromString, get: getForPromString });
   return (value, seconds) => {
     const times = entry(timesOf, value, () => ({ counts: new Array(bounds.length + 1).fill(0), seconds: 0 }));
     let index = 0;

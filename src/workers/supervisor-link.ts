@@ -42,7 +42,10 @@ export class SupervisorLink {
         this.#waiting.delete(message.id);
         break;
       case 'collect':
-        void this.#collect().then((metrics) => this.#channel.send({ kind: 'collected', id: message.id, metrics }));
+        // A process whose metrics cannot be told is left out of the sum, and goes on.
+        void this.#collect()
+          .catch(() => undefined)
+          .then((metrics) => this.#channel.send({ kind: 'collected', id: message.id, metrics }));
         break;
       default:
         message satisfies never;

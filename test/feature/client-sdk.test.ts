@@ -153,7 +153,7 @@ test('errors: the status and the text of the service reach the caller', async (t
   );
   await fails(client.exec.getExecutionResults('nonsense'), 'HTTP - Status: 400');
   await fails(client.exec.getExecutionResults(execution.id, { filters: 'm > 1' }), 'HTTP - Status: 400');
-  await fails(client.exec.executeQuery(7), 'HTTP - Status: 404');
+  await fails(client.exec.executeQuery(7), 'HTTP - Status: 403, Message: {"error":"this API key may only read"}');
   assert.deepEqual(service.faults, []);
 });
 

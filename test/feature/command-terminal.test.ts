@@ -22,9 +22,9 @@ test('lists are tables on a terminal, under the names of the JSON', async (t) =>
   assert.equal(
     (await qrs.onTerminal('queries', 'list')).out,
     [
-      'id       owner          visibility  name',
+      'id       owner          visibility  archived  name',
       '8        team research  private',
-      '1234567  user ann       public      Trades',
+      '1234567  user ann       public                Trades',
       '',
     ].join('\n'),
   );
@@ -68,12 +68,12 @@ test('on a narrow terminal names are cut, and where ids would have to be, each i
   qrs.columns = 50;
   assert.equal(
     (await qrs.onTerminal('queries', 'list')).out,
-    'id  owner     visibility  name\n8   user ann  public      What was traded on each…\n',
+    'id  owner     visibility  archived  name\n8   user ann  public                What was trad…\n',
   );
   qrs.columns = 30;
   assert.equal(
     (await qrs.onTerminal('queries', 'list')).out,
-    '-- 1 --\nid          8\nowner       user ann\nvisibility  public\nname        What was traded o…\n',
+    '-- 1 --\nid          8\nowner       user ann\nvisibility  public\narchived\nname        What was traded o…\n',
   );
 });
 

@@ -158,5 +158,8 @@ async function prepareCommands(): Promise<void> {
   const trades = `SELECT 12345678901234567890::HUGEINT AS amount, 1.125 AS price`;
   await duckDb.run(`COPY (${trades}) TO '${join(folder, 'trades.parquet')}'`);
   duckDb.closeSync();
-  await run('commands', 'qrs users add bob && qrs demo-sources ./data/sources --size small');
+  await run(
+    'commands',
+    'qrs users add bob && qrs users add cy && qrs users add dan && qrs demo-sources ./data/sources --size small',
+  );
 }

@@ -4,6 +4,7 @@
  * beginning of one answer to the end of another.
  */
 import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -15,6 +16,7 @@ import { openServer, startHttpService } from './http-service.ts';
 
 /** Values that could change an answer, small ones mostly; a setting that is not here has a value found for it. */
 function telling(directory: string): Readonly<Record<string, string>> {
+  mkdirSync(join(directory, 'other-datasets'), { recursive: true });
   return {
     QRS_PAGES_WAITING: '500',
     QRS_READ_TIMEOUT: '50',
@@ -32,6 +34,9 @@ function telling(directory: string): Readonly<Record<string, string>> {
     QRS_CATALOG_URL: `sqlite:${join(directory, 'data/catalog.sqlite')}`,
     QRS_STORE_URL: `file:${join(directory, 'data/results')}`,
     QRS_SOURCES_DIR: join(directory, 'other-sources'),
+    QRS_DATASETS_DIR: join(directory, 'other-datasets'),
+    QRS_URL: 'https://results.example.org',
+    QRS_KEY: 'qrs_other',
     QRS_ENGINE_URL: 'duckdb:', // There is no other yet.
     QRS_HOST: 'localhost',
     QRS_PUBLIC_URL: 'https://results.example.org',

@@ -43,9 +43,10 @@ test('each error, to the byte', async (t) => {
     const code = 'route_not_found';
     await assertError(service, '/v1/nothing?x=1', [404, code, '{"error":"not found: GET /v1/nothing"}']);
     await assertError(service, '/v1/%22', [404, code, '{"error":"not found: GET /v1/%22"}']);
-    await assertError(service, results, [404, code, '{"error":"not found: POST /v1/query/7/results"}'], {
-      method: 'POST',
+    await assertError(service, results, [404, code, '{"error":"not found: DELETE /v1/query/7/results"}'], {
+      method: 'DELETE',
     });
+    await assertError(service, results, [403, 'scope', '{"error":"this API key may only read"}'], { method: 'POST' });
   });
 
   await t.test('a malformed execution id', async () => {

@@ -110,7 +110,11 @@ test('a walk through many rows reads its view, a first page of them the index', 
   await sorted('0');
   await built(service, 1);
   assert.deepEqual(await sorted('0'), { rows: [19_999, 19_998], way: 'index number', count: 20_000 });
-  assert.deepEqual(await sorted('2'), { rows: [19_997, 19_996], way: 'view: a walk through 20000 rows', count: 20_000 });
+  assert.deepEqual(await sorted('2'), {
+    rows: [19_997, 19_996],
+    way: 'view: a walk through 20000 rows',
+    count: 20_000,
+  });
   assert.deepEqual((await sorted('19999')).rows, [0]);
 });
 

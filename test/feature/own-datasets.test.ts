@@ -97,7 +97,7 @@ describe('what is wrong is told with its file and line', () => {
 
   test('the folder itself', async () => {
     const missing = join(root, 'nowhere');
-    await assert.rejects(readDatasetFolder(missing), /^Error: QRS_DATASETS_DIR: .*nowhere cannot be read/);
+    await assert.rejects(readDatasetFolder(missing), /^Error: QRS_DATASETS_DIR names .*nowhere, which cannot be read/);
   });
 
   const sqlCases: readonly (readonly [sql: string, message: RegExp])[] = [

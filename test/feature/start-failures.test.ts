@@ -20,6 +20,7 @@ const WRONG: Readonly<Record<string, string>> = {
   QRS_HOST: TOO_LONG,
   QRS_DATA_DIR: TOO_LONG,
   QRS_SOURCES_DIR: TOO_LONG,
+  QRS_KEY: TOO_LONG,
 };
 
 test('every setting with a value that it cannot have: the command names it and what it expects', async (t) => {

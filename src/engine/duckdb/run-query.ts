@@ -100,7 +100,10 @@ interface FoundSource {
 
 /** One after the other, the declared ones first and in their order: the first that is missing is the one that is told. */
 async function findSources(tables: readonly string[], job: QueryJob): Promise<readonly FoundSource[]> {
-  const declared = job.sources.filter(({ name }) => tables.includes(name));
+  // Several datasets may declare one table.
+  const byName = new Map(job.sources.toReversed().map((source) => [source.name, source]));
+  const names = new Set(job.sources.map(({ name }) => name));
+  const declared = [...names].flatMap((name) => (tables.includes(name) ? (byName.get(name) ?? []) : []));
   const others = tables.filter((name) => !declared.some((source) => source.name === name)).toSorted();
   const found: FoundSource[] = [];
   for (const name of [...declared.map((source) => source.name), ...others]) {

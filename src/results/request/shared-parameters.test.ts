@@ -16,6 +16,7 @@ test('these are the parameters of specification §4.9, but the key, and ours: th
     'allow_partial_results',
     'bigints',
     'columns',
+    'count',
     'csv',
     'execution_id',
     'filters',
