@@ -10,7 +10,10 @@ export function supervisorChannel(self: NodeJS.Process): SupervisorChannel | und
   self.channel?.ref();
   return {
     [Symbol.dispose]: () => self.channel?.unref(),
-    send: (message) => self.send?.(message),
+    send: (message) => {
+      // The supervisor may be gone, or go before it has read this; then this process is about to end, too.
+      if (self.connected) self.send?.(message, undefined, undefined, () => undefined);
+    },
     onMessage: (listener) => self.on('message', (message) => listener(message as FromSupervisor)),
   };
 }

@@ -150,6 +150,14 @@ test('a worker gets a share of the tokens of a key, and what it gives back is th
   await supervisor.stop();
 });
 
+test('a worker that was started with a limit of which the supervisor knows nothing is not limited', async () => {
+  const { supervisor, workers } = supervise(2);
+  const granted = await workers[0]?.link.ask('tokens', { keyId: 'k' });
+  assert.deepEqual([granted?.allowance.allowed, (granted?.tokens ?? 0) > 0], [true, true]);
+  workers[0]?.link.giveBackTokens('k', 1);
+  await supervisor.stop();
+});
+
 /** Lets what has been resolved be heard. */
 async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

@@ -3,7 +3,7 @@
  * itself, so that nothing that a request can do reaches it.
  */
 import type { Sleep } from '../domain/time.ts';
-import type { TokenBuckets } from '../domain/token-buckets.ts';
+import type { Allowance, TokenBuckets } from '../domain/token-buckets.ts';
 import { StartupError } from '../errors/startup-error.ts';
 import type { FromWorker, Question, Questions, TokenGrant, WorkerProcess } from './messages.ts';
 
@@ -28,6 +28,8 @@ const SETTLED_MILLIS = 60_000;
 const SHARES_PER_WORKER = 4;
 /** A busy worker does not keep a scrape waiting longer; its metrics are missing from that scrape. */
 const COLLECT_MILLIS_MAX = 2000;
+
+const UNLIMITED: Allowance = { allowed: true, remaining: 0, seconds: 1 };
 
 export class Supervisor {
   readonly #options: SuperviseOptions;
@@ -122,7 +124,8 @@ export class Supervisor {
 
   #grant(keyId: string): TokenGrant {
     const { tokens: buckets, count } = this.#options;
-    if (buckets === undefined) throw new Error('tokens were asked for, and requests are not limited');
+    // A worker that was started later may have read other settings: here, nothing is limited.
+    if (buckets === undefined) return { tokens: 1, allowance: UNLIMITED };
     const tokens = buckets.takeShare(keyId, SHARES_PER_WORKER * count);
     return { tokens, allowance: buckets.look(keyId) };
   }
