@@ -93,6 +93,8 @@ export interface Principals {
   recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
   /** The principal of a key that is not revoked (but may have expired), with the stored hash for a constant-time comparison. */
   findPrincipalByKeyHash(hash: string): Promise<{ readonly principal: Principal; readonly hash: string } | undefined>;
+  /** As it is now, whoever the request said it was when it began. */
+  findPrincipalByKeyId(id: string): Promise<Principal | undefined>;
 }
 
 export interface NewKey {

@@ -91,7 +91,7 @@ export const ERRORS = {
     when: 'The body that arrived is not the one that Content-Digest describes. Nothing was changed.',
   },
   invalid_idempotency_key: { status: 400, when: 'The Idempotency-Key header cannot be read.' },
-  body_stalled: { status: 408, when: 'The body stopped arriving. Nothing was changed.' },
+  body_stalled: { status: 408, when: 'The body stopped arriving, or, being JSON, took too long. Nothing was changed.' },
   conflict: { status: 409, when: 'The id or the name is taken, or something that the request names is not there.' },
   illegal_transition: {
     status: 409,

@@ -193,6 +193,14 @@ export class KyselyPrincipals implements Principals {
   }
 
   async findPrincipalByKeyHash(hash: string): ReturnType<Principals['findPrincipalByKeyHash']> {
+    return await this.#findKey('api_keys.hash', hash);
+  }
+
+  async findPrincipalByKeyId(id: string): ReturnType<Principals['findPrincipalByKeyId']> {
+    return (await this.#findKey('api_keys.id', id))?.principal;
+  }
+
+  async #findKey(by: 'api_keys.id' | 'api_keys.hash', value: string): ReturnType<Principals['findPrincipalByKeyHash']> {
     // One statement, so that a key and the teams of its user are read as they stood at one moment.
     const rows = await this.#db
       .selectFrom('api_keys')
@@ -206,7 +214,7 @@ export class KyselyPrincipals implements Principals {
         'api_keys.expires_at',
         'team_members.team_name as member_of',
       ])
-      .where('api_keys.hash', '=', hash)
+      .where(by, '=', value)
       .where('api_keys.revoked_at', 'is', null)
       .orderBy('team_members.team_name')
       .execute();

@@ -4,6 +4,7 @@
  */
 import type { CatalogSteps } from '../../catalog/catalog.ts';
 import { type Execution, isExecutionId } from '../../domain/execution.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { mayRead, mayWrite, type Query } from '../../domain/query.ts';
 import { includesScope, type Scope } from '../../domain/scope.ts';
@@ -13,6 +14,17 @@ import { RequestError } from '../../errors/errors.ts';
 export function requireScope({ scope }: Principal, needed: Scope): void {
   if (includesScope(scope, needed)) return;
   throw new RequestError('scope', scope === 'read' ? 'this API key may only read' : 'this API key may not administer');
+}
+
+/** The principal as it is now: a request that takes its time may outlive its key. @throws RequestError invalid_api_key */
+export async function currentPrincipal(
+  { principals }: Pick<CatalogSteps, 'principals'>,
+  keyId: string,
+  now: Instant,
+): Promise<Principal> {
+  const principal = await principals.findPrincipalByKeyId(keyId);
+  if (principal !== undefined && (principal.expiresAt === undefined || now < principal.expiresAt)) return principal;
+  throw new RequestError('invalid_api_key', 'invalid API Key');
 }
 
 /** @throws RequestError invalid_query_id · query_not_found */

@@ -52,8 +52,8 @@ function beginning(deps: ExecutionWritesDeps): JsonHandler {
     const { query_parameters: parameters = {} } = readFields(await body(), { query_parameters: PARAMETERS });
     const submittedAt = deps.clock();
     const execution: Execution = { id: deps.newId(), queryId, parameters, state: 'PENDING', submittedAt };
-    return await commit(async (steps) => {
-      await writableQuery(steps, principal, path.id ?? '');
+    return await commit(async (steps, current) => {
+      await writableQuery(steps, current, path.id ?? '');
       await steps.executions.add(execution);
       return { status: 201, body: executionBody(execution, submittedAt) };
     });
@@ -64,8 +64,8 @@ function starting(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
     await writableExecution(deps.catalog, principal, path.id ?? '');
     readFields(await body(), {});
-    return await commit(async (steps) => {
-      const { id } = await writableExecution(steps, principal, path.id ?? '');
+    return await commit(async (steps, current) => {
+      const { id } = await writableExecution(steps, current, path.id ?? '');
       const now = deps.clock();
       return { status: 200, body: executionBody(await steps.executions.start(id, now), now) };
     });
@@ -76,8 +76,8 @@ function failing(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
     await writableExecution(deps.catalog, principal, path.id ?? '');
     const error = readError(await body());
-    return await commit(async (steps) => {
-      const { id } = await writableExecution(steps, principal, path.id ?? '');
+    return await commit(async (steps, current) => {
+      const { id } = await writableExecution(steps, current, path.id ?? '');
       const now = deps.clock();
       return { status: 200, body: executionBody(await steps.executions.fail(id, error, now), now) };
     });
@@ -88,8 +88,8 @@ function cancelling(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
     await writableExecution(deps.catalog, principal, path.id ?? '');
     readFields(await body(), {});
-    const answer = await commit(async (steps) => {
-      const { id } = await writableExecution(steps, principal, path.id ?? '');
+    const answer = await commit(async (steps, current) => {
+      const { id } = await writableExecution(steps, current, path.id ?? '');
       await steps.executions.cancel(id, deps.clock());
       return { status: 200, body: { success: true } };
     });

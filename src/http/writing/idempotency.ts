@@ -9,7 +9,7 @@ import { IDEMPOTENCY_KEPT_MILLIS } from '../../domain/retention.ts';
 import { type ErrorCode, RequestError } from '../../errors/errors.ts';
 import { KeptLease, type LeaseOptions } from '../../leases/kept-lease.ts';
 import { isLeaseOwnerDead } from '../../leases/lease-owner.ts';
-import type { Commit, WriteAnswer, WriteDeps } from './write-request.ts';
+import type { CommitStep, WriteAnswer, WriteDeps } from './write-request.ts';
 
 export interface IdempotencyDeps extends WriteDeps {
   readonly leases: LeaseOptions;
@@ -42,7 +42,7 @@ const ERROR_LENGTH_MAX = 2000;
 export async function answerOnce(
   request: IdempotentRequest,
   deps: IdempotencyDeps,
-  work: (commit: Commit) => Promise<WriteAnswer>,
+  work: (commit: CommitStep) => Promise<WriteAnswer>,
 ): Promise<IdempotentAnswer> {
   const { catalog } = deps;
   if (request.header === undefined) return written(await work((steps) => catalog.atomically(steps)));
@@ -58,7 +58,7 @@ export async function answerOnce(
     body: answer.body,
     answeredAt: deps.clock(),
   });
-  const commit: Commit = (steps) =>
+  const commit: CommitStep = (steps) =>
     catalog.atomically(async (all) => {
       const answer = await steps(all);
       await all.idempotencyKeys.keep(keeping(written({ ...answer, body: answer.kept ?? answer.body })), lease.current);

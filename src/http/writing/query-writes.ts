@@ -98,9 +98,9 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
     if (sql !== undefined && (changes.sql !== undefined || changes.parameters !== undefined)) {
       await deps.checkQuery(sql, parameters ?? []);
     }
-    return await commitChange(commit, async (steps) => {
+    return await commitChange(commit, async (steps, current) => {
       // Asked again in the same step: it may have been given away meanwhile.
-      await writableQuery(steps, principal, id);
+      await writableQuery(steps, current, id);
       await steps.queries.update(query.id, changes, deps.clock());
       return { query_id: query.id };
     });
@@ -109,9 +109,9 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
 
 async function commitChange(
   commit: Commit,
-  change: (steps: Parameters<Parameters<Commit>[0]>[0]) => Promise<object>,
+  change: (...step: Parameters<Parameters<Commit>[0]>) => Promise<object>,
 ): Promise<WriteAnswer> {
-  return await commit(async (steps) => ({ status: 200, body: await change(steps) }));
+  return await commit(async (...step) => ({ status: 200, body: await change(...step) }));
 }
 
 const PARAMETER: ReadField<QueryParameter> = (value, name) => {

@@ -12,6 +12,8 @@ export interface BodyLimits {
   readonly bytesMax: number;
   /** How long nothing may come. */
   readonly stalledMillis: number;
+  /** How long all of it may take; no matter how long, when left out. */
+  readonly wholeMillis?: number;
   readonly sleep: Sleep;
 }
 
@@ -68,6 +70,7 @@ class ReceivedBody extends Transform {
     this.#observers = observers;
     this.once('close', () => this.#ended.abort());
     void this.#cutWhenStalled();
+    if (limits.wholeMillis !== undefined) void this.#cutAfter(limits.wholeMillis);
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -95,7 +98,7 @@ class ReceivedBody extends Transform {
     for (let before = -1; !signal.aborted; ) {
       // What has come waits for us, not we for it.
       if (before === this.#bytes && this.readableLength === 0 && this.writableLength === 0) {
-        this.#cut();
+        this.#cut(`stopped after ${this.#bytes} bytes: nothing came for ${this.#limits.stalledMillis / 1000} s`);
         return;
       }
       before = this.#bytes;
@@ -103,9 +106,15 @@ class ReceivedBody extends Transform {
     }
   }
 
-  #cut(): void {
-    const seconds = this.#limits.stalledMillis / 1000;
-    const message = `the body stopped after ${this.#bytes} bytes: nothing came for ${seconds} s, and nothing was changed`;
+  /** A byte now and then is no stall, and would keep a place for hours. */
+  async #cutAfter(millis: number): Promise<void> {
+    const { signal } = this.#ended;
+    await this.#limits.sleep(millis, signal).catch(() => undefined);
+    if (!signal.aborted) this.#cut(`was not whole after ${millis / 1000} s, but had ${this.#bytes} bytes`);
+  }
+
+  #cut(why: string): void {
+    const message = `the body ${why}, and nothing was changed`;
     this.destroy(new RequestError('body_stalled', message));
   }
 }

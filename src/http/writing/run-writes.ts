@@ -1,7 +1,7 @@
 /** Running queries over HTTP: asking for a run of a query, and of SQL that is no query's (contract §10). */
 import type { CatalogSteps } from '../../catalog/catalog.ts';
 import { type Execution, formatState } from '../../domain/execution.ts';
-import type { Owner } from '../../domain/principal.ts';
+import type { Owner, Principal } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
 import type { RunQueue, RunRequest } from '../../runs/run-queue.ts';
 import { writableQuery } from './authorize.ts';
@@ -46,9 +46,9 @@ function executing(deps: RunWritesDeps): JsonHandler {
     stats.queryId = query.id;
     const fields = readFields(await body(), { query_parameters: RUN_PARAMETERS, performance: PERFORMANCE });
     const parameters = fields.query_parameters ?? {};
-    return await submit(deps, commit, async (steps) => ({
+    return await submit(deps, commit, async (steps, current) => ({
       // As it is in the same step: it may have been changed or given away meanwhile.
-      query: await writableQuery(steps, principal, id),
+      query: await writableQuery(steps, current, id),
       parameters,
       keyId: principal.keyId,
     }));
@@ -56,10 +56,10 @@ function executing(deps: RunWritesDeps): JsonHandler {
 }
 
 function executingSql(deps: RunWritesDeps): JsonHandler {
-  return async ({ principal, body, stats, commit }) => {
+  return async ({ body, stats, commit }) => {
     const fields = readFields(await body(), { sql: text(1, SQL_LENGTH_MAX), performance: PERFORMANCE });
     const sql = required(fields.sql, 'sql');
-    return await submit(deps, commit, async ({ queries }) => {
+    return await submit(deps, commit, async ({ queries }, principal) => {
       const query = await anySqlQuery(deps, queries, principal.owner);
       stats.queryId = query.id;
       return { query: { ...query, sql, parameters: [] }, parameters: {}, keyId: principal.keyId };
@@ -88,10 +88,10 @@ async function anySqlQuery(
 async function submit(
   { runQueue }: RunWritesDeps,
   commit: Commit,
-  requestOf: (steps: CatalogSteps) => Promise<RunRequest>,
+  requestOf: (steps: CatalogSteps, principal: Principal) => Promise<RunRequest>,
 ): Promise<WriteAnswer> {
-  const answer = await commit(async (steps) => {
-    const execution = await runQueue.enqueue(await requestOf(steps), steps.runs);
+  const answer = await commit(async (steps, principal) => {
+    const execution = await runQueue.enqueue(await requestOf(steps, principal), steps.runs);
     return { status: 200, body: bodyOf(execution) };
   });
   runQueue.notify({ kind: 'submitted' });

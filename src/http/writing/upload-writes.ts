@@ -100,13 +100,13 @@ async function publish(
 
 /** The right to write is asked for again in the step that writes: uploads take their time. */
 function committing(
-  { commit, principal }: Pick<WriteRequest, 'commit' | 'principal'>,
+  { commit }: Pick<WriteRequest, 'commit'>,
   { queryId }: Pick<Upload, 'queryId'>,
   { clock }: UploadWritesDeps,
 ): Upload['commit'] {
   return async (complete) => {
     let execution: Execution | undefined;
-    await commit(async (steps) => {
+    await commit(async (steps, principal) => {
       await writableQuery(steps, principal, String(queryId));
       execution = await complete(steps);
       return { status: 201, body: executionBody(execution, clock()) };

@@ -16,11 +16,17 @@ export interface WriteAnswer {
 
 /**
  * Commits what the request changes and, under an idempotency key, its answer, all as one step. To be called at most once, last.
- * Others wait meanwhile to write, so nothing but the catalog may be waited for in it.
+ * Others wait meanwhile to write, so nothing but the catalog may be waited for in it. Whose request it is has been looked up again in
+ * the same step: a body takes its time, and a right that has gone meanwhile commits nothing.
  */
-export type Commit = (work: (steps: CatalogSteps) => Promise<WriteAnswer>) => Promise<WriteAnswer>;
+export type Commit = (
+  work: (steps: CatalogSteps, principal: Principal) => Promise<WriteAnswer>,
+) => Promise<WriteAnswer>;
+/** What a commit is made of: one step, whoever takes it. */
+export type CommitStep = (work: (steps: CatalogSteps) => Promise<WriteAnswer>) => Promise<WriteAnswer>;
 
 export interface WriteRequest {
+  /** As it was when the request began. */
   readonly principal: Principal;
   /** Of the route's pattern, by name. */
   readonly path: Readonly<Record<string, string>>;

@@ -15,12 +15,12 @@ import { parseQueryString } from '../../results/request/query-string.ts';
 import { queryStringOf } from '../authenticate.ts';
 import { clientUrlOf } from '../client-url.ts';
 import { goneSignal } from '../gone-signal.ts';
-import { requireScope } from './authorize.ts';
+import { currentPrincipal, requireScope } from './authorize.ts';
 import { ContentDigest } from './content-digest.ts';
 import { answerOnce, type IdempotencyDeps } from './idempotency.ts';
 import { JSON_BYTES_MAX, readJsonBody } from './json-body.ts';
 import { type BodyLimits, receivedBody } from './received-body.ts';
-import type { WriteAnswer, WriteRequest, WriteRoute } from './write-request.ts';
+import type { Commit, CommitStep, WriteAnswer, WriteRequest, WriteRoute } from './write-request.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -28,6 +28,9 @@ declare module 'fastify' {
     readonly readsBody?: boolean;
   }
 }
+
+/** A body of JSON is small: all of it comes within so many times as long as it may stop for. */
+const JSON_STALLS = 3;
 
 export interface WriteRoutesOptions {
   /** Scheme and host for addresses in answers; undefined: as the client addressed the service. */
@@ -66,7 +69,10 @@ export function writeRoutes(
           readBody: () => body.discard(),
         };
         const answer = await explainLostLease(() =>
-          answerOnce(once, deps, (commit) => explainFailures(() => handle(route, { ...asked, commit }, body))),
+          answerOnce(once, deps, (step) => {
+            const commit = committingAs(principal, route, step, deps);
+            return explainFailures(() => handle(route, { ...asked, commit }, body));
+          }),
         );
         if (answer.replayed) reply.header('idempotency-replayed', 'true');
         return reply
@@ -75,6 +81,21 @@ export function writeRoutes(
           .header('content-type', 'application/json')
           .send(Buffer.from(answer.body));
       },
+    });
+}
+
+/** @returns commits only what the key may do at that moment */
+function committingAs(
+  { keyId }: Principal,
+  { scope }: WriteRoute,
+  step: CommitStep,
+  { clock }: Pick<IdempotencyDeps, 'clock'>,
+): Commit {
+  return (work) =>
+    step(async (steps) => {
+      const principal = await currentPrincipal(steps, keyId, clock());
+      requireScope(principal, scope);
+      return await work(steps, principal);
     });
 }
 
@@ -104,7 +125,8 @@ class RequestBody {
 
 function limitsOf({ handler }: WriteRoute, { results, jsonStalledMillis, sleep }: WriteRoutesOptions): BodyLimits {
   if (handler.kind === 'stream') return { ...results, sleep };
-  return { bytesMax: JSON_BYTES_MAX, stalledMillis: jsonStalledMillis, sleep };
+  const wholeMillis = JSON_STALLS * jsonStalledMillis;
+  return { bytesMax: JSON_BYTES_MAX, stalledMillis: jsonStalledMillis, wholeMillis, sleep };
 }
 
 async function handle({ handler }: WriteRoute, asked: WriteRequest, body: RequestBody): Promise<WriteAnswer> {

@@ -96,8 +96,11 @@ export function principalsContract(prepare: CatalogFactory): void {
     const key = { id: 'k1', hash: HASH, owner: ANN, name: 'laptop', createdAt: NOON };
     await principals.addKey(key);
     assert.deepEqual(await principals.listKeys(), [{ ...key, scope: 'read' }]);
+    const principal = { keyId: 'k1', owner: ANN, teams: ['crew'], scope: 'read' };
+    assert.deepEqual(await principals.findPrincipalByKeyId('k1'), principal);
     assert.equal(await principals.revokeKey('k1', NOON + 5), true);
     assert.equal(await principals.findPrincipalByKeyHash(HASH), undefined);
+    assert.equal(await principals.findPrincipalByKeyId('k1'), undefined);
     assert.equal(await principals.revokeKey('k1', NOON + 6), false);
     assert.deepEqual(await principals.listKeys(), [{ ...key, scope: 'read', revokedAt: NOON + 5 }]);
     assert.equal(await principals.revokeKey('k9', NOON), false);

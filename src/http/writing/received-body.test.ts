@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { FakeTime } from '../../../test/fake-time.ts';
+import { type BodyLimits, receivedBody } from './received-body.ts';
+
+function receive(limits: Partial<BodyLimits>) {
+  const time = new FakeTime(0);
+  const request = Object.assign(new PassThrough({ autoDestroy: false }), {
+    headers: { 'transfer-encoding': 'chunked' },
+    complete: false,
+  });
+  const response = {} as ServerResponse;
+  const body = receivedBody(
+    request as unknown as IncomingMessage,
+    response,
+    { bytesMax: 100, stalledMillis: 1000, sleep: time.sleep, ...limits },
+    [],
+  );
+  /** A byte now and then, up to this time. */
+  const drip = async (untilMillis: number) => {
+    while (time.clock() < untilMillis && !body.destroyed) {
+      request.write('x');
+      await new Promise((resolve) => setImmediate(resolve));
+      time.advance(500);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { request, body, time, drip };
+}
+
+test('a body that comes byte by byte is cut after its whole time, and never where it has none', async () => {
+  const limited = receive({ wholeMillis: 3000 });
+  const read = assert.rejects(limited.body.toArray(), {
+    code: 'body_stalled',
+    message: 'the body was not whole after 3 s, but had 6 bytes, and nothing was changed',
+  });
+  await limited.drip(10_000);
+  assert.equal(limited.time.clock(), 3000);
+  await read;
+  const unlimited = receive({});
+  const all = unlimited.body.toArray();
+  await unlimited.drip(10_000);
+  unlimited.request.end();
+  assert.equal(Buffer.concat(await all).byteLength, 20);
+});
+
+test('a body that has ended in time is not cut', async () => {
+  const { request, body, time } = receive({ wholeMillis: 3000 });
+  request.end('{}');
+  assert.equal(Buffer.concat(await body.toArray()).toString(), '{}');
+  time.advance(5000);
+  assert.equal(body.errored, null);
+});
