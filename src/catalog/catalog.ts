@@ -11,7 +11,7 @@ import type { Instant } from '../domain/instant.ts';
 import type { KeptAnswer } from '../domain/kept-answer.ts';
 import type { ParameterValue } from '../domain/parameter-values.ts';
 import type { Owner, Principal } from '../domain/principal.ts';
-import type { NewQuery, Query, QueryChanges } from '../domain/query.ts';
+import type { NewQuery, Query, QueryChanges, QueryFilter } from '../domain/query.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { UsageFilter, UsagePart, UsageSum, Use } from '../domain/usage.ts';
@@ -137,7 +137,7 @@ export interface Queries {
    */
   remove(id: number): Promise<void>;
   find(id: number): Promise<Query | undefined>;
-  list(): Promise<readonly Query[]>;
+  list(filter?: QueryFilter): Promise<readonly Query[]>;
 }
 
 /** What is recorded of a finished run. */

@@ -90,11 +90,7 @@ async function scheduledQueries(service: Service, runQueue: RunQueue): Promise<S
     list: async () => {
       const version = await catalog.version();
       if (known?.version !== version) {
-        const all = await catalog.queries.list();
-        known = {
-          version,
-          queries: all.filter((q) => q.schedule !== undefined && q.sql !== undefined && !q.isArchived),
-        };
+        known = { version, queries: await catalog.queries.list({ runsOnSchedule: true }) };
       }
       return known.queries;
     },

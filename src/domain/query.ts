@@ -58,3 +58,11 @@ export function mayRead(principal: Principal, query: Pick<Query, 'owner' | 'visi
 export function mayWrite(principal: Principal, query: Pick<Query, 'owner'>): boolean {
   return principal.scope === 'admin' || (includesScope(principal.scope, 'write') && actsFor(principal, query.owner));
 }
+
+/** All that is given must hold. */
+export interface QueryFilter {
+  /** It has a schedule and SQL, and is not archived. */
+  readonly runsOnSchedule?: true;
+  readonly owner?: Owner;
+  readonly tag?: string;
+}

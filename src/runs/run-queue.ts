@@ -29,7 +29,7 @@ export interface RunRequest {
 
 /** A query that is run at times of its own. */
 export interface ScheduledRequest {
-  readonly query: RunRequest['query'];
+  readonly query: RunRequest['query'] & Pick<Query, 'owner'>;
   readonly tick: { readonly schedule: string; readonly at: Instant };
 }
 
@@ -50,12 +50,14 @@ export class RunQueue {
 
   /**
    * A run that a schedule asks for, with the values that the query has for its parameters. While the one before still waits or runs, it
-   * is that one: no query overlaps itself.
-   * @returns undefined when another process was first @throws RequestError as `submit` does
+   * is that one: no query overlaps itself. It counts as asked for by the owner's schedules, which have the limits of one key together.
+   * @returns undefined when another process was first, or when too much waits: the tick is then still to be claimed
+   * @throws RequestError when the query cannot be run
    */
   async submitScheduled({ query, tick }: ScheduledRequest): Promise<Execution | undefined> {
     const { catalog, limits } = this.#deps;
-    const run = { ...this.#newRun({ query, parameters: {} }), identity: tick.schedule, tick };
+    const keyId = `schedule:${query.owner.kind}:${query.owner.name}`;
+    const run = { ...this.#newRun({ query, parameters: {}, keyId }), identity: tick.schedule, tick };
     const enqueued = await catalog.runs.enqueue(run, limits);
     if (!('execution' in enqueued)) return undefined;
     this.notify({ kind: 'submitted' });

@@ -32,8 +32,7 @@ const add = (id: number, schedule: string, more = {}) =>
   catalog.queries.add({ id, owner, visibility: 'public', sql: 'SELECT 1 AS n', schedule, ...more }, time.clock());
 
 /** What stands for one process. */
-function makeProcess() {
-  const limits = { waitingMax: 0, waitingOfKeyMax: 0 };
+function makeProcess(limits = { waitingMax: 10, waitingOfKeyMax: 10 }) {
   const queue = new RunQueue({
     catalog,
     clock: time.clock,
@@ -115,6 +114,22 @@ test('a query does not overlap itself: while its run waits or runs, the next tic
   time.moveTo(at('11:00'));
   await look();
   assert.equal(await runs(7), 2);
+});
+
+test('schedules of one owner have the limits of one key: what finds no place keeps its tick, and others have theirs', async () => {
+  await catalog.principals.addUser('bob', 0);
+  await add(7, '*/15 * * * *');
+  await add(8, '*/15 * * * *');
+  await add(9, '*/15 * * * *', { owner: { kind: 'user', name: 'bob' } });
+  const { look } = makeProcess({ waitingMax: 10, waitingOfKeyMax: 1 });
+  time.moveTo(at('10:15'));
+  assert.deepEqual(await look(), []);
+  assert.deepEqual([await runs(7), await runs(8), await runs(9)], [1, 0, 1]);
+  const claim = () => catalog.runs.claim({ owner: 'a', now: time.clock(), leaseMillis: 60_000, runningOfKeyMax: 1 });
+  assert.deepEqual([(await claim())?.execution.queryId, (await claim())?.execution.queryId], [7, 9]);
+  assert.deepEqual(await look(), []);
+  assert.equal(await runs(8), 1);
+  assert.equal(await claim(), undefined);
 });
 
 test('what cannot be run is told once for each tick', async () => {

@@ -4,7 +4,7 @@ import { type Kysely, sql, type Transaction, type UpdateObject } from 'kysely';
 import { counted } from '../../domain/counted.ts';
 import { EXECUTION_STATES, STATES } from '../../domain/execution.ts';
 import { formatInstant, type Instant } from '../../domain/instant.ts';
-import type { NewQuery, Query, QueryChanges, QueryParameter } from '../../domain/query.ts';
+import type { NewQuery, Query, QueryChanges, QueryFilter, QueryParameter } from '../../domain/query.ts';
 import { CatalogConflict, type Queries } from '../catalog.ts';
 import { requireOwner } from './principals.ts';
 import { type CatalogTables, ownerColumns, ownerOf, type QueryRow } from './tables.ts';
@@ -69,9 +69,16 @@ export class KyselyQueries implements Queries {
     return row === undefined ? undefined : queryOf(row);
   }
 
-  async list(): Promise<readonly Query[]> {
-    const rows = await this.#db.selectFrom('queries').selectAll().orderBy('id').execute();
-    return rows.map(queryOf);
+  async list({ runsOnSchedule, owner, tag }: QueryFilter = {}): Promise<readonly Query[]> {
+    let rows = this.#db.selectFrom('queries').selectAll();
+    if (runsOnSchedule) {
+      rows = rows.where('schedule', 'is not', null).where('query_sql', 'is not', null).where('is_archived', '=', 0);
+    }
+    if (owner !== undefined) rows = rows.where(owner.kind === 'user' ? 'user_name' : 'team_name', '=', owner.name);
+    // Which rows may have it; in the text, a tag could also be a part of another.
+    if (tag !== undefined) rows = rows.where((eb) => eb(eb.fn('instr', ['tags', eb.val(JSON.stringify(tag))]), '>', 0));
+    const found = (await rows.orderBy('id').execute()).map(queryOf);
+    return tag === undefined ? found : found.filter(({ tags }) => tags.includes(tag));
   }
 }
 

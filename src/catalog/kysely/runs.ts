@@ -26,13 +26,14 @@ export class KyselyRuns implements Runs {
   async enqueue(run: NewRun, limits: WaitingLimits): Promise<Enqueued> {
     return await transact(this.#db, async (trx) => {
       const { tick, execution } = run;
+      const same = run.identity === undefined ? undefined : await findSame(trx, run.identity);
+      // Before the tick is claimed: what finds no place is asked for again.
+      const refusal = same === undefined ? await refuse(trx, run, limits) : undefined;
+      if (refusal !== undefined) return { kind: refusal };
       if (tick !== undefined && !(await claimTick(trx, tick.schedule, tick.at, execution.submittedAt))) {
         return { kind: 'tick_claimed' };
       }
-      const same = run.identity === undefined ? undefined : await findSame(trx, run.identity);
       if (same !== undefined) return { kind: 'joined', execution: same };
-      const refusal = await refuse(trx, run, limits);
-      if (refusal !== undefined) return { kind: refusal };
       const orderedAt = await insertExecution(trx, run.execution, run.execution.submittedAt);
       await trx
         .insertInto('run_queue')

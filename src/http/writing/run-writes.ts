@@ -73,9 +73,8 @@ async function anySqlQuery(
   queries: CatalogSteps['queries'],
   owner: Owner,
 ): Promise<Query> {
-  const isTheirs = (query: Query) =>
-    query.owner.kind === owner.kind && query.owner.name === owner.name && query.visibility === 'private';
-  const found = (await queries.list()).find((query) => query.tags.includes(ANY_SQL_TAG) && isTheirs(query));
+  const tagged = await queries.list({ owner, tag: ANY_SQL_TAG });
+  const found = tagged.find(({ visibility }) => visibility === 'private');
   if (found !== undefined) return found;
   const name = 'SQL without a query';
   return await queries.addWithNextId(
