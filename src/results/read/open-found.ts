@@ -1,6 +1,7 @@
 /**
  * Opens a page of a view whose rows indexes have found. They are read where they are: out of row files, or by DuckDB where they lie in few
- * row groups; otherwise searching all rows is no slower, and nothing is opened here.
+ * row groups; otherwise searching all rows is no slower, and nothing is opened here. Nor is an answer
+ * that is too large to be held in memory.
  */
 import { cellBytesWithin } from '../../domain/datapoints.ts';
 import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
@@ -10,7 +11,7 @@ import { datapointRefusal, pageRowsMax } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
 import { locate } from './locate.ts';
-import type { SliceRequest } from './open-slice.ts';
+import { fitsMemory, type SliceRequest } from './open-slice.ts';
 import type { PageOfRows } from './page.ts';
 import type { Chunk } from './part-reader.ts';
 
@@ -33,6 +34,8 @@ export interface EncodedRows {
 /** Reading out of more of a result's row groups than this takes as long as searching all of them. */
 const NEAR_SHARE = 1 / 8;
 const NEAR_GROUPS_MIN = 4;
+/** Of encoded rows so many are read before it is asked whether they are enough. */
+const STEP_ROWS = 64;
 
 /**
  * @param format of the answer @param rows undefined where none have been encoded
@@ -63,23 +66,48 @@ export async function openFound(
   }
   const { positions, rowCount } = asked;
   if (positions.length === 0) return pageOf(stored, undefined, false, rowCount);
-  const inOrder = positions.toSorted();
-  const encoded = format === 'csv' ? undefined : await rows?.readRows([...inOrder], stored.columns, signal);
+  if (!fitsMemory(stored.columns, resultSet, positions.length)) return undefined;
+  const reading = format === 'csv' || rows === undefined ? undefined : { rows, columns: stored.columns, cellBytesMax };
+  const encoded = reading && (await readEnough(positions, reading, signal));
   let chunk: Chunk | undefined;
-  if (encoded !== undefined) {
-    const byPosition = new Map(encoded.map((row, index) => [inOrder[index] ?? 0, row]));
-    chunk = chunkOf(
-      Array.from(positions, (position) => requireRow(byPosition.get(position))),
-      format,
-      cellBytesMax,
-    );
-  } else {
+  if (encoded !== undefined) chunk = chunkOf(encoded, format, cellBytesMax);
+  else {
+    const inOrder = positions.toSorted();
     if (!areNear(inOrder, resultSet)) return undefined;
     const found = { rows: { kind: 'all' }, sortKeys: view.sortKeys } as const;
     const all = { offset: 0, rowCountMax: positions.length, cellBytesMax };
     chunk = (await reader.sliceAmong(resultSet.parts, found, all, inOrder, signal)).chunk;
   }
   return pageOf(stored, chunk, slice.offset + (chunk?.rowCount ?? 0) < rowCount, rowCount);
+}
+
+interface EncodedReading {
+  readonly rows: EncodedRows;
+  readonly columns: SliceRequest['columns'];
+  readonly cellBytesMax: number | undefined;
+}
+
+/** The encoded rows at these positions, in this order, as far as they fit and perhaps some more; undefined where not all are there. */
+async function readEnough(
+  positions: Uint32Array,
+  { rows, columns, cellBytesMax = Number.POSITIVE_INFINITY }: EncodedReading,
+  signal: AbortSignal,
+): Promise<readonly EncodedRow[] | undefined> {
+  const read: EncodedRow[] = [];
+  let cellBytes = 0;
+  for (let from = 0; from < positions.length && cellBytes <= cellBytesMax; from += STEP_ROWS) {
+    const step = positions.subarray(from, from + STEP_ROWS);
+    const inOrder = step.toSorted();
+    const encoded = await rows.readRows([...inOrder], columns, signal);
+    if (encoded === undefined) return undefined;
+    const byPosition = new Map(encoded.map((row, index) => [inOrder[index] ?? 0, row]));
+    for (const position of step) {
+      const row = requireRow(byPosition.get(position));
+      read.push(row);
+      cellBytes += row.cellBytes;
+    }
+  }
+  return read;
 }
 
 /** @param filteredRowCount undefined where it is not known @throws RequestError datapoint_limit */

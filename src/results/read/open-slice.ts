@@ -35,7 +35,7 @@ export async function openSlice(
   }
   if (to < wanted && plan.atLimit === 'refuse') throw datapointRefusal(plan);
   const ofPage = rangesOf(resultSet.parts, from, to, PAGE_RANGE_ROWS, columns.length);
-  const small = ofPage.length <= 1 || estimatedBytes(columns, resultSet, to - from) <= BUFFERED_BYTES_MAX;
+  const small = ofPage.length <= 1 || fitsMemory(columns, resultSet, to - from);
   const ranges = small ? ofPage : rangesOf(resultSet.parts, from, to, EXPORT_RANGE_ROWS, columns.length);
   return {
     columns,
@@ -74,6 +74,11 @@ export async function openViewSlice(
     },
     release: () => undefined,
   };
+}
+
+/** Whether so many rows of the result may be held in memory, as far as their size is known. */
+export function fitsMemory(columns: readonly ProjectedColumn[], resultSet: ResultSet, rowCount: number): boolean {
+  return estimatedBytes(columns, resultSet, rowCount) <= BUFFERED_BYTES_MAX;
 }
 
 /** About what the rows take as JSON: each row repeats the names, and text and numbers take about twice their cell bytes. */

@@ -14,7 +14,10 @@ export function wayOf(
 ): string {
   const names = asked?.columns.map(({ index }) => nameOf(columns, index)).join(', ');
   if (asked === undefined || names === undefined) return otherwise;
-  if (!isFound) return asked.kind === 'none' ? `${otherwise}: ${asked.why}` : `${otherwise}: rows lie too far apart`;
+  if (!isFound)
+    return asked.kind === 'none'
+      ? `${otherwise}: ${asked.why}`
+      : `${otherwise}: rows lie too far apart or are too large`;
   const way = names === '' ? 'index' : `index ${names}`;
   return asked.kind === 'candidates' ? `${way}, rows checked` : way;
 }

@@ -73,7 +73,8 @@ export async function readScattered(
   const read: ReadRow[] = [];
   const take = (block: RowBlock, from: number, to: number) => {
     const { text, cellBytes } = projection.take(block, from, to, 0);
-    read.push({ text, cellBytes });
+    // A copy: the row may be kept for long, and with it all of its block.
+    read.push({ text: Buffer.from(text), cellBytes });
   };
   await file.readRows(rows, take, signal);
   return read;

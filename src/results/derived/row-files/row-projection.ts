@@ -60,7 +60,8 @@ class CutRows implements RowProjection {
   }
 
   take(block: RowBlock, from: number, to: number, separator: number): TakenRows {
-    const target = Buffer.allocUnsafe(block.byteLength);
+    // Of whole rows some members are taken.
+    const target = Buffer.allocUnsafe(block.sum(0, from, to) + to - from);
     let at = 0;
     let cellBytes = 0;
     let start = block.start(from);

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ResultSet } from '../../domain/result-set.ts';
+import type { ReadPlan } from '../plan/read-plan.ts';
+import type { EncodedRows } from './open-found.ts';
+import { openFound } from './open-found.ts';
+import type { SliceRequest } from './open-slice.ts';
+
+const signal = new AbortController().signal;
+const columns = [{ name: 'n', type: { kind: 'bigint' }, index: 0 }] as const;
+const ROW = Buffer.from('{"n":1}');
+
+/** A page of 1,000 rows in falling order, of a result whose rows have so many bytes. */
+async function open(rowBytes: number, datapointsMax: number | undefined, read: number[][]) {
+  const resultSet: ResultSet = { columns, rowCount: 1000, cellBytes: 1000 * rowBytes, truncated: false, parts: [] };
+  const rows: EncodedRows = {
+    readRows: async (positions) => {
+      read.push([...positions]);
+      return positions.map(() => ({ text: ROW, cellBytes: rowBytes }));
+    },
+  };
+  const plan = { datapointsMax, atLimit: 'continue' } as ReadPlan;
+  const stored = { plan, slice: { offset: 0, rowCountMax: 1000 }, columns, resultSet } as unknown as SliceRequest;
+  const positions = Uint32Array.from({ length: 1000 }, (_, i) => 999 - i);
+  const asked = { kind: 'rows', positions, rowCount: 1000, columns: [] } as const;
+  return await openFound(stored, { rows: { kind: 'all' }, sortKeys: [] }, asked, { format: 'json', rows }, signal);
+}
+
+test('of rows that indexes have found no more are read than fit, a few aside', async () => {
+  const read: number[][] = [];
+  const page = await open(1000, 100, read);
+  assert.deepEqual([page?.rowCount, page?.more], [10, true]);
+  assert.deepEqual(
+    read.map(([first, ...others]) => [first, others.at(-1)]),
+    [[936, 999]],
+  );
+});
+
+test('an answer that is too large for memory is not opened here', async () => {
+  const read: number[][] = [];
+  assert.equal((await open(1000, undefined, read))?.rowCount, 1000);
+  read.length = 0;
+  assert.equal(await open(100_000, undefined, read), undefined);
+  assert.deepEqual(read, []);
+});
