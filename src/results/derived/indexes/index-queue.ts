@@ -43,12 +43,17 @@ const TRIED_MAX = 10_000;
 const BYTES_FACTOR = 2;
 const SMALL_FILE_BYTES = 1024 * 1024;
 
+/** Why a column has no index, for good. */
+class NoIndex extends Error {}
+
 export class IndexQueue implements AsyncDisposable {
   readonly #options: IndexQueueOptions;
   /** By name. */
   readonly #waiting = new Map<string, IndexOrigin>();
   /** When building was last tried, by name. */
   readonly #tried = new Map<string, number>();
+  /** Those that can never be built, by name. */
+  readonly #refused = new Set<string>();
   readonly #over = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -60,6 +65,7 @@ export class IndexQueue implements AsyncDisposable {
   want(origin: IndexOrigin): void {
     const now = this.#options.clock();
     const { name } = origin;
+    if (this.#refused.has(name)) return;
     if (now - (this.#tried.get(name) ?? Number.NEGATIVE_INFINITY) < AGAIN_MILLIS) return;
     if (this.#waiting.size >= WAITING_MAX || this.#over.signal.aborted) return;
     if (this.#tried.size >= TRIED_MAX) this.#tried.clear();
@@ -85,11 +91,17 @@ export class IndexQueue implements AsyncDisposable {
     for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
       const [name, origin] = next;
       await this.#build(origin).catch((error: unknown) => {
+        if (error instanceof NoIndex) this.#refuse(name);
         if (!this.#over.signal.aborted) this.#options.onFailed(origin.executionId, error);
       });
       this.#waiting.delete(name);
       if (this.#over.signal.aborted) return;
     }
+  }
+
+  #refuse(name: string): void {
+    if (this.#refused.size >= TRIED_MAX) this.#refused.clear();
+    this.#refused.add(name);
   }
 
   async #build({ executionId, resultSet, column, name }: IndexOrigin): Promise<void> {
@@ -117,7 +129,9 @@ export class IndexQueue implements AsyncDisposable {
       );
       const stored = resultSet.parts.reduce((sum, { objectBytes }) => sum + objectBytes, 0);
       if (bytes > Math.min(bytesMax, Math.max(SMALL_FILE_BYTES, BYTES_FACTOR * stored))) {
-        throw new Error(`it would take ${bytes} bytes, where the result takes ${stored} and all may take ${bytesMax}`);
+        throw new NoIndex(
+          `it would take ${bytes} bytes, where the result takes ${stored} and all may take ${bytesMax}`,
+        );
       }
       await files.publish(name, staged);
       onBuilt({ executionId, column: column.index, bytes, millis: monotonic() - start });
