@@ -30,9 +30,9 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'queries set': [
     "qrs queries set 100 --name 'Trades by day' --tag dex daily",
     'qrs queries set 100 --team research --public',
-    'qrs queries set 100 --archive',
+    'qrs queries set 102 --archive',
   ],
-  'queries remove': ['qrs queries remove 100'],
+  'queries remove': ['qrs queries remove 102'],
   publish: [
     'qrs publish trades.parquet --query 100',
     "qrs publish trades.csv --query 100 --types 'amount=uint256,price=decimal(10, 3)'",

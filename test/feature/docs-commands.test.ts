@@ -160,6 +160,6 @@ async function prepareCommands(): Promise<void> {
   duckDb.closeSync();
   await run(
     'commands',
-    'qrs users add bob && qrs users add cy && qrs users add dan && qrs demo-sources ./data/sources --size small',
+    'qrs users add bob && qrs users add cy && qrs users add dan && qrs queries add --id 102 --user bob && qrs demo-sources ./data/sources --size small',
   );
 }
