@@ -41,7 +41,8 @@ export async function makeCommandLine(
   given: Environment | ((directory: string) => Environment) = {},
 ): Promise<CommandLine> {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-command-'));
-  t.after(async () => await rm(directory, { recursive: true, force: true }));
+  // A service on it may still be putting aside what it makes of results.
+  t.after(async () => await rm(directory, { recursive: true, force: true, maxRetries: 20 }));
   const environment = typeof given === 'function' ? given(directory) : given;
   const dataDir = join(directory, 'data');
   const newExecutionId = monotonicFactory();
