@@ -7,11 +7,11 @@ import { cellBytesWithin } from '../../domain/datapoints.ts';
 import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { AskedIndexes } from '../derived/indexes/result-indexes.ts';
-import { datapointRefusal, pageRowsMax } from '../plan/read-plan.ts';
+import { pageRowsMax } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
 import { locate } from './locate.ts';
-import { fitsMemory, type SliceRequest } from './open-slice.ts';
+import { fitsMemory, pageOf, type SliceRequest } from './open-slice.ts';
 import type { PageOfRows } from './page.ts';
 import type { Chunk } from './part-reader.ts';
 
@@ -108,29 +108,6 @@ async function readEnough(
     }
   }
   return read;
-}
-
-/** @param filteredRowCount undefined where it is not known @throws RequestError datapoint_limit */
-function pageOf(
-  { plan, slice, columns }: SliceRequest,
-  chunk: Chunk | undefined,
-  more: boolean,
-  filteredRowCount: number | undefined,
-): PageOfRows {
-  const rowCount = chunk?.rowCount ?? 0;
-  if (more && rowCount < slice.rowCountMax && plan.atLimit === 'refuse') throw datapointRefusal(plan);
-  return {
-    columns,
-    offset: slice.offset,
-    rowCount,
-    more: more && rowCount > 0,
-    filteredRowCount,
-    small: true,
-    chunks: async function* () {
-      if (chunk !== undefined) yield chunk;
-    },
-    release: () => undefined,
-  };
 }
 
 function areNear(positions: Uint32Array, { parts, rowCount }: ResultSet): boolean {

@@ -5,7 +5,7 @@ import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import { datapointRefusal, pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { PageOfRows } from './page.ts';
-import { EXPORT_RANGE_ROWS, PAGE_RANGE_ROWS, type PartReader, rangesOf } from './part-reader.ts';
+import { type Chunk, EXPORT_RANGE_ROWS, PAGE_RANGE_ROWS, type PartReader, rangesOf } from './part-reader.ts';
 import type { Slice } from './row-source.ts';
 
 /** A slice to open, and the reader that reads its rows. */
@@ -61,13 +61,25 @@ export async function openViewSlice(
   const wanted = { offset: Math.min(slice.offset, resultSet.rowCount), rowCountMax, cellBytesMax };
   const { chunk, more } = await reader.viewSlice(resultSet.parts, view, wanted, signal);
   const rowCount = chunk?.rowCount ?? 0;
+  const isCounted = !more && (rowCount > 0 || slice.offset === 0);
+  return pageOf({ plan, slice, columns }, chunk, more, isCounted ? slice.offset + rowCount : undefined);
+}
+
+/** A page that has been read whole. @param filteredRowCount undefined where it is not known @throws RequestError datapoint_limit */
+export function pageOf(
+  { plan, slice, columns }: Pick<SliceRequest, 'plan' | 'slice' | 'columns'>,
+  chunk: Chunk | undefined,
+  more: boolean,
+  filteredRowCount: number | undefined,
+): PageOfRows {
+  const rowCount = chunk?.rowCount ?? 0;
   if (more && rowCount < slice.rowCountMax && plan.atLimit === 'refuse') throw datapointRefusal(plan);
   return {
     columns,
     offset: slice.offset,
     rowCount,
     more: more && rowCount > 0,
-    filteredRowCount: more || (rowCount === 0 && slice.offset > 0) ? undefined : slice.offset + rowCount,
+    filteredRowCount,
     small: true,
     chunks: async function* () {
       if (chunk !== undefined) yield chunk;
