@@ -1,4 +1,4 @@
-/** The library runs in its caller's process, on whatever Node that is. Older ones than these lack parts of node:sqlite and of zlib. */
+/** The library runs in its caller's process, on the caller's Node. Versions before this one lack parts of node:sqlite and of zlib. */
 import { StartupError } from '../errors/startup-error.ts';
 
 const NODE_MIN = [22, 16] as const;

@@ -1,6 +1,7 @@
 /**
- * One claimed run: the engine leaves the rows in a file, and they are published as everything else is, under the lease that the
- * run was claimed by. Whatever ends the run ends that lease in the same commit, so nobody else can have taken it up meanwhile.
+ * Carries out one claimed run. The engine writes the rows to a file, and the file is published like any other, under the lease
+ * that claimed the run. Whatever ends the run also ends the lease, in one commit, so no other process can have taken the run
+ * over in between.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,15 +16,15 @@ import { KeptLease, type LeaseOptions } from '../leases/kept-lease.ts';
 export interface RunDeps extends LeaseOptions {
   readonly catalog: Pick<Catalog, 'executions' | 'runs' | 'leases'>;
   readonly engine: Engine;
-  /** Tables whose columns are declared. */
+  /** Source tables whose columns are declared. */
   readonly sources: readonly SourceTable[];
   readonly publish: PublishRun;
-  /** Absolute: where results lie until they are stored. */
+  /** Absolute path. The engine's files lie here until their rows are stored. */
   readonly stagingDirectory: string;
   readonly observe: (event: RunEvent) => void;
 }
 
-/** Stores the file's rows as the result of the run. Whatever happens, the lease has ended afterwards. */
+/** Stores the rows of the file as the run's result. Afterwards the lease has ended, also when storing failed. */
 export type PublishRun = (rows: MadeRows, signal: AbortSignal) => Promise<Execution>;
 
 export interface MadeRows {
@@ -41,22 +42,22 @@ export type RunEvent = { readonly executionId: string; readonly queryId: number 
   | { readonly kind: 'completed'; readonly rowCount: number; readonly millis: number }
   | { readonly kind: 'failed'; readonly error: ExecutionError; readonly cause: unknown }
   | { readonly kind: 'cancelled' }
-  /** The service is stopping: another process, or this one when it is back, takes the run up again. */
+  /** The service is stopping. Another process takes the run up, or this one after its restart. */
   | { readonly kind: 'given_back' }
   /** Another process has taken the run over. */
   | { readonly kind: 'lost' }
 );
 
-/** A run that so many processes began and none ended is one that ends processes. */
+/** A run that was begun this often and never ended probably kills its process. */
 const CLAIMS_MAX = 3;
 
-/** Why the work on a run is stopped. */
+/** The reason of the signal that stops a run. */
 export class RunCancelled extends Error {}
 
 /**
- * Fails only when the catalog does: other failures are the run's.
+ * Rejects only when the catalog fails; every other failure becomes the run's error.
  * @param stopping aborted when the process is to end
- * @param cancelled aborted when the run has been
+ * @param cancelled aborted when somebody has cancelled the run
  */
 export async function runClaimed(
   run: ClaimedRun,
@@ -99,7 +100,7 @@ export async function runClaimed(
   if (outcome !== undefined) observe(outcome);
 }
 
-/** Parquet has no such values, so the engine wrote texts. */
+/** Parquet has no type for these values, so the engine wrote them as text. */
 function isWrittenAsText({ type }: { readonly type: ColumnType }): boolean {
   return ['hugeint', 'uint256', 'interval'].includes(type.kind) || (type.kind === 'time' && type.withZone);
 }
@@ -126,14 +127,14 @@ async function end(
     }
   } catch (error) {
     if (error instanceof LeaseLost) return { kind: 'lost' };
-    // It was cancelled before we heard of it.
+    // The run was cancelled before this process heard of it.
     if (!(error instanceof IllegalTransition)) throw error;
   }
   await catalog.leases.revoke(run.lease);
   return { kind: 'cancelled' };
 }
 
-/** What a reader of the execution is told; anything unforeseen is for the log, with the event's `cause`. */
+/** What a reader of the execution is told. An unexpected failure is told in the log only, with the event's `cause`. */
 function errorOf(cause: unknown): ExecutionError {
   if (cause instanceof EngineError) {
     const { type, message, line, column } = cause;

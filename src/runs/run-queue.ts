@@ -1,6 +1,6 @@
 /**
- * Asking for a run of a query, and taking it back. A run waits in the catalog until a process claims it (runner.ts); here is
- * what may be asked for, by whom how much, and when two ask for the same.
+ * Submits runs of queries, and cancels them. A submitted run waits in the catalog until a process claims it (runner.ts). This
+ * file decides what may be submitted, how much of it by one key, and what happens when two submit the same.
  */
 import { createHash } from 'node:crypto';
 import type { Catalog, NewRun, Runs, WaitingLimits } from '../catalog/catalog.ts';
@@ -15,19 +15,19 @@ export interface RunQueueDeps {
   readonly clock: Clock;
   readonly newExecutionId: (now: Instant) => string;
   readonly limits: WaitingLimits;
-  /** Whether who asks for what waits or runs already gets that run. */
+  /** A request equal to a run that waits or is being run gets that run. */
   readonly coalesce: boolean;
 }
 
 export interface RunRequest {
   readonly query: Pick<Query, 'id' | 'sql' | 'parameters' | 'isArchived'>;
-  /** By name; the query says what holds for the others. */
+  /** Values by name. Parameters that are left out get the query's own values. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Undefined for what no key asked for. */
+  /** Undefined when no key asked for the run. */
   readonly keyId?: string;
 }
 
-/** A query that is run at times of its own. */
+/** A run that is due by the query's own schedule. */
 export interface ScheduledRequest {
   readonly query: RunRequest['query'] & Pick<Query, 'owner'>;
   readonly tick: { readonly schedule: string; readonly at: Instant };
@@ -41,7 +41,7 @@ export class RunQueue {
     this.#deps = deps;
   }
 
-  /** @throws RequestError when the query cannot be run, or not so, or too much waits. */
+  /** @throws RequestError when the query cannot be run, a parameter's value does not fit, or too many runs wait */
   async submit(request: RunRequest): Promise<Execution> {
     const execution = await this.enqueue(request, this.#deps.catalog.runs);
     this.notify({ kind: 'submitted' });
@@ -49,9 +49,11 @@ export class RunQueue {
   }
 
   /**
-   * A run that a schedule asks for, with the values that the query has for its parameters. While the one before still waits or runs, it
-   * is that one: no query overlaps itself. It counts as asked for by the owner's schedules, which have the limits of one key together.
-   * @returns undefined when another process was first, or when too much waits: the tick is then still to be claimed
+   * Submits a run that a schedule asks for, with the query's own values for its parameters. While the run before it still waits
+   * or is being run, no other is added: a query never overlaps itself. All schedules of one owner count as one key, with the
+   * limits of one key.
+   * @returns undefined when another process claimed the tick first, or when too many runs wait; in that case the tick can still
+   *   be claimed
    * @throws RequestError when the query cannot be run
    */
   async submitScheduled({ query, tick }: ScheduledRequest): Promise<Execution | undefined> {
@@ -65,7 +67,7 @@ export class RunQueue {
   }
 
   /**
-   * As `submit`, as a part of a greater step: what listens is told by `notify` when that has been committed.
+   * As `submit`, inside a larger transaction. The caller calls `notify` after the commit.
    * @throws RequestError as `submit` does
    */
   async enqueue(request: RunRequest, runs: Pick<Runs, 'enqueue'>): Promise<Execution> {
@@ -113,26 +115,26 @@ export class RunQueue {
     };
   }
 
-  /** Ends a run that waits or runs, wherever that is. @throws IllegalTransition */
+  /** Ends a run that waits or is being run, in whatever process. @throws IllegalTransition */
   async cancel(executionId: string): Promise<Execution> {
     const cancelled = await this.#deps.catalog.executions.cancel(executionId, this.#deps.clock());
     this.notify({ kind: 'cancelled', executionId });
     return cancelled;
   }
 
-  /** Calls `listener` for each change of this process's own making, until it is told to stop. */
+  /** Calls `listener` for each change that this process makes. @returns stops the calls */
   listen(listener: (change: QueueChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells a runner of this process what it would else find at its next look. */
+  /** Tells a runner in this process about a change that it would otherwise find at its next look. */
   notify(change: QueueChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 }
 
-/** What a runner in the same process need not find by looking. */
+/** A change that this process made. */
 export type QueueChange = { readonly kind: 'submitted' } | { readonly kind: 'cancelled'; readonly executionId: string };
 
 function readValues(query: RunRequest['query'], given: Readonly<Record<string, string>>): readonly ParameterValue[] {

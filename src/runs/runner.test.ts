@@ -1,4 +1,4 @@
-/** The runner over a real catalog, with a clock that the test moves and an engine that does as the test says. */
+/** The runner over a real catalog, with a fake clock and an engine that the test controls. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ beforeEach(async () => {
   await catalog.queries.add({ id: 7, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, 0);
 });
 
-/** What stands for one `qrs serve`. */
+/** Stands for one `qrs serve`. */
 class Process {
   readonly events: RunEvent[] = [];
   readonly faults: unknown[] = [];
@@ -86,12 +86,12 @@ class Process {
     this.runner = new Runner(this.deps, this.stopping.signal);
   }
 
-  /** Resolves when this happens next. */
+  /** Resolves at the next event of this kind. */
   next(kind: RunEvent['kind']): Promise<void> {
     return new Promise((resolve) => this.#watchers.set(kind, resolve));
   }
 
-  /** Makes the queries wait; each waits until it is finished or aborted. */
+  /** Makes every query wait until the test finishes it or its signal is aborted. */
   hold(): { readonly finish: () => void; readonly begun: (count: number) => Promise<void> } {
     const held: (() => void)[] = [];
     let tell = () => {};
@@ -129,7 +129,7 @@ const publish: RunnerDeps['publish'] = async ({ executionId, lease, giveUp }) =>
 
 const stateOf = async (id: string) => (await catalog.executions.find(id))?.state;
 
-test('a run is claimed, run with its values and published', async () => {
+test('a claimed run is executed with its values, and its result is published', async () => {
   const process = new Process('a');
   const { id } = await process.queue.submit({ query: QUERY, parameters: { n: '12.50' } });
   await process.runner.look();
@@ -143,7 +143,7 @@ test('a run is claimed, run with its values and published', async () => {
   assert.deepEqual(await catalog.leases.list(''), []);
 });
 
-test('what cannot be run is refused, and nothing is added', async () => {
+test('a request that cannot be run is refused, and nothing is added', async () => {
   const { queue } = new Process('a');
   const refused = async (query: Parameters<RunQueue['submit']>[0]['query'], parameters = {}) => {
     const error = await queue.submit({ query, parameters }).catch((e: unknown) => e);
@@ -160,7 +160,7 @@ test('what cannot be run is refused, and nothing is added', async () => {
   assert.deepEqual(await catalog.executions.list({ limit: 10 }), []);
 });
 
-test('a key may have so many waiting, and all keys together', async () => {
+test('the number of waiting runs is limited for each key and for all keys together', async () => {
   const { queue } = new Process('a');
   const submit = (keyId: string) => queue.submit({ query: QUERY, parameters: {}, keyId });
   await submit('k');
@@ -173,7 +173,7 @@ test('a key may have so many waiting, and all keys together', async () => {
   await assert.rejects(submit('m'), { code: 'overloaded' });
 });
 
-test('who asks for what is waiting or running already gets that run, where the setting says so', async () => {
+test('with coalescing on, a request equal to a waiting or running run gets that run', async () => {
   const process = new Process('a', {}, true);
   const submit = async (n: string) => (await process.queue.submit({ query: QUERY, parameters: { n } })).id;
   const first = await submit('1');
@@ -184,7 +184,7 @@ test('who asks for what is waiting or running already gets that run, where the s
   assert.notEqual(await submit('1'), first);
 });
 
-test('a query that fails is a failed run, with line and column', async () => {
+test('a query that fails makes a failed run, with line and column', async () => {
   const process = new Process('a');
   process.work = async () => {
     throw new EngineError('syntax_error', 'no such column', { line: 3, column: 11 });
@@ -197,7 +197,7 @@ test('a query that fails is a failed run, with line and column', async () => {
   assert.deepEqual(await catalog.leases.list(''), []);
 });
 
-test('a run that waits is cancelled at once, one that runs is stopped', async () => {
+test('cancelling ends a waiting run at once and stops a running one', async () => {
   const process = new Process('a', { runningMax: 1 });
   process.hold();
   const running = await process.queue.submit({ query: QUERY, parameters: {} });
@@ -224,7 +224,7 @@ test('a run that another process cancelled is stopped at the next look', async (
   assert.deepEqual(a.kinds(), ['started', 'cancelled']);
 });
 
-test('a process that stops gives its runs back, and another takes them up', async () => {
+test('a process that stops gives its runs back, and another process takes them up', async () => {
   const [a, b] = [new Process('a'), new Process('b')];
   a.hold();
   const { id } = await a.queue.submit({ query: QUERY, parameters: {} });
@@ -238,7 +238,7 @@ test('a process that stops gives its runs back, and another takes them up', asyn
   assert.deepEqual(b.events[0], { executionId: id, queryId: 7, kind: 'started', claims: 1 });
 });
 
-test('a run whose process is gone is taken over at once, and is not run a fourth time', async () => {
+test('a run whose process died is taken over at once, and is not started a fourth time', async () => {
   const dead = new Set<string>();
   const isLeaseOwnerDead = (owner: string) => dead.has(owner);
   const { id } = await new Process('x').queue.submit({ query: QUERY, parameters: {} });
@@ -259,9 +259,9 @@ test('a run whose process is gone is taken over at once, and is not run a fourth
   assert.deepEqual(last.queries, []);
 });
 
-test('a process that was asleep while its run was taken over changes nothing', async () => {
+test('a process that slept while its run was taken over changes nothing', async () => {
   const [a, b] = [new Process('a'), new Process('b')];
-  // It is frozen: it renews nothing, and goes on later as if nothing had been.
+  // The process is frozen: it renews no lease, and later goes on as if nothing had happened.
   const { finish, begun } = a.hold();
   const { id } = await a.queue.submit({ query: QUERY, parameters: {} });
   await a.runner.look();
@@ -281,7 +281,7 @@ test('a process that was asleep while its run was taken over changes nothing', a
   assert.deepEqual(b.kinds(), ['started', 'completed']);
 });
 
-test('a process takes no more than it has room for, and of one key only so many run', async () => {
+test('a process claims no more runs than it has room for, and only so many of one key', async () => {
   const process = new Process('a', { runningMax: 3 });
   const { finish, begun } = process.hold();
   const submit = async (keyId: string) => (await process.queue.submit({ query: QUERY, parameters: {}, keyId })).id;
@@ -296,7 +296,7 @@ test('a process takes no more than it has room for, and of one key only so many 
   assert.equal(await stateOf(second), 'EXECUTING');
 });
 
-test('the loop looks when something was asked for, without waiting for its next look, and ends with what it runs', async () => {
+test('a submitted run wakes the loop before its next poll, and stopping waits for the runs in progress', async () => {
   const process = new Process('a');
   const asleep = time.nextSleep();
   const loop = runQueued(process.deps, process.stopping.signal);

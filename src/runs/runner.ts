@@ -1,7 +1,7 @@
 /**
- * What runs the queue: every process of the service claims what is next as long as it has room, and the catalog decides among
- * them. It looks again when something was asked for or cancelled in this process, when a run has ended, and once in a while for
- * what others did.
+ * Takes runs from the queue. Every process of the service claims the next run whenever it has room; the catalog decides which
+ * process gets it. A runner looks again when this process submits or cancels a run, when a run ends, and every `pollMillis` for
+ * what other processes did.
  */
 import type { ClaimedRun } from '../catalog/catalog.ts';
 import { STATES } from '../domain/execution.ts';
@@ -11,17 +11,17 @@ import type { RunQueue } from './run-queue.ts';
 
 export interface RunnerDeps extends RunDeps {
   readonly queue: Pick<RunQueue, 'listen'>;
-  /** True only when the process of that name is certainly gone: its leases need not run out first. */
+  /** True only when the process of that name is certainly gone, so its leases need not expire first. */
   readonly isLeaseOwnerDead: (owner: string) => boolean;
-  /** How many runs this process has at a time. */
+  /** The most runs at a time in this process. */
   readonly runningMax: number;
-  /** How many of one key run at a time, in all processes together. */
+  /** The most runs of one key at a time, over all processes. */
   readonly runningOfKeyMax: number;
-  /** Runs this run alone. */
+  /** Claim only this run. */
   readonly only?: string;
   /** The longest time between two looks at the catalog. */
   readonly pollMillis: number;
-  /** Something other than a run failed: the runner goes on. */
+  /** Told when something other than a run failed. The runner goes on. */
   readonly onFault: (what: string, error: unknown) => void;
 }
 
@@ -30,7 +30,7 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
-/** Runs until the signal is aborted; what is running then is given back to the queue. */
+/** Claims and carries out runs until the signal is aborted. What is still running then is given back to the queue. */
 export async function runQueued(deps: RunnerDeps, signal: AbortSignal): Promise<void> {
   const runner = new Runner(deps, signal);
   using _ = runner;
@@ -66,13 +66,13 @@ export class Runner implements Disposable {
     });
   }
 
-  /** Resolves when something happens, from now on, that is a reason to look. */
+  /** Resolves at the next change after this call that is a reason to look. */
   nextChange(): Promise<void> {
     this.#changed = Promise.withResolvers<void>();
     return this.#changed.promise;
   }
 
-  /** Claims what there is room for, and stops what others have cancelled. */
+  /** Claims as many runs as there is room for, and stops those that other processes cancelled. */
   async look(): Promise<void> {
     const { catalog, owner, clock, leaseMillis, runningMax, runningOfKeyMax, only } = this.#deps;
     for (const id of this.#running.keys()) {
@@ -118,7 +118,7 @@ export class Runner implements Disposable {
     this.#running.get(executionId)?.cancel.abort(new RunCancelled('the run was cancelled'));
   }
 
-  /** Ends the leases of processes that are gone, as often as a lease would be renewed. */
+  /** Ends the leases of processes that are gone. Looks for them as often as a lease would be renewed. */
   async #reclaimDead(): Promise<void> {
     const { catalog, clock, leaseMillis, isLeaseOwnerDead } = this.#deps;
     if (clock() - this.#reclaimedAt < leaseMillis / 3) return;

@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { test } from 'node:test';
 import { supervisorChannel } from './cluster.ts';
 
-/** As Node's: an error of sending that no callback takes is an event. */
+/** Behaves like Node's process: a send that fails without a callback is an 'error' event. */
 class FakeProcess {
   connected = true;
   readonly unheard: string[] = [];
@@ -17,7 +17,7 @@ class FakeProcess {
   }
 }
 
-test('what a worker says to a supervisor that is gone, or is going, is lost without an error', (t) => {
+test("a worker's messages to a supervisor that is gone, or about to go, are lost without an error", (t) => {
   Object.assign(cluster, { worker: {} });
   t.after(() => Object.assign(cluster, { worker: undefined }));
   const self = new FakeProcess();

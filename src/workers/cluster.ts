@@ -3,22 +3,22 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { FromSupervisor, FromWorker, SupervisorChannel, WorkerProcess } from './messages.ts';
 
-/** From this process to its supervisor; undefined when it is no worker. */
+/** The channel to this process's supervisor; undefined when this process is no worker. */
 export function supervisorChannel(self: NodeJS.Process): SupervisorChannel | undefined {
   if (cluster.worker === undefined) return undefined;
-  // The program lets go of every channel when it starts.
+  // At start the program unrefs every channel, so that none keeps it alive. This one must.
   self.channel?.ref();
   return {
     [Symbol.dispose]: () => self.channel?.unref(),
     send: (message) => {
-      // The supervisor may be gone, or go before it has read this; then this process is about to end, too.
+      // The supervisor may be gone, or go before it has read this. Then this process is about to end, too.
       if (self.connected) self.send?.(message, undefined, undefined, () => undefined);
     },
     onMessage: (listener) => self.on('message', (message) => listener(message as FromSupervisor)),
   };
 }
 
-/** What starts this program once more, with these words. */
+/** @returns starts this program again with these arguments, as a worker */
 export function forkWith(args: readonly string[]): () => WorkerProcess {
   cluster.setupPrimary({ args: [...args] });
   return () => workerProcess(cluster.fork());
@@ -27,7 +27,7 @@ export function forkWith(args: readonly string[]): () => WorkerProcess {
 function workerProcess(worker: Worker): WorkerProcess {
   return {
     send: (message) => {
-      // It may end before it has read this, which is no concern of the sender's.
+      // The worker may end before it has read this; the sender does not care.
       if (worker.isConnected()) worker.send(message, () => undefined);
     },
     onMessage: (listener) => worker.on('message', (message) => listener(message as FromWorker)),

@@ -1,4 +1,7 @@
-/** Law: several workers allow a key no more requests than one would, and after a moment all that nobody has used. */
+/**
+ * Law: several workers together allow a key no more requests than one process would. Tokens that one worker does not use are
+ * free for the others after a moment.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -27,7 +30,7 @@ function workersWith(count: number, perSecond: number, burst: number) {
 
 const small = fc.integer({ min: 1, max: 50 });
 
-test('never more than the burst and what has filled since, whoever is asked', async () => {
+test('workers never allow more than the burst and what has refilled since, whichever is asked', async () => {
   const asks = fc.array(fc.tuple(fc.nat(3), fc.integer({ min: 0, max: 600 })), { maxLength: 150 });
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), small, small, asks, async (count, perSecond, burst, order) => {
@@ -45,10 +48,10 @@ test('never more than the burst and what has filled since, whoever is asked', as
   );
 });
 
-test('what one worker holds and does not use, another can after a moment', async () => {
+test('tokens that one worker holds and does not use are free for another after a moment', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 2, max: 4 }), small, async (count, burst) => {
-      // So slow that nothing fills meanwhile.
+      // So slow that nothing refills during the test.
       const { time, workers, stop } = workersWith(count, 0.001, burst);
       const [first, second] = workers;
       assert.equal((await first?.take('k'))?.allowed, true);
@@ -63,7 +66,7 @@ test('what one worker holds and does not use, another can after a moment', async
   );
 });
 
-/** Lets what the clock woke do its work. */
+/** Lets everything run that the clock has woken. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }

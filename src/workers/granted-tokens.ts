@@ -1,7 +1,7 @@
 /**
- * The tokens of a rate limit that holds over several workers. The buckets are the supervisor's; a worker asks for a share of a
- * key's tokens and hands them out without asking again. What it has not used after a moment goes back, so that all workers together
- * allow neither more nor, by more than a moment, less than one would.
+ * Rate limit tokens shared by several workers. The supervisor owns the buckets. A worker asks it for a share of a key's tokens
+ * and hands these out without asking again. Tokens that are not used soon go back. So all workers together never allow more
+ * than one process would, and less only for a moment.
  */
 import type { Sleep } from '../domain/time.ts';
 import type { Allowance } from '../domain/token-buckets.ts';
@@ -17,11 +17,11 @@ export interface GrantedTokensOptions {
 
 interface Stock {
   tokens: number;
-  /** As it was told with them. */
+  /** The allowance that came with the tokens. */
   readonly left: Allowance;
 }
 
-/** So long a worker keeps tokens that nobody asks it for. */
+/** A worker keeps tokens that nobody uses for this long. */
 const KEPT_MILLIS = 250;
 
 export class GrantedTokens {
@@ -33,7 +33,7 @@ export class GrantedTokens {
     this.#options = options;
   }
 
-  /** Takes a token that is at hand; undefined when there is none and the supervisor must be asked. */
+  /** Takes a token from this worker's stock; undefined when the stock is empty and the supervisor must be asked. */
   takeNow(keyId: string): Allowance | undefined {
     const stock = this.#stocks.get(keyId);
     if (stock === undefined || stock.tokens < 1) return undefined;
@@ -41,20 +41,20 @@ export class GrantedTokens {
     return { allowed: true, remaining: stock.left.remaining + stock.tokens, seconds: stock.left.seconds };
   }
 
-  /** Takes a token, where there is one. */
+  /** Takes a token: from the stock, else from the supervisor. `allowed` is false when there is none. */
   async take(keyId: string): Promise<Allowance> {
     const atHand = this.takeNow(keyId);
     if (atHand !== undefined) return atHand;
     const { tokens, allowance } = await this.#options.ask(keyId);
     if (tokens === 0) return { ...allowance, allowed: false };
-    // Another request may have asked meanwhile.
+    // Another request may have added tokens during the `await`.
     const others = this.#stocks.get(keyId)?.tokens ?? 0;
     this.#stocks.set(keyId, { tokens: others + tokens, left: allowance });
     void this.#returnUnused();
     return this.takeNow(keyId) ?? { ...allowance, allowed: false };
   }
 
-  /** One round after the other while there are tokens at hand. */
+  /** Gives unused tokens back, round after round, while the stock holds any. */
   async #returnUnused(): Promise<void> {
     if (this.#returning) return;
     this.#returning = true;

@@ -1,6 +1,7 @@
 /**
- * What a worker and its supervisor tell each other. A worker is a process that answers requests; the supervisor starts several of
- * them on one address, and keeps what they must agree on. Plain data, since it passes between processes as JSON.
+ * The messages between a worker and its supervisor. A worker is a process that answers requests. The supervisor starts several
+ * of them on one address, and keeps the state that they share. Messages are plain data, since they pass between processes as
+ * JSON.
  */
 import type { Allowance } from '../domain/token-buckets.ts';
 
@@ -11,18 +12,18 @@ export interface WorkerRole {
   readonly count: number;
 }
 
-/** Tokens of a key that one worker may hand out by itself. */
+/** A key's tokens that one worker may hand out without asking again. */
 export interface TokenGrant {
   readonly tokens: number;
-  /** What is left after them. */
+  /** What the key has left after these tokens. */
   readonly allowance: Allowance;
 }
 
-/** What a worker may ask, and what it gets. Each answer carries the number of its question. */
+/** The questions of a worker, and the replies. Each reply carries the number of its question. */
 export interface Questions {
   readonly role: { readonly ask: object; readonly reply: WorkerRole };
   readonly tokens: { readonly ask: { readonly keyId: string }; readonly reply: TokenGrant };
-  /** The metrics of each worker that answered in time, in prom-client's form. */
+  /** The metrics of every worker that answered in time, in prom-client's form. */
   readonly metrics: { readonly ask: object; readonly reply: readonly unknown[] };
 }
 export type Question = keyof Questions;
@@ -30,7 +31,7 @@ export type Question = keyof Questions;
 export type FromWorker =
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly about: object }
   | { readonly kind: 'listening'; readonly url: string }
-  /** Tokens that nobody needed. */
+  /** Tokens that the worker did not use. */
   | { readonly kind: 'unused_tokens'; readonly keyId: string; readonly tokens: number }
   | { readonly kind: 'collected'; readonly id: number; readonly metrics: unknown };
 
@@ -38,15 +39,15 @@ export type FromSupervisor =
   | { readonly kind: 'reply'; readonly id: number; readonly reply: unknown }
   | { readonly kind: 'collect'; readonly id: number };
 
-/** One process, as the other sees it. */
+/** The other process, as this one sees it. */
 export interface Channel<Sent, Received> {
-  /** Telling a process that is gone does nothing. */
+  /** To a process that is gone, `send` does nothing. */
   send(message: Sent): void;
-  /** Called with each message, in order. */
+  /** The listener gets every message, in order. */
   onMessage(listener: (message: Received) => void): void;
 }
 
-/** A worker as its supervisor has it. */
+/** A worker, as the supervisor sees it. */
 export interface WorkerProcess extends Channel<FromSupervisor, FromWorker> {
   /** Asks it to stop. */
   stop(): void;
@@ -54,13 +55,13 @@ export interface WorkerProcess extends Channel<FromSupervisor, FromWorker> {
   readonly ended: Promise<string>;
 }
 
-/** From a worker to its supervisor. It keeps the process going until it is disposed of. */
+/** From a worker to its supervisor. Keeps the process alive until it is disposed of. */
 export interface SupervisorChannel extends Channel<FromWorker, FromSupervisor>, Disposable {}
 
-/** How a program gets at its workers, and a worker at its supervisor. */
+/** How the program starts workers, and how a worker reaches its supervisor. */
 export interface WorkerEffects {
   /** Undefined in a process that is no worker. */
   readonly supervisor: () => Promise<SupervisorChannel | undefined>;
-  /** What starts a worker: this program once more, with these words. */
+  /** Makes the function that starts a worker: this program again, with these arguments. */
   readonly forkWith: (args: readonly string[]) => Promise<() => WorkerProcess>;
 }

@@ -6,7 +6,7 @@ import type { FromSupervisor, FromWorker, WorkerProcess } from './messages.ts';
 import { Supervisor } from './supervise.ts';
 import { SupervisorLink } from './supervisor-link.ts';
 
-/** A worker in this process: what it says and hears goes through here, and `end` is its end. */
+/** A worker inside this process: the test reads what it is sent, speaks for it, and ends it by `end`. */
 class FakeWorker implements WorkerProcess {
   readonly #ended = Promise.withResolvers<string>();
   readonly #toSupervisor: ((message: FromWorker) => void)[] = [];
@@ -57,7 +57,7 @@ function supervise(count: number, tokens?: TokenBuckets) {
   return { supervisor, workers, ended, time };
 }
 
-test('the address is there once all workers listen', async () => {
+test('the address is known once every worker listens', async () => {
   const { supervisor, workers } = supervise(2);
   let known = false;
   void supervisor.listening.then(() => {
@@ -75,7 +75,7 @@ test('the address is there once all workers listen', async () => {
   );
 });
 
-test('a worker that ends before it has ever listened is an error of the start', async () => {
+test('a worker that ends before it ever listened fails the start', async () => {
   const { supervisor, workers } = supervise(2);
   workers[1]?.end('exit code 1');
   await assert.rejects(supervisor.listening, {
@@ -111,7 +111,7 @@ test('a worker that ends later is replaced, after pauses that double while it ke
   await supervisor.stop();
 });
 
-test('each worker learns which it is; whoever takes its place is the same', async () => {
+test('each worker learns its index, and its replacement has the same', async () => {
   const { supervisor, workers, time } = supervise(2);
   assert.deepEqual(await workers[1]?.link.ask('role', {}), { index: 1, count: 2 });
   for (const worker of workers) worker.link.listening('http://here');
@@ -136,7 +136,7 @@ test('the metrics are those of all workers that answer in time', async () => {
   await supervisor.stop();
 });
 
-test('a worker gets a share of the tokens of a key, and what it gives back is there again', async () => {
+test("a worker gets a share of a key's tokens, and those it gives back can be granted again", async () => {
   const tokens = new TokenBuckets({ perSecond: 1, burst: 16, namesMax: 10, monotonic: () => 0 });
   const { supervisor, workers } = supervise(2, tokens);
   const ask = async (worker: number) => await workers[worker]?.link.ask('tokens', { keyId: 'k' });
@@ -150,7 +150,7 @@ test('a worker gets a share of the tokens of a key, and what it gives back is th
   await supervisor.stop();
 });
 
-test('a worker that was started with a limit of which the supervisor knows nothing is not limited', async () => {
+test('without a limit in the supervisor, a worker that has one is not limited', async () => {
   const { supervisor, workers } = supervise(2);
   const granted = await workers[0]?.link.ask('tokens', { keyId: 'k' });
   assert.deepEqual([granted?.allowance.allowed, (granted?.tokens ?? 0) > 0], [true, true]);
@@ -158,7 +158,7 @@ test('a worker that was started with a limit of which the supervisor knows nothi
   await supervisor.stop();
 });
 
-/** Lets what has been resolved be heard. */
+/** Lets resolved promises run their callbacks. */
 async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 /**
- * The supervisor of the workers: starts them, replaces those that end, answers what they ask, and stops them. It answers no request
- * itself, so that nothing that a request can do reaches it.
+ * The supervisor of the workers: starts them, replaces those that end, answers their questions, and stops them. It serves no
+ * request itself, so no request can harm it.
  */
 import type { Sleep } from '../domain/time.ts';
 import type { Allowance, TokenBuckets } from '../domain/token-buckets.ts';
@@ -10,23 +10,23 @@ import type { FromWorker, Question, Questions, TokenGrant, WorkerProcess } from 
 export interface SuperviseOptions {
   readonly count: number;
   readonly fork: () => WorkerProcess;
-  /** Of all workers together; undefined where requests are not limited. */
+  /** Shared by all workers; undefined where requests are not limited. */
   readonly tokens: TokenBuckets | undefined;
-  /** A worker has ended that nobody had asked to, and another takes its place after so long. */
+  /** Told when a worker ended that nobody had asked to end. Its replacement starts after the pause. */
   readonly onEnded: (worker: { readonly index: number; readonly why: string; readonly pauseMillis: number }) => void;
   readonly sleep: Sleep;
-  /** Milliseconds that only ever grow. */
+  /** Milliseconds that never go back. */
   readonly monotonic: () => number;
 }
 
-/** Workers that end soon after they started are replaced after pauses that double up to this. */
+/** A worker that ends soon after its start is replaced after a pause. The pause doubles each time, up to this. */
 const PAUSE_MILLIS_MAX = 30_000;
 const PAUSE_MILLIS_MIN = 500;
-/** A worker that ran so long did not end because of how it starts. */
+/** A worker that ran this long did not end because of its start. */
 const SETTLED_MILLIS = 60_000;
-/** The share of a key's tokens that a worker gets at a time: the others have as much left for theirs. */
+/** A worker gets 1/(4 × workers) of a key's tokens at a time, so enough stays for the other workers. */
 const SHARES_PER_WORKER = 4;
-/** A busy worker does not keep a scrape waiting longer; its metrics are missing from that scrape. */
+/** A scrape waits this long for a busy worker; then that worker's metrics are missing from it. */
 const COLLECT_MILLIS_MAX = 2000;
 
 const UNLIMITED: Allowance = { allowed: true, remaining: 0, seconds: 1 };
@@ -47,21 +47,21 @@ export class Supervisor {
   }
 
   /**
-   * The address, once all workers listen on it for the first time.
-   * @throws StartupError when one ended before
+   * The address, once every worker has listened on it.
+   * @throws StartupError when a worker ended before that
    */
   get listening(): Promise<string> {
     return this.#listening.promise;
   }
 
-  /** Asks all workers to stop; resolves when they have ended. */
+  /** Asks every worker to stop. Resolves when all have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the service is stopping'));
     for (const worker of this.#workers.values()) worker.stop();
     await Promise.all(this.#places);
   }
 
-  /** Keeps one place filled until all is to stop. */
+  /** Keeps one worker running in this place until the supervisor stops. */
   async #keep(index: number): Promise<void> {
     const { fork, onEnded, sleep, monotonic } = this.#options;
     const { signal } = this.#stopping;
@@ -124,7 +124,7 @@ export class Supervisor {
 
   #grant(keyId: string): TokenGrant {
     const { tokens: buckets, count } = this.#options;
-    // A worker that was started later may have read other settings: here, nothing is limited.
+    // A worker that started later may have read newer settings. The supervisor has no limit, so nothing is limited.
     if (buckets === undefined) return { tokens: 1, allowance: UNLIMITED };
     const tokens = buckets.takeShare(keyId, SHARES_PER_WORKER * count);
     return { tokens, allowance: buckets.look(keyId) };

@@ -1,4 +1,4 @@
-/** A worker's way to its supervisor: asks, and is asked for its metrics. */
+/** A worker's link to its supervisor. The worker asks questions, and the supervisor asks for the worker's metrics. */
 import type { Channel, FromSupervisor, FromWorker, Question, Questions } from './messages.ts';
 
 export class SupervisorLink {

@@ -1,6 +1,6 @@
 /**
- * What a key may change (contract §8). A request beyond its scope is refused before anything is looked up, so that the refusal tells
- * nothing; a query that the key may not see is not there; one that it may only read says so.
+ * What a key may change (contract §8). A key without the needed scope is refused before anything is looked up, so the refusal
+ * reveals nothing. A query that the key may not see is reported as not found; one that it may only read, as forbidden.
  */
 import type { CatalogSteps } from '../../catalog/catalog.ts';
 import { type Execution, isExecutionId } from '../../domain/execution.ts';
@@ -16,7 +16,7 @@ export function requireScope({ scope }: Principal, needed: Scope): void {
   throw new RequestError('scope', scope === 'read' ? 'this API key may only read' : 'this API key may not administer');
 }
 
-/** The principal as it is now: a request that takes its time may outlive its key. @throws RequestError invalid_api_key */
+/** The principal as it is now. A long request may outlive its key. @throws RequestError invalid_api_key */
 export async function currentPrincipal(
   { principals }: Pick<CatalogSteps, 'principals'>,
   keyId: string,
@@ -35,7 +35,7 @@ export async function readableQuery(
 ): Promise<Query> {
   if (!/^[0-9]+$/.test(id))
     throw new RequestError('invalid_query_id', `The requested query ID (ID: ${id}) is invalid.`);
-  // An id beyond what a double counts exactly is no id that was ever given out.
+  // No id was ever given out that a double cannot hold exactly.
   const query = Number.isSafeInteger(Number(id)) ? await queries.find(Number(id)) : undefined;
   if (query !== undefined && mayRead(principal, query)) return query;
   throw new RequestError('query_not_found', 'not found: Query not found or private');

@@ -3,14 +3,17 @@ import { RequestError } from '../../errors/errors.ts';
 import { MEDIA_TYPES } from '../../results/request/format.ts';
 
 export interface BodyDescription {
-  /** By its first bytes, where the client does not say. */
+  /** Undefined where the client does not say: then the file's first bytes decide. */
   readonly format?: 'parquet' | 'csv' | 'ndjson';
   readonly encoding?: 'utf-8' | 'utf-16' | 'utf-16le' | 'utf-16be' | 'latin-1' | 'windows-1252';
   readonly compression?: 'gzip' | 'zstd';
 }
 
 const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
-/** What says nothing: the last two are what `fetch` calls a text, and curl everything that it sends with `--data-binary`. */
+/**
+ * Content types that say nothing about the format. `fetch` sends `text/plain` for any text, and curl sends
+ * `application/x-www-form-urlencoded` for everything in `--data-binary`.
+ */
 const UNSAID = ['', 'application/octet-stream', 'text/plain', 'application/x-www-form-urlencoded'];
 
 const CHARSETS: Readonly<Record<string, NonNullable<BodyDescription['encoding']>>> = {

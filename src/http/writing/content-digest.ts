@@ -1,4 +1,6 @@
-/** `Content-Digest` (RFC 9530): hashes of the body as it is sent, by which the service sees that it has what was meant. */
+/**
+ * `Content-Digest` (RFC 9530): hashes of the body as it is sent. With them the service checks that the body arrived unchanged.
+ */
 import { createHash, type Hash } from 'node:crypto';
 import { RequestError } from '../../errors/errors.ts';
 
@@ -18,7 +20,7 @@ export class ContentDigest {
    */
   constructor(header: string | undefined) {
     const members = header?.split(',').map((member) => readMember(member.trim())) ?? [];
-    // In a dictionary the last member of a name is the one that counts.
+    // Where a key comes twice in a dictionary, the last one counts.
     const digests = new Map(members.map(({ name, digest }) => [name, digest]));
     this.#expected = [...digests].flatMap(([name, digest]) => (isKnown(name) ? [expectedOf(name, digest)] : []));
     if (members.length > 0 && this.#expected.length === 0) throw invalid(header ?? '');

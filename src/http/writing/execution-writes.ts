@@ -1,6 +1,6 @@
 /**
- * The life of a run whose engine is elsewhere (contract §9): begun, started, failed, cancelled. Its result is in upload-writes.ts. What
- * the service runs itself is cancelled here, too.
+ * Runs that an engine elsewhere carries out (contract §9): begun, started, failed, cancelled. Their results are in
+ * upload-writes.ts. A run that the service itself carries out is cancelled here, too.
  */
 import { type Execution, type ExecutionError, stateAt } from '../../domain/execution.ts';
 import {
@@ -19,7 +19,7 @@ import { PARAMETERS } from './query-parameters.ts';
 import type { JsonHandler, WriteDeps, WriteRoute } from './write-request.ts';
 
 export interface ExecutionWritesDeps extends WriteDeps {
-  /** Told of what was cancelled: it may be running in this process. */
+  /** Told of every cancelled run, since this process may be carrying it out. */
   readonly runQueue: Pick<RunQueue, 'notify'>;
   /** A new execution id: a ULID. */
   readonly newId: () => string;
@@ -40,7 +40,7 @@ export function executionWrites(deps: ExecutionWritesDeps): readonly WriteRoute[
   ];
 }
 
-/** A run as it now is, without rows. */
+/** The execution as it is now, without rows. */
 export function executionBody(execution: Execution, now: number): object {
   return envelopeOf(execution, stateAt(execution, now));
 }

@@ -1,18 +1,18 @@
 /**
- * The fields of a JSON body, each read as what it must be. An error names the field, what was found and what was expected; a field
- * that is not known is refused, since a misspelt one would otherwise be ignored without a word.
+ * Reads the fields of a JSON body, each as its type. An error names the field, what was found and what was expected. An unknown
+ * field is refused: ignoring it would hide a misspelt name.
  */
 import { nearest } from '../../domain/nearest.ts';
 import { RequestError } from '../../errors/errors.ts';
 
-/** @throws RequestError invalid_body @param name of the field, for the error */
+/** @throws RequestError invalid_body @param name the field's name, for the error */
 export type ReadField<T> = (value: unknown, name: string) => T;
 
 type Fields = Readonly<Record<string, ReadField<unknown>>>;
 type Values<F extends Fields> = { readonly [Name in keyof F]?: ReturnType<F[Name]> };
 
 /**
- * The values of the fields that were sent. @param body undefined: as if `{}`
+ * The values of the fields that were sent. @param body undefined counts as `{}`
  * @throws RequestError invalid_body
  */
 export function readFields<F extends Fields>(body: unknown, fields: F, within = ''): Values<F> {
@@ -28,7 +28,7 @@ export function readFields<F extends Fields>(body: unknown, fields: F, within = 
   return values as Values<F>;
 }
 
-/** @throws RequestError invalid_body when it was not sent */
+/** @throws RequestError invalid_body when the field was not sent */
 export function required<T>(value: T | undefined, name: string): T {
   if (value === undefined) throw new RequestError('invalid_body', `${name}: missing, and it must be there`);
   return value;
@@ -62,7 +62,7 @@ export function oneOf<T extends string>(choices: readonly T[]): ReadField<T> {
   };
 }
 
-/** null takes away what is there. */
+/** `null` removes the value. */
 export function nullable<T>(read: ReadField<T>): ReadField<T | undefined> {
   return (value, name) => (value === null ? undefined : read(value, name));
 }
@@ -84,7 +84,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 const SHOWN_MAX = 60;
 
-/** What has members is not written: it may be nested deeper than can be followed. */
+/** Objects and arrays are not written out: they may be nested too deep to follow. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (isObject(value)) return 'an object';

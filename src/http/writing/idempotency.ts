@@ -1,7 +1,7 @@
 /**
- * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent again under the same key is answered as before
- * and done once. One process at a time carries out what comes under a key: it holds a lease, which runs out when it dies. The answer is
- * committed together with the change that it tells of, so whoever finds no answer under a key knows that nothing was done.
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent again under the same key is carried out
+ * once and gets the same answer again. One process at a time carries out a key's request; it holds a lease, which expires if
+ * the process dies. The change and its answer are committed together, so a key without an answer means that nothing was done.
  */
 import { createHash } from 'node:crypto';
 import type { KeptAnswer } from '../../domain/kept-answer.ts';
@@ -17,11 +17,11 @@ export interface IdempotencyDeps extends WriteDeps {
 
 export interface IdempotentRequest {
   readonly keyId: string;
-  /** As the header has it; undefined: the request is carried out each time. */
+  /** The header's value; undefined: the request is carried out every time. */
   readonly header: string | undefined;
-  /** Of the whole request, its body included: undefined as long as that has not been read. */
+  /** Of the whole request with its body; undefined while the body has not been read. */
   readonly fingerprint: () => string | undefined;
-  /** Reads the rest of the body, where its request is not carried out. */
+  /** Reads the rest of the body. Called when the request is not carried out again. */
   readonly readBody: () => Promise<void>;
 }
 
@@ -32,12 +32,12 @@ export interface IdempotentAnswer {
 }
 
 const NAME_LENGTH_MAX = 255;
-/** Of the text of an error that is kept: what a client sent may be in it. */
+/** The most characters that are kept of an error's text, which may quote what the client sent. */
 const ERROR_LENGTH_MAX = 2000;
 
 /**
- * @throws RequestError invalid_idempotency_key · idempotency_in_progress · idempotency_mismatch, and whatever the work throws: an answer of
- *   the kind 4xx is kept, too
+ * @throws RequestError invalid_idempotency_key · idempotency_in_progress · idempotency_mismatch, and whatever the work throws.
+ *   Answers with a 4xx status are kept, too.
  */
 export async function answerOnce(
   request: IdempotentRequest,
@@ -85,7 +85,7 @@ async function acquire(keyId: string, name: string, { leases }: IdempotencyDeps)
   );
 }
 
-/** Whether a lease of the dead was ended. */
+/** Ends the lease if its owner is dead. @returns whether it was ended */
 async function endOfDead(resource: string, { catalog }: LeaseOptions): Promise<boolean> {
   const dead = (await catalog.leases.list(resource)).find(({ owner }) => isLeaseOwnerDead(owner));
   return dead !== undefined && (await catalog.leases.revoke(dead));
@@ -104,7 +104,9 @@ async function replay(kept: KeptAnswer, request: IdempotentRequest): Promise<Ide
   );
 }
 
-/** An error that the same request would have again: not one of a moment, nor of a body that never arrived whole. */
+/**
+ * Whether the same request would fail in the same way again. Passing errors are not kept, nor those of a body that was cut off.
+ */
 function isKept({ code, status }: RequestError): boolean {
   return (
     status < 500 && status !== 408 && status !== 429 && code !== 'digest_mismatch' && code !== 'idempotency_mismatch'
@@ -127,7 +129,7 @@ function writtenError({ code, message, body, status }: RequestError): Pick<Idemp
   return { status, body: JSON.stringify(kept) };
 }
 
-/** The draft has a string in quotes; many clients send it bare. @throws RequestError invalid_idempotency_key */
+/** The draft wants a quoted string; many clients send the key without quotes. @throws RequestError invalid_idempotency_key */
 function readName(header: string): string {
   const [, quoted] = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(header.trim()) ?? [];
   const name = quoted?.replaceAll(/\\(["\\])/g, '$1') ?? header.trim();

@@ -1,4 +1,7 @@
-/** `GET /v1/users`, `/v1/teams` and `/v1/keys`, for keys that may administer: pages of what `qrs users list` and its like print. */
+/**
+ * `GET /v1/users`, `/v1/teams` and `/v1/keys`, for administrators' keys: the lists that `qrs users list`, `teams list` and
+ * `keys list` print, in pages.
+ */
 import type { FastifyInstance } from 'fastify';
 import type { Principals, StoredKey } from '../../catalog/catalog.ts';
 import { formatInstant } from '../../domain/instant.ts';
@@ -71,7 +74,7 @@ function pageOf(name: string, all: readonly object[], { offset, limit }: Page, b
   };
 }
 
-/** A key as it is listed: not itself, and not its hash. */
+/** A key in a list: without the key itself and without its hash. */
 export function keyView({ id, owner, createdAt, lastUsedAt, revokedAt, ...terms }: StoredKey): object {
   return {
     id,

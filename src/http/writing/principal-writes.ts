@@ -1,4 +1,7 @@
-/** Users, teams and keys over HTTP, for keys that may administer (contract §9): what `qrs users`, `teams` and `keys` do. */
+/**
+ * Users, teams and keys over HTTP, for administrators' keys (contract §9): what the commands `qrs users`, `teams` and `keys`
+ * do.
+ */
 import type { Principals } from '../../catalog/catalog.ts';
 import { DAY_MILLIS, formatInstant } from '../../domain/instant.ts';
 import type { Owner } from '../../domain/principal.ts';
@@ -11,7 +14,7 @@ import { termsView } from './principal-views.ts';
 import type { JsonHandler, WriteDeps, WriteRequest, WriteRoute } from './write-request.ts';
 
 export interface PrincipalWritesDeps extends WriteDeps {
-  /** @throws CatalogConflict when the owner is unknown. */
+  /** @throws CatalogConflict when the owner is unknown */
   readonly createKey: CreateKey;
 }
 
@@ -79,7 +82,7 @@ function addingTeam({ clock }: PrincipalWritesDeps): JsonHandler {
   };
 }
 
-/** The key itself is in the answer alone: what is kept under an idempotency key says which key was made, and no more. */
+/** The new key is only in the answer. What is kept under an idempotency key says which key was made, and never contains it. */
 function addingKey({ clock, createKey }: PrincipalWritesDeps): JsonHandler {
   return async ({ body, commit }) => {
     const fields = readFields(await body(), {

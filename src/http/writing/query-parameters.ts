@@ -1,9 +1,9 @@
-/** The values of a run's parameters in a JSON body. */
+/** Reads the parameter values of a run from a JSON body. */
 import { parametersProblem } from '../../domain/run-input.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { bad, isObject, type ReadField } from './fields.ts';
 
-/** An object of names and values; numbers are taken as they are written, as clients send them. */
+/** An object of names and values. A number counts as its text, since clients send both. */
 export const PARAMETERS: ReadField<Readonly<Record<string, string>>> = (value, name) => {
   if (!isObject(value)) throw bad(name, value, 'an object of names and texts');
   const isScalar = (one: unknown) => typeof one === 'number' || typeof one === 'boolean';

@@ -3,7 +3,7 @@ import { formatInstant } from '../../domain/instant.ts';
 import { actsFor, type Principal } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
 
-/** Texts that are not there are empty, since those clients take each field for granted; the SQL is its owner's alone. */
+/** A missing text is sent as '', since the hosted API's clients expect every field. Only the owner sees the SQL. */
 export function queryView(query: Query, principal: Principal): object {
   const isOwn = principal.scope === 'admin' || actsFor(principal, query.owner);
   return {

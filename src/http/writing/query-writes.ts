@@ -1,4 +1,4 @@
-/** Queries over HTTP: added, changed, archived, made private (contract §9). */
+/** Queries over HTTP: adding, changing, archiving them, and making them private (contract §9). */
 import { CronError, parseCron } from '../../domain/cron.ts';
 import {
   type NewQuery,
@@ -26,9 +26,9 @@ import { PARAMETERS as PARAMETER_VALUES } from './query-parameters.ts';
 import type { Commit, JsonHandler, WriteAnswer, WriteDeps, WriteRoute } from './write-request.ts';
 
 export interface QueryWritesDeps extends WriteDeps {
-  /** Ids from here on are not given to queries that are added. */
+  /** Ids from here on are reserved: a query that is added never gets one. */
   readonly reservedIdsFrom: number;
-  /** Looks at the text of a query before it is kept. @throws RequestError */
+  /** Checks a query's SQL before it is stored. @throws RequestError */
   readonly checkQuery: (sql: string, parameters: readonly QueryParameter[]) => Promise<void>;
 }
 
@@ -87,7 +87,7 @@ function adding(deps: QueryWritesDeps): JsonHandler {
   };
 }
 
-/** @param changesOf of the body: what is left out stays as it is */
+/** @param changesOf reads the changes from the body; a field that is left out stays as it is */
 function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChanges): JsonHandler {
   return async ({ principal, path, body, stats, commit }) => {
     const { id = '' } = path;
@@ -99,7 +99,7 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
       await deps.checkQuery(sql, parameters ?? []);
     }
     return await commitChange(commit, async (steps, current) => {
-      // Asked again in the same step: it may have been given away meanwhile.
+      // Checked again in this transaction: the query may have been given to another owner in the meantime.
       await writableQuery(steps, current, id);
       await steps.queries.update(query.id, changes, deps.clock());
       return { query_id: query.id };
@@ -151,14 +151,14 @@ const SCHEDULE: ReadField<string> = (value, name) => {
   }
 };
 
-/** An empty text is none, as clients send it. */
+/** Clients send '' for no text. */
 function orNone(lengthMax: number): ReadField<string | undefined> {
   return nullable((value, name) => text(0, lengthMax)(value, name) || undefined) as ReadField<string | undefined>;
 }
 
 const PARAMETERS = list(PARAMETER, PARAMETERS_MAX);
 
-/** Where only values are given, each parameter has the type that its value reads as. */
+/** Where only values are given, each parameter gets the type that its value looks like. */
 const listOrValues: ReadField<readonly QueryParameter[]> = (value, name) => {
   if (!isObject(value)) return PARAMETERS(value, name);
   return Object.entries(PARAMETER_VALUES(value, name)).map(([key, text]) => ({
@@ -177,7 +177,7 @@ const DEFINITION = {
   tags: list(text(1, 100), TAGS_MAX),
   query_sql: orNone(SQL_LENGTH_MAX),
   parameters: PARAMETERS,
-  /** As the hosted API's clients call them, and as its TypeScript client sends them: names and values, without types. */
+  /** The hosted API's name for the field. Its TypeScript client sends names and values, without types. */
   query_parameters: listOrValues,
   schedule: nullable(SCHEDULE),
   is_private: boolean,

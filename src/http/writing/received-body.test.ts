@@ -18,7 +18,7 @@ function receive(limits: Partial<BodyLimits>) {
     { bytesMax: 100, stalledMillis: 1000, sleep: time.sleep, ...limits },
     [],
   );
-  /** A byte now and then, up to this time. */
+  /** Sends a byte now and then, until this time. */
   const drip = async (untilMillis: number) => {
     while (time.clock() < untilMillis && !body.destroyed) {
       request.write('x');
@@ -30,7 +30,7 @@ function receive(limits: Partial<BodyLimits>) {
   return { request, body, time, drip };
 }
 
-test('a body that comes byte by byte is cut after its whole time, and never where it has none', async () => {
+test('a body that trickles in byte by byte is cut after the whole time allowed, and never where none is set', async () => {
   const limited = receive({ wholeMillis: 3000 });
   const read = assert.rejects(limited.body.toArray(), {
     code: 'body_stalled',
@@ -46,7 +46,7 @@ test('a body that comes byte by byte is cut after its whole time, and never wher
   assert.equal(Buffer.concat(await all).byteLength, 20);
 });
 
-test('a body that has ended in time is not cut', async () => {
+test('a body that ends in time is not cut', async () => {
   const { request, body, time } = receive({ wholeMillis: 3000 });
   request.end('{}');
   assert.equal(Buffer.concat(await body.toArray()).toString(), '{}');

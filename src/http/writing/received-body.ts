@@ -1,6 +1,6 @@
 /**
- * The body of a request as it arrives: at most so many bytes, and cut when nothing comes for too long. What is left of a body that
- * is refused is read and thrown away for a moment, so that a client which is still sending gets to read why.
+ * The body of a request as it arrives. It may have so many bytes, and it is cut when nothing arrives for too long. The rest of
+ * a refused body is read and thrown away for a moment, so that a client that is still sending gets to read the error.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Readable, Transform, type TransformCallback } from 'node:stream';
@@ -10,26 +10,27 @@ import { ClientGone } from '../../results/limits/client-gone.ts';
 
 export interface BodyLimits {
   readonly bytesMax: number;
-  /** How long nothing may come. */
+  /** The longest time without a byte. */
   readonly stalledMillis: number;
-  /** How long all of it may take; no matter how long, when left out. */
+  /** The longest time for the whole body; unlimited when left out. */
   readonly wholeMillis?: number;
   readonly sleep: Sleep;
 }
 
-/** Told of each byte that is taken, and of the end. */
+/** Told of each chunk that is taken, and of the end. */
 export interface BodyObserver {
   update(chunk: Uint8Array): void;
-  /** @throws what the body then fails with */
+  /** Called at the end. @throws what the body then fails with */
   verify?(): void;
 }
 
-/** How long what is left of a refused body is read. */
+/** The rest of a refused body is read for this long. */
 const LINGER_MILLIS = 5000;
 
 /**
- * Fails with RequestError body_too_large · body_stalled, and ClientGone when the client leaves before the end.
- * @param response told to go on, where the client waits for that before it sends
+ * @returns the body; it fails with RequestError body_too_large · body_stalled, and with ClientGone when the client leaves
+ *   before the end.
+ * @param response for `100 Continue`, which is sent to a client that waits for it before it sends the body
  */
 export function receivedBody(
   request: IncomingMessage,
@@ -44,7 +45,7 @@ export function receivedBody(
   const onGone = () => {
     if (!request.complete) body.destroy(new ClientGone());
   };
-  // It may fail before anybody reads it; who reads it then is told all the same.
+  // The body may fail before anybody reads it. Its reader still gets the error.
   body.on('error', () => undefined);
   request.on('error', onGone);
   request.once('close', onGone);
@@ -53,7 +54,7 @@ export function receivedBody(
     request.resume();
   });
   if (hasBody(request)) request.pipe(body);
-  // Node has ended such a request before anybody could hear of it.
+  // Node has ended such a request before anything could listen to it.
   else body.end();
   return body;
 }
@@ -92,11 +93,11 @@ class ReceivedBody extends Transform {
     }
   }
 
-  /** Looks from time to time, which costs nothing for each chunk: a stall is cut before it has lasted twice the limit. */
+  /** Looks now and then, instead of setting a timer for each chunk. A stall is cut before it has lasted twice the limit. */
   async #cutWhenStalled(): Promise<void> {
     const { signal } = this.#ended;
     for (let before = -1; !signal.aborted; ) {
-      // What has come waits for us, not we for it.
+      // Bytes that have arrived and are not yet read: the service is slow, not the client.
       if (before === this.#bytes && this.readableLength === 0 && this.writableLength === 0) {
         this.#cut(`stopped after ${this.#bytes} bytes: nothing came for ${this.#limits.stalledMillis / 1000} s`);
         return;
@@ -106,7 +107,7 @@ class ReceivedBody extends Transform {
     }
   }
 
-  /** A byte now and then is no stall, and would keep a place for hours. */
+  /** A byte now and then is no stall, but such a body could hold its place for hours. */
   async #cutAfter(millis: number): Promise<void> {
     const { signal } = this.#ended;
     await this.#limits.sleep(millis, signal).catch(() => undefined);
@@ -123,7 +124,7 @@ function tooLarge(bytesMax: number): RequestError {
   return new RequestError('body_too_large', `the body has more than ${bytesMax} bytes, which is the most`);
 }
 
-/** Ends the connection of a client that goes on sending long after it was answered. */
+/** Closes the connection of a client that keeps sending long after it got its answer. */
 export function cutUnread(request: IncomingMessage, response: ServerResponse, sleep: Sleep): void {
   if (!hasBody(request)) return;
   response.once('finish', () => {

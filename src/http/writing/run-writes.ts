@@ -1,4 +1,4 @@
-/** Running queries over HTTP: asking for a run of a query, and of SQL that is no query's (contract §10). */
+/** Running queries over HTTP: runs of a stored query, and runs of SQL that belongs to no query (contract §10). */
 import type { CatalogSteps } from '../../catalog/catalog.ts';
 import { type Execution, formatState } from '../../domain/execution.ts';
 import type { Owner, Principal } from '../../domain/principal.ts';
@@ -11,14 +11,14 @@ import type { Commit, JsonHandler, WriteAnswer, WriteDeps, WriteRoute } from './
 
 export interface RunWritesDeps extends WriteDeps {
   readonly runQueue: Pick<RunQueue, 'enqueue' | 'notify'>;
-  /** Whether keys may run SQL that is no query's. */
+  /** Whether keys may run SQL that belongs to no query. */
   readonly runsAnySql: boolean;
-  /** Ids from here on are not given to queries that are added. */
+  /** Ids from here on are reserved: a query that is added never gets one. */
   readonly reservedIdsFrom: number;
 }
 
 const SQL_LENGTH_MAX = 500_000;
-/** Marks the query of an owner that runs of any SQL belong to. */
+/** Tags the private query of each owner to which such runs belong. */
 const ANY_SQL_TAG = 'sql-execute';
 
 export function runWrites(deps: RunWritesDeps): readonly WriteRoute[] {
@@ -32,10 +32,10 @@ export function runWrites(deps: RunWritesDeps): readonly WriteRoute[] {
   return deps.runsAnySql ? [ofQuery, route('/sql/execute', executingSql(deps))] : [ofQuery];
 }
 
-/** Of how much, says the hosted API's clients; here every run has the same. */
+/** The hosted API's clients choose how large an engine runs the query. Here all runs have the same. */
 const PERFORMANCE: ReadField<string> = text(0, 100);
 
-/** As clients send none: an empty list. */
+/** Clients without parameters send an empty list. */
 const RUN_PARAMETERS: typeof PARAMETERS = (value, name) =>
   Array.isArray(value) && value.length === 0 ? {} : PARAMETERS(value, name);
 
@@ -47,7 +47,7 @@ function executing(deps: RunWritesDeps): JsonHandler {
     const fields = readFields(await body(), { query_parameters: RUN_PARAMETERS, performance: PERFORMANCE });
     const parameters = fields.query_parameters ?? {};
     return await submit(deps, commit, async (steps, current) => ({
-      // As it is in the same step: it may have been changed or given away meanwhile.
+      // Read again in this transaction: the query may have been changed or given away in the meantime.
       query: await writableQuery(steps, current, id),
       parameters,
       keyId: principal.keyId,
@@ -67,7 +67,10 @@ function executingSql(deps: RunWritesDeps): JsonHandler {
   };
 }
 
-/** A run keeps the SQL that it runs, so one private query of its owner holds the runs of any SQL. */
+/**
+ * Every run belongs to a query and keeps the SQL that it ran. So one private query for each owner holds all of the owner's runs
+ * of any SQL.
+ */
 async function anySqlQuery(
   { clock, reservedIdsFrom }: RunWritesDeps,
   queries: CatalogSteps['queries'],

@@ -1,4 +1,4 @@
-/** How many results are being sent at the same time: by one key, and by all. Each takes room on the disk while it comes. */
+/** Limits the uploads at the same time: for each key, and in all. Every upload takes disk space while it arrives. */
 import { RequestError } from '../../errors/errors.ts';
 
 export interface UploadSlotLimits {
@@ -19,7 +19,7 @@ export class UploadSlots {
     return this.#all;
   }
 
-  /** Until it is disposed of. @throws RequestError too_many_uploads · overloaded */
+  /** Takes a slot until it is disposed of. @throws RequestError too_many_uploads · overloaded */
   take(keyId: string): Disposable {
     const ofKey = this.#ofKey.get(keyId) ?? 0;
     const { perKeyMax, allMax } = this.#limits;

@@ -1,6 +1,6 @@
 /**
- * Results over HTTP (contract §9): a file as the body of a request becomes the result of a run, a new one or one begun before. The body
- * goes to staging as it comes; everything after that is what `qrs publish` does.
+ * Results over HTTP (contract §9). The request's body is a file, which becomes the result of a run: a new run, or one begun
+ * before. The body is written to staging as it arrives; the rest is what `qrs publish` does.
  */
 import type { Readable } from 'node:stream';
 import { type CatalogSteps, IllegalTransition } from '../../catalog/catalog.ts';
@@ -23,15 +23,15 @@ export interface Upload extends BodyDescription {
   readonly body: Readable;
   readonly types: ReadonlyMap<string, ColumnType>;
   readonly parameters: Readonly<Record<string, string>>;
-  /** The run that it completes; a new one when left out. */
+  /** The run to complete; a new one when left out. */
   readonly executionId?: string;
-  /** The step that makes the result exist. */
+  /** The transaction that makes the result exist. */
   readonly commit: (complete: (steps: CatalogSteps) => Promise<Execution>) => Promise<Execution>;
 }
 
 export interface UploadWritesDeps extends WriteDeps {
   readonly slots: UploadSlots;
-  /** @throws RequestError for what is wrong with the upload; nothing has changed then */
+  /** @throws RequestError for what is wrong with the upload; then nothing has changed */
   readonly publish: (upload: Upload, signal: AbortSignal) => Promise<Execution>;
 }
 
@@ -98,7 +98,7 @@ async function publish(
   return { status: 201, body: executionBody(execution, deps.clock()) };
 }
 
-/** The right to write is asked for again in the step that writes: uploads take their time. */
+/** The right to write is checked again in the transaction, since an upload takes time. */
 function committing(
   { commit }: Pick<WriteRequest, 'commit'>,
   { queryId }: Pick<Upload, 'queryId'>,
@@ -116,7 +116,7 @@ function committing(
   };
 }
 
-/** `types=price=decimal(10, 3),to=varbinary`; may be sent several times. @throws RequestError invalid_parameter */
+/** `types=price=decimal(10, 3),to=varbinary`; may be sent more than once. @throws RequestError invalid_parameter */
 function typesOf(parameters: QueryParameters): ReadonlyMap<string, ColumnType> {
   try {
     return typeDeclarations(parameters.get('types')?.filter((text) => text !== '') ?? []);

@@ -1,4 +1,4 @@
-/** What a request that changes something consists of, what its handler is given, and what it answers. */
+/** The types of a request that changes something: the request itself, what its handler is given, and its answer. */
 import type { Readable } from 'node:stream';
 import type { Catalog, CatalogSteps } from '../../catalog/catalog.ts';
 import type { Clock } from '../../domain/instant.ts';
@@ -10,30 +10,30 @@ import type { QueryParameters } from '../../results/request/query-string.ts';
 export interface WriteAnswer {
   readonly status: number;
   readonly body: object;
-  /** What is kept under an idempotency key, where that must be less than is answered: no secret is kept. */
+  /** Kept under an idempotency key instead of the answer, where the answer holds a secret. */
   readonly kept?: object;
 }
 
 /**
- * Commits what the request changes and, under an idempotency key, its answer, all as one step. To be called at most once, last.
- * Others wait meanwhile to write, so nothing but the catalog may be waited for in it. Whose request it is has been looked up again in
- * the same step: a body takes its time, and a right that has gone meanwhile commits nothing.
+ * Commits the change and, under an idempotency key, its answer, in one transaction. A handler calls it once at most, as its
+ * last step. Other writers wait during the transaction, so it may await nothing but the catalog. The transaction looks the
+ * principal up again: a body takes time to arrive, and a right that was withdrawn in the meantime commits nothing.
  */
 export type Commit = (
   work: (steps: CatalogSteps, principal: Principal) => Promise<WriteAnswer>,
 ) => Promise<WriteAnswer>;
-/** What a commit is made of: one step, whoever takes it. */
+/** Runs `work` in one transaction. */
 export type CommitStep = (work: (steps: CatalogSteps) => Promise<WriteAnswer>) => Promise<WriteAnswer>;
 
 export interface WriteRequest {
   /** As it was when the request began. */
   readonly principal: Principal;
-  /** Of the route's pattern, by name. */
+  /** The values in the path, by their names in the route's pattern. */
   readonly path: Readonly<Record<string, string>>;
   readonly parameters: QueryParameters;
-  /** Of a header that is sent once; undefined where it was not. */
+  /** The value of a header; undefined where it was not sent. A header that is sent twice counts as one, joined by a comma. */
   readonly header: (name: string) => string | undefined;
-  /** Scheme, host and prefix as the client used them. */
+  /** Scheme, host and prefix as the client addressed the service. */
   readonly base: () => string;
   readonly stats: RequestStats;
   /** Aborted when the client has gone. */
@@ -41,9 +41,9 @@ export interface WriteRequest {
   readonly commit: Commit;
 }
 
-/** Reads a small body of JSON: undefined where there is none. To be called before anything is committed. */
+/** A handler of small JSON bodies. `body` is undefined where none was sent, and must be read before the commit. */
 export type JsonHandler = (request: WriteRequest & { readonly body: () => Promise<unknown> }) => Promise<WriteAnswer>;
-/** The body is of any size, and begins to flow when it is first read. */
+/** A handler of bodies of any size. The body starts to flow when it is first read. */
 export type StreamHandler = (request: WriteRequest & { readonly body: () => Readable }) => Promise<WriteAnswer>;
 
 export interface WriteRoute {

@@ -1,6 +1,6 @@
 /**
- * Registers routes that change something. What is the same for all of them happens here: the scope is checked, the body is received,
- * an idempotency key is kept, failures of the catalog become answers. The handlers are in the files beside this one.
+ * Registers the routes that change something, and does what all of them share: checks the scope, receives the body, keeps
+ * answers under idempotency keys, turns failures of the catalog into answers. The handlers are in the files beside this one.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -24,20 +24,20 @@ import type { Commit, CommitStep, WriteAnswer, WriteRequest, WriteRoute } from '
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The handler reads the body itself; elsewhere a body is thrown away. */
+    /** The handler reads the body itself. Where it does not, a body is thrown away. */
     readonly readsBody?: boolean;
   }
 }
 
-/** A body of JSON is small: all of it comes within so many times as long as it may stop for. */
+/** A JSON body is small: all of it must arrive within this many times the longest pause. */
 const JSON_STALLS = 3;
 
 export interface WriteRoutesOptions {
-  /** Scheme and host for addresses in answers; undefined: as the client addressed the service. */
+  /** Scheme and host of addresses in answers; undefined: those by which the client addressed the service. */
   readonly publicUrl: string | undefined;
-  /** Of bodies that are results. */
+  /** Limits of bodies that are results. */
   readonly results: Omit<BodyLimits, 'sleep'>;
-  /** How long a body of JSON may stop for. */
+  /** The longest pause in a JSON body. */
   readonly jsonStalledMillis: number;
   readonly sleep: Sleep;
 }
@@ -84,7 +84,7 @@ export function writeRoutes(
     });
 }
 
-/** @returns commits only what the key may do at that moment */
+/** @returns a commit that first checks what the key may do at that moment */
 function committingAs(
   { keyId }: Principal,
   { scope }: WriteRoute,
@@ -99,7 +99,7 @@ function committingAs(
     });
 }
 
-/** The body of a request: opened once, by whoever reads it. What is refused before that is refused without it. */
+/** The body of a request. Whoever reads it opens it, once. A request that is refused before that never reads its body. */
 class RequestBody {
   readonly #open: () => Readable;
   #body: Readable | undefined;
@@ -108,7 +108,7 @@ class RequestBody {
     this.#open = open;
   }
 
-  /** All of it has come. */
+  /** Whether all of it has arrived. */
   get isRead(): boolean {
     return this.#body?.readableEnded === true;
   }
@@ -169,18 +169,18 @@ function principalOf({ principal }: FastifyRequest): Principal {
   return principal;
 }
 
-/** What the answer depends on beside the body. A key in the address is none of it. */
+/** What the answer depends on besides the body. A key in the address does not count. */
 function headOf({ method, url, headers }: FastifyRequest): string {
   const address = url.replace(/(?<=[?&])api_key=[^&]*&?/, '');
   return JSON.stringify([method, address, headers['content-type'], headers['content-encoding']]);
 }
 
-/** A header that is sent twice counts as one with a comma. */
+/** A header that is sent twice counts as one, joined by a comma. */
 function oneOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** What the catalog refuses is an answer like every other. */
+/** Turns an error of the catalog into an answer like any other. */
 async function explainFailures(work: () => Promise<WriteAnswer>): Promise<WriteAnswer> {
   try {
     return await work();
@@ -193,7 +193,7 @@ async function explainFailures(work: () => Promise<WriteAnswer>): Promise<WriteA
   }
 }
 
-/** A lost lease, of the work or of its idempotency key, is a matter of the moment: never an answer that is kept. */
+/** Reports a lost lease, of the work or of its idempotency key, as a passing error. Its answer is never kept. */
 async function explainLostLease<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
