@@ -1,5 +1,6 @@
 /** From the service's parts to what is made from results on demand, on disk: views, row files, indexes, Parquet answers. */
 import { extname, join } from 'node:path';
+import type { Sleep } from '../domain/time.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
 import { makeScratchFolder } from '../files/scratch-folder.ts';
 import type { Observe } from '../observation/observation.ts';
@@ -74,7 +75,17 @@ export async function openDerived(
     budget,
     clock,
   });
+  watch(budget, service.sleep, opened);
   return { views, rowFiles, indexes, files, parquet };
+}
+
+function watch(budget: DerivedBudget, sleep: Sleep, opened: AsyncDisposableStack): void {
+  const stop = new AbortController();
+  const watching = budget.watch(sleep, stop.signal);
+  opened.defer(async () => {
+    stop.abort(new Error('the service stops'));
+    await watching;
+  });
 }
 
 interface BuiltBeside {

@@ -4,7 +4,7 @@
  * been damaged or evicted. A run is known by its seed.
  */
 import assert from 'node:assert/strict';
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { executionOfDerived } from '../../src/domain/written-names.ts';
@@ -224,4 +224,22 @@ test('files that are deleted under the service are not missed', async (t) => {
   await sameFromBoth(pair, `${path}&offset=10`);
   for (const file of await pair.derived()) await rm(file);
   for (const offset of [0, 20, 2100]) await sameFromBoth(pair, `${path}&offset=${offset}`);
+});
+
+test('the disk of files that are deleted under the service is given back when another file is made', async (t) => {
+  if (process.platform !== 'linux') return t.skip('only Linux says which files are open');
+  const pair = await startPair(t);
+  const { path } = await built(pair);
+  for (const offset of [10, 2100]) await sameFromBoth(pair, `${path}&offset=${offset}`);
+  const deleted = async () => {
+    const open = await Promise.all(
+      (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+    );
+    return open.filter((file) => file.startsWith(pair.service.commandLine.dataDir) && file.endsWith('.rows (deleted)'));
+  };
+  for (const file of await pair.derived()) await rm(file);
+  assert.equal((await deleted()).length, 2);
+  await built(pair);
+  await pair.built(2);
+  await until(async () => (await deleted()).length === 0);
 });

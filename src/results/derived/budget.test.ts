@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeTime } from '../../../test/fake-time.ts';
 import { DerivedBudget, type DerivedItem, withRoom } from './budget.ts';
 
 /** Things of one kind, by the time of their last use. */
@@ -42,6 +43,66 @@ test('what is added while the bound is being held is looked at, too', async () =
   files.set(2, 50);
   await Promise.all([first, budget.enforce()]);
   assert.deepEqual([...files.keys()], [2]);
+});
+
+test('to let something go lists what there is only where something had to stay beyond the bound', async () => {
+  const budget = new DerivedBudget(50);
+  const inUse: number[] = [];
+  const files = kind(budget, { 1: 40 }, inUse);
+  let listed = 0;
+  budget.add(async () => {
+    listed += 1;
+    return [];
+  });
+  await budget.enforce();
+  for (let page = 0; page < 10; page += 1) await budget.released();
+  assert.equal(listed, 1);
+  inUse.push(1, 2);
+  files.set(2, 40);
+  await budget.enforce();
+  assert.deepEqual([...files.keys()], [1, 2]);
+  inUse.splice(0);
+  await budget.released();
+  assert.deepEqual([...files.keys()], [2]);
+});
+
+test('what is let go while the bound is being held is looked at again', async () => {
+  const budget = new DerivedBudget(50);
+  const inUse = [1];
+  const files = kind(budget, { 1: 80 }, inUse);
+  const first = budget.enforce();
+  inUse.splice(0);
+  await Promise.all([first, budget.released()]);
+  assert.deepEqual([...files.keys()], []);
+});
+
+test('what other processes add is looked at every minute, also after a look that failed', async () => {
+  const budget = new DerivedBudget(50);
+  const files = kind(budget, { 1: 40 });
+  const time = new FakeTime(0);
+  let fails = false;
+  budget.add(async () => {
+    if (fails) throw new Error('the folder cannot be read');
+    return [];
+  });
+  const stop = new AbortController();
+  let asleep = time.nextSleep();
+  const watching = budget.watch(time.sleep, stop.signal);
+  const minute = async () => {
+    await asleep;
+    asleep = time.nextSleep();
+    time.advance(60_000);
+    await asleep;
+  };
+  files.set(2, 40);
+  fails = true;
+  await minute();
+  assert.equal(files.size, 2);
+  fails = false;
+  await minute();
+  assert.deepEqual([...files.keys()], [2]);
+  stop.abort();
+  await watching;
 });
 
 test('on a full disk all that is idle is given up, and what was to be written is tried once more', async () => {

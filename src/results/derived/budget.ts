@@ -2,6 +2,7 @@
  * One bound for the disk that everything takes which is made from results to read them faster: materialised views, row files, indexes.
  * The least recently used goes first, whatever kind it is. None of it is needed: what is gone is made again when it is asked for.
  */
+import type { Sleep } from '../../domain/time.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
 
 export interface DerivedItem {
@@ -15,11 +16,16 @@ export interface DerivedItem {
 
 export type ListDerived = () => Promise<readonly DerivedItem[]>;
 
+/** How often to look at what other processes have made or removed. */
+const LOOK_MILLIS = 60_000;
+
 export class DerivedBudget {
   readonly bytesMax: number;
   readonly #kinds: ListDerived[] = [];
   #enforcing: Promise<void> | undefined;
   #again = false;
+  /** Whether something had to stay that is beyond the bound: it may go when it is let go. */
+  #isOver = false;
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
@@ -30,13 +36,27 @@ export class DerivedBudget {
     this.#kinds.push(list);
   }
 
-  /** Removes what was used longest ago until the rest is within the bound. To be called when something has been added, or let go. */
+  /** Removes what was used longest ago until the rest is within the bound. To be called when something has been added. */
   async enforce(): Promise<void> {
     this.#again = true;
     this.#enforcing ??= this.#enforceWhileAsked().finally(() => {
       this.#enforcing = undefined;
     });
     await this.#enforcing;
+  }
+
+  /** Something is not used any more. What is there is only listed where it is known to be too much, as each page of a view ends with this. */
+  async released(): Promise<void> {
+    if (this.#isOver || this.#enforcing !== undefined) await this.enforce();
+  }
+
+  /** Looks every minute until the signal is aborted: other processes add to a shared folder, and remove what this one has open. */
+  async watch(sleep: Sleep, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      // What cannot be listed now is listed the next time.
+      await this.enforce().catch(() => undefined);
+      await sleep(LOOK_MILLIS, signal).catch(() => undefined);
+    }
   }
 
   /** Removes all that may be removed: a full disk is better used for what somebody waits for. @returns whether there was anything */
@@ -54,6 +74,7 @@ export class DerivedBudget {
         if (bytes <= this.bytesMax) break;
         if (await item.remove()) bytes -= item.bytes;
       }
+      this.#isOver = bytes > this.bytesMax;
     }
   }
 

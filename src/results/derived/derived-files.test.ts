@@ -57,6 +57,23 @@ test('beyond the bound the file goes that was used longest ago; whoever has it o
   assert.equal(await reading.readFile('utf8'), '12345');
 });
 
+test('who has used a file is told that it is gone, whoever removed it', async (t) => {
+  const { files, write, budget, open, directory } = await folder(t, 100);
+  const removed: string[] = [];
+  files.onRemoved((name) => removed.push(name));
+  const other = await open('scratch-2');
+  for (const name of ['a', 'b']) await write(named(name), '12345');
+  await other.write(named('c'), '12345');
+  await files.touch(named('c'));
+  await rm(join(directory, named('a')));
+  await other.files.remove(named('c'));
+  assert.deepEqual(removed, []);
+  await budget.enforce();
+  assert.deepEqual(removed.sort(), [named('a'), named('c')]);
+  await budget.enforce();
+  assert.equal(removed.length, 2);
+});
+
 test('processes that share the folder hold one bound', async (t) => {
   const { write, open, names } = await folder(t, 10);
   await write(named('a'), '123456');

@@ -1,7 +1,8 @@
 /**
  * A folder of derived files that outlive the process: row files and indexes of stored results. Each is written elsewhere, synced and
  * renamed into its place, so a file that is there is whole. Several processes may share the folder: what is in it, how large it is and
- * when it was used last is asked of the filesystem. A file may be removed at any time; whoever has it open goes on reading it.
+ * when it was used last is asked of the filesystem. A file may be removed at any time; whoever has it open goes on reading it, and lets go
+ * of it, and with it of its disk, when the folder is listed next.
  */
 import { open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,8 +25,8 @@ const USE_MILLIS = 60_000;
 export class DerivedFiles {
   readonly #options: DerivedFilesOptions;
   readonly #listeners: ((name: string) => void)[] = [];
-  /** When the time of use was last written, by name. */
-  readonly #noted = new Map<string, number>();
+  /** Of each file that this process has used when the time of use was last written, by name. */
+  readonly #used = new Map<string, number>();
   #staged = 0;
   #bytes = 0;
 
@@ -34,7 +35,7 @@ export class DerivedFiles {
     options.budget.add(() => this.#list());
   }
 
-  /** @param listener is told the name of each file that this process has removed: what is kept of it in memory may go */
+  /** @param listener is told the name of each file that is gone: what is kept of it in memory, or open, may go */
   onRemoved(listener: (name: string) => void): void {
     this.#listeners.push(listener);
   }
@@ -69,22 +70,26 @@ export class DerivedFiles {
     await sync(staged);
     await rename(staged, this.pathOf(name));
     await sync(directory);
-    this.#noted.set(name, clock());
+    this.#used.set(name, clock());
     await budget.enforce();
   }
 
   /** Notes that the file is being used, which keeps it. */
   async touch(name: string): Promise<void> {
     const now = this.#options.clock();
-    if (now - (this.#noted.get(name) ?? Number.NEGATIVE_INFINITY) < USE_MILLIS) return;
-    this.#noted.set(name, now);
+    if (now - (this.#used.get(name) ?? Number.NEGATIVE_INFINITY) < USE_MILLIS) return;
+    this.#used.set(name, now);
     // Another process may have removed it: then whoever reads it next finds that out.
     await utimes(this.pathOf(name), now / 1000, now / 1000).catch(() => undefined);
   }
 
   async remove(name: string): Promise<void> {
     await rm(this.pathOf(name), { force: true });
-    this.#noted.delete(name);
+    this.#forget(name);
+  }
+
+  #forget(name: string): void {
+    this.#used.delete(name);
     for (const listener of this.#listeners) listener(name);
   }
 
@@ -94,7 +99,8 @@ export class DerivedFiles {
   }
 
   async #list(): Promise<readonly DerivedItem[]> {
-    const items: DerivedItem[] = [];
+    const used = [...this.#used.keys()];
+    const items = new Map<string, DerivedItem>();
     for (const name of await readdir(this.#options.directory)) {
       if (executionOfDerived(name) === undefined) continue;
       const found = await stat(this.pathOf(name)).catch(() => undefined);
@@ -103,10 +109,11 @@ export class DerivedFiles {
         await this.remove(name);
         return true;
       };
-      items.push({ bytes: found.size, usedAt: found.mtimeMs, remove });
+      items.set(name, { bytes: found.size, usedAt: found.mtimeMs, remove });
     }
-    this.#bytes = items.reduce((sum, { bytes }) => sum + bytes, 0);
-    return items;
+    for (const name of used) if (!items.has(name)) this.#forget(name);
+    this.#bytes = items.values().reduce((sum, { bytes }) => sum + bytes, 0);
+    return [...items.values()];
   }
 }
 

@@ -164,6 +164,8 @@ export class ParquetFiles {
     entry.made.then(
       (file) => {
         entry.file = file;
+        // What cannot be looked at now is looked at the next time.
+        this.#options.budget.enforce().catch(() => undefined);
         // Whoever waited has left in the moment in which it was done.
         if (entry.users === 0 && this.#entries.get(entry.name) !== entry) void this.#drop(entry, file);
       },
@@ -212,6 +214,7 @@ export class ParquetFiles {
       await this.#drop(entry, entry.file);
     }
     await this.#evict();
+    await this.#options.budget.released().catch(() => undefined);
   }
 
   /** Files beyond their number go here, bytes beyond the bound where everything derived is counted. */
@@ -220,8 +223,6 @@ export class ParquetFiles {
       if (this.#entries.size <= this.#options.filesMax) break;
       if (entry.file !== undefined && entry.users === 0) await this.#drop(entry, entry.file);
     }
-    // What cannot be looked at now is looked at the next time.
-    await this.#options.budget.enforce().catch(() => undefined);
   }
 
   #list(): readonly DerivedItem[] {

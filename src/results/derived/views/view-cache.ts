@@ -116,7 +116,7 @@ export class ViewCache implements AsyncDisposable {
         },
         grew: (bytes) => {
           entry.bytes += bytes;
-          this.#evict();
+          this.#added();
         },
       };
     } catch (error) {
@@ -153,7 +153,7 @@ export class ViewCache implements AsyncDisposable {
     const settled = making.then(
       ({ bytes }) => {
         entry.bytes = bytes;
-        this.#evict();
+        this.#added();
       },
       () => this.#drop(entry),
     );
@@ -182,6 +182,13 @@ export class ViewCache implements AsyncDisposable {
     }
     entry.usedAt = this.#options.clock();
     this.#evict();
+    // What cannot be looked at now is looked at the next time.
+    this.#options.budget.released().catch(() => undefined);
+  }
+
+  #added(): void {
+    this.#evict();
+    this.#options.budget.enforce().catch(() => undefined);
   }
 
   #forget(entry: Entry): void {
@@ -194,8 +201,6 @@ export class ViewCache implements AsyncDisposable {
       if (this.#entries.size <= this.#options.viewsMax) break;
       if (isIdle(entry)) void this.#drop(entry);
     }
-    // What cannot be looked at now is looked at the next time.
-    this.#options.budget.enforce().catch(() => undefined);
   }
 
   #list(): readonly DerivedItem[] {
