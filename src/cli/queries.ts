@@ -58,7 +58,7 @@ function addAdd(queries: Command, context: CommandContext): void {
         ...(options.name !== undefined && { name: options.name }),
       };
       await withService(context, async (service) => {
-        const sql = await readSql(options, service);
+        const sql = await readSql(options, { service, signal: context.signal });
         await (await service.catalog()).queries.add({ ...query, ...sql }, context.clock());
         if (options.json) printJson(context, queryRecord(query));
         else printLines(context, [query.id]);
@@ -86,7 +86,10 @@ function addSet(queries: Command, context: CommandContext): void {
       const changes = changesOf(options);
       await withService(context, async (service) => {
         const { queries: all } = await service.catalog();
-        const whole = { ...changes, ...(await readSql(options, service, await all.find(id))) };
+        const whole = {
+          ...changes,
+          ...(await readSql(options, { service, signal: context.signal }, await all.find(id))),
+        };
         if (Object.keys(whole).length === 0) throw new UsageError('nothing to change: name an option');
         const query = await all.update(id, whole, context.clock());
         if (options.json) printJson(context, queryRecord(query));

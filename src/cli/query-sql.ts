@@ -29,7 +29,11 @@ export function sqlOptions(command: Command): Command {
 }
 
 /** What the options say of a query, looked at by the engine. @throws RequestError with line and column */
-export async function readSql(options: SqlOptions, service: Service, before: QuerySql = {}): Promise<QuerySql> {
+export async function readSql(
+  options: SqlOptions,
+  { service, signal }: { readonly service: Service; readonly signal: AbortSignal },
+  before: QuerySql = {},
+): Promise<QuerySql> {
   const { sql: file, parameter: parameters, schedule } = options;
   const sql = file === undefined ? undefined : await readFile(file, 'utf8');
   const read: QuerySql = {
@@ -45,7 +49,7 @@ export async function readSql(options: SqlOptions, service: Service, before: Que
   }
   if (sql !== undefined || parameters !== undefined) {
     const { queryChecker } = await import('../compose/runs.ts');
-    await queryChecker(service)(whole.sql, whole.parameters ?? []);
+    await queryChecker(service)(whole.sql, whole.parameters ?? [], signal);
   }
   return read;
 }

@@ -1,8 +1,8 @@
 /** From the service's parts to what runs queries: the queue, a runner, and the look at a query that is to be added. */
 import { checkParameters, exampleValues, ParameterError } from '../domain/parameter-values.ts';
-import type { QueryParameter } from '../domain/query.ts';
 import { EngineError, type SourceTable } from '../engine/engine.ts';
 import { RequestError } from '../errors/errors.ts';
+import type { CheckSql } from '../http/writing/query-checks.ts';
 import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
 import { publish } from '../publishing/publish.ts';
 import type { PublishRun, RunEvent } from '../runs/run-claimed.ts';
@@ -73,15 +73,12 @@ async function publishRun(service: Service, effects: RunEffects): Promise<Publis
   };
 }
 
-/** Whether a query with this text and these parameters could be run. @throws RequestError invalid_query, with line and column */
-export type CheckQuery = (sql: string, parameters: readonly QueryParameter[]) => Promise<void>;
-
-export function queryChecker(service: Service): CheckQuery {
-  return async (sql, parameters) => {
+export function queryChecker(service: Service): CheckSql {
+  return async (sql, parameters, signal) => {
     try {
       checkParameters(parameters);
       const query = { sql, parameters: exampleValues(parameters), sources: await declaredSources(service) };
-      await (await service.engine()).check(query, new AbortController().signal);
+      await (await service.engine()).check(query, signal);
     } catch (error) {
       if (error instanceof ParameterError) throw new RequestError('invalid_query', error.message);
       if (!(error instanceof EngineError) || error.type === 'engine_error') throw error;

@@ -1,6 +1,7 @@
 /** From the service's parts to what the routes that write need. */
 import { RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
 import { RequestError } from '../errors/errors.ts';
+import { QueryChecks } from '../http/writing/query-checks.ts';
 import { UploadSlots } from '../http/writing/upload-slots.ts';
 import type { Upload } from '../http/writing/upload-writes.ts';
 import type { WritingDeps } from '../http/writing/writing.ts';
@@ -37,7 +38,7 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
     leases: { catalog, clock, sleep, owner, leaseMillis: settings.leaseMillis },
     newId,
     reservedIdsFrom: RESERVED_QUERY_IDS_FROM,
-    checkQuery: queryChecker(service),
+    queryChecks: new QueryChecks(queryChecker(service), sleep),
     runQueue: await runQueueOf(service, { newExecutionId: newId }),
     runsAnySql: settings.sqlExecute,
     createKey: (principals, keyOwner, terms, now) => createKey(principals, keyOwner, terms, now, effects.randomBytes),

@@ -135,7 +135,7 @@ export const ERRORS = {
     retryAfterSeconds: 60,
     when: 'A disk of the service is full, and this answer needs room on it; other answers may not.',
   },
-  read_timeout: { status: 504, when: 'The read exceeded its time limit.' },
+  read_timeout: { status: 504, when: 'The read, or the check of the SQL of a query, exceeded its time limit.' },
   result_damaged: { status: 500, when: 'The stored bytes of this result do not match their checksum.' },
   internal: { status: 500, when: 'A fault of the service; the log says more under the request id.' },
 } as const satisfies Record<string, ErrorKind>;

@@ -22,14 +22,14 @@ import {
   required,
   text,
 } from './fields.ts';
+import type { QueryChecks } from './query-checks.ts';
 import { PARAMETERS as PARAMETER_VALUES } from './query-parameters.ts';
 import type { Commit, JsonHandler, WriteAnswer, WriteDeps, WriteRoute } from './write-request.ts';
 
 export interface QueryWritesDeps extends WriteDeps {
   /** Ids from here on are reserved: a query that is added never gets one. */
   readonly reservedIdsFrom: number;
-  /** Checks a query's SQL before it is stored. @throws RequestError */
-  readonly checkQuery: (sql: string, parameters: readonly QueryParameter[]) => Promise<void>;
+  readonly queryChecks: QueryChecks;
 }
 
 const TAGS_MAX = 50;
@@ -65,16 +65,19 @@ export function queryWrites(deps: QueryWritesDeps): readonly WriteRoute[] {
 }
 
 function adding(deps: QueryWritesDeps): JsonHandler {
-  return async ({ principal, body, stats, commit }) => {
-    const { query_id: id, ...rest } = readFields(await body(), {
+  return async (request) => {
+    const { principal, stats } = request;
+    const { query_id: id, ...rest } = readFields(await request.body(), {
       ...DEFINITION,
       query_id: newId(deps.reservedIdsFrom),
     });
     const definition = definitionOf(rest);
     const { visibility = 'public', ...more } = definition;
-    if (definition.sql !== undefined) await deps.checkQuery(definition.sql, definition.parameters ?? []);
+    if (definition.sql !== undefined) {
+      await deps.queryChecks.check(definition.sql, definition.parameters ?? [], request);
+    }
     const query: Omit<NewQuery, 'id'> = { ...withoutUndefined(more), owner: principal.owner, visibility };
-    const answer = await commit(async ({ queries }) => {
+    const answer = await request.commit(async ({ queries }) => {
       const now = deps.clock();
       const added =
         id === undefined
@@ -89,14 +92,15 @@ function adding(deps: QueryWritesDeps): JsonHandler {
 
 /** @param changesOf reads the changes from the body; a field that is left out stays as it is */
 function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChanges): JsonHandler {
-  return async ({ principal, path, body, stats, commit }) => {
+  return async (request) => {
+    const { principal, path, stats, commit } = request;
     const { id = '' } = path;
     const query = await writableQuery(deps.catalog, principal, id);
     stats.queryId = query.id;
-    const changes = changesOf(await body());
+    const changes = changesOf(await request.body());
     const { sql, parameters } = { ...query, ...changes };
     if (sql !== undefined && (changes.sql !== undefined || changes.parameters !== undefined)) {
-      await deps.checkQuery(sql, parameters ?? []);
+      await deps.queryChecks.check(sql, parameters ?? [], request);
     }
     return await commitChange(commit, async (steps, current) => {
       // Checked again in this transaction: the query may have been given to another owner in the meantime.

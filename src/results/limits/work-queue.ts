@@ -8,6 +8,8 @@ import { RequestError } from '../../errors/errors.ts';
 export interface WorkQueueLimits {
   readonly runningMax: number;
   readonly waitingMax: number;
+  /** Of what there are too many, for who is refused: heavy reads, when left out. */
+  readonly waits?: string;
 }
 
 interface Waiting {
@@ -91,9 +93,9 @@ export class WorkQueue {
     let [longestKey, longest] = [key, (this.#waiting.get(key)?.size ?? 0) + 1];
     for (const [other, { size }] of this.#waiting) if (size > longest) [longestKey, longest] = [other, size];
     const last = [...(this.#waiting.get(longestKey) ?? [])].at(-1);
-    if (longestKey === key || last === undefined) throw overloaded();
+    if (longestKey === key || last === undefined) throw this.#overloaded();
     this.#remove(longestKey, last);
-    last.refuse(overloaded());
+    last.refuse(this.#overloaded());
   }
 
   #add(key: string, waiting: Waiting): void {
@@ -131,11 +133,12 @@ export class WorkQueue {
       first.admit();
     }
   }
+
+  #overloaded(): RequestError {
+    const { waits = 'heavy reads are waiting' } = this.#limits;
+    return new RequestError('overloaded', `too many ${waits}; try again in some seconds`);
+  }
 }
 
 /** A queue, or several after each other, in which work takes its turn. */
 export type Turns = Pick<WorkQueue, 'run' | 'running'>;
-
-function overloaded(): RequestError {
-  return new RequestError('overloaded', 'too many heavy reads are waiting; try again in some seconds');
-}
