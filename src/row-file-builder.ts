@@ -8,7 +8,8 @@ import type { BuilderAnswer, BuilderMessage, BuilderOrder } from './results/deri
 enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
 const { DuckDb } = await import('./duckdb/duckdb.ts');
 const { buildIndex } = await import('./results/derived/indexes/build-index.ts');
-const { buildRowFile, NoRowFile } = await import('./results/derived/row-files/build-row-file.ts');
+const { buildRowFile } = await import('./results/derived/row-files/build-row-file.ts');
+const { NotBuildable } = await import('./results/derived/build-queue.ts');
 
 const never = new AbortController().signal;
 let opening: Promise<Database> | undefined;
@@ -32,7 +33,7 @@ async function answerTo(message: BuilderOrder): Promise<BuilderAnswer> {
       message.kind === 'index' ? buildIndex(duckDb, message.order, never) : buildRowFile(duckDb, message.order, never);
     return { kind: 'built', bytes: await building };
   } catch (error) {
-    if (error instanceof NoRowFile) return { kind: 'none', why: error.message };
+    if (error instanceof NotBuildable) return { kind: 'none', why: error.message };
     const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
     return { kind: 'failed', message: String(message ?? error), code: typeof code === 'string' ? code : undefined };
   }

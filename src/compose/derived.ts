@@ -128,7 +128,9 @@ function openRowFiles(
       clock,
       monotonic,
       onBuilt: (built) => observe({ kind: 'row_files_built', ...built }),
+      rest: () => builder.rest(),
       onFailed: (executionId, error) => observe({ kind: 'row_files_failed', executionId, error }),
+      onRefused: (executionId, { message }) => observe({ kind: 'row_files_refused', executionId, why: message }),
       onDamaged: (executionId, error) => observe({ kind: 'row_file_damaged', executionId, error }),
     }),
   );
@@ -147,11 +149,14 @@ function openIndexes(
       uses: settings.indexUses === 'off' ? undefined : settings.indexUses,
       rowsMin: settings.indexRowsMin,
       bytesMax: settings.viewBytesMax,
-      builder: { build: (order, signal) => builder.buildIndex(order, signal), rest: () => builder.rest() },
+      builder,
       clock,
       monotonic,
-      onBuilt: (built) => observe({ kind: 'index_built', ...built }),
+      rest: () => builder.rest(),
+      onBuilt: ({ executionId, bytes, millis }, { column }) =>
+        observe({ kind: 'index_built', executionId, column, bytes, millis }),
       onFailed: (executionId, error) => observe({ kind: 'index_failed', executionId, error }),
+      onRefused: (executionId, { message }) => observe({ kind: 'index_refused', executionId, why: message }),
       onDamaged: (executionId, error) => observe({ kind: 'index_damaged', executionId, error }),
     }),
   );

@@ -95,7 +95,9 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
     }
     case 'row_files_built':
     case 'row_files_failed':
+    case 'row_files_refused':
     case 'row_file_damaged':
+    case 'index_refused':
     case 'index_built':
     case 'index_failed':
     case 'index_damaged':
@@ -119,6 +121,8 @@ type DerivedObservation = Extract<
   | { readonly kind: 'row_files_failed' | 'row_file_damaged' }
   | { readonly kind: 'index_built' }
   | { readonly kind: 'index_failed' | 'index_damaged' }
+  | { readonly kind: 'row_files_refused' }
+  | { readonly kind: 'index_refused' }
 >;
 
 function derivedLine(observation: DerivedObservation): Line {
@@ -134,6 +138,12 @@ function derivedLine(observation: DerivedObservation): Line {
       const damaged = 'a row file is damaged and was removed: its rows are read from the stored part';
       const message = kind === 'row_file_damaged' ? damaged : 'row files could not be built: rows are read as before';
       return { level: 'warn', message, facts: { execution_id: executionId, error: asError(error) } };
+    }
+    case 'row_files_refused':
+    case 'index_refused': {
+      const { kind, executionId, why } = observation;
+      const what = kind === 'index_refused' ? 'an index is not made: rows are searched' : 'row files are not made';
+      return { level: 'info', message: `${what}, for good`, facts: { execution_id: executionId, why } };
     }
     case 'index_built': {
       const { executionId, column, bytes, millis } = observation;

@@ -78,7 +78,9 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
         break;
       case 'row_files_built':
       case 'row_files_failed':
+      case 'row_files_refused':
       case 'row_file_damaged':
+      case 'index_refused':
       case 'index_built':
       case 'index_failed':
       case 'index_damaged':
@@ -139,12 +141,16 @@ function requestMetrics(registry: Registry): (request: AnsweredRequest) => void 
 
 type RowFileObservation = Extract<
   Observation,
-  { readonly kind: 'row_files_built' } | { readonly kind: 'row_files_failed' | 'row_file_damaged' }
+  | { readonly kind: 'row_files_built' }
+  | { readonly kind: 'row_files_failed' | 'row_file_damaged' }
+  | { readonly kind: 'row_files_refused' }
 >;
 
 type IndexObservation = Extract<
   Observation,
-  { readonly kind: 'index_built' } | { readonly kind: 'index_failed' | 'index_damaged' }
+  | { readonly kind: 'index_built' }
+  | { readonly kind: 'index_failed' | 'index_damaged' }
+  | { readonly kind: 'index_refused' }
 >;
 
 function derivedMetrics(registry: Registry): (observation: RowFileObservation | IndexObservation) => void {
@@ -153,6 +159,7 @@ function derivedMetrics(registry: Registry): (observation: RowFileObservation | 
     switch (observation.kind) {
       case 'row_files_built':
       case 'row_files_failed':
+      case 'row_files_refused':
       case 'row_file_damaged':
         return onRowFiles(observation);
       default:
@@ -161,11 +168,13 @@ function derivedMetrics(registry: Registry): (observation: RowFileObservation | 
   };
 }
 
+const ROW_FILE_OUTCOMES = { row_files_failed: 'failed', row_files_refused: 'refused', row_file_damaged: 'damaged' };
+
 function rowFileMetrics(registry: Registry): (observation: RowFileObservation) => void {
   const registers = [registry];
   const files = new Counter({
     name: 'qrs_row_files_total',
-    help: 'Row files by what came of them: built, failed (counted once for a result or view), damaged (and removed).',
+    help: 'Row files by what came of them: built, failed and refused for good (once for a result or view), damaged (and removed).',
     labelNames: ['outcome'],
     registers,
   });
@@ -178,7 +187,7 @@ function rowFileMetrics(registry: Registry): (observation: RowFileObservation) =
     if (observation.kind === 'row_files_built') {
       files.inc({ outcome: 'built' }, observation.files);
       seconds.inc(observation.millis / 1000);
-    } else files.inc({ outcome: observation.kind === 'row_files_failed' ? 'failed' : 'damaged' });
+    } else files.inc({ outcome: ROW_FILE_OUTCOMES[observation.kind] });
   };
 }
 
@@ -222,7 +231,7 @@ function indexMetrics(registry: Registry): (observation: IndexObservation) => vo
   const registers = [registry];
   const indexes = new Counter({
     name: 'qrs_indexes_total',
-    help: 'Indexes of columns by what came of them: built, failed, damaged (and removed).',
+    help: 'Indexes of columns by what came of them: built, failed, refused for good, damaged (and removed).',
     labelNames: ['outcome'],
     registers,
   });

@@ -40,6 +40,10 @@ export type Observation =
     }
   /** They could not be, and its rows are read as before; or one turned out to be damaged, and was removed. */
   | { readonly kind: 'row_files_failed' | 'row_file_damaged'; readonly executionId: string; readonly error: unknown }
+  /** All or some of them never will be: its rows are read as before. */
+  | { readonly kind: 'row_files_refused'; readonly executionId: string; readonly why: string }
+  /** A column will never have an index: rows are searched as before. */
+  | { readonly kind: 'index_refused'; readonly executionId: string; readonly why: string }
   /** A column, counted from 0, has an index from then on. */
   | {
       readonly kind: 'index_built';

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { ResultSet } from '../../src/domain/result-set.ts';
+import { NotBuildable } from '../../src/results/derived/build-queue.ts';
 import { buildRowFile, type RowFileOrder } from '../../src/results/derived/row-files/build-row-file.ts';
 import { BuilderProcess } from '../../src/results/derived/row-files/builder-process.ts';
 import { OpenRowFiles } from '../../src/results/derived/row-files/open-row-files.ts';
 import { RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
-import { type RowFileBuilder, RowFileQueue } from '../../src/results/derived/row-files/row-file-queue.ts';
 import type { RowOrigin } from '../../src/results/derived/row-files/row-origin.ts';
 import { Turns } from '../../src/results/derived/row-files/turns.ts';
+import { type RowFileBuilder, wantedRowFiles } from '../../src/results/derived/row-files/wanted-row-files.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const signal = new AbortController().signal;
@@ -48,55 +49,31 @@ test('a builder that is killed has built nothing; the next order gets another on
       allowedDirectories: [directory],
     },
   });
-  const building = builder.build(order, signal);
+  const building = builder.buildRowFile(order, signal);
   while (builder.pid === undefined) await new Promise(setImmediate);
   process.kill(builder.pid, 'SIGKILL');
   await assert.rejects(building, /the process that builds derived files ended \(SIGKILL\)/);
-  assert.ok((await builder.build({ ...order, path: join(directory, 'again.rows') }, signal)) > 0);
+  assert.ok((await builder.buildRowFile({ ...order, path: join(directory, 'again.rows') }, signal)) > 0);
 });
 
-test('what cannot be built is not there, is said, and is tried again only later', async (t) => {
+test('a file that cannot be built leaves nothing; one of a result that takes more than the bound is not begun', async (t) => {
   const directory = await folder(t);
-  let now = 1_000_000;
-  const failed: unknown[] = [];
-  const builtBy: string[] = [];
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  let begun = 0;
   const builder: RowFileBuilder = {
-    build: async ({ path }) => {
-      builtBy.push(path);
+    buildRowFile: async ({ path }) => {
+      begun += 1;
       await writeFile(path, 'half of it');
       throw full;
     },
-    rest: () => undefined,
   };
-  const open = new OpenRowFiles(() => now, new Turns());
-  const onFailed = Promise.withResolvers<void>();
-  await using queue = new RowFileQueue({
-    open,
-    builder,
-    bytesMax: 1e9,
-    clock: () => now,
-    monotonic: () => now,
-    onBuilt: () => assert.fail('nothing was built'),
-    onFailed: (_, error) => {
-      failed.push(error);
-      onFailed.resolve();
-    },
-  });
-  const origin = originIn(directory);
-  queue.want(origin);
-  queue.want(origin);
-  await onFailed.promise;
-  await queue.idle();
-  assert.deepEqual(failed, [full]);
+  const open = new OpenRowFiles(() => 0, new Turns());
+  const [step] = wantedRowFiles(originIn(directory), { open, builder, bytesMax: 100 }).steps();
+  await assert.rejects(step?.build(signal) ?? assert.fail('nothing is built'), full);
   assert.deepEqual(await readdir(directory), []);
-  queue.want(origin);
-  await queue.idle();
-  assert.equal(builtBy.length, 1);
-  now += 600_000;
-  queue.want(origin);
-  await queue.idle();
-  assert.equal(builtBy.length, 2);
+  const [tooLarge] = wantedRowFiles(originIn(directory), { open, builder, bytesMax: 99 }).steps();
+  await assert.rejects(tooLarge?.build(signal) ?? assert.fail('nothing is built'), NotBuildable);
+  assert.equal(begun, 1);
 });
 
 function originIn(directory: string): RowOrigin {

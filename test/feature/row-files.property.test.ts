@@ -12,7 +12,8 @@ import type { Column } from '../../src/domain/result-set.ts';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { compileFit, compileRange } from '../../src/results/compile/range.ts';
 import { type ProjectedColumn, ROW_SEPARATOR } from '../../src/results/compile/row-encoding.ts';
-import { buildRowFile, NoRowFile } from '../../src/results/derived/row-files/build-row-file.ts';
+import { NotBuildable } from '../../src/results/derived/build-queue.ts';
+import { buildRowFile } from '../../src/results/derived/row-files/build-row-file.ts';
 import { fitRows, readRange, readScattered } from '../../src/results/derived/row-files/read-rows.ts';
 import { isJoinable, packBlock, unpackGroup } from '../../src/results/derived/row-files/row-block.ts';
 import { RowFile } from '../../src/results/derived/row-files/row-file.ts';
@@ -224,14 +225,14 @@ test('blocks that lean on what a frame begins with are not unpacked as one', () 
 test('rows too wide to be unpacked in passing, and text that takes too much room, have no row file', async () => {
   const columns = [{ name: 'text', type: parseColumnType('varchar') }];
   const wide = (path: string) => `COPY (SELECT repeat('x', 3000000) AS c0) TO '${path}' (FORMAT parquet)`;
-  await assert.rejects(make(columns, 1, wide), NoRowFile);
+  await assert.rejects(make(columns, 1, wide), NotBuildable);
   const part = join(directory, 'long.parquet');
   await duckDb.query(
     { text: `COPY (SELECT hash(i)::VARCHAR AS c0 FROM range(9000) r(i)) TO '${part}' (FORMAT parquet)`, values: [] },
     signal,
   );
   const order = { part, path: join(directory, 'long.rows'), identity: '', columns, rowCount: 9000, cellBytes: 9000 };
-  await assert.rejects(buildRowFile(duckDb, { ...order, bytesMax: 1000 }, signal), NoRowFile);
+  await assert.rejects(buildRowFile(duckDb, { ...order, bytesMax: 1000 }, signal), NotBuildable);
 });
 
 test('a file that is removed while it is read is read to the end', async (t) => {

@@ -22,6 +22,8 @@ export interface IndexBuild {
   readonly column: { readonly index: number; readonly type: ColumnType };
   /** Where the index is written; nothing is there. */
   readonly destination: string;
+  /** The most that the file may take. */
+  readonly bytesMax: number;
 }
 
 /** Entries that are in memory at a time. */
@@ -30,7 +32,7 @@ const STEP_ENTRIES = 32 * BLOCK_ENTRIES;
 /**
  * @param duckDb of which nobody else uses a table called `sorted` at the same time
  * @returns bytes of the file
- * @throws TypeError where the column has no keys; the signal's reason; what DuckDB or the filesystem throws. Then the file may be half
+ * @throws NotBuildable; TypeError where the column has no keys; the signal's reason; what DuckDB or the filesystem throws. Then the file may be half
  *   written.
  */
 export async function buildIndex(duckDb: DuckDb, build: IndexBuild, signal: AbortSignal): Promise<number> {
@@ -45,7 +47,7 @@ export async function buildIndex(duckDb: DuckDb, build: IndexBuild, signal: Abor
     const valueCount = Number(counted);
     await using file = await open(destination, 'wx', 0o600);
     const shape = { rowCount, keyBytes: keyBytesOf(form) ?? 0, hasCutKeys: hasCutKeys === true };
-    const writer = new IndexWriter(file, shape);
+    const writer = new IndexWriter(file, shape, build.bytesMax);
     for (const step of stepsOf(0, valueCount)) await writer.add(await readStep(duckDb, form, step, signal));
     for (const [from, to] of stepsOf(valueCount, rowCount)) {
       const [positions] = await duckDb.fixedColumns(stepStatement('p', from, to), signal);

@@ -4,6 +4,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
+import { NotBuildable } from '../build-queue.ts';
 import {
   BLOCK_ENTRIES,
   type BlockPlace,
@@ -33,6 +34,7 @@ export interface IndexShape {
 export class IndexWriter {
   readonly #file: Pick<FileHandle, 'write'>;
   readonly #shape: IndexShape;
+  readonly #bytesMax: number;
   readonly #ranks: Uint32Array | undefined;
   readonly #entryBlocks: BlockPlace[] = [];
   readonly #nullBlocks: BlockPlace[] = [];
@@ -49,17 +51,19 @@ export class IndexWriter {
   #nullPosition = -1;
   #rank = 0;
 
-  /** @param file empty */
-  constructor(file: Pick<FileHandle, 'write'>, shape: IndexShape) {
+  /** @param file empty @param bytesMax the most that it may take */
+  constructor(file: Pick<FileHandle, 'write'>, shape: IndexShape, bytesMax: number) {
     this.#file = file;
     this.#shape = shape;
+    this.#bytesMax = bytesMax;
     const ranked = !shape.hasCutKeys && shape.rowCount <= RANKED_ROWS_MAX;
     this.#ranks = ranked ? new Uint32Array(shape.rowCount).fill(NO_RANK) : undefined;
   }
 
   /**
    * Adds entries, which come after all that were added before.
-   * @param entries a multiple of `BLOCK_ENTRIES`, but for the last ones @throws Error where they are out of order
+   * @param entries a multiple of `BLOCK_ENTRIES`, but for the last ones
+   * @throws NotBuildable where the file would take too much; Error where they are out of order
    */
   async add(entries: Entries): Promise<void> {
     this.#follow(entries);
@@ -164,6 +168,9 @@ export class IndexWriter {
 
   /** Takes the next bytes of the file; they are written when there are enough of them. */
   async #append(bytes: Uint8Array): Promise<BlockPlace> {
+    if (this.#offset + bytes.length > this.#bytesMax) {
+      throw new NotBuildable(`an index of ${this.#shape.rowCount} rows would take more than ${this.#bytesMax} bytes`);
+    }
     const place = { offset: this.#offset, bytes: bytes.length, crc: crc32(bytes) };
     this.#offset += bytes.length;
     this.#pending.push(bytes);

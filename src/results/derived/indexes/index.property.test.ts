@@ -4,7 +4,7 @@
  * TEST_SEED=… repeats a run.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -14,6 +14,7 @@ import { sleep } from '../../../../test/real-time.ts';
 import { type ColumnType, formatColumnType } from '../../../domain/column-type.ts';
 import { DuckDb } from '../../../duckdb/duckdb.ts';
 import type { Value } from '../../plan/predicate.ts';
+import { NotBuildable } from '../build-queue.ts';
 import { buildIndex } from './build-index.ts';
 import { IndexFile } from './index-file.ts';
 import { IndexDamaged, NO_RANK } from './index-format.ts';
@@ -96,6 +97,14 @@ test('texts and binaries longer than a key are found among those that begin alik
   assert.deepEqual(await find('z'), { isCut: false, positions: [4] });
 });
 
+test('an index that would be too large is given up before the disk holds more of it than it may take', async (t) => {
+  await using bench = await Bench.open();
+  const cells = Array.from({ length: ROWS }, (_, i) => ({ kind: 'text', text: `value ${i * 7919}` }) as const);
+  const bytesMax = 20_000;
+  await assert.rejects(bench.build({ type: { kind: 'varchar' }, cells }, 'large', t.signal, bytesMax), NotBuildable);
+  assert.ok((await stat(join(bench.directory, 'large.index'))).size <= bytesMax);
+});
+
 test('a number halfway between two floats has no key, as it is not known which of them DuckDB takes it for', () => {
   const real = { kind: 'floating', bytes: 4 } as const;
   assert.equal(keyOf('16777217', real), undefined);
@@ -120,7 +129,7 @@ class Bench implements AsyncDisposable {
   }
 
   /** @returns the path of the index */
-  async build({ type, cells }: Column, name: string, signal: AbortSignal): Promise<string> {
+  async build({ type, cells }: Column, name: string, signal: AbortSignal, bytesMax = 1e9): Promise<string> {
     const [paths, firstRows]: [string[], number[]] = [[], []];
     for (let firstRow = 0; firstRow < cells.length; firstRow += PART_ROWS) {
       const path = join(this.directory, `${name}-${paths.length}.parquet`);
@@ -133,7 +142,7 @@ class Bench implements AsyncDisposable {
     const column = { index: 0, type };
     const bytes = await buildIndex(
       this.#duckDb,
-      { paths, firstRows, rowCount: cells.length, column, destination },
+      { paths, firstRows, rowCount: cells.length, column, destination, bytesMax },
       signal,
     );
     assert.equal((await readFile(destination)).length, bytes);

@@ -5,17 +5,18 @@
 import type { ResultSet } from '../../../domain/result-set.ts';
 import type { ColumnRef } from '../../plan/predicate.ts';
 import type { View } from '../../plan/view.ts';
+import { BuildQueue, type BuildQueueOptions } from '../build-queue.ts';
 import type { DerivedFiles } from '../derived-files.ts';
 import { answerView, type IndexAnswer, searchOfView, type WantedPlaces } from './answer-view.ts';
 import type { IndexLookUp } from './index-file.ts';
 import { IndexDamaged } from './index-format.ts';
 import { type IndexOrigin, indexOrigin } from './index-origin.ts';
-import { IndexQueue, type IndexQueueOptions } from './index-queue.ts';
 import { OpenIndexes } from './open-indexes.ts';
 import { columnsOf, isIndexable } from './search.ts';
+import { type IndexBuilding, type WantedIndex, wantedIndex } from './wanted-index.ts';
 
-export interface ResultIndexesOptions extends IndexQueueOptions {
-  readonly files: Pick<DerivedFiles, 'onRemoved' | 'pathOf' | 'publish' | 'remove' | 'stagingPath' | 'touch'>;
+export interface ResultIndexesOptions extends IndexBuilding, BuildQueueOptions<WantedIndex> {
+  readonly files: Pick<DerivedFiles, 'onRemoved' | 'remove' | 'touch'> & IndexBuilding['files'];
   /** How often a column is asked about until it gets an index; undefined: none ever does. */
   readonly uses: number | undefined;
   /** A result of fewer rows is searched as fast. */
@@ -35,13 +36,13 @@ const USED_MAX = 10_000;
 export class ResultIndexes implements AsyncDisposable {
   readonly #options: ResultIndexesOptions;
   readonly #open = new OpenIndexes();
-  readonly #queue: IndexQueue;
+  readonly #queue: BuildQueue<WantedIndex>;
   /** How often each was asked for, by its name. */
   readonly #uses = new Map<string, number>();
 
   constructor(options: ResultIndexesOptions) {
     this.#options = options;
-    this.#queue = new IndexQueue(options);
+    this.#queue = new BuildQueue(options);
     options.files.onRemoved((name) => this.#open.forget(options.files.pathOf(name)));
   }
 
@@ -104,7 +105,7 @@ export class ResultIndexes implements AsyncDisposable {
     const used = (this.#uses.get(name) ?? 0) + 1;
     if (this.#uses.size >= USED_MAX) this.#uses.clear();
     this.#uses.set(name, used);
-    if (used >= (this.#options.uses ?? Number.POSITIVE_INFINITY)) this.#queue.want(origin);
+    if (used >= (this.#options.uses ?? Number.POSITIVE_INFINITY)) this.#queue.want(wantedIndex(origin, this.#options));
   }
 }
 

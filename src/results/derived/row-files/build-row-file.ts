@@ -8,6 +8,7 @@ import type { DuckDb, Row } from '../../../duckdb/duckdb.ts';
 import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
 import type { ReadMode } from '../../compile/range.ts';
 import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
+import { NotBuildable } from '../build-queue.ts';
 import { BLOCK_BYTES_MAX, isJoinable, type PackedBlock, packBlock } from './row-block.ts';
 import { blockCrc, encodeIndex, GROUP_BLOCKS, type RowFileAbout } from './row-file-format.ts';
 import { sizedColumns } from './row-projection.ts';
@@ -26,9 +27,6 @@ export interface RowFileOrder {
   readonly bytesMax: number;
 }
 
-/** Why a part has no row file, for good. */
-export class NoRowFile extends Error {}
-
 /** As in many rows as this, or fewer: a page of a hundred rows unpacks few that it does not need. */
 const BLOCK_ROWS_MAX = 64;
 const BLOCK_BYTES_AIM = 64 * 1024;
@@ -37,7 +35,7 @@ const RANGE_CELLS_AIM = 512 * 1024;
 /** Offsets have 32 bits. */
 const FILE_BYTES_MAX = 2 ** 32 - 1;
 
-/** @returns the bytes of the file @throws NoRowFile; the signal's reason; the filesystem's error */
+/** @returns the bytes of the file @throws NotBuildable; the signal's reason; the filesystem's error */
 export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: AbortSignal): Promise<number> {
   const { columns, rowCount } = order;
   const sized = columns.length > FEW_COLUMNS_MAX ? undefined : sizedColumns(columns.map(({ type }) => type));
@@ -114,7 +112,7 @@ class BlockWriter {
       const to = Math.min(lengths.length, from + blockRows);
       let end = at + to - from - 1;
       for (let row = from; row < to; row += 1) end += lengths[row] ?? 0;
-      if (end - at > BLOCK_BYTES_MAX) throw new NoRowFile(`${to - from} rows take ${end - at} bytes as text`);
+      if (end - at > BLOCK_BYTES_MAX) throw new NotBuildable(`${to - from} rows take ${end - at} bytes as text`);
       const packed = packBlock(numbers, from, to, text.subarray(at, end));
       this.#crcs.push(blockCrc(packed.block, this.#crcs.length));
       this.#offsets.push(this.#end + packed.block.length);
@@ -122,7 +120,7 @@ class BlockWriter {
       this.#addToGroup(packed);
       at = end + 1;
     }
-    if (this.#end > this.#bytesMax) throw new NoRowFile(`its file would take more than ${this.#bytesMax} bytes`);
+    if (this.#end > this.#bytesMax) throw new NotBuildable(`its file would take more than ${this.#bytesMax} bytes`);
     await this.#file.appendFile(Buffer.concat(blocks));
   }
 

@@ -6,9 +6,11 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import type { DuckDbOptions } from '../../../duckdb/duckdb.ts';
+import { NotBuildable } from '../build-queue.ts';
 import type { IndexBuild } from '../indexes/build-index.ts';
-import { NoRowFile, type RowFileOrder } from './build-row-file.ts';
-import type { RowFileBuilder } from './row-file-queue.ts';
+import type { IndexBuilder } from '../indexes/wanted-index.ts';
+import type { RowFileOrder } from './build-row-file.ts';
+import type { RowFileBuilder } from './wanted-row-files.ts';
 
 /** Of its DuckDB. */
 export type BuilderOptions = Omit<DuckDbOptions, 'sleep'>;
@@ -36,7 +38,7 @@ export interface BuilderProcessOptions {
 /** Large enough for what DuckDB and two files take; each thread that waits costs nothing. */
 const THREADS = '4';
 
-export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
+export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDisposable {
   readonly #options: BuilderProcessOptions;
   #child: ChildProcess | undefined;
   /** Those that have been ended and are not gone yet. */
@@ -55,11 +57,10 @@ export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
     return this.#child?.pid;
   }
 
-  async build(order: RowFileOrder, signal: AbortSignal): Promise<number> {
+  async buildRowFile(order: RowFileOrder, signal: AbortSignal): Promise<number> {
     return await this.#inTurn({ kind: 'row-file', order }, signal);
   }
 
-  /** @returns bytes of the file @throws what building throws; an error where the process ended */
   async buildIndex(order: IndexBuild, signal: AbortSignal): Promise<number> {
     return await this.#inTurn({ kind: 'index', order }, signal);
   }
@@ -99,6 +100,7 @@ export class BuilderProcess implements RowFileBuilder, AsyncDisposable {
     }
   }
 
+  /** Nothing is to be built for now: the process ends, unless somebody else has something to build. */
   rest(): void {
     if (this.#orders === 0) this.#end();
   }
@@ -149,7 +151,7 @@ function bytesOf(answer: BuilderAnswer): number {
     case 'built':
       return answer.bytes;
     case 'none':
-      throw new NoRowFile(answer.why);
+      throw new NotBuildable(answer.why);
     case 'failed':
       throw Object.assign(new Error(answer.message), answer.code !== undefined && { code: answer.code });
     default:

@@ -4,28 +4,27 @@
  * its files when it is read a second time, or exported.
  */
 import type { RowRange } from '../../../domain/blocks.ts';
-import type { Clock } from '../../../domain/instant.ts';
 import type { Part, ResultSet } from '../../../domain/result-set.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../../compile/row-encoding.ts';
+import { BuildQueue, type BuildQueueOptions, type Wanted } from '../build-queue.ts';
 import type { DerivedFiles } from '../derived-files.ts';
 import type { OpenView } from '../views/view-cache.ts';
 import { OpenRowFiles } from './open-row-files.ts';
 import { fitRows, type ReadRow, type ReadRows, readRange, readScattered } from './read-rows.ts';
 import type { RowFile } from './row-file.ts';
-import { RowFileQueue, type RowFileQueueOptions } from './row-file-queue.ts';
 import { type RowOrigin, storedOrigin, viewOrigin } from './row-origin.ts';
 import { type RowProjection, rowProjection } from './row-projection.ts';
 import { Turns } from './turns.ts';
+import { type RowFileBuilding, wantedRowFiles } from './wanted-row-files.ts';
 
-export interface RowFilesOptions extends Omit<RowFileQueueOptions, 'open'> {
+export interface RowFilesOptions extends Omit<RowFileBuilding, 'open'>, BuildQueueOptions<Wanted> {
   readonly files: DerivedFiles;
   readonly store: Pick<ResultStore, 'open'>;
   /** The versions of all that encodes values: another may spell one in another way. */
   readonly encoder: string;
   /** What has fewer rows gets no files; undefined: nothing does. */
   readonly rowsMin: number | undefined;
-  readonly clock: Clock;
   readonly onDamaged: (executionId: string, error: unknown) => void;
 }
 
@@ -35,14 +34,14 @@ const READ_ONCE_MAX = 10_000;
 export class RowFiles implements AsyncDisposable {
   readonly #options: RowFilesOptions;
   readonly #open: OpenRowFiles;
-  readonly #queue: RowFileQueue;
+  readonly #queue: BuildQueue<Wanted>;
   readonly #readOnce = new Set<string>();
   readonly #known = new WeakMap<ResultSet, RowsOf>();
 
   constructor(options: RowFilesOptions) {
     this.#options = options;
     this.#open = new OpenRowFiles(options.clock, new Turns());
-    this.#queue = new RowFileQueue({ ...options, open: this.#open });
+    this.#queue = new BuildQueue(options);
     options.files.onRemoved((name) => this.#open.forget(options.files.pathOf(name)));
   }
 
@@ -76,7 +75,7 @@ export class RowFiles implements AsyncDisposable {
 
   #noteRead(origin: RowOrigin, isLarge: boolean): void {
     if (isLarge || this.#readOnce.has(origin.id)) {
-      this.#queue.want(origin);
+      this.#queue.want(wantedRowFiles(origin, { ...this.#options, open: this.#open }));
       return;
     }
     if (this.#readOnce.size >= READ_ONCE_MAX) this.#readOnce.clear();

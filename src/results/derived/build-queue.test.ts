@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BuildQueue, type BuildStep, type Built, NotBuildable } from './build-queue.ts';
+
+/** A queue, and all that it has told. */
+function queue() {
+  const told: unknown[] = [];
+  const state = { now: 1_000_000, told };
+  const built = new BuildQueue({
+    clock: () => state.now,
+    monotonic: () => state.now,
+    rest: () => told.push('rest'),
+    onBuilt: ({ files, bytes }: Built) => told.push(`built ${files} files of ${bytes} bytes`),
+    onFailed: (_, error) => told.push(String(error)),
+    onRefused: (_, { message }) => told.push(`refused: ${message}`),
+  });
+  return { ...state, state, built };
+}
+
+const wanted = (id: string, steps: readonly BuildStep[]) => ({ id, executionId: 'one', steps: () => steps });
+
+test('files are built one at a time, in the order in which they are wanted, and each once', async () => {
+  const { built, told, state } = queue();
+  let running = 0;
+  const step = (id: string): BuildStep => ({
+    id,
+    build: async () => {
+      running += 1;
+      assert.equal(running, 1);
+      await new Promise(setImmediate);
+      running -= 1;
+      told.push(id);
+      return 10;
+    },
+  });
+  const one = wanted('one', [step('a'), step('b')]);
+  for (const each of [one, wanted('two', [step('c')]), one]) built.want(each);
+  await built.idle();
+  assert.deepEqual(told, ['a', 'b', 'built 2 files of 20 bytes', 'c', 'built 1 files of 10 bytes', 'rest']);
+  built.want(one);
+  await built.idle();
+  assert.equal(told.length, 6);
+  state.now += 600_000;
+  built.want(one);
+  await built.idle();
+  assert.equal(told.length, 10);
+});
+
+test('what fails is tried again after ten minutes; or, where it was forgotten, as soon as it is wanted', async () => {
+  const { built, told, state } = queue();
+  const full = wanted('one', [{ id: 'a', build: async () => assert.fail('the disk is full') }]);
+  for (const minutes of [0, 5, 5]) {
+    state.now += minutes * 60_000;
+    built.want(full);
+    await built.idle();
+  }
+  assert.equal(told.filter((what) => /the disk is full/.test(String(what))).length, 2);
+  built.forget('one');
+  built.want(full);
+  await built.idle();
+  assert.equal(told.filter((what) => /the disk is full/.test(String(what))).length, 3);
+});
+
+test('a file that can never be built is tried once and told once; those beside it are built', async () => {
+  const { built, told, state } = queue();
+  let [tries, bytes] = [0, 10];
+  const never: BuildStep = {
+    id: 'a',
+    build: async () => {
+      tries += 1;
+      throw new NotBuildable('it is too large');
+    },
+  };
+  const both = wanted('one', [never, { id: 'b', build: async () => bytes }]);
+  built.want(both);
+  await built.idle();
+  assert.deepEqual(told, ['refused: it is too large', 'built 1 files of 10 bytes', 'rest']);
+  // The other one is there: nothing has to be done.
+  bytes = 0;
+  state.now += 600_000;
+  built.want(both);
+  await built.idle();
+  assert.deepEqual(told.slice(3), ['rest']);
+  const alone = wanted('two', [{ ...never, id: 'c' }]);
+  for (let hours = 0; hours < 5; hours += 1) {
+    state.now += 3_600_000;
+    built.want(alone);
+    await built.idle();
+  }
+  assert.deepEqual(told.slice(4), ['refused: it is too large', 'rest']);
+  assert.equal(tries, 2);
+});
+
+test('who closes it waits for what is being built, which is ended; nothing more is begun or told', async () => {
+  const { built, told } = queue();
+  const begun = Promise.withResolvers<void>();
+  const build = (signal: AbortSignal) =>
+    new Promise<number>((_, reject) => {
+      begun.resolve();
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  built.want(wanted('one', [{ id: 'a', build }]));
+  built.want(wanted('two', [{ id: 'b', build: async () => assert.fail('it is begun') }]));
+  await begun.promise;
+  await built[Symbol.asyncDispose]();
+  built.want(wanted('three', [{ id: 'c', build: async () => assert.fail('it is begun') }]));
+  await built.idle();
+  assert.deepEqual(told, ['rest']);
+});

@@ -1,0 +1,73 @@
+/** Builds the index of one column, unless it is there or another process is making it. */
+import { access, rm } from 'node:fs/promises';
+import { allRowsOf } from '../../../domain/result-set.ts';
+import type { ResultStore } from '../../../store/result-store.ts';
+import type { Wanted } from '../build-queue.ts';
+import type { DerivedFiles } from '../derived-files.ts';
+import type { IndexBuild } from './build-index.ts';
+import type { IndexOrigin } from './index-origin.ts';
+
+/** What builds them, apart from this process. */
+export interface IndexBuilder {
+  /** @returns bytes of the file @throws NotBuildable; what building throws; an error where the builder ended */
+  buildIndex(order: IndexBuild, signal: AbortSignal): Promise<number>;
+}
+
+export interface IndexBuilding {
+  readonly files: Pick<DerivedFiles, 'isMadeElsewhere' | 'pathOf' | 'publish' | 'stagingPath'>;
+  readonly builder: IndexBuilder;
+  readonly store: Pick<ResultStore, 'open'>;
+  /** The most that everything derived may take together. */
+  readonly bytesMax: number;
+}
+
+/** Its place among the result's columns is told when it has been built. */
+export interface WantedIndex extends Wanted {
+  readonly column: number;
+}
+
+/** The most of the room that the result takes itself; of small results more. */
+const BYTES_FACTOR = 2;
+const SMALL_FILE_BYTES = 1024 * 1024;
+
+export function wantedIndex(origin: IndexOrigin, building: IndexBuilding): WantedIndex {
+  const { name, executionId, column } = origin;
+  const step = { id: name, build: async (signal: AbortSignal) => await build(origin, building, signal) };
+  return { id: name, executionId, column: column.index, steps: () => [step] };
+}
+
+async function build(
+  { resultSet, column, name }: IndexOrigin,
+  { files, builder, store, bytesMax }: IndexBuilding,
+  signal: AbortSignal,
+): Promise<number> {
+  if ((await isThere(files.pathOf(name))) || (await files.isMadeElsewhere(name))) return 0;
+  const { parts, rowCount } = resultSet;
+  const stored = parts.reduce((sum, { objectBytes }) => sum + objectBytes, 0);
+  const staged = files.stagingPath(name);
+  await using objects = new AsyncDisposableStack();
+  try {
+    const paths: string[] = [];
+    for (const part of parts) paths.push(objects.use(await store.open(part, allRowsOf(part), signal)).path);
+    const order: IndexBuild = {
+      paths,
+      firstRows: parts.map(({ firstRow }) => firstRow),
+      rowCount,
+      column: { index: column.index, type: column.type },
+      destination: staged,
+      bytesMax: Math.min(bytesMax, Math.max(SMALL_FILE_BYTES, BYTES_FACTOR * stored)),
+    };
+    const bytes = await builder.buildIndex(order, signal);
+    await files.publish(name, staged);
+    return bytes;
+  } finally {
+    await rm(staged, { force: true });
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}
