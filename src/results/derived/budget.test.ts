@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FakeTime } from '../../../test/fake-time.ts';
 import { DerivedBudget, type DerivedItem, withRoom } from './budget.ts';
 
-/** Things of one kind, by the time of their last use. */
+/** Things of one kind: each key is the time of its last use. */
 function kind(budget: DerivedBudget, items: Record<number, number>, inUse: readonly number[] = []) {
   const left = new Map(Object.entries(items).map(([usedAt, bytes]) => [Number(usedAt), bytes]));
   budget.add(async () =>
@@ -18,7 +18,7 @@ function kind(budget: DerivedBudget, items: Record<number, number>, inUse: reado
   return left;
 }
 
-test('the least recently used goes first, whatever kind it is, until the rest is within the bound', async () => {
+test('the least recently used goes first, of whatever kind, until the rest fits the bound', async () => {
   const budget = new DerivedBudget(100);
   const views = kind(budget, { 1: 40, 4: 40 });
   const files = kind(budget, { 2: 40, 3: 40, 5: 20 });
@@ -27,7 +27,7 @@ test('the least recently used goes first, whatever kind it is, until the rest is
   assert.deepEqual([...files.keys()], [3, 5]);
 });
 
-test('what is being used stays, and counts', async () => {
+test('what is in use stays, and counts', async () => {
   const budget = new DerivedBudget(50);
   const views = kind(budget, { 1: 40 }, [1]);
   const files = kind(budget, { 2: 40, 3: 10 });
@@ -36,7 +36,7 @@ test('what is being used stays, and counts', async () => {
   assert.deepEqual([...files.keys()], [3]);
 });
 
-test('what is added while the bound is being held is looked at, too', async () => {
+test('what is added while the bound is being enforced is looked at, too', async () => {
   const budget = new DerivedBudget(50);
   const files = kind(budget, { 1: 50 });
   const first = budget.enforce();
@@ -45,7 +45,7 @@ test('what is added while the bound is being held is looked at, too', async () =
   assert.deepEqual([...files.keys()], [2]);
 });
 
-test('to let something go lists what there is only where something had to stay beyond the bound', async () => {
+test('releasing lists the folder only where something had to stay beyond the bound', async () => {
   const budget = new DerivedBudget(50);
   const inUse: number[] = [];
   const files = kind(budget, { 1: 40 }, inUse);
@@ -66,7 +66,7 @@ test('to let something go lists what there is only where something had to stay b
   assert.deepEqual([...files.keys()], [2]);
 });
 
-test('what is let go while the bound is being held is looked at again', async () => {
+test('what is released while the bound is being enforced is looked at again', async () => {
   const budget = new DerivedBudget(50);
   const inUse = [1];
   const files = kind(budget, { 1: 80 }, inUse);
@@ -105,7 +105,7 @@ test('what other processes add is looked at every minute, also after a look that
   await watching;
 });
 
-test('on a full disk all that is idle is given up, and what was to be written is tried once more', async () => {
+test('on a full disk everything idle is removed, and the write is tried once more', async () => {
   const budget = new DerivedBudget(1000);
   const files = kind(budget, { 1: 10, 2: 10 }, [2]);
   let tries = 0;

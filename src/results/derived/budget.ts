@@ -1,6 +1,6 @@
 /**
- * One bound for the disk that everything takes which is made from results to read them faster: materialised views, row files, indexes.
- * The least recently used goes first, whatever kind it is. None of it is needed: what is gone is made again when it is asked for.
+ * One disk bound for everything that is made from results to read them faster: materialised views, row files, indexes. The
+ * least recently used goes first, of whatever kind. None of it is needed: what was removed is made again when it is asked for.
  */
 import type { Sleep } from '../../domain/time.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
@@ -8,15 +8,15 @@ import { isStorageFull } from '../../errors/storage-full.ts';
 export interface DerivedItem {
   /** On disk. */
   readonly bytes: number;
-  /** When it was used last, by the service's clock. */
+  /** The time of its last use, by the service's clock. */
   readonly usedAt: number;
-  /** Removes it, unless it is one that has to stay as long as somebody reads it. @returns whether it went */
+  /** Removes it, unless it must stay because somebody reads it. @returns whether it was removed */
   remove(): Promise<boolean>;
 }
 
 export type ListDerived = () => Promise<readonly DerivedItem[]>;
 
-/** How often to look at what other processes have made or removed. */
+/** How often to look for what other processes have made or removed. */
 const LOOK_MILLIS = 60_000;
 
 export class DerivedBudget {
@@ -24,19 +24,19 @@ export class DerivedBudget {
   readonly #kinds: ListDerived[] = [];
   #enforcing: Promise<void> | undefined;
   #again = false;
-  /** Whether something had to stay that is beyond the bound: it may go when it is let go. */
+  /** Whether something beyond the bound had to stay because it was in use. It may go once it is released. */
   #isOver = false;
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
   }
 
-  /** @param list all there is of one kind now */
+  /** @param list lists everything of one kind that there is now */
   add(list: ListDerived): void {
     this.#kinds.push(list);
   }
 
-  /** Removes what was used longest ago until the rest is within the bound. To be called when something has been added. */
+  /** Removes the least recently used until the rest fits the bound. Called when something was added. */
   async enforce(): Promise<void> {
     this.#again = true;
     this.#enforcing ??= this.#enforceWhileAsked().finally(() => {
@@ -45,21 +45,27 @@ export class DerivedBudget {
     await this.#enforcing;
   }
 
-  /** Something is not used any more. What is there is only listed where it is known to be too much, as each page of a view ends with this. */
+  /**
+   * Something is no longer in use. Nothing is listed unless too much is known to be there: every page of a view ends with this
+   * call.
+   */
   async released(): Promise<void> {
     if (this.#isOver || this.#enforcing !== undefined) await this.enforce();
   }
 
-  /** Looks every minute until the signal is aborted: other processes add to a shared folder, and remove what this one has open. */
+  /**
+   * Enforces the bound every minute until the signal is aborted. Other processes add files to a shared folder, and remove files
+   * that this one has open.
+   */
   async watch(sleep: Sleep, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // What cannot be listed now is listed the next time.
+      // A failed listing is tried again the next time.
       await this.enforce().catch(() => undefined);
       await sleep(LOOK_MILLIS, signal).catch(() => undefined);
     }
   }
 
-  /** Removes all that may be removed: a full disk is better used for what somebody waits for. @returns whether there was anything */
+  /** Removes all that may go: on a full disk, what somebody waits for comes first. @returns whether anything went */
   async giveUpIdle(): Promise<boolean> {
     const removed = await Promise.all((await this.#list()).map((item) => item.remove()));
     return removed.includes(true);
@@ -83,7 +89,7 @@ export class DerivedBudget {
   }
 }
 
-/** The outcome of `write`; where the disk is full it is tried once more without anything derived that can go. */
+/** The outcome of `write`. If the disk is full, everything derived that may go is removed, and `write` is tried once more. */
 export async function withRoom<T>(budget: Pick<DerivedBudget, 'giveUpIdle'>, write: () => Promise<T>): Promise<T> {
   try {
     return await write();

@@ -10,7 +10,7 @@ import { DerivedFiles } from './derived-files.ts';
 const EXECUTION = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
 const named = (of: string) => derivedName(EXECUTION, of, '0123456789abcdef', 'rows');
 
-/** A folder of derived files, at most so many bytes of them, and a clock. */
+/** A folder of derived files with a bound in bytes, and a clock. */
 async function folder(t: TestContext, bytesMax: number) {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-derived-'));
   t.after(async () => await rm(directory, { recursive: true, force: true }));
@@ -35,14 +35,14 @@ async function folder(t: TestContext, bytesMax: number) {
   return { ...(await open('scratch-1')), open, directory, names, later };
 }
 
-test('a name says which result the file was made from; other names are not ours', () => {
+test('a name says which result the file was made from; files with other names are not ours', () => {
   assert.equal(named('part-0'), '01ARZ3NDEKTSV4RRFFQ69G5FAV.part-0.0123456789abcdef.rows');
   assert.equal(executionOfDerived(named('part-0')), EXECUTION);
   assert.equal(executionOfDerived('notes.txt'), undefined);
   assert.equal(executionOfDerived(`${named('part-0')}.old`), undefined);
 });
 
-test('beyond the bound the file goes that was used longest ago; whoever has it open reads on', async (t) => {
+test('beyond the bound the least recently used file goes; whoever has it open reads on', async (t) => {
   const { files, write, names, later } = await folder(t, 10);
   const removed: string[] = [];
   files.onRemoved((name) => removed.push(name));
@@ -57,7 +57,7 @@ test('beyond the bound the file goes that was used longest ago; whoever has it o
   assert.equal(await reading.readFile('utf8'), '12345');
 });
 
-test('who has used a file is told that it is gone, whoever removed it', async (t) => {
+test('a process that has used a file is told when it is gone, whoever removed it', async (t) => {
   const { files, write, budget, open, directory } = await folder(t, 100);
   const removed: string[] = [];
   files.onRemoved((name) => removed.push(name));
@@ -74,7 +74,7 @@ test('who has used a file is told that it is gone, whoever removed it', async (t
   assert.equal(removed.length, 2);
 });
 
-test('processes that share the folder hold one bound', async (t) => {
+test('processes that share the folder share one bound', async (t) => {
   const { write, open, names } = await folder(t, 10);
   await write(named('a'), '123456');
   await (await open('scratch-2')).write(named('b'), '123456');
@@ -90,7 +90,7 @@ test('a process sees what another one is writing', async (t) => {
   assert.equal(await files.isMadeElsewhere(named('a')), false);
 });
 
-test('what is not ours is neither counted nor removed', async (t) => {
+test('files that are not ours are neither counted nor removed', async (t) => {
   const { files, write, budget, directory, names } = await folder(t, 10);
   await writeFile(join(directory, 'mine.txt'), 'x'.repeat(100));
   await write(named('a'), '12345');

@@ -1,8 +1,8 @@
 /**
- * A folder of derived files that outlive the process: row files and indexes of stored results. Each is written elsewhere, synced and
- * renamed into its place, so a file that is there is whole. Several processes may share the folder: what is in it, how large it is and
- * when it was used last is asked of the filesystem. A file may be removed at any time; whoever has it open goes on reading it, and lets go
- * of it, and with it of its disk, when the folder is listed next.
+ * A folder of derived files that outlive the process: row files and indexes of stored results. A file is written elsewhere,
+ * synced, and renamed into its place, so every file here is whole. Several processes may share the folder: its files, their
+ * sizes and their last uses are read from the file system. A file may be removed at any time. Whoever has it open reads on, and
+ * closes it when the folder is listed next; only then is its disk space free.
  */
 import { open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,21 +11,21 @@ import { executionOfDerived } from '../../domain/written-names.ts';
 import type { DerivedBudget, DerivedItem } from './budget.ts';
 
 export interface DerivedFilesOptions {
-  /** Absolute, and there. */
+  /** Absolute path of a folder that exists. */
   readonly directory: string;
-  /** Absolute; on the same filesystem, there and empty, and this process's own. */
+  /** Absolute path of an empty folder on the same file system, for this process alone. */
   readonly staging: string;
   readonly budget: DerivedBudget;
   readonly clock: Clock;
 }
 
-/** How old the time of use that a file bears may be: less would write to the disk for each page that is read. */
+/** A file's time of use is written at most this often. More often would mean a write for each page that is read. */
 const USE_MILLIS = 60_000;
 
 export class DerivedFiles {
   readonly #options: DerivedFilesOptions;
   readonly #listeners: ((name: string) => void)[] = [];
-  /** Of each file that this process has used when the time of use was last written, by name. */
+  /** When the time of use was last written, by file name, for each file that this process has used. */
   readonly #used = new Map<string, number>();
   #staged = 0;
   #bytes = 0;
@@ -35,23 +35,26 @@ export class DerivedFiles {
     options.budget.add(() => this.#list());
   }
 
-  /** @param listener is told the name of each file that is gone: what is kept of it in memory, or open, may go */
+  /** @param listener told the name of each file that is gone, so that its caches drop it and close it */
   onRemoved(listener: (name: string) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Where the file of this name is, if there is one. @param name made by `derivedName` */
+  /** The path of the file with this name, whether it exists or not. @param name made by `derivedName` */
   pathOf(name: string): string {
     return join(this.#options.directory, name);
   }
 
-  /** Where to write a file that is to be published. @param name its own, so that other processes see that it is being made */
+  /**
+   * Where to write a file before it is published.
+   * @param name the file's own, so that other processes see that it is being made
+   */
   stagingPath(name?: string): string {
     this.#staged += 1;
     return join(this.#options.staging, name ?? String(this.#staged));
   }
 
-  /** Whether another process is writing the file of this name: each writes in a folder of its own, beside the files. */
+  /** Whether another process is writing the file. Each process writes in a folder of its own, beside the files. */
   async isMadeElsewhere(name: string): Promise<boolean> {
     const { directory, staging } = this.#options;
     for (const entry of await readdir(directory, { withFileTypes: true })) {
@@ -62,7 +65,7 @@ export class DerivedFiles {
     return false;
   }
 
-  /** Gives the finished file its name, durably, in the place of any other; then older ones go until all is within the bound. */
+  /** Moves the finished file to its name, durably, replacing any other. Then removes older files until all fit the bound. */
   async publish(name: string, staged: string): Promise<void> {
     const { clock, directory, budget } = this.#options;
     const now = clock() / 1000;
@@ -74,12 +77,12 @@ export class DerivedFiles {
     await budget.enforce();
   }
 
-  /** Notes that the file is being used, which keeps it. */
+  /** Records a use of the file, which keeps it from being removed soon. */
   async touch(name: string): Promise<void> {
     const now = this.#options.clock();
     if (now - (this.#used.get(name) ?? Number.NEGATIVE_INFINITY) < USE_MILLIS) return;
     this.#used.set(name, now);
-    // Another process may have removed it: then whoever reads it next finds that out.
+    // Another process may have removed the file. Its next reader finds that out.
     await utimes(this.pathOf(name), now / 1000, now / 1000).catch(() => undefined);
   }
 
@@ -93,7 +96,7 @@ export class DerivedFiles {
     for (const listener of this.#listeners) listener(name);
   }
 
-  /** Disk that the files took when they were counted last, whoever made them. */
+  /** Bytes on disk of all files at the last count, whoever made them. */
   get bytes(): number {
     return this.#bytes;
   }

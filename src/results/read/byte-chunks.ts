@@ -1,7 +1,7 @@
-/** Bytes in one array or several. Large ones are not copied just to be in one. */
+/** Bytes in one or several arrays. Large arrays are never copied only to make one of them. */
 export type ByteChunks = readonly Uint8Array[];
 
-/** Up to so many bytes, copying them into one array costs less than sending several. */
+/** Up to this size, copying the arrays into one costs less than sending several. */
 const JOINED_BYTES_MAX = 1024 * 1024;
 
 export function byteLengthOf(byteChunks: ByteChunks): number {
@@ -21,7 +21,7 @@ export function join(byteChunks: ByteChunks): Uint8Array {
   return byteChunks.length === 1 && first !== undefined ? first : Buffer.concat(byteChunks);
 }
 
-/** The bytes from `from` to `to`, exclusive, of those there are. */
+/** The bytes from `from` to `to` (exclusive), or as many of them as exist. */
 export function* cutBytes(byteChunks: ByteChunks, from: number, to: number): Generator<Uint8Array> {
   let start = 0;
   for (const chunk of byteChunks) {

@@ -1,13 +1,13 @@
-/** Where rows of a result are stored, by their positions in it. */
+/** Finds where a result's rows are stored, from their positions in the result. */
 import type { Part } from '../../domain/result-set.ts';
 
 export interface LocatedRows {
   readonly part: Part;
-  /** Counted within the part, in order; at least one. */
+  /** Row numbers within the part, ascending; at least one. */
   readonly rows: readonly number[];
 }
 
-/** The rows that lie at positions, which are in order, by the parts that have any of them. */
+/** The rows at these positions (ascending), by part. Parts without any are left out. */
 export function locate(parts: readonly Part[], positions: Uint32Array): readonly LocatedRows[] {
   let at = 0;
   return parts.flatMap((part) => {

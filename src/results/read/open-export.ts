@@ -1,7 +1,7 @@
 /**
- * Opens the rows of a Parquet answer, as `open-page.ts` opens those of a text: which rows they are, and whether more follow, is known
- * before they are written. They always come from parts, stored ones or those of a view that is materialised first, because the
- * file is made from rows in order. Making one is heavy work whatever its size.
+ * Opens the rows of a Parquet answer, as `open-page.ts` does for text: which rows they are, and whether more follow, is known
+ * before they are written. Parquet is always written from parts, because its rows must be in order: stored parts, or those of a
+ * view, which is materialised first. Writing the file is heavy work, whatever its size.
  */
 
 import type { ResultSet } from '../../domain/result-set.ts';
@@ -33,13 +33,13 @@ export async function openExport(
   const { slice, resultSet: source, view } = rowSourceOf(plan, resultSet, deps.random);
   using held = new DisposableStack();
   held.use(await deps.limiter.acquire(keyId, signal));
-  // A result without parts needs no view, and none could be made.
+  // A result without parts needs no view, and could have none.
   const isView = view !== undefined && source.parts.length > 0;
   const made = isView ? held.use(await deps.views.get(executionId, source, view, keyId, signal)).resultSet : undefined;
   const { parts } = made ?? source;
   const open: ExportedRows['open'] =
     made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => openDerived(key);
-  // How many rows fit does not depend on the format.
+  // The number of rows that fit is the same for every format.
   const reader = new PartReader(
     { columns, format: 'json' },
     depsFor(columns.length, { ...deps, keyId, open, rows: undefined }),

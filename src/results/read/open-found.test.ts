@@ -10,7 +10,7 @@ const signal = new AbortController().signal;
 const columns = [{ name: 'n', type: { kind: 'bigint' }, index: 0 }] as const;
 const ROW = Buffer.from('{"n":1}');
 
-/** A page of 1,000 rows in falling order, of a result whose rows have so many bytes. */
+/** Opens a page of 1,000 rows in descending order. @param rowBytes the size of each row */
 async function open(rowBytes: number, datapointsMax: number | undefined, read: number[][]) {
   const resultSet: ResultSet = { columns, rowCount: 1000, cellBytes: 1000 * rowBytes, truncated: false, parts: [] };
   const rows: EncodedRows = {
@@ -26,7 +26,7 @@ async function open(rowBytes: number, datapointsMax: number | undefined, read: n
   return await openFound(stored, { rows: { kind: 'all' }, sortKeys: [] }, asked, { format: 'json', rows }, signal);
 }
 
-test('of rows that indexes have found no more are read than fit, a few aside', async () => {
+test('no more of the rows that indexes found are read than fit the page, a few aside', async () => {
   const read: number[][] = [];
   const page = await open(1000, 100, read);
   assert.deepEqual([page?.rowCount, page?.more], [10, true]);

@@ -1,7 +1,7 @@
 /**
- * Opens a page of a view whose rows indexes have found. They are read where they are: out of row files, or by DuckDB where they lie in few
- * row groups; otherwise searching all rows is no slower, and nothing is opened here. Nor is an answer
- * that is too large to be held in memory.
+ * Opens a page of a view whose rows indexes have found. The rows are read where they are: from row files, or by DuckDB if they
+ * are in few row groups. In other cases nothing is opened here, and all rows are searched, which is then as fast. Nor is an
+ * answer opened here that is too large for memory.
  */
 import { cellBytesWithin } from '../../domain/datapoints.ts';
 import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
@@ -15,15 +15,19 @@ import { fitsMemory, pageOf, type SliceRequest } from './open-slice.ts';
 import type { PageOfRows } from './page.ts';
 import type { Chunk } from './part-reader.ts';
 
-/** A row as it stands in an answer. */
+/** A row, encoded as in an answer. */
 export interface EncodedRow {
   readonly text: Uint8Array;
   readonly cellBytes: number;
 }
 
-/** Rows that have been encoded before. */
+/** Rows that were encoded before, in row files. */
 export interface EncodedRows {
-  /** @param positions ascending, none twice @returns undefined where not all of them are there @throws the signal's reason */
+  /**
+   * @param positions ascending, none twice
+   * @returns undefined where some of them are missing
+   * @throws the signal's reason
+   */
   readRows(
     positions: readonly number[],
     columns: SliceRequest['columns'],
@@ -31,15 +35,17 @@ export interface EncodedRows {
   ): Promise<readonly EncodedRow[] | undefined>;
 }
 
-/** Reading out of more of a result's row groups than this takes as long as searching all of them. */
+/** Reading from a larger share of a result's row groups takes as long as searching all of them. */
 const NEAR_SHARE = 1 / 8;
 const NEAR_GROUPS_MIN = 4;
-/** Of encoded rows so many are read before it is asked whether they are enough. */
+/** Encoded rows are read in steps of this many, until there are enough. */
 const STEP_ROWS = 64;
 
 /**
- * @param format of the answer @param rows undefined where none have been encoded
- * @returns undefined where the rows have to be searched @throws RequestError datapoint_limit, and what a read throws
+ * @param format of the answer
+ * @param rows undefined where no rows were encoded before
+ * @returns undefined where the rows have to be searched
+ * @throws RequestError datapoint_limit, and what a read throws
  */
 export async function openFound(
   stored: SliceRequest,
@@ -87,7 +93,10 @@ interface EncodedReading {
   readonly cellBytesMax: number | undefined;
 }
 
-/** The encoded rows at these positions, in this order, as far as they fit and perhaps some more; undefined where not all are there. */
+/**
+ * The encoded rows at these positions, in the order of the positions: as many as fit, and perhaps a few more. Undefined where
+ * some are missing.
+ */
 async function readEnough(
   positions: Uint32Array,
   { rows, columns, cellBytesMax = Number.POSITIVE_INFINITY }: EncodedReading,

@@ -1,10 +1,10 @@
 /**
- * Opens the page that a plan describes. Headers and `next_*` depend on where the page starts, how many rows it has and whether
- * more follow, so all that is known before its first byte; the rows then come chunk by chunk.
+ * Opens the page that a plan describes. The headers and `next_*` depend on where the page starts, how many rows it has and
+ * whether more follow, so all that is known before the first byte. The rows then come chunk by chunk.
  *
- * Stored order is read by row ranges. A view (filtered or sorted) is read directly while that is cheap: a first page, or
- * any page of a small result. A walk materialises the view and then reads ranges of that, so that the cost of a page depends on
- * the page and not on the result.
+ * Rows in stored order are read by row ranges. A view (filtered or sorted) is read directly while that is cheap: a first page,
+ * or any page of a small result. A walk materialises the view once and then reads ranges of it, so that a page's cost depends
+ * on the page and not on the result.
  */
 import type { ResultSet } from '../../domain/result-set.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
@@ -34,13 +34,13 @@ export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'rows'
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /**
-   * A result of at most so many rows is filtered and sorted again for each page. At 131,072 rows that is 10 to 20 ms, less than a
-   * materialised view costs.
+   * A result with at most this many rows is filtered and sorted again for each page. For 131,072 rows that takes 10 to 20 ms,
+   * less than a materialised view.
    */
   readonly directRowsMax: number;
 }
 
-/** However few its rows, a result of more bytes than this is not small. */
+/** A result with more bytes than this is not small, however few its rows. */
 const DIRECT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** @throws RequestError datapoint_limit · result_damaged · read_timeout · overloaded */
@@ -59,13 +59,14 @@ export async function openPage(
       { columns, format, spelling: plan.spelling },
       depsFor(columns.length, { ...deps, keyId, open, rows }),
     );
-  // Each sample is another one; and row files hold rows as they are spelled unless somebody asks for another spelling.
+  // Rows of a sample are not read from row files, since the next sample has other rows. Nor are rows in another spelling than
+  // the usual one, which is all that row files hold.
   const rowFiles = plan.spelling === 'plain' && view?.rows.kind !== 'drawn' ? deps.rowFiles : undefined;
   const rows = rowFiles?.ofResult(executionId, resultSet);
   const stored = { plan, slice, columns, resultSet, reader: readerOf((...asked) => store.open(...asked), rows) };
   if (view === undefined) {
     const opened = noteRead(await openSlice(stored, signal), rows, format);
-    // Without a filter all rows are kept.
+    // Without a filter every row counts.
     const page = plan.countsExactly ? { ...opened, filteredRowCount: resultSet.rowCount } : opened;
     return await acquireIfLarge(page, keyId, limiter, signal);
   }
@@ -81,7 +82,7 @@ export async function openPage(
   try {
     open = await openView({ ...request, resultSet }, view, deps, signal);
   } catch (error) {
-    // Whole rows are too wide to be sorted in the memory there is; the columns that are asked for may not be.
+    // Whole rows are too wide to sort in the memory there is. The columns asked for may not be too wide.
     const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);
     if (!isTooWide || plan.datapointsMax === undefined || plan.countsExactly) throw error;
     using _ = await limiter.acquire(keyId, signal);
@@ -100,13 +101,13 @@ export async function openPage(
   }
 }
 
-/** Of CSV nothing is noted: it is not read out of row files. */
+/** CSV does not count, since it is not read from row files. */
 function noteRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat): PageOfRows {
   if (format !== 'csv' && page.rowCount > 0) rows?.noteRead(!page.small);
   return page;
 }
 
-/** The page as far as indexes find it, and what they know. */
+/** The page, if indexes find it, and what the indexes answered. */
 async function findPage(
   { executionId }: ReadRequest,
   stored: SliceRequest,
@@ -122,18 +123,18 @@ async function findPage(
   const wanted = { offset: slice.offset, rowCountMax: Math.min(slice.rowCountMax, pageRowsMax(plan)) };
   const asked = await indexes.ask(executionId, resultSet, view, wanted, signal);
   if (asked === undefined) return { asked, found: undefined };
-  // Rows that indexes find are read where they are: that is worth little without row files, so these are made at once.
+  // Rows that indexes find are scattered. Reading them is fast only with row files, so these are built at once.
   if (asked.kind === 'rows' && format !== 'csv') rows?.noteRead(true);
   return { asked, found: await openFound(stored, view, asked, { format, rows }, signal) };
 }
 
-/** Indexes may know how many rows there are, though these have been searched. */
+/** Indexes may know the number of rows even where they could not find the rows. */
 function withCount(page: PageOfRows, asked: AskedIndexes | undefined): PageOfRows {
   const rowCount = asked?.kind === 'none' ? asked.rowCount : undefined;
   return { ...page, filteredRowCount: page.filteredRowCount ?? rowCount };
 }
 
-/** Making a view is heavy; reading one that is there is not. */
+/** Only making a view is heavy work; reading one that is there is not. */
 async function openView(
   { executionId, resultSet, keyId }: ReadRequest,
   view: View,
@@ -145,7 +146,7 @@ async function openView(
   return await views.get(executionId, resultSet, view, keyId, signal);
 }
 
-/** A page of more than one range is an export: it is let in or refused here, before its first byte. */
+/** A page of several ranges is an export. The limiter admits or refuses it here, before its first byte. */
 async function acquireIfLarge(
   page: PageOfRows,
   keyId: string,
@@ -168,7 +169,7 @@ function isCheap(plan: ReadPlan, offset: number, resultSet: ResultSet, directRow
   return plan.datapointsMax !== undefined && offset === 0;
 }
 
-/** The file of a view's part. It stays as long as the view is open. */
+/** The file of a view's part, which stays as long as the view is open. */
 export function openDerived(path: string): OpenObject {
   return { path, [Symbol.asyncDispose]: async () => undefined };
 }

@@ -1,4 +1,7 @@
-/** Opens a slice of rows as a page: by row ranges of stored parts (or those of a view), or of a view that is read directly. */
+/**
+ * Opens a slice of rows as a page: a slice in the order of parts (stored ones, or a view's), or of a view that is read
+ * directly.
+ */
 import { cellBytesWithin } from '../../domain/datapoints.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
@@ -13,12 +16,12 @@ export interface SliceRequest {
   readonly plan: ReadPlan;
   readonly slice: Slice;
   readonly columns: readonly ProjectedColumn[];
-  /** What the slice is cut from. */
+  /** The result, or view, that the slice is cut from. */
   readonly resultSet: ResultSet;
   readonly reader: PartReader;
 }
 
-/** The largest answer that is made in memory; a page at the default datapoint limit is 5 to 25 MB. */
+/** The largest answer that is held in memory. A page at the default datapoint limit is 5 to 25 MB. */
 const BUFFERED_BYTES_MAX = 32 * 1024 * 1024;
 
 /** @throws RequestError datapoint_limit, and what a read throws */
@@ -41,7 +44,7 @@ export async function openSlice(
     columns,
     offset: slice.offset,
     rowCount: to - from,
-    // A page of no rows has none after it.
+    // A page without rows has no page after it.
     more: to > from && to < total,
     filteredRowCount: undefined,
     small,
@@ -50,7 +53,7 @@ export async function openSlice(
   };
 }
 
-/** Reads the slice of the view at once: such a page is small. @throws as `openSlice` */
+/** Reads a slice of the view at once: such a page is small. @throws as `openSlice` */
 export async function openViewSlice(
   { plan, slice, columns, resultSet, reader }: SliceRequest,
   view: View,
@@ -65,7 +68,11 @@ export async function openViewSlice(
   return pageOf({ plan, slice, columns }, chunk, more, isCounted ? slice.offset + rowCount : undefined);
 }
 
-/** A page that has been read whole. @param filteredRowCount undefined where it is not known @throws RequestError datapoint_limit */
+/**
+ * A page that has been read whole.
+ * @param filteredRowCount undefined where it is not known
+ * @throws RequestError datapoint_limit
+ */
 export function pageOf(
   { plan, slice, columns }: Pick<SliceRequest, 'plan' | 'slice' | 'columns'>,
   chunk: Chunk | undefined,
@@ -88,12 +95,12 @@ export function pageOf(
   };
 }
 
-/** Whether so many rows of the result may be held in memory, as far as their size is known. */
+/** Whether so many rows of the result fit into memory, as far as their size is known. */
 export function fitsMemory(columns: readonly ProjectedColumn[], resultSet: ResultSet, rowCount: number): boolean {
   return estimatedBytes(columns, resultSet, rowCount) <= BUFFERED_BYTES_MAX;
 }
 
-/** About what the rows take as JSON: each row repeats the names, and text and numbers take about twice their cell bytes. */
+/** About the bytes of the rows as JSON: each row repeats the names, and texts and numbers take about twice their cell bytes. */
 function estimatedBytes(columns: readonly ProjectedColumn[], resultSet: ResultSet, rowCount: number): number {
   const names = columns.reduce((sum, { name }) => sum + name.length + 4, 0);
   return rowCount * (names + (2 * resultSet.cellBytes) / Math.max(1, resultSet.rowCount));

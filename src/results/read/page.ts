@@ -1,17 +1,17 @@
-/** A page: rows of one response, known by where it starts and how many rows it has before any of them is read. */
+/** A page: the rows of one response. Where it starts and how many rows it has is known before any row is read. */
 import type { ResultSet } from '../../domain/result-set.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
 import type { Chunk, ChunkSize } from './part-reader.ts';
 
-/** What is to be read, and for whom. */
+/** What to read, and for whom. */
 export interface ReadRequest {
   readonly executionId: string;
   readonly plan: ReadPlan;
   readonly resultSet: ResultSet;
-  /** Keys take turns. */
+  /** Keys take turns in every queue. */
   readonly keyId: string;
-  /** Is told in a few words how the rows are found, and why so. */
+  /** Told in a few words how the rows are found, and why. */
   readonly tellWay: (way: string) => void;
 }
 
@@ -22,19 +22,21 @@ export interface PageOfRows {
   readonly rowCount: number;
   /** Rows follow after this page. */
   readonly more: boolean;
-  /** How many rows the filter keeps in all, where that is known. */
+  /** The number of rows that the filter keeps in all, where it is known. */
   readonly filteredRowCount: number | undefined;
-  /** The answer is held in memory and sent at once; a larger one is an export, sent as it is read. */
+  /** True: the answer is held in memory and sent at once. False: it is an export, sent while it is read. */
   readonly small: boolean;
-  /** Reads the rows, in order. Each call reads them again.
-   * @param skipped sizes of the first chunks, known from an earlier pass: these come without bytes
-   * @throws what a read throws, also after some chunks */
+  /**
+   * Reads the rows in order. Each call reads them again.
+   * @param skipped sizes of the first chunks, known from an earlier pass: these chunks come without bytes
+   * @throws what a read throws, also after some chunks
+   */
   chunks(signal: AbortSignal, skipped?: readonly ChunkSize[]): AsyncGenerator<Chunk>;
-  /** Gives back what the page holds on to. */
+  /** Releases what the page holds. */
   release(): void;
 }
 
-/** The same chunks. The page is released when its last chunk has been taken, or when the reader gives up. */
+/** The same chunks. The page is released after the last chunk, or when the reader gives up. */
 export async function* releaseAfter<T>(page: Pick<PageOfRows, 'release'>, chunks: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* chunks;

@@ -1,7 +1,7 @@
 /**
- * Writes rows to a Parquet file, in the queue of heavy work. The footer of a Parquet file says how to read what comes before it, and
- * DuckDB writes the file as a whole: so it is there, and checked and measured, before its first byte can be sent. `parquet-files.ts`
- * keeps it.
+ * Writes rows to a Parquet file, in the queue of heavy work. A Parquet file's footer says how to read what comes before it, and
+ * DuckDB writes the file as a whole. So the file is complete, checked and measured before its first byte is sent.
+ * `parquet-files.ts` keeps it.
  */
 import { createHash } from 'node:crypto';
 import { open as openFile } from 'node:fs/promises';
@@ -21,19 +21,19 @@ import type { WorkQueue } from '../limits/work-queue.ts';
 import { readFailure } from '../read-failure.ts';
 
 export interface ParquetExportsOptions {
-  /** May have several threads: they keep the order of rows in a single file. */
+  /** May have several threads: rows keep their order in a single file. */
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
-  /** Give up what nobody reads when the disk is full. */
+  /** On a full disk, what nobody reads is removed. */
   readonly derived: Pick<DerivedBudget, 'giveUpIdle'>;
-  /** The longest that writing a file may take. */
+  /** The longest time for writing a file. */
   readonly millisMax: number;
   readonly sleep: Sleep;
 }
 
-/** Rows `from` to `to` (exclusive) of consecutive parts, counted as the parts count. */
+/** Rows `from` to `to` (exclusive), counted over these consecutive parts. */
 export interface ExportedRows {
-  /** Whose export it is: keys take turns. */
+  /** The key whose export it is: keys take turns. */
   readonly keyId: string;
   readonly columns: readonly ProjectedColumn[];
   readonly parts: readonly Part[];
@@ -42,7 +42,9 @@ export interface ExportedRows {
   readonly to: number;
 }
 
-/** Of the row groups in a file; DuckDB's default, where rows are not wide: it holds one row group in memory. */
+/**
+ * The most rows of a row group in the file: DuckDB's default. Wide rows get fewer, since DuckDB holds one row group in memory.
+ */
 const ROW_GROUP_ROWS_MAX = 122_880;
 const ROW_GROUP_BYTES_AIM = 64 * 1024 * 1024;
 
@@ -51,7 +53,7 @@ const EVERYTHING = { offset: 0, bytes: Number.POSITIVE_INFINITY };
 /** A file that has been written. */
 export interface WrittenParquet {
   readonly bytes: number;
-  /** Of all its bytes, base64. */
+  /** Of the whole file, base64. */
   readonly sha256: string;
   /** Of the rows. */
   readonly cellBytes: number;
@@ -66,13 +68,13 @@ export class ParquetExports {
 
   /**
    * Writes the rows as one Parquet file, in order.
-   * @param path absolute; in a folder that `duckDb` may write to, where a write that fails may leave files of other names
+   * @param path absolute, in a folder to which `duckDb` may write; a failed write may leave files of other names there
    * @throws RequestError overloaded · read_timeout · result_damaged; the signal's reason
    */
   async write(rows: ExportedRows, path: string, signal: AbortSignal): Promise<WrittenParquet> {
     const cellBytes = await this.#options.queue.run(rows.keyId, () => this.#write(rows, path, signal), signal);
     await using file = await openFile(path);
-    // DuckDB does not promise to write the same rows in the same bytes again, so the file is known by its bytes.
+    // DuckDB does not promise the same bytes for the same rows, so the file's identity is a hash of its bytes.
     const hash = createHash('sha256');
     const bytes = await hashStretch(file, EVERYTHING, [hash], newChunk(), signal);
     return { bytes, sha256: hash.digest('base64'), cellBytes };
@@ -105,7 +107,9 @@ export class ParquetExports {
   }
 }
 
-/** What is read of a part: of one alone only the row groups that the rows are in, of several all (compile/parquet.ts). */
+/**
+ * What is read of a part: of a single part only the row groups with the rows, of several parts everything (compile/parquet.ts).
+ */
 function rowsRead(part: Part, { from, to }: ExportedRows): RowRange {
   const isAlone = from >= part.firstRow && to <= part.firstRow + part.rowCount;
   return isAlone ? { from: from - part.firstRow, to: to - part.firstRow } : allRowsOf(part);
@@ -120,7 +124,10 @@ function partRows({ from, to }: ExportedRows, touched: readonly Part[], paths: r
   return { paths, from: from - (first?.firstRow ?? from), to: to - (last?.firstRow ?? to) };
 }
 
-/** What the file may take, at most: no more than the parts that its rows come from, nor than the widest rows would. */
+/**
+ * The most bytes that the file may take: no more than the parts that its rows come from, and no more than the widest rows
+ * would.
+ */
 export function fileBytesMax(rows: ExportedRows): number {
   const touched = touchedParts(rows);
   const stored = touched.reduce((sum, part) => sum + part.objectBytes, 0);

@@ -19,7 +19,7 @@ interface Bounds {
   readonly filesMax?: number;
 }
 
-/** A stored part of 1,000 rows of one bigint, and a place to make Parquet files from it. */
+/** A stored part of 1,000 rows with one bigint column, and a `ParquetFiles` that writes from it. */
 async function setUp(t: TestContext, { bytesMax = 1_000_000, keptBytesMax = 1_000_000, filesMax = 10 }: Bounds = {}) {
   const root = await mkdtemp(join(tmpdir(), 'qrs-exports-'));
   t.after(() => rm(root, { recursive: true, force: true }));
@@ -74,7 +74,7 @@ async function bytesOf(opened: OpenParquetFile, from = 0, to = opened.file.bytes
   return Buffer.concat(chunks);
 }
 
-test('a file is made once for all who ask at the same time, kept, and given again', async (t) => {
+test('a file is made once for all who ask at the same time, kept, and used again', async (t) => {
   const { files, directory, get, counts } = await setUp(t);
   const [one, other] = await Promise.all([get('a'), get('a')]);
   assert.deepEqual(counts(), [1, 1]);
@@ -95,7 +95,7 @@ test('a file is made once for all who ask at the same time, kept, and given agai
   assert.equal(await files.find('b'), undefined);
 });
 
-test('a file without a name is another each time, and goes when it has been read', async (t) => {
+test('a file without a name is made anew for each request, and removed once it has been read', async (t) => {
   const { directory, get, counts } = await setUp(t);
   const [one, other] = await Promise.all([get(undefined), get(undefined)]);
   assert.equal((await readdir(directory)).length, 2);
@@ -103,7 +103,7 @@ test('a file without a name is another each time, and goes when it has been read
   assert.deepEqual([counts(), await readdir(directory)], [[2, 2], []]);
 });
 
-test('one that is read stays, whatever the bound, and goes after it', async (t) => {
+test('a file that is being read stays, whatever the bound, and is removed after that', async (t) => {
   const { files, directory, get } = await setUp(t, { keptBytesMax: 0 });
   const one = await get('a');
   const other = (await files.find('a')) ?? assert.fail('it is being read');
@@ -126,7 +126,7 @@ test('beyond the number of files the least recently used goes', async (t) => {
   assert.deepEqual([await there('a'), await there('b'), await there('c')], [true, false, true]);
 });
 
-test('whoever has it open can read it though its name is gone, and the next is given another', async (t) => {
+test('a file whose name was removed can still be read by whoever has it open; the next request gets a new one', async (t) => {
   const { files, directory, get, counts } = await setUp(t);
   const open = await get('a');
   for (const name of await readdir(directory)) await rm(join(directory, name), { recursive: true });
@@ -136,7 +136,7 @@ test('whoever has it open can read it though its name is gone, and the next is g
   assert.deepEqual(counts(), [2, 2]);
 });
 
-test('one that leaves does not stop it for others; when all have left, nothing is left behind', async (t) => {
+test('one request that leaves does not stop the file for others; when all have left, nothing stays behind', async (t) => {
   const { files, directory, rows, content } = await setUp(t);
   const [first, second] = [new AbortController(), new AbortController()];
   const opening = Promise.withResolvers<void>();
@@ -167,13 +167,13 @@ test('one that leaves does not stop it for others; when all have left, nothing i
     },
   };
   await assert.rejects(files.get('b', content(leaving), gone.signal), { message: 'the client has gone' });
-  // The next is made after it, in the same queue.
+  // The next file is made after it, in the same queue.
   await (await files.get('c', content(rows), NEVER))[Symbol.asyncDispose]();
   while (files.bytes > 0) await turn();
   assert.equal((await readdir(directory)).length, 2);
 });
 
-test('beyond the disk set apart the next is refused; one alone is always let in, and what is only kept refuses nobody', async (t) => {
+test('beyond the disk space set apart a new file is refused; a file alone is always admitted, and kept files refuse nobody', async (t) => {
   const { get } = await setUp(t, { bytesMax: 0 });
   const first = await get('a');
   await assert.rejects(get('b'), { code: 'overloaded', retryAfterSeconds: 5 });
@@ -181,7 +181,7 @@ test('beyond the disk set apart the next is refused; one alone is always let in,
   await bytesOf(await get('c'));
 });
 
-test('fewer rows than the manifest says are no whole answer', async (t) => {
+test('a part with fewer rows than the manifest says is an error, not an answer', async (t) => {
   const { files, rows, directory, content } = await setUp(t);
   const parts = rows.parts.map((part) => ({ ...part, rowCount: 1001 }));
   await assert.rejects(files.get('a', content({ ...rows, parts, to: 1001 }), NEVER), { code: 'result_damaged' });

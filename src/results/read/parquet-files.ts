@@ -1,8 +1,8 @@
 /**
- * Parquet answers, each a file that is made once for all who ask for it at the same time and kept for a while, so that it has a
- * length, a tag and ranges: readers of Parquet ask for the end of a file first and then for pieces. Kept files count with everything
- * derived, where the least recently used goes first, but never one that is being made or sent. The folder is this process's own, and a
- * file stays readable to whoever has it open, whatever happens to its name.
+ * Parquet answers. Each is a file, so that it has a length, a tag and ranges: readers of Parquet ask for a file's end first and
+ * then for pieces. It is made once for all who ask at the same time, and kept for a while. Kept files count with everything
+ * derived, where the least recently used goes first, but never one that is being made or sent. The folder belongs to this
+ * process alone. Whoever has a file open can read it to the end, even after its name is gone.
  */
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,10 +15,10 @@ import type { ByteSlice } from '../request/byte-range.ts';
 import { type ExportedRows, fileBytesMax, type ParquetExports, type WrittenParquet } from './parquet-exports.ts';
 
 export interface ParquetFilesOptions {
-  /** Absolute; there, empty, this process's own, and one that the writer may write to. */
+  /** Absolute path of an empty folder, for this process alone, to which the writer may write. */
   readonly directory: string;
   readonly writer: ParquetExports;
-  /** The most disk for files that are being written or sent. One is always let in, whatever its size. */
+  /** The most bytes of files that are being written or sent. A file alone is always admitted, whatever its size. */
   readonly bytesMax: number;
   /** The most files that are kept, however small. */
   readonly filesMax: number;
@@ -26,10 +26,10 @@ export interface ParquetFilesOptions {
   readonly clock: Clock;
 }
 
-/** What goes into a file, held until the file is written. */
+/** The rows to write, held until the file is written. */
 export interface ParquetContent extends AsyncDisposable {
   readonly rows: ExportedRows;
-  /** Of every answer with this file. */
+  /** Headers of every answer with this file. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -39,21 +39,21 @@ export interface ParquetFile extends WrittenParquet {
   readonly datapoints: number;
 }
 
-/** A file that is there until disposed of. */
+/** A file that stays readable until it is disposed of. */
 export interface OpenParquetFile extends AsyncDisposable {
   readonly file: ParquetFile;
-  /** Those of its bytes, and then disposes of it. */
+  /** The slice's bytes. Disposes of the file after them. */
   chunks(slice: ByteSlice, signal: AbortSignal): AsyncGenerator<Uint8Array>;
 }
 
 interface Entry {
   readonly name: string;
-  /** Nobody asks for it again. */
+  /** Nobody will ask for it again. */
   readonly passing: boolean;
   readonly made: Promise<MadeFile>;
-  /** Stops the making when nobody waits any more. */
+  /** Stops the writing when nobody waits any more. */
   readonly abandon: AbortController;
-  /** Those who wait for it or read it. */
+  /** The number of those who wait for it or read it. */
   users: number;
   file: MadeFile | undefined;
   usedAt: number;
@@ -68,7 +68,7 @@ export class ParquetFiles {
   readonly #options: ParquetFilesOptions;
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  /** Set apart for files that are being written. */
+  /** Reserved for files that are being written. */
   #writingBytes = 0;
   #passed = 0;
 
@@ -77,25 +77,25 @@ export class ParquetFiles {
     options.budget.add(async () => this.#list());
   }
 
-  /** Disk of the files that are being written or sent. */
+  /** Bytes on disk of the files that are being written or sent. */
   get bytes(): number {
     return this.#bytesOf(({ users }) => users > 0) + this.#writingBytes;
   }
 
-  /** Disk of the files that nobody reads at the moment. */
+  /** Bytes on disk of the files that nobody reads at the moment. */
   get keptBytes(): number {
     return this.#bytesOf(({ users }) => users === 0);
   }
 
-  /** The file of that name, if it is there. */
+  /** The file of this name, if it exists. */
   async find(name: string): Promise<OpenParquetFile | undefined> {
     const entry = this.#entries.get(name);
     return entry?.file === undefined ? undefined : await this.#use(entry, entry.file);
   }
 
   /**
-   * @param name what its bytes depend on; undefined: the same request is answered with other rows
-   * @param content opens what goes into the file, ended by the signal when nobody waits any more
+   * @param name what the file's bytes depend on; undefined: the same request gets other rows next time
+   * @param content opens the rows; its signal is aborted when nobody waits any more
    * @throws RequestError overloaded; what `content` and the writer throw; the signal's reason
    */
   async get(
@@ -113,7 +113,7 @@ export class ParquetFiles {
         made = await orAborted(entry.made, signal);
       } catch (error) {
         await this.#leave(entry);
-        // What another key has too much of is not this one's.
+        // The error is about another key's limits, so this key makes the file itself.
         if (found !== undefined && error instanceof RequestError && error.code === 'rate_limited') continue;
         throw error;
       }
@@ -130,7 +130,7 @@ export class ParquetFiles {
     try {
       handle = await open(join(file.folder, FILE_NAME));
     } catch (error) {
-      // Gone by no doing of ours: it is made again.
+      // If the file is gone, though nobody here removed it, it is made again.
       this.#forget(entry);
       await this.#leave(entry);
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
@@ -164,9 +164,9 @@ export class ParquetFiles {
     entry.made.then(
       (file) => {
         entry.file = file;
-        // What cannot be looked at now is looked at the next time.
+        // A failure here is not lost: the bound is enforced again the next time.
         this.#options.budget.enforce().catch(() => undefined);
-        // Whoever waited has left in the moment in which it was done.
+        // All who waited had left by the time it was done.
         if (entry.users === 0 && this.#entries.get(entry.name) !== entry) void this.#drop(entry, file);
       },
       () => this.#forget(entry),
@@ -185,7 +185,8 @@ export class ParquetFiles {
       const datapoints = datapointsOf(rowCount, rows.columns.length, written.cellBytes);
       return { ...written, headers, rowCount, datapoints, folder };
     } catch (error) {
-      // A write that was interrupted leaves files of other names, so the folder goes; at the latest with the process.
+      // An interrupted write may leave files of other names, so the whole folder goes. If that fails, it goes when the process
+      // ends.
       await removeFolder(folder);
       throw error;
     }
@@ -217,7 +218,7 @@ export class ParquetFiles {
     await this.#options.budget.released().catch(() => undefined);
   }
 
-  /** Files beyond their number go here, bytes beyond the bound where everything derived is counted. */
+  /** Removes files beyond their number. Bytes beyond the bound are removed where everything derived is counted. */
   async #evict(): Promise<void> {
     for (const entry of [...this.#entries.values()]) {
       if (this.#entries.size <= this.#options.filesMax) break;

@@ -4,7 +4,7 @@ import { readAhead } from './read-ahead.ts';
 
 const never = new AbortController().signal;
 
-/** Reads that end when the test says so. */
+/** Reads that end when the test ends them. */
 function controlled() {
   const begun: number[] = [];
   const aborted: number[] = [];
@@ -22,7 +22,7 @@ function controlled() {
   return { begun, aborted, read, end: (item: number) => ends.get(item)?.resolve(`read ${item}`), ends };
 }
 
-test('results come in the order of the items, whichever is read first', async () => {
+test('results come in the order of the items, whichever read ends first', async () => {
   const { read, end } = controlled();
   const results = readAhead([1, 2, 3], 2, read, never);
   const first = results.next();
@@ -35,7 +35,7 @@ test('results come in the order of the items, whichever is read first', async ()
   );
 });
 
-test('no more is read than was taken and may wait', async () => {
+test('reads stay within the bound ahead of what was taken', async () => {
   const { begun, read, end } = controlled();
   const results = readAhead([1, 2, 3, 4, 5], 1, read, never);
   const first = results.next();
@@ -49,7 +49,7 @@ test('no more is read than was taken and may wait', async () => {
   assert.equal((await second).value, 'read 2');
 });
 
-test('a failure comes in its turn, and ends the others', async () => {
+test('a failure is thrown when its turn comes, and stops the other reads', async () => {
   const { aborted, read, end, ends } = controlled();
   const results = readAhead([1, 2, 3], 2, read, never);
   const first = results.next();
@@ -61,7 +61,7 @@ test('a failure comes in its turn, and ends the others', async () => {
   assert.equal((await results.next()).done, true);
 });
 
-test('whoever takes no more ends what is being read, before anything else happens', async () => {
+test('when the consumer stops, the reads are stopped before anything else happens', async () => {
   const { begun, aborted, read, end } = controlled();
   const results = readAhead([1, 2, 3, 4], 2, read, never);
   const first = results.next();
@@ -75,7 +75,7 @@ test('whoever takes no more ends what is being read, before anything else happen
   );
 });
 
-test('whoever asks is cancelled by the signal', async () => {
+test("the consumer's signal cancels it", async () => {
   const { read } = controlled();
   const gone = new AbortController();
   const results = readAhead([1, 2], 1, read, gone.signal);
@@ -84,7 +84,7 @@ test('whoever asks is cancelled by the signal', async () => {
   await assert.rejects(first, /the client has gone/);
 });
 
-test('of no items there is nothing', async () => {
+test('no items give no results', async () => {
   const { read } = controlled();
   assert.deepEqual(await Array.fromAsync(readAhead([], 2, read, never)), []);
 });

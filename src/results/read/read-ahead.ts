@@ -1,9 +1,9 @@
 /** Reads items side by side and hands the results out in their order. */
 
 /**
- * @param ahead how many are being read, or wait to be taken, beside the one that was handed out last
- * @param read is told by its signal when what it reads is no longer wanted
- * @throws what `read` throws, when its turn comes; whenever this ends, no read goes on
+ * @param ahead how many items are read, or wait to be taken, beyond the one that was handed out last
+ * @param read its signal is aborted when the result is no longer wanted
+ * @throws what `read` throws, when its turn comes; however this ends, no read goes on
  */
 export async function* readAhead<T, R>(
   items: Iterable<T>,
@@ -16,7 +16,7 @@ export async function* readAhead<T, R>(
   const reading: Promise<R>[] = [];
   const begin = (item: T) => {
     const result = read(item, within);
-    // Until its turn comes a failure is not unhandled.
+    // A failure waits for its turn, and is not an unhandled rejection until then.
     result.catch(() => undefined);
     reading.push(result);
   };

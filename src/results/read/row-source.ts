@@ -1,4 +1,4 @@
-/** Where the rows of a plan come from: the result, a view of it, or the part of it that a sample is drawn from. */
+/** Where a plan's rows come from: the result, a view of it, or the pre-sample that a sample is drawn from. */
 import type { ResultSet } from '../../domain/result-set.ts';
 import { randomSeed } from '../../domain/sample.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
@@ -12,9 +12,9 @@ export interface Slice {
 
 export interface RowSource {
   readonly slice: Slice;
-  /** The result, or the part of it that a sample is drawn from. */
+  /** The result, or its pre-sample. */
   readonly resultSet: ResultSet;
-  /** Undefined: the stored rows in their order. */
+  /** Undefined: the rows in stored order. */
   readonly view: View | undefined;
 }
 

@@ -1,11 +1,11 @@
-/** How the rows of a view are found, in a few words for `Server-Timing` and the log. */
+/** Tells how a view's rows are found, in a few words for `Server-Timing` and the log. */
 import type { Column, ResultSet } from '../../domain/result-set.ts';
 import type { AskedIndexes } from '../derived/indexes/result-indexes.ts';
 
-/** What a header and JSON take as it is. */
+/** Texts that a header and JSON take without quoting. */
 const PLAIN = /^[A-Za-z0-9_][A-Za-z0-9_ .-]{0,39}$/;
 
-/** By indexes alone, by them with a check of what they found, by a view that is there, or by a search; and of that the reason. */
+/** The way: by indexes alone, by indexes and a check of what they found, by a materialised view, or by a search; and why. */
 export function wayOf(
   asked: AskedIndexes | undefined,
   isFound: boolean,

@@ -1,7 +1,7 @@
 /**
- * Reads of many columns. However few its rows, such a read takes up to 40 KB of memory for each column: of 5,000, two at a time do not
- * fit, and the DuckDB that reads ranges has no room for one. So they are read one at a time, where there is more memory. They wait for each
- * other before they take a place in a queue, which is meanwhile for others.
+ * Reads of many columns. Such a read takes up to 40 KB of memory for each column, however few its rows. With 5,000 columns, two
+ * at a time do not fit, and the DuckDB that reads ranges has no room even for one. So wide reads go one at a time to the
+ * instance with more memory. They wait for each other before they take a place in a queue, so that others can use the queue.
  */
 import type { Turns } from '../limits/work-queue.ts';
 import type { PartReaderDeps } from './part-reader.ts';
@@ -13,7 +13,7 @@ export interface WideReads {
   readonly wideReads: Turns;
 }
 
-/** What a reader of so many columns is given. */
+/** The dependencies of a reader of so many columns. */
 export function depsFor(columnCount: number, deps: PartReaderDeps & WideReads): PartReaderDeps {
   if (columnCount < WIDE_COLUMNS_MIN) return deps;
   const after = (queue: Turns) => inBoth(deps.wideReads, queue);

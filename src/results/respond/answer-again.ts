@@ -1,6 +1,6 @@
 /**
- * The same answer again, if the same key has asked for the same address and the page is still in memory: nothing is parsed, resolved
- * or planned. The address cache says when that is right.
+ * Answers from memory when the same key asks for the same address again and the page is still kept. Nothing is parsed, resolved
+ * or planned. The address cache decides when that is right.
  */
 import type { Clock } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -20,7 +20,7 @@ export interface AnswerAgainDeps {
 
 export interface AnswerAgain {
   readonly answer: Answer;
-  /** As long as these hold, the same request has the same answer. */
+  /** While both are unchanged, the same request has the same answer. */
   readonly terms: Pick<AddressEntry, 'catalogVersion' | 'execution'>;
 }
 

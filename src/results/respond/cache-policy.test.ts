@@ -25,7 +25,7 @@ for (const [what, cachePolicy, now, expected] of [
     'private, no-cache',
   ],
 ] as const) {
-  test(`may be kept: ${what}`, () => assert.equal(cacheControlOf(cachePolicy, execution, now), expected));
+  test(`cache control: ${what}`, () => assert.equal(cacheControlOf(cachePolicy, execution, now), expected));
 }
 
 test('an execution without an expiry may be kept for a year', () => {
@@ -33,13 +33,13 @@ test('an execution without an expiry may be kept for a year', () => {
   assert.equal(cacheControlOf({ kind: 'immutable' }, endless, 0), 'private, max-age=31536000');
 });
 
-test('the tag stands for the identity', () => {
+test('an ETag is a function of the identity', () => {
   assert.equal(etagOf('a'), etagOf('a'));
   assert.notEqual(etagOf('a'), etagOf('b'));
   assert.match(etagOf('a'), /^"[\w-]{27}"$/);
 });
 
-test('a client may have the answer in any encoding, among other tags, weak or strong', () => {
+test('If-None-Match finds the answer in any encoding, among other tags, weak or strong', () => {
   const etag = etagOf('a');
   for (const header of [etag, `W/${etag}`, `"x", ${etag}`, encodedEtag(etag, 'zstd'), '*']) {
     assert.ok(matchesEtag(header, etag), header);

@@ -1,6 +1,6 @@
 /**
- * The headers that say how long an answer may be kept, and the tags by which it is recognised. An execution's answer never changes until
- * it expires; a query's latest run may change at any moment; a dataset's changes with its next refresh.
+ * The headers that say how long an answer may be kept, and its ETags. The answer of an execution never changes until it
+ * expires. The latest run of a query may change at any moment, that of a dataset with its next refresh.
  */
 import { createHash } from 'node:crypto';
 import type { Execution } from '../../domain/execution.ts';
@@ -8,10 +8,10 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Latest } from '../cache/catalog-cache.ts';
 import type { CachePolicy } from '../request/cache-policy.ts';
 
-/** The longest that HTTP caches are told to keep anything: a year. */
+/** The longest that HTTP caches may keep anything: a year. */
 const SECONDS_MAX = 31_536_000;
 
-/** `private`, because what one key may see another may not. */
+/** `private`, because another key may not be allowed to see the answer. */
 export function cacheControlOf(cachePolicy: CachePolicy, execution: Execution, now: Instant): string {
   switch (cachePolicy.kind) {
     case 'immutable':
@@ -19,7 +19,8 @@ export function cacheControlOf(cachePolicy: CachePolicy, execution: Execution, n
     case 'revalidate':
       return 'private, no-cache';
     case 'until':
-      // The run is older than the refresh that was due. That refresh is in flight, or failed: its result must not be missed.
+      // The run is older than the last refresh that was due. That refresh is in flight, or has failed: keep nothing, so that
+      // its result is seen.
       if ((execution.startedAt ?? execution.submittedAt) < cachePolicy.since) return 'private, no-cache';
       return `private, max-age=${secondsUntil(Math.min(cachePolicy.instant, execution.expiresAt ?? cachePolicy.instant), now)}`;
     default:
@@ -27,12 +28,15 @@ export function cacheControlOf(cachePolicy: CachePolicy, execution: Execution, n
   }
 }
 
-/** Parts of the newest run are missing, so an older one is answered: nobody must take that for the newest. */
+/** Parts of the newest run are missing, so an older run is served. The header tells the reader. */
 function skippedOf({ skipped }: Latest): Readonly<Record<string, string>> {
   return skipped === undefined ? {} : { 'skipped-execution-id': skipped };
 }
 
-/** What HTTP is told of the execution: which newer run it is answered instead of, how long the answer holds, since when. */
+/**
+ * The headers that depend on the execution: which newer run was skipped, how long the answer may be kept, and since when it
+ * holds.
+ */
 export function cacheHeadersOf(
   cachePolicy: CachePolicy,
   found: Latest,
@@ -46,7 +50,7 @@ export function cacheHeadersOf(
   };
 }
 
-/** The next sample is another one. */
+/** Nothing is kept: the next sample has other rows. */
 export function sampleHeadersOf(found: Latest): Readonly<Record<string, string>> {
   return { 'cache-control': 'no-store', ...skippedOf(found) };
 }
@@ -55,31 +59,34 @@ function secondsUntil(instant: Instant, now: Instant): number {
   return Math.max(0, Math.min(SECONDS_MAX, Math.floor((instant - now) / 1000)));
 }
 
-/** A strong ETag: the answer's bytes are a function of `identity`, so its hash stands for them, before they are read. */
+/**
+ * A strong ETag, known before a row is read: the answer's bytes are a function of `identity`, so a hash of `identity` stands
+ * for them.
+ */
 export function etagOf(identity: string): string {
   return `"${createHash('sha256').update(identity).digest('base64url').slice(0, 27)}"`;
 }
 
-/** A strong ETag of bytes by their digest. @param sha256 base64 */
+/** A strong ETag made from the digest of the bytes. @param sha256 base64 */
 export function etagOfDigest(sha256: string | undefined): string | undefined {
   return sha256 && `"${Buffer.from(sha256, 'base64').toString('base64url').slice(0, 27)}"`;
 }
 
-/**
- * Whether a client that sends this If-None-Match has the answer already. Which content encoding it has it in (a suffix of
- * the tag) makes no difference.
- */
+/** Whether the client that sent this If-None-Match has the answer already, in whatever content encoding (a suffix of the tag). */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   return ifNoneMatch?.trim() === '*' || matchedTag(ifNoneMatch, etag) !== undefined;
 }
 
-/** Of the tags that a client sends, the one of the answer in the content encoding that it has it in. */
+/** The client's own tag of the answer, with the content encoding in which it has it; undefined when it has none. */
 export function matchedTag(ifNoneMatch: string | undefined, etag: string): string | undefined {
   const sent = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return sent?.find((tag) => unencodedEtag(tag) === etag);
 }
 
-/** The ETag of the answer in a content encoding. @param encoding its name, perhaps with the version of the compressor: `gzip-1a2b` */
+/**
+ * The ETag of the answer in a content encoding.
+ * @param encoding its name, perhaps with a version of the compressor: `gzip-1a2b`
+ */
 export function encodedEtag(etag: string, encoding: string | undefined): string {
   return encoding === undefined ? etag : `${etag.slice(0, -1)}+${encoding}"`;
 }

@@ -1,4 +1,4 @@
-/** Counts what a reader is given: rows, cell bytes and datapoints. */
+/** Counts what is sent to a reader: rows, cell bytes and datapoints. */
 import { datapointsOf } from '../../domain/datapoints.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { PageOfRows } from '../read/page.ts';
@@ -6,14 +6,14 @@ import type { Chunk } from '../read/part-reader.ts';
 
 const NOTHING = { rowCount: 0, cellBytes: 0 } as const;
 
-/** The same chunks, each added to the stats when it is handed out. */
+/** The same chunks. Each is added to the stats when it is handed out. */
 export async function* countRows(
   chunks: AsyncIterable<Chunk>,
   page: Pick<PageOfRows, 'columns'>,
   stats: RequestStats,
 ): AsyncGenerator<Chunk> {
   for await (const chunk of chunks) {
-    // A chunk that is skipped is not handed out.
+    // A chunk without bytes was skipped, and is not sent.
     const { rowCount, cellBytes } = chunk.byteChunks.length === 0 ? NOTHING : chunk;
     const before = datapointsOf(stats.rowCount, page.columns.length, stats.cellBytes);
     const after = datapointsOf(stats.rowCount + rowCount, page.columns.length, stats.cellBytes + cellBytes);

@@ -6,11 +6,11 @@ import type { SourceWithRows } from './answer-source.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** One segment for each chunk, and one for the end of the last line. */
+/** One segment for each chunk, and one for the last line's end. */
 export async function* encodeCsv({ page, spelling, chunks }: SourceWithRows): AsyncGenerator<ByteChunks> {
   const isSpreadsheet = spelling === 'spreadsheet';
   const names = page.columns.map((column) => csvName(column.name, isSpreadsheet)).join(',');
-  // Without it Excel takes UTF-8 for the encoding of the machine.
+  // Without a byte order mark Excel reads UTF-8 in the encoding of the machine.
   const header = `${isSpreadsheet ? BYTE_ORDER_MARK : ''}${names}\n`;
   let head = header;
   for await (const chunk of chunks) {

@@ -1,4 +1,4 @@
-/** Answers without rows: the envelope of an execution that has no result, and the status endpoint's. */
+/** Answers without rows: the envelope of an execution without a result, and the answers of the status endpoint. */
 import { type Execution, type ExecutionState, formatState, STATES } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
@@ -9,7 +9,7 @@ import type { ResultsRequest } from '../request/results-request.ts';
 import { cacheHeadersOf, etagOf, matchesEtag } from './cache-policy.ts';
 import { envelopeOf, metadataOf } from './envelope.ts';
 
-/** @throws RequestError no_result, in a format that has no place for an envelope */
+/** @throws RequestError no_result, in a format that cannot carry an envelope */
 export function respondWithoutResult(
   request: ResultsRequest,
   execution: Execution,
@@ -24,14 +24,14 @@ export function respondWithoutResult(
 export interface Status {
   readonly execution: Execution;
   readonly state: ExecutionState;
-  /** As the reader is to see it. */
+  /** The state that the reader is shown, see partial-result.ts. */
   readonly shownState: ExecutionState;
   readonly resultSet: ResultSet | undefined;
-  /** Of a run that is pending: its place among those of its kind. */
+  /** Of a pending run: its place in the queue, from 1. */
   readonly queuePosition: number | undefined;
 }
 
-/** The envelope without rows, what is known of the whole result, the place in the queue. */
+/** The envelope without rows, with the metadata of the whole result and the place in the queue. */
 export function respondStatus(request: ResultsRequest, status: Status, now: Instant): Answer {
   const { execution, state, shownState, resultSet, queuePosition } = status;
   const body = {
@@ -42,12 +42,12 @@ export function respondStatus(request: ResultsRequest, status: Status, now: Inst
   return envelopeAnswer(request, execution, state, body, now);
 }
 
-/** The client has it already. */
+/** For a client that has the answer already. */
 export function respondUnchanged(format: Format, etag: string, headers: Answer['headers']): Answer {
   return { contentType: CONTENT_TYPES[format], headers, etag, body: { kind: 'unchanged' } };
 }
 
-/** The envelope of a run that has not ended changes in a moment; that of a run that has ended stays until it expires. */
+/** The envelope of a run that has not ended changes at any moment. After the end it stays the same until it expires. */
 function envelopeAnswer(
   request: ResultsRequest,
   execution: Execution,

@@ -1,4 +1,4 @@
-/** The JSON envelope of specification §2.1–2.3, as plain objects with wire names. Fields that do not apply are absent. */
+/** The JSON envelope (specification §2.1–2.3) as plain objects with wire names. A field that does not apply is absent. */
 
 import { formatColumnType } from '../../domain/column-type.ts';
 import { datapointsOf } from '../../domain/datapoints.ts';
@@ -8,7 +8,7 @@ import type { Column, ResultSet } from '../../domain/result-set.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Everything but the result: ids, state and times. @param state as the reader is to see it */
+/** Everything but the result: ids, state and times. @param state the state that the reader is shown */
 export function envelopeOf(execution: Execution, state: ExecutionState): Fields {
   return {
     execution_id: execution.id,
@@ -33,8 +33,8 @@ function errorOf(error: NonNullable<Execution['error']>): Fields {
 }
 
 /**
- * `result.metadata`: of a page with these columns, rows and cell bytes. For the whole result (`result_metadata` of the status
- * endpoint), hand it the whole's.
+ * `result.metadata`, of the page: its columns, rows and cell bytes. For `result_metadata` of the status endpoint pass those of
+ * the whole result.
  */
 export function metadataOf(
   execution: Execution,

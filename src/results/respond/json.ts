@@ -1,6 +1,6 @@
 /**
- * The answer as JSON: the envelope around the rows. The page's cell bytes are known only when the last row has been read, so the rows
- * come first and `metadata` after them, and the answer can be sent as it is read.
+ * The answer as JSON: the envelope around the rows. The page's cell bytes are known only after the last row, so the rows come
+ * first and `metadata` after them. That way the answer is sent while it is read.
  */
 import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { ByteChunks } from '../read/byte-chunks.ts';

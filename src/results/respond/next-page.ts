@@ -1,4 +1,4 @@
-/** Where the next page is, and the headers that say so. */
+/** The next page's address, and the headers that carry it. */
 import type { PageOfRows } from '../read/page.ts';
 import { formatQueryString } from '../request/query-string.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
@@ -10,9 +10,9 @@ export interface NextPage {
 }
 
 /**
- * The next page's address (contract §2): pinned to the execution, on the base that the client used, with every parameter but
- * the key.
- * @param pageRows the limit of the next page, if the client gave none
+ * The next page's address (contract §2): for this execution, on the base that the client used, with every parameter but the
+ * key.
+ * @param pageRows the next page's limit, if the client gave none
  */
 export function nextPageOf(
   request: ResultsRequest,
@@ -27,13 +27,13 @@ export function nextPageOf(
   parameters.set('offset', [String(offset)]);
   const limit = parameters.get('limit')?.filter((value) => value !== '')[0];
   parameters.set('limit', [limit ?? String(pageRows)]);
-  // A format that was asked for in a header goes into the address, so that whoever follows it gets the same format.
+  // A format that was chosen by a header is written into the address, so that the next page has the same format.
   if (request.format === 'ndjson' || request.format === 'parquet') parameters.set('format', [request.format]);
   const path = `execution/${executionId}/results${request.format === 'csv' ? '/csv' : ''}`;
   return { offset, uri: `${request.base}/${path}?${formatQueryString(parameters)}` };
 }
 
-/** JSON names the next page in its body; the other formats can do so only in headers. */
+/** JSON carries the next page in its body; the other formats can only use headers. */
 export function pagingHeaders(
   request: ResultsRequest,
   page: Pick<PageOfRows, 'filteredRowCount'>,

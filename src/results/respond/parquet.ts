@@ -1,7 +1,8 @@
 /**
- * The answer as a Parquet file: the parameters, pages and limits of every format, with real names and types. The file is made
- * and kept as `parquet-files.ts` says. Its tag is of its bytes, since DuckDB does not promise to write the same rows in the same bytes
- * again; what a file was like is remembered longer than the file, so that a client that has it is told so, and HEAD its length.
+ * The answer as a Parquet file, with the parameters, pages and limits of every format, and with real names and types.
+ * `parquet-files.ts` makes and keeps the file. Its ETag is made from its bytes, since DuckDB does not promise the same bytes
+ * for the same rows. Length and digest are remembered longer than the file, for HEAD and for a client that has the file
+ * already.
  */
 import type { ReadLeases } from '../../leases/read-leases.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
@@ -59,7 +60,7 @@ export async function respondParquet(
 }
 
 /**
- * The file that was made before, if it is still there: nothing is planned or opened.
+ * Answers with the file that was made before, if it is still there. Nothing is planned or opened.
  * @param identity what its bytes depend on
  */
 export async function respondKeptParquet(
@@ -75,7 +76,7 @@ export async function respondKeptParquet(
   return await respondFile(opened, true, asked, stats, signal);
 }
 
-/** @param isKnown whether the same request is answered with the same file again */
+/** @param isKnown whether the same request gets the same file again */
 async function respondFile(
   opened: OpenParquetFile,
   isKnown: boolean,
@@ -102,7 +103,7 @@ async function respondFile(
   };
 }
 
-/** The rows of the file, with the sweep kept away from them. */
+/** Opens the rows of the file, under a read lease that keeps the sweep from removing them. */
 async function openContent(
   asked: ParquetRequest,
   { read, leases }: Pick<ParquetDeps, 'read' | 'leases'>,

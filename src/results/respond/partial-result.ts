@@ -1,19 +1,19 @@
 /**
- * Results that were truncated at the maximum stored size: who may read one, and what its state is called (contract §3). Whoever does not
- * ask for partial results gets an error in place of an answer that is silently short.
+ * Results that were truncated at the maximum stored size: who may read one, and which state is shown (contract §3). A reader
+ * who does not ask for partial results gets an error, never an answer that is silently short.
  */
 import type { Execution, ExecutionState } from '../../domain/execution.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { allowsPartialResults, type ResultsRequest } from '../request/results-request.ts';
 import { envelopeOf } from './envelope.ts';
 
-/** The state as the reader is to see it. */
+/** The state that the reader is shown. */
 export function shownState(state: ExecutionState, partialAsCompleted: boolean): ExecutionState {
   return state === 'COMPLETED_PARTIAL' && partialAsCompleted ? 'COMPLETED' : state;
 }
 
 /**
- * A truncated result reads as a failure to whoever did not accept a partial one (specification §7).
+ * For a reader who did not accept a partial result, a truncated one is a failure (specification §7).
  * @throws RequestError partial_result
  */
 export function requireWhole(

@@ -1,8 +1,8 @@
 /**
- * Exports that resume. A streamed answer is a sequence of segments, one for each range of rows and a last one for what follows
- * the rows. Results are immutable, so every pass gives the same segments. One complete pass therefore shows how long each segment
- * is; after that, any range of bytes is answered by reading only the rows that it holds. If a client wants the digest of the answer,
- * the pass computes it, too.
+ * Exports that resume. A streamed answer is a sequence of segments: one for each range of rows, and a last one for what follows
+ * the rows. Results are immutable, so every pass gives the same segments. One complete pass shows the length of each segment;
+ * after that, any range of bytes is answered by reading only the rows in it. The pass also computes the answer's digest, if a
+ * client wants it.
  */
 
 import { createHash } from 'node:crypto';
@@ -21,7 +21,7 @@ export interface StreamSource {
   readonly encode: Encode;
 }
 
-/** The whole answer; when the last segment has been taken, `onIndex` is told what the pass has shown. */
+/** The whole answer. After its last segment, `onIndex` is told the lengths of the segments. */
 export async function* recordSegments(
   { page, encode }: StreamSource,
   stats: RequestStats,
@@ -65,7 +65,7 @@ export async function* readSlice(
   let index = 0;
   for await (const segment of encode(chunks)) {
     index += 1;
-    // A segment before the slice was encoded without its rows: only its size counts, not its bytes.
+    // The slice begins after this segment, which was encoded without its rows. Only its size counts.
     if (index <= skipped) continue;
     yield* cutBytes(segment, slice.from - start, slice.to - start);
     start += byteLengthOf(segment);
@@ -73,7 +73,7 @@ export async function* readSlice(
   }
 }
 
-/** A pass that only measures. Computing the digest makes it a tenth longer. */
+/** A pass that only measures, and sends nothing. The digest makes it a tenth longer. */
 export async function measureSegments(
   source: StreamSource,
   withDigest: boolean,

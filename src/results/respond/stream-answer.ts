@@ -1,6 +1,6 @@
 /**
- * An answer that is sent as it is read: all of it, or the bytes that a client is missing. The read lease is held from the first row
- * that is read, also by the pass that only finds out where the bytes are.
+ * An answer that is sent while it is read: all of it, or the bytes that a client is missing. The read lease is held from the
+ * first row that is read, also when that is in the pass that only measures.
  */
 import { holding, type ReadLeases } from '../../leases/read-leases.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
@@ -21,9 +21,9 @@ export interface StreamDeps {
 export interface StreamRequest {
   readonly request: ResultsRequest;
   readonly executionId: string;
-  /** What the bytes depend on, and their tag; undefined: the same request may be answered with other bytes. */
+  /** What the bytes depend on, and their tag. Undefined: the same request may get other bytes next time. */
   readonly known: { readonly identity: string; readonly etag: string } | undefined;
-  /** What HTTP is told of how long the answer holds. */
+  /** The headers that say how long the answer may be kept. */
   readonly cacheHeaders: Readonly<Record<string, string>>;
 }
 
@@ -63,7 +63,7 @@ async function streamBody(
     let index = kept;
     if ((isRange && kept === undefined) || wantsMissingDigest) {
       lease = await leases.hold(executionId);
-      // The first request for a range, or for the digest, pays for a pass over the whole answer.
+      // The first request for a range or for the digest waits for a pass over the whole answer.
       index = await measureSegments(source, wantsDigest, signal);
       keep(index);
     }

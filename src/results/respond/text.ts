@@ -1,6 +1,6 @@
 /**
- * The answer in one of the text formats. A small one is finished in memory, the same for all who ask at this moment, and may be kept;
- * a large one is encoded as it is read.
+ * The answer in one of the text formats. A small one is finished in memory: all who ask for it at that moment share it, and it
+ * may be cached. A large one is encoded while it is read.
  */
 import type { Execution, ExecutionState } from '../../domain/execution.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
@@ -20,7 +20,7 @@ import { encodeJson } from './json.ts';
 import { encodeNdjson } from './ndjson.ts';
 import { nextPageOf, pagingHeaders } from './next-page.ts';
 
-/** An answer that is encoded as it is read. */
+/** An answer that is encoded while it is read. */
 export interface LargeAnswer {
   readonly kind: 'large';
   readonly contentType: string;
@@ -35,7 +35,7 @@ export type OpenedAnswer = LargeAnswer | { readonly kind: 'finished'; readonly p
 export interface TextRequest {
   readonly request: ResultsRequest;
   readonly execution: Execution;
-  /** As the reader is to see it. */
+  /** The state that the reader is shown, see partial-result.ts. */
   readonly state: ExecutionState;
   readonly resultSet: ResultSet;
   readonly plan: ReadPlan;
@@ -60,7 +60,7 @@ export function respondText(asked: TextRequest, format: TextFormat, page: PageOf
   };
 }
 
-/** Reads all of a small answer. */
+/** Reads a small answer to its end. */
 export async function finishText(answer: LargeAnswer, signal: AbortSignal): Promise<OpenedAnswer> {
   const { contentType, headers, page, encode } = answer;
   const stats = new RequestStats();
@@ -74,9 +74,9 @@ export async function finishText(answer: LargeAnswer, signal: AbortSignal): Prom
 }
 
 /**
- * A finished page as an answer.
- * @param etag undefined: the same request may be answered with other bytes
- * @param cacheHeaders what HTTP is told of how long it holds
+ * Answers with a finished page.
+ * @param etag undefined: the same request may get other bytes next time
+ * @param cacheHeaders say how long the answer may be kept
  */
 export function respondFinished(
   page: Omit<FinishedPage, 'etag'>,

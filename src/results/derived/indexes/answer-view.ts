@@ -1,6 +1,6 @@
 /**
- * What indexes know of a slice of a view: its rows, or rows among which they are, or how many there are. Whatever it is asked, `none`
- * means that the rows have to be searched.
+ * Asks indexes for a slice of a view. They may know its rows, or rows among which these are, or only how many there are. The
+ * answer `none` always means that all rows have to be searched.
  */
 import type { View } from '../../plan/view.ts';
 import {
@@ -17,9 +17,9 @@ import { type Search, searchOf } from './search.ts';
 import { atPlaces, inOrder } from './sorted-rows.ts';
 
 export type IndexAnswer =
-  /** The rows of the slice by their positions, in the order of the view; and how many rows the view has. */
+  /** The positions of the slice's rows, in the view's order, and the number of rows in the view. */
   | { readonly kind: 'rows'; readonly positions: Uint32Array; readonly rowCount: number }
-  /** Positions of rows, in their order, among which all rows of the view are: these have to be checked, or put in order. */
+  /** Positions, ascending, among which all rows of the view are. DuckDB has to check or sort them. */
   | { readonly kind: 'candidates'; readonly positions: Uint32Array }
   /** `rowCount` of the view, where it is known. */
   | { readonly kind: 'none'; readonly rowCount: number | undefined; readonly why: string };
@@ -29,19 +29,22 @@ export interface WantedPlaces {
   readonly rowCountMax: number;
 }
 
-/** More rows are read faster by a search of all. */
+/** For more rows than this, searching all is faster. */
 export const FOUND_ROWS_MAX = 1000;
 
-/** So many rows of an order are walked to find the first ones of a filter: their ranks are read, each somewhere else. */
+/**
+ * To find the first matches in an order, at most this many rows of the order are walked: the rank of each is looked up in
+ * another place.
+ */
 const WALKED_ROWS_MAX = 2048;
 /**
- * Who asks for rows behind the first of more than this is walking: each page would read rows that lie apart, which by the end has taken
- * longer than to put all of them together once, in a view.
+ * A request for later rows of a view with more than this many is a walk. Each of its pages would read rows that lie far apart.
+ * By the end of the walk, that takes longer than writing them all into a view once.
  */
 const WALK_ROWS_MAX = 10_000;
 const ALL = { kind: 'all' } as const;
 
-/** What indexes can be asked about a view. */
+/** The search that indexes would have to answer for a view. */
 export function searchOfView({ rows }: View): Search {
   return rows.kind === 'matching' ? searchOf(rows.predicate) : { kind: 'anything' };
 }
@@ -74,7 +77,7 @@ function none(why: string, rowCount?: number): IndexAnswer {
   return { kind: 'none', rowCount, why };
 }
 
-/** All rows, by the index of the only column that they are sorted by. */
+/** All rows in the order of one column, by its index; undefined for any other order. */
 function allRows({ sortKeys }: View, lookUps: LookUps): EntryHits | undefined {
   const [key] = sortKeys;
   const lookUp = key && lookUps.get(key.columnIndex);
@@ -92,14 +95,14 @@ async function sliceOf(
   if (from === to) return new Uint32Array(0);
   const [key] = sortKeys;
   if (hits.kind === 'entries' && sortKeys.length === 1 && key?.columnIndex === hits.column) {
-    // Of values of which only the beginning is known the order is not.
+    // Cut keys hold only the beginning of a value, so they do not tell its order.
     return hits.lookUp.table.hasCutKeys ? undefined : await atPlaces(hits, key, { from, to });
   }
   const few = countHits(hits) <= POSITIONS_MAX ? await inOrder(await positionsOf(hits), sortKeys, lookUps) : undefined;
   return few?.subarray(from, to) ?? (await firstInOrder(hits, { rows: ALL, sortKeys }, lookUps, { from, to }));
 }
 
-/** Many rows were found, and of them the first of an order are wanted: these come early among all rows in that order, which are walked. */
+/** For the first rows in an order out of many that match: walks all rows in that order until enough of them match. */
 async function firstInOrder(
   hits: Hits,
   view: View,
@@ -112,7 +115,7 @@ async function firstInOrder(
   const total = countHits(order);
   const found: number[] = [];
   for (let place = 0; found.length < to; ) {
-    // If they lie anywhere in the order, and a little more.
+    // So many are needed if the matches are spread evenly, and a few more.
     const likely = Math.ceil((1.1 * (to - found.length) * total) / countHits(hits)) + 16;
     const end = Math.min(total, place + likely);
     if (end > WALKED_ROWS_MAX || end === place) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Builds an index file: DuckDB sorts the column's values with the positions of their rows, which takes no more memory than it may,
- * and hands them over some blocks at a time.
+ * Builds an index file. DuckDB sorts the column's values with the positions of their rows, within its memory limit, and hands
+ * them over a few blocks at a time.
  */
 import { open } from 'node:fs/promises';
 import type { ColumnType } from '../../../domain/column-type.ts';
@@ -14,13 +14,13 @@ import { IndexWriter } from './index-writer.ts';
 import { digitsKey, KEY_LENGTH_MAX, type KeyForm, keyBytesOf, keyFormOf, toKeys } from './ordered-key.ts';
 
 export interface IndexBuild {
-  /** Of the result's parts, in order. */
+  /** Paths of the result's parts, in order. */
   readonly paths: readonly string[];
-  /** The position in the result of each part's first row. */
+  /** The position in the whole result of each part's first row. */
   readonly firstRows: readonly number[];
   readonly rowCount: number;
   readonly column: { readonly index: number; readonly type: ColumnType };
-  /** Where the index is written; nothing is there. */
+  /** Path of the index. No file is there yet. */
   readonly destination: string;
   /** The most that the file may take. */
   readonly bytesMax: number;
@@ -59,7 +59,7 @@ export async function buildIndex(duckDb: DuckDb, build: IndexBuild, signal: Abor
   }
 }
 
-/** A table of the values (or of what keys are made of) and positions, nulls last. */
+/** A table of values (or what keys are made from) and positions, nulls last. */
 function sortStatement({ paths, firstRows, column }: IndexBuild, form: KeyForm) {
   const parameters = new Parameters();
   const starts = `${parameters.add(firstRows.map(BigInt))}::BIGINT[]`;
@@ -79,7 +79,7 @@ function handedOver(stored: string, form: KeyForm): string {
   return form.kind === 'binary' ? `left(hex(${stored}), ${2 * KEY_LENGTH_MAX})` : stored;
 }
 
-/** SQL of whether a key may be only the beginning of its value. */
+/** SQL that says whether a key may be only the beginning of its value. */
 function isCut({ kind }: KeyForm): string {
   if (kind === 'text') return `length(v) >= ${KEY_LENGTH_MAX}`;
   return kind === 'binary' ? `strlen(v) >= ${2 * KEY_LENGTH_MAX}` : 'false';
@@ -87,7 +87,7 @@ function isCut({ kind }: KeyForm): string {
 
 type FixedForm = KeyForm & { readonly kind: 'whole' | 'floating' };
 
-/** Whether values are handed over as DuckDB holds them; the others as text. */
+/** Whether values are handed over in DuckDB's own bytes; other values come as text. */
 function isFixed(form: KeyForm): form is FixedForm {
   return form.kind === 'whole' || form.kind === 'floating';
 }
@@ -126,7 +126,7 @@ function textKeys(joined: Uint8Array, lengths: Uint32Array, form: KeyForm): Pick
   return { keyEnds: undefined, keys: Buffer.concat(keys) };
 }
 
-/** Rows of the table, from the first (inclusive) to the second (exclusive). */
+/** A range of the table's rows: from the first (inclusive) to the second (exclusive). */
 type Step = readonly [from: number, to: number];
 
 function stepsOf(from: number, to: number): readonly Step[] {
@@ -144,6 +144,6 @@ function stepStatement(selected: string, from: number, to: number, ordered = tru
 
 function wordsOf(bytes: Uint8Array | undefined): Uint32Array {
   if (bytes === undefined) throw new Error('DuckDB gives no column');
-  // A copy: words begin at a multiple of their size.
+  // Copied, since 32-bit words must begin at a multiple of four bytes.
   return new Uint32Array(Uint8Array.from(bytes).buffer);
 }

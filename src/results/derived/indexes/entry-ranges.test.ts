@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countOf, intersect } from './entry-ranges.ts';
 
-test('what two sets of ranges have in common', () => {
+test('the intersection of two sets of ranges', () => {
   const a = [
     { from: 0, to: 4 },
     { from: 6, to: 8 },
@@ -25,8 +25,8 @@ test('what two sets of ranges have in common', () => {
   assert.deepEqual(intersect(a, []), []);
 });
 
-test('of two sets of many ranges each is looked at once', () => {
-  // As many pairs as there are of them would not fit into memory.
+test('intersecting two sets of many ranges looks at each range once', () => {
+  // All pairs of these ranges would not fit into memory.
   const many = (first: number) =>
     Array.from({ length: 20_000 }, (_, i) => ({ from: first + 4 * i, to: first + 4 * i + 2 }));
   const both = intersect(many(0), many(1));

@@ -1,11 +1,11 @@
-/** Sets of whole numbers as ranges, in order and apart; and sets of positions, in order and each once. */
+/** Sets of whole numbers: as ranges (in order, with gaps between them), and as lists of positions (in order, each once). */
 import type { EntryRange } from './index-file.ts';
 
 export function countOf(ranges: readonly EntryRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
-/** The same numbers, as ranges that are in order, apart and not empty. */
+/** The same numbers, as ranges that are in order, not empty, and with gaps between them. */
 export function normalized(ranges: readonly EntryRange[]): readonly EntryRange[] {
   const merged: { from: number; to: number }[] = [];
   for (const { from, to } of ranges.filter((range) => range.from < range.to).toSorted((a, b) => a.from - b.from)) {
@@ -16,14 +16,14 @@ export function normalized(ranges: readonly EntryRange[]): readonly EntryRange[]
   return merged;
 }
 
-/** Of the numbers below `end` those that are in none of the ranges. */
+/** The numbers below `end` that are in none of the ranges. */
 export function outside(ranges: readonly EntryRange[], end: number): readonly EntryRange[] {
   const starts = [0, ...ranges.map(({ to }) => to)];
   const ends = [...ranges.map(({ from }) => from), end];
   return normalized(starts.map((from, index) => ({ from, to: ends[index] ?? from })));
 }
 
-/** @param a in order and apart, as `b` */
+/** @param a in order, with gaps between ranges, as `b` */
 export function intersect(a: readonly EntryRange[], b: readonly EntryRange[]): readonly EntryRange[] {
   const both: EntryRange[] = [];
   for (let [i, j] = [0, 0]; i < a.length && j < b.length; ) {
@@ -47,7 +47,7 @@ export function includes(ranges: readonly EntryRange[], number: number): boolean
   return number >= (ranges[low]?.from ?? Number.POSITIVE_INFINITY);
 }
 
-/** @param lists each in order and without repetition */
+/** @param lists each in order, without repetition */
 export function unite(lists: readonly Uint32Array[]): Uint32Array {
   const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
   let filled = 0;
@@ -55,12 +55,12 @@ export function unite(lists: readonly Uint32Array[]): Uint32Array {
     all.set(list, filled);
     filled += list.length;
   }
-  // As numbers: a plain array would sort them as text.
+  // A typed array sorts as numbers; a plain array would sort as text.
   all.sort();
   return all.filter((position, index) => index === 0 || position !== all[index - 1]);
 }
 
-/** @param a in order and without repetition, as `b` */
+/** @param a in order, without repetition, as `b` */
 export function common(a: Uint32Array, b: Uint32Array): Uint32Array {
   let at = 0;
   return a.filter((position) => {

@@ -1,16 +1,16 @@
 /**
- * Runs a search over the indexes that there are. What it finds are the rows for which the predicate is true, and perhaps others where it
- * says that they have to be checked; never fewer.
+ * Runs a search over the indexes that exist. It finds all rows for which the predicate is true. Where it says that hits are not
+ * exact, it may find others, too, and all have to be checked.
  */
 import { common, countOf, includes, intersect, normalized, outside, unite } from './entry-ranges.ts';
 import type { EntryRange, IndexLookUp } from './index-file.ts';
 import { NO_RANK } from './index-format.ts';
 import type { ColumnSearch, KeyRange, Search } from './search.ts';
 
-/** Look-ups in the indexes that there are, by the column's place. */
+/** Look-ups in the indexes that exist, by the column's number. */
 export type LookUps = ReadonlyMap<number, IndexLookUp>;
 
-/** Rows by the entries that they have in the index of one column. */
+/** Rows, as entries in the index of one column. */
 export interface EntryHits {
   readonly kind: 'entries';
   readonly column: number;
@@ -20,7 +20,7 @@ export interface EntryHits {
   readonly isExact: boolean;
 }
 
-/** Rows by their positions, in order and each once. */
+/** Rows, as positions: in order, each once. */
 export interface PositionHits {
   readonly kind: 'positions';
   readonly positions: Uint32Array;
@@ -29,12 +29,12 @@ export interface PositionHits {
 
 export type Hits = EntryHits | PositionHits;
 
-/** So many positions are taken out of indexes for one answer: sixteen blocks, two milliseconds. */
+/** The most positions that one answer takes out of indexes: sixteen blocks, two milliseconds. */
 export const POSITIONS_MAX = 16_384;
 
 const NONE: PositionHits = { kind: 'positions', positions: new Uint32Array(0), isExact: true };
 
-/** @returns undefined where the indexes cannot tell @throws IndexDamaged; the filesystem's error */
+/** @returns undefined where the indexes cannot tell @throws IndexDamaged; the file system's error */
 export async function findRows(search: Search, lookUps: LookUps): Promise<Hits | undefined> {
   switch (search.kind) {
     case 'anything':
@@ -53,13 +53,13 @@ export async function findRows(search: Search, lookUps: LookUps): Promise<Hits |
   }
 }
 
-/** How many rows were found. */
+/** The number of rows found. */
 export function countHits(hits: Hits): number {
   if (hits.kind === 'positions') return hits.positions.length;
   return countOf(hits.ranges) + (hits.nulls ? nullCountOf(hits.lookUp) : 0);
 }
 
-/** The positions of what was found, in order. */
+/** The positions of the rows found, in order. */
 export async function positionsOf(hits: Hits): Promise<Uint32Array> {
   if (hits.kind === 'positions') return hits.positions;
   const { lookUp, ranges, nulls } = hits;
@@ -88,7 +88,10 @@ async function entriesOf({ from, to }: KeyRange, lookUp: IndexLookUp): Promise<E
   };
 }
 
-/** The rows that are in all of them, as far as can be told: those of the smallest, without those that another one excludes. */
+/**
+ * The rows that match all searches, or more rows, to be checked: starts from the smallest set and removes rows that another set
+ * is known to exclude.
+ */
 async function allOf(found: readonly (Hits | undefined)[]): Promise<Hits | undefined> {
   const known = found.filter((hits) => hits !== undefined);
   const isWhole = known.length === found.length;
@@ -110,7 +113,7 @@ async function allOf(found: readonly (Hits | undefined)[]): Promise<Hits | undef
   return { kind: 'positions', positions, isExact };
 }
 
-/** The rows that are in any of them; undefined where they are too many to be told apart. */
+/** The rows that match any of the searches; undefined where they are too many to unite. */
 async function anyOf(found: readonly (Hits | undefined)[]): Promise<Hits | undefined> {
   const known = found.filter((hits) => hits !== undefined);
   if (known.length < found.length) return undefined;
@@ -126,7 +129,7 @@ async function anyOf(found: readonly (Hits | undefined)[]): Promise<Hits | undef
   return { kind: 'positions', positions: unite(lists), isExact: hits.every((one) => one.isExact) };
 }
 
-/** Of those that are by entries of one index one is made. @param join at least one of them */
+/** Joins the hits that are entries of the same index into one. @param join of at least one */
 function byColumn(
   found: readonly Hits[],
   join: (all: readonly EntryHits[]) => Pick<EntryHits, 'ranges' | 'nulls'>,
@@ -143,7 +146,7 @@ function byColumn(
   return [...joined, ...others];
 }
 
-/** Of the positions, which are in order, those that are among the hits; undefined where that cannot be told. */
+/** Those of the positions (ascending) that are among the hits; undefined where the index cannot tell. */
 export async function keepOnly(positions: Uint32Array, hits: Hits): Promise<Uint32Array | undefined> {
   if (hits.kind === 'positions') return common(positions, hits.positions);
   const { lookUp, ranges, nulls } = hits;

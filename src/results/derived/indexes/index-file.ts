@@ -1,6 +1,6 @@
 /**
- * An index file, open for look-ups. Where its blocks lie and the first key of each is in memory; a look-up then reads one block or two.
- * Each block's checksum is compared when it is read: what was right when it was written can rot.
+ * An index file, open for look-ups. The place of every block and its first key are in memory, so a look-up reads one or two
+ * blocks. Each block's checksum is compared when it is read, since bytes on disk can rot.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -21,7 +21,7 @@ import {
   TRAILER_BYTES,
 } from './index-format.ts';
 
-/** Entries by their numbers, from the first (inclusive) to the second (exclusive). */
+/** A range of entries by number: from the first (inclusive) to the second (exclusive). */
 export interface EntryRange {
   readonly from: number;
   readonly to: number;
@@ -29,11 +29,11 @@ export interface EntryRange {
 
 const decompressAside = promisify<Uint8Array, Buffer>(zstdDecompress);
 
-/** Neighbouring blocks are read at once, up to so many bytes. */
+/** Neighbouring blocks are read in one go, up to this many bytes. */
 const READ_BYTES_MAX = 1024 * 1024;
-/** Between blocks of ranks that are needed, so many that are not are read along. */
+/** Between two rank blocks that are needed, up to this many others are read in the same go. */
 const RANK_GAP_MAX = 8;
-/** About what an entry with a key of any length takes. */
+/** About what an entry with a key of variable length takes. */
 const TEXT_ENTRY_BYTES = 96;
 
 export class IndexFile implements AsyncDisposable {
@@ -45,7 +45,7 @@ export class IndexFile implements AsyncDisposable {
     this.table = table;
   }
 
-  /** @throws IndexDamaged; the filesystem's error */
+  /** @throws IndexDamaged; the file system's error */
   static async open(path: string): Promise<IndexFile> {
     await using opening = new AsyncDisposableStack();
     const file = await open(path, 'r');
@@ -57,13 +57,13 @@ export class IndexFile implements AsyncDisposable {
       throw new IndexDamaged('an index is not as long as it was');
     const stored = await readAt(file, place.offset, place.bytes);
     requireIntact(stored, place.crc);
-    // Of a long result it is long itself: on another thread.
+    // The table of a long result is long, so it is unpacked on another thread.
     const table = decodeTable(await decompressAside(stored));
     opening.move();
     return new IndexFile(file, table);
   }
 
-  /** What it takes in memory, about. */
+  /** Bytes of memory that it takes, about. */
   get memoryBytes(): number {
     const { entryBlocks, nullBlocks, rankBlocks, firstKeys } = this.table;
     return (
@@ -75,12 +75,12 @@ export class IndexFile implements AsyncDisposable {
     return this.table.rankBlocks.length > 0 || this.table.rowCount === 0;
   }
 
-  /** A look-up, or several of one request: blocks that it reads are kept until it is forgotten. */
+  /** For one look-up, or several of one request: it keeps the blocks that it has read. */
   lookUp(): IndexLookUp {
     return new IndexLookUp(this.table, (places) => this.#read(places));
   }
 
-  /** The stored bytes of neighbouring blocks, which nobody has checked. @throws IndexDamaged; the filesystem's error */
+  /** The stored bytes of neighbouring blocks, unchecked. @throws IndexDamaged; the file system's error */
   async #read(places: readonly BlockPlace[]): Promise<Uint8Array> {
     const bytes = places.reduce((sum, place) => sum + place.bytes, 0);
     return await readAt(this.#file, places[0]?.offset ?? 0, bytes);
@@ -102,7 +102,10 @@ export class IndexLookUp {
     this.#read = read;
   }
 
-  /** How many entries have a key less than `key`, or one that is at most `key`. @throws IndexDamaged; the filesystem's error */
+  /**
+   * The number of entries whose key is less than `key`, or, with `orEqual`, at most `key`.
+   * @throws IndexDamaged; the file system's error
+   */
   async countBelow(key: Uint8Array, orEqual: boolean): Promise<number> {
     const { firstKeys, keyBytes } = this.table;
     const isBelow = (order: number) => order < 0 || (orEqual && order === 0);
@@ -113,7 +116,7 @@ export class IndexLookUp {
     return (blocks - 1) * BLOCK_ENTRIES + within;
   }
 
-  /** All entries that have the same key as entry `number`. */
+  /** All entries with the same key as entry `number`. */
   async equalTo(number: number): Promise<EntryRange> {
     const { keyBytes, valueCount } = this.table;
     const entries = await this.#block(Math.floor(number / BLOCK_ENTRIES));
@@ -121,18 +124,18 @@ export class IndexLookUp {
     const start = number - (number % BLOCK_ENTRIES);
     const from = start + countWhile(entries.count, (index) => compareEntry(entries, keyBytes, index, key) < 0);
     const to = start + countWhile(entries.count, (index) => compareEntry(entries, keyBytes, index, key) <= 0);
-    // Those of other blocks have to be looked for where it is the first or the last value of its own.
+    // If the key is the first or the last of its block, equal ones may be in other blocks.
     return {
       from: from === start && from > 0 ? await this.countBelow(key, false) : from,
       to: to === start + entries.count && to < valueCount ? await this.countBelow(key, true) : to,
     };
   }
 
-  /** The positions of entries, in their order. */
+  /** The positions of a range of entries, in the order of the entries. */
   async positions({ from, to }: EntryRange): Promise<Uint32Array> {
     const { entryBlocks, keyBytes } = this.table;
     const [first, last] = [Math.floor(from / BLOCK_ENTRIES), Math.floor(Math.max(from, to - 1) / BLOCK_ENTRIES)];
-    // Where bounds were looked for, that block is at hand.
+    // Finding the range's bounds has usually read this block already.
     const known = first === last ? this.#entries.get(first) : undefined;
     if (known !== undefined) {
       const start = first * BLOCK_ENTRIES;
@@ -141,13 +144,16 @@ export class IndexLookUp {
     return await this.#gather(entryBlocks, { from, to }, (bytes) => decodeEntries(this.#decompress(bytes), keyBytes));
   }
 
-  /** Positions of rows without a value: of them in order those from `from` to `to`. */
+  /** The positions of rows without a value: the `from`-th to the `to`-th of them, in order. */
   async nulls({ from, to }: EntryRange): Promise<Uint32Array> {
     const decode = (bytes: Uint8Array) => decodeEntries(this.#decompress(bytes), undefined);
     return await this.#gather(this.table.nullBlocks, { from, to }, decode);
   }
 
-  /** Of each of the positions, which are in order, the number of the first entry with the row's value; `NO_RANK` where it has none. */
+  /**
+   * The rank of each position (ascending): the number of the first entry with the same value, or `NO_RANK` where the row has no
+   * value.
+   */
   async ranks(positions: Uint32Array): Promise<Uint32Array> {
     const { rankBlocks } = this.table;
     const ranks = new Uint32Array(positions.length);
@@ -185,7 +191,7 @@ export class IndexLookUp {
     return await reading;
   }
 
-  /** The numbers from `from` to `to` of a list that lies in blocks. */
+  /** The `from`-th to the `to`-th number of a list that is stored in blocks. */
   async #gather(
     places: readonly BlockPlace[],
     { from, to }: EntryRange,
@@ -213,7 +219,7 @@ export class IndexLookUp {
   }
 }
 
-/** A block out of the bytes of several that begin with block `from`. @throws IndexDamaged where it is not what was written */
+/** Takes one block out of the bytes of several, of which the first is `from`. @throws IndexDamaged where its checksum differs */
 function checked(
   bytes: Uint8Array | undefined,
   places: readonly BlockPlace[],
@@ -230,7 +236,7 @@ function checked(
   return block;
 }
 
-/** Blocks to be read together, by their numbers. */
+/** Groups blocks by number into reads. */
 function stretchesOf(needed: readonly number[], places: readonly BlockPlace[]): readonly EntryRange[] {
   const stretches: { from: number; to: number; bytes: number }[] = [];
   for (const block of needed) {
@@ -249,7 +255,7 @@ function stretchesOf(needed: readonly number[], places: readonly BlockPlace[]): 
   return stretches;
 }
 
-/** Of how many of the first `count` numbers `holds` is true, which is so up to one and of none after it. */
+/** How many of the first `count` numbers `holds` accepts. It must accept all up to one number, and none after it. */
 function countWhile(count: number, holds: (index: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {
@@ -261,7 +267,7 @@ function countWhile(count: number, holds: (index: number) => boolean): number {
 }
 
 async function readAt(file: FileHandle, offset: number, bytes: number): Promise<Uint8Array> {
-  // Not of the pool: words in it are read in place.
+  // Not from Node's buffer pool, where words could begin at any byte: words are read in place.
   const chunk = Buffer.allocUnsafeSlow(bytes);
   for (let done = 0; done < bytes; ) {
     const { bytesRead } = await file.read(chunk, done, bytes - done, offset + done);

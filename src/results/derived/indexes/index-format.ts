@@ -12,11 +12,11 @@
  */
 import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/** A power of two: an entry's block is its number >> 10. */
+/** A power of two: entry n is in block n >> 10. */
 export const BLOCK_ENTRIES = 1024;
 export const NO_RANK = 0xffffffff;
 export const TRAILER_BYTES = 24;
-/** Positions are 32 bits, and one number is taken. */
+/** Positions have 32 bits, and the last number means "none". */
 export const ROWS_MAX = 0xffffffff;
 
 const MAGIC = Buffer.from('QRSINDX1');
@@ -25,7 +25,7 @@ const MAGIC = Buffer.from('QRSINDX1');
 export interface Entries {
   readonly count: number;
   readonly positions: Uint32Array;
-  /** Where each key ends in `keys`; undefined where all have `keyBytes`. */
+  /** Where each key ends in `keys`; undefined where every key has `keyBytes` bytes. */
   readonly keyEnds: Uint32Array | undefined;
   readonly keys: Uint8Array;
 }
@@ -39,15 +39,15 @@ export interface BlockPlace {
 export interface IndexTable {
   readonly rowCount: number;
   readonly valueCount: number;
-  /** Of every key; 0 where they differ. */
+  /** Bytes of every key; 0 where they differ. */
   readonly keyBytes: number;
-  /** Some keys are only the beginning of their value: then equal keys may be of different values, and there are no ranks. */
+  /** Some keys are only the beginning of their value. Then equal keys may stand for different values, and there are no ranks. */
   readonly hasCutKeys: boolean;
   readonly entryBlocks: readonly BlockPlace[];
   readonly nullBlocks: readonly BlockPlace[];
-  /** None: there are no ranks. */
+  /** Empty where there are no ranks. */
   readonly rankBlocks: readonly BlockPlace[];
-  /** Of each entry block the key of its first entry. */
+  /** The key of the first entry of each entry block. */
   readonly firstKeys: KeyList;
 }
 
@@ -69,13 +69,13 @@ export class KeyList {
     return this.#ends;
   }
 
-  /** Below 0, 0, above 0: as the key at `index` comes before, is, or comes after `key`. */
+  /** Negative, 0 or positive: the key at `index` comes before, equals, or comes after `key`. */
   compare(index: number, key: Uint8Array): number {
     return compareAt(this.bytes, index === 0 ? 0 : (this.#ends[index - 1] ?? 0), this.#ends[index] ?? 0, key);
   }
 }
 
-/** A file that cannot be what was written. */
+/** The file is not as it was written. */
 export class IndexDamaged extends Error {}
 
 export function encodeEntries({ count, positions, keyEnds, keys }: Entries): Uint8Array {
@@ -83,7 +83,7 @@ export function encodeEntries({ count, positions, keyEnds, keys }: Entries): Uin
   return Buffer.concat([bytesOf(Uint32Array.of(count)), bytesOf(positions), ...ends, keys]);
 }
 
-/** @param keyBytes of every key; 0 where they differ; undefined where there are none */
+/** @param keyBytes bytes of every key; 0 where they differ; undefined where there are no keys */
 export function decodeEntries(bytes: Uint8Array, keyBytes: number | undefined): Entries {
   const words = aligned(bytes);
   const count = new Uint32Array(words.buffer, words.byteOffset, 1)[0] ?? 0;
@@ -94,7 +94,7 @@ export function decodeEntries(bytes: Uint8Array, keyBytes: number | undefined): 
   return { count, positions, keyEnds, keys: words.subarray(keyEnds === undefined ? after : after + 4 * count) };
 }
 
-/** As `KeyList.compare`, of the key of an entry. */
+/** As `KeyList.compare`, for the key of an entry. */
 export function compareEntry({ keyEnds, keys }: Entries, keyBytes: number, index: number, key: Uint8Array): number {
   if (keyEnds === undefined) return compareAt(keys, index * keyBytes, (index + 1) * keyBytes, key);
   return compareAt(keys, index === 0 ? 0 : (keyEnds[index - 1] ?? 0), keyEnds[index] ?? 0, key);
@@ -109,7 +109,7 @@ export function compress(bytes: Uint8Array): Uint8Array {
   return zstdCompressSync(bytes, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } });
 }
 
-/** @param bytesAbout what comes out, about: Node's own guess costs half as much time again @throws IndexDamaged */
+/** @param bytesAbout about how many bytes come out; Node's own guess takes half as much time again @throws IndexDamaged */
 export function decompress(bytes: Uint8Array, bytesAbout: number): Uint8Array {
   try {
     return zstdDecompressSync(bytes, { chunkSize: Math.max(64, bytesAbout) });
@@ -125,7 +125,10 @@ export function requireIntact(bytes: Uint8Array, crc: number): void {
 
 const HEADER_WORDS = 7;
 
-/** `[rows][values][bytes of a key][cut keys][entry blocks][null blocks][rank blocks]`, then of each block `[bytes][crc]`, ends of the first keys, these. */
+/**
+ * `[rows][values][bytes of a key][cut keys][entry blocks][null blocks][rank blocks]`, then `[bytes][crc]` of each block, the
+ * ends of the first keys, and the first keys.
+ */
 export function encodeTable(table: IndexTable): Uint8Array {
   const blocks = [...table.entryBlocks, ...table.nullBlocks, ...table.rankBlocks];
   const header = [
@@ -185,7 +188,7 @@ function compareAt(bytes: Uint8Array, from: number, to: number, key: Uint8Array)
   return Buffer.compare(bytes.subarray(from, to), key);
 }
 
-/** Words are read in place, so they must begin at a multiple of their size. */
+/** A copy unless the bytes begin at a multiple of four, since words are read in place. */
 function aligned(bytes: Uint8Array): Uint8Array {
   return bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
 }

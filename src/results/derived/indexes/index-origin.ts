@@ -1,10 +1,10 @@
-/** What an index is made from, and the name that it has by that. */
+/** What an index is made from. Its file name is derived from that. */
 import { createHash } from 'node:crypto';
 import type { ResultSet } from '../../../domain/result-set.ts';
 import { derivedName } from '../../../domain/written-names.ts';
 import type { ColumnRef } from '../../plan/predicate.ts';
 
-/** Another one for files that are written in another way. */
+/** Raise it when the format changes: then files have other names, and old files are not read. */
 const FORMAT = 1;
 const IDENTITY_DIGITS = 16;
 
@@ -12,7 +12,7 @@ export interface IndexOrigin {
   readonly executionId: string;
   readonly resultSet: ResultSet;
   readonly column: ColumnRef;
-  /** Of the index's file. */
+  /** The name of the index's file. */
   readonly name: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Writes an index file from entries that come in order, and refuses those that do not: an index that is out of order would find too
- * little, and nobody would notice.
+ * Writes an index file from entries in order, and refuses entries that are out of order: an index in the wrong order would find
+ * too few rows, and nobody would notice.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
@@ -19,14 +19,14 @@ import {
   NO_RANK,
 } from './index-format.ts';
 
-/** So many rows have ranks: while an index is written these are in memory, 4 bytes each. */
+/** The most rows with ranks: while an index is written, ranks are in memory, 4 bytes each. */
 export const RANKED_ROWS_MAX = 16 * 1024 * 1024;
 
 const WRITE_BYTES = 1024 * 1024;
 
 export interface IndexShape {
   readonly rowCount: number;
-  /** Of every key; 0 where they differ. */
+  /** Bytes of every key; 0 where they differ. */
   readonly keyBytes: number;
   readonly hasCutKeys: boolean;
 }
@@ -45,7 +45,7 @@ export class IndexWriter {
   #offset = 0;
   #values = 0;
   #nulls = 0;
-  /** Of the last entry. */
+  /** The key of the last entry. */
   #key: Uint8Array = new Uint8Array(0);
   #position = -1;
   #nullPosition = -1;
@@ -75,7 +75,10 @@ export class IndexWriter {
     }
   }
 
-  /** Adds positions of rows without a value, in order, after all entries; multiples of `BLOCK_ENTRIES` as above. @throws as `add` */
+  /**
+   * Adds the positions of rows without a value, ascending, after all entries. Multiples of `BLOCK_ENTRIES` as above.
+   * @throws as `add`
+   */
   async addNulls(positions: Uint32Array): Promise<void> {
     for (const position of positions) {
       if (position <= this.#nullPosition || !this.#isFree(position)) {
@@ -91,7 +94,7 @@ export class IndexWriter {
     this.#nulls += positions.length;
   }
 
-  /** @returns bytes of the file @throws Error where not every row has had its entry */
+  /** @returns the file's bytes @throws Error where some row has had no entry */
   async finish(): Promise<number> {
     const { rowCount, keyBytes, hasCutKeys } = this.#shape;
     if (this.#values + this.#nulls !== rowCount) {
@@ -123,7 +126,7 @@ export class IndexWriter {
     return this.#offset;
   }
 
-  /** Checks that each entry comes after the one before, and notes its rank. */
+  /** Checks that each entry comes after the one before it, and notes its rank. */
   #follow({ count, positions, keyEnds, keys }: Entries): void {
     const { keyBytes, rowCount } = this.#shape;
     const ranks = this.#ranks;
@@ -134,7 +137,8 @@ export class IndexWriter {
     for (let i = 0; i < count; i += 1) {
       const to = keyEnds === undefined ? from + keyBytes : (keyEnds[i] ?? from);
       const next = positions[i] ?? rowCount;
-      // Neighbours differ early or are alike: looked at in place, as a view of each would take longer than all else.
+      // Neighbours differ early or are equal, so their bytes are compared in place: making a view of each would take longer
+      // than everything else.
       let at = from;
       let beforeAt = beforeFrom;
       while (at < to && beforeAt < beforeTo && keys[at] === before[beforeAt]) {
@@ -161,12 +165,12 @@ export class IndexWriter {
     this.#values = first + count;
   }
 
-  /** Whether there is such a row, and, as far as that is remembered, it has had no entry yet. */
+  /** Whether there is such a row and, as far as the writer remembers, it has had no entry yet. */
   #isFree(position: number): boolean {
     return position < this.#shape.rowCount && (this.#ranks === undefined || this.#ranks[position] === NO_RANK);
   }
 
-  /** Takes the next bytes of the file; they are written when there are enough of them. */
+  /** Adds bytes to the file. They are written once there are enough of them. */
   async #append(bytes: Uint8Array): Promise<BlockPlace> {
     if (this.#offset + bytes.length > this.#bytesMax) {
       throw new NotBuildable(`an index of ${this.#shape.rowCount} rows would take more than ${this.#bytesMax} bytes`);

@@ -1,7 +1,7 @@
 /**
- * The laws of indexes, over random columns of every type in several parts and row groups: the order of entries is DuckDB's and that of plain
- * comparison; bounds, positions, nulls and ranks are those of the column; and a file of which one byte has changed finds nothing else.
- * TEST_SEED=… repeats a run.
+ * Laws of indexes, over random columns of every type in several parts and row groups. The order of entries is DuckDB's order,
+ * and that of a plain comparison. Bounds, positions, nulls and ranks are those of the column. A file with one changed byte is
+ * refused, or gives what it gave before. TEST_SEED=… repeats a run.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -36,7 +36,7 @@ interface Column {
   readonly cells: readonly Cell[];
 }
 
-test('every type has keys but intervals, times with a zone, lists, maps and rows', () => {
+test('every type has keys except intervals, times with a zone, lists, maps and rows', () => {
   const without = SCALAR_TYPES.filter((type) => keyFormOf(type) === undefined).map(formatColumnType);
   assert.deepEqual(without, ['time with time zone', 'interval']);
   assert.equal(keyFormOf({ kind: 'array', element: { kind: 'bigint' } }), undefined);
@@ -55,7 +55,7 @@ test(`entries are in order, and bounds, positions, nulls and ranks are those of 
   }
 });
 
-test(`a file of which a byte has changed is refused or finds what it found before (seed ${SEED})`, async (t) => {
+test(`a file with one changed byte is refused or gives what it gave before (seed ${SEED})`, async (t) => {
   await using bench = await Bench.open();
   const random = new Random(SEED);
   const column = randomColumn(random, { kind: 'varchar' });
@@ -78,7 +78,7 @@ test(`a file of which a byte has changed is refused or finds what it found befor
   assert.equal(refused, 60);
 });
 
-test('texts and binaries longer than a key are found among those that begin alike, and have no ranks', async (t) => {
+test('texts and binaries longer than a key are found among those with the same beginning, and have no ranks', async (t) => {
   await using bench = await Bench.open();
   const long = 'é'.repeat(255);
   const texts = [`${long}b`, `${long}a2`, long, `${long}a1`, 'z', `${long}a`];
@@ -105,7 +105,7 @@ test('an index that would be too large is given up before the disk holds more of
   assert.ok((await stat(join(bench.directory, 'large.index'))).size <= bytesMax);
 });
 
-test('a number halfway between two floats has no key, as it is not known which of them DuckDB takes it for', () => {
+test('a number halfway between two floats has no key, since DuckDB may take it for either', () => {
   const real = { kind: 'floating', bytes: 4 } as const;
   assert.equal(keyOf('16777217', real), undefined);
   assert.notEqual(keyOf('16777218', real), undefined);
@@ -128,7 +128,7 @@ class Bench implements AsyncDisposable {
     return new Bench(directory, await DuckDb.open({ ...options, allowedDirectories: [directory] }));
   }
 
-  /** @returns the path of the index */
+  /** @returns the index's path */
   async build({ type, cells }: Column, name: string, signal: AbortSignal, bytesMax = 1e9): Promise<string> {
     const [paths, firstRows]: [string[], number[]] = [[], []];
     for (let firstRow = 0; firstRow < cells.length; firstRow += PART_ROWS) {
@@ -155,7 +155,7 @@ class Bench implements AsyncDisposable {
   }
 }
 
-/** How often its values come again differs from column to column. */
+/** Some columns repeat their values often, others rarely. */
 function randomColumn(random: Random, type: ColumnType): Column {
   const pool = Array.from({ length: random.pick([1, 5, 300, 5000]) }, () => randomCell(random, type));
   const nulls = random.pick([0, 0, 10, 95]);
@@ -178,7 +178,7 @@ async function checkIndex(path: string, { type, cells }: Column): Promise<void> 
   );
   assert.deepEqual([...(await lookUp.nulls({ from: 0, to: rowCount - valueCount }))], missing);
 
-  // Of each value: how many are below it, and how many are at most it.
+  // For each value: how many are below it, and how many are at most it.
   const starts: number[] = [];
   for (const [i, { cell }] of sorted.entries()) {
     const before = sorted[i - 1];
@@ -204,7 +204,7 @@ async function checkIndex(path: string, { type, cells }: Column): Promise<void> 
   );
 }
 
-/** All that can be read from it. */
+/** Everything that can be read from the index. */
 async function everything(path: string): Promise<unknown> {
   await using file = await IndexFile.open(path);
   const { rowCount, valueCount, firstKeys } = file.table;
@@ -218,7 +218,7 @@ async function everything(path: string): Promise<unknown> {
   };
 }
 
-/** The cell as a predicate has it. */
+/** The cell as a predicate's value. */
 function valueOfCell(cell: NonNullable<Cell>, type: ColumnType): Value {
   switch (cell.kind) {
     case 'boolean':

@@ -1,6 +1,6 @@
 /**
- * Index files that are open: kept for the next look-up, within a bound on memory and number, the least recently used closed first, and
- * none while it is read.
+ * Keeps index files open for the next look-up, within a bound on memory and on their number. The least recently used is closed
+ * first, and none while it is read.
  */
 import { IndexFile } from './index-file.ts';
 
@@ -23,12 +23,12 @@ export class OpenIndexes {
   /** By path, least recently used first. */
   readonly #entries = new Map<string, Entry>();
 
-  /** Memory that they take, about. */
+  /** Bytes of memory that open indexes take, about. */
   get bytes(): number {
     return [...this.#entries.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** @returns undefined where there is no such file @throws IndexDamaged; the filesystem's error */
+  /** @returns undefined where there is no such file @throws IndexDamaged; the file system's error */
   async hold(path: string): Promise<HeldIndex | undefined> {
     const entry = this.#entries.get(path) ?? { opening: IndexFile.open(path), bytes: 0, users: 0, isForgotten: false };
     this.#entries.delete(path);
@@ -54,7 +54,7 @@ export class OpenIndexes {
     }
   }
 
-  /** The file is opened again when it is asked for again. */
+  /** Closes the file; the next use opens it again. */
   forget(path: string): void {
     const entry = this.#entries.get(path);
     if (entry === undefined) return;
@@ -81,6 +81,6 @@ export class OpenIndexes {
 }
 
 function close({ opening }: Entry): void {
-  // One that could not be opened need not be closed, and one that cannot be closed is closed with the process.
+  // A file that failed to open need not be closed. One that fails to close is closed with the process.
   void opening.then(async (file) => await file[Symbol.asyncDispose]()).catch(() => undefined);
 }

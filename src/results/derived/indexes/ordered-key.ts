@@ -1,18 +1,19 @@
 /**
- * Values as bytes that are in order as the values are: two keys compare byte by byte, the shorter one first where it is the beginning
- * of the other, as DuckDB compares the values (a law in ordered-key.test.ts).
+ * Keys: values as bytes, in the order of the values. Two keys compare byte by byte; a key that is the beginning of another
+ * comes first. DuckDB compares the values in the same order (ordered-key.test.ts holds that).
  *
  * | type | key |
  * |---|---|
  * | varchar, json | UTF-8. JavaScript's own order is that of UTF-16: it puts 😀 before ﬀ |
  * | varbinary, uuid | its bytes |
- * | whole numbers, decimals (in units of their last digit), dates, times, timestamps | big-endian, the sign bit turned over |
+ * | whole numbers, decimals (in units of their last digit), dates, times, timestamps | big-endian, with the sign bit inverted |
  * | boolean | as the numbers 0 and 1 |
  * | hugeint, uint256, int256, decimals of more than 38 digits | 32 bytes, likewise |
- * | real, double | IEEE 754, big-endian; the sign turned over, and of negative numbers all bits. −0.0 is 0.0, every NaN the greatest |
+ * | real, double | IEEE 754, big-endian, with the sign bit inverted; of negative numbers all bits. −0.0 counts as 0.0, and NaN
+ * as the greatest |
  *
- * Null has no key. Intervals and times with a zone have none either, as different ones may be equal or compare by more than their
- * bytes; nor have lists, maps and rows.
+ * Null has no key. Intervals and times with a zone have none, because different ones may be equal, or compare by more than
+ * their bytes. Lists, maps and rows have none.
  */
 import type { ColumnType } from '../../../domain/column-type.ts';
 import { isWideDecimal } from '../../../duckdb/storage-type.ts';
@@ -20,21 +21,21 @@ import type { Value } from '../../plan/predicate.ts';
 
 /** How the keys of a column are made. */
 export type KeyForm =
-  /** Whole numbers of so many bytes. */
+  /** Whole numbers of this many bytes. */
   | { readonly kind: 'whole'; readonly bytes: 1 | 2 | 4 | 8 | 16 }
   | { readonly kind: 'floating'; readonly bytes: 4 | 8 }
-  /** Whole numbers, and decimals without their point, that are stored as text. */
+  /** Whole numbers, and decimals without their point, stored as text. */
   | { readonly kind: 'digits'; readonly signed: boolean }
   | { readonly kind: 'text' }
   | { readonly kind: 'binary' };
 
-/** Of texts and binaries only the beginning is a key: so many characters, or bytes. */
+/** A key holds at most this many characters of a text, or bytes of a binary. */
 export const KEY_LENGTH_MAX = 256;
 
 const DIGITS_BYTES = 32;
 const HALF_OF_DIGITS = 2n ** 255n;
 
-/** Undefined: values of the type have no keys. */
+/** Undefined where the type has no keys. */
 export function keyFormOf(type: ColumnType): KeyForm | undefined {
   switch (type.kind) {
     case 'boolean':
@@ -88,11 +89,11 @@ export function keyBytesOf(form: KeyForm): number | undefined {
 
 export interface Key {
   readonly bytes: Uint8Array;
-  /** Only the beginning of the value: longer values have the same key. */
+  /** The key is only the beginning of the value, so longer values have the same key. */
   readonly isCut: boolean;
 }
 
-/** The key of a value of a predicate; undefined where it cannot be told for certain. */
+/** The key of a predicate's value; undefined where it is not certain. */
 export function keyOf(value: Value, form: KeyForm): Key | undefined {
   switch (form.kind) {
     case 'text':
@@ -116,14 +117,14 @@ export function keyOf(value: Value, form: KeyForm): Key | undefined {
   }
 }
 
-/** The texts that begin with `text` have keys from the first, which may be equal, to the second, which is beyond. */
+/** The bounds of the keys of all texts that begin with `text`: the first is inclusive, the second exclusive. */
 export function prefixKeys(text: string): { readonly from: Key; readonly to: Uint8Array | undefined } {
   const from = textKey(text);
   return { from, to: following(from.bytes) };
 }
 
 /**
- * Keys of values as DuckDB holds them, made in their place.
+ * Turns values in DuckDB's own bytes into keys, in place.
  * @param values of fixed width, little-endian, one after another
  */
 export function toKeys(values: Uint8Array, form: KeyForm & { readonly kind: 'whole' | 'floating' }): Uint8Array {
@@ -139,13 +140,13 @@ export function toKeys(values: Uint8Array, form: KeyForm & { readonly kind: 'who
   return keys;
 }
 
-/** The key of a number that is stored as text, its point left out. */
+/** The key of a number that is stored as text, without its point. */
 export function digitsKey(value: bigint, signed: boolean): Uint8Array {
   const above = signed ? value + HALF_OF_DIGITS : value;
   return Buffer.from(above.toString(16).padStart(2 * DIGITS_BYTES, '0'), 'hex');
 }
 
-/** DuckDB holds decimals in as few bytes as their digits need. */
+/** DuckDB stores a decimal in as few bytes as its digits need. */
 function decimalBytes(precision: number): 2 | 4 | 8 | 16 {
   if (precision <= 4) return 2;
   if (precision <= 9) return 4;
@@ -157,7 +158,7 @@ function whole(bytes: Uint8Array): Key {
 }
 
 function textKey(text: string): Key {
-  // A character has one or two code units, so shorter texts need not be taken apart.
+  // A character is one or two code units, so a text this short need not be split into characters.
   if (text.length < KEY_LENGTH_MAX) return whole(Buffer.from(text));
   const characters = [...text];
   return {
@@ -183,8 +184,8 @@ function floatingKey(value: number, bytes: 4 | 8): Uint8Array {
 }
 
 /**
- * Whether a double lies where rounding it to a float may not give what rounding the text gives that it was read from: halfway between two
- * floats, or among those too small to have all their digits.
+ * Whether rounding the double to a float may give another float than rounding its text does: it lies halfway between two
+ * floats, or it is too small to have all its digits.
  */
 function isHalfway(value: number): boolean {
   if (!Number.isFinite(value) || Math.fround(value) === value) return false;
@@ -194,7 +195,7 @@ function isHalfway(value: number): boolean {
   return (bits.getUint32(4) & 0x1fffffff) === 0x10000000;
 }
 
-/** −0.0 becomes 0.0, and every NaN the one that comes after infinity. */
+/** −0.0 becomes 0.0. Every NaN becomes the one after infinity. */
 function normalize(values: Buffer, bytes: 4 | 8): void {
   for (let at = 0; at < values.length; at += bytes) {
     const value = bytes === 4 ? values.readFloatLE(at) : values.readDoubleLE(at);
@@ -207,14 +208,14 @@ function normalize(values: Buffer, bytes: 4 | 8): void {
 }
 
 function reverseEach(values: Buffer, bytes: number): void {
-  // In place and fast; Node asks that they begin where it does not matter how they are aligned.
+  // `swap16` and the like are fast and work in place, at any alignment.
   if (bytes === 2) values.swap16();
   else if (bytes === 4) values.swap32();
   else if (bytes === 8) values.swap64();
   else if (bytes === 16) for (let at = 0; at < values.length; at += bytes) values.subarray(at, at + bytes).reverse();
 }
 
-/** The first key after all that begin with `prefix`; undefined where there is none. */
+/** The first key after all keys that begin with `prefix`; undefined where there is none. */
 function following(prefix: Uint8Array): Uint8Array | undefined {
   let end = prefix.length;
   while (end > 0 && prefix[end - 1] === 0xff) end -= 1;

@@ -1,6 +1,6 @@
 /**
- * The indexes of results: asked about each view that is read, and built for the columns that are asked about again. One that is damaged is
- * removed; whatever is wrong with one, rows are searched without it.
+ * The indexes of results: asked about each view that is read, and built for columns that are asked about again. A damaged index
+ * is removed. Whatever is wrong with an index, rows are searched without it.
  */
 import type { ResultSet } from '../../../domain/result-set.ts';
 import type { ColumnRef } from '../../plan/predicate.ts';
@@ -17,27 +17,27 @@ import { type IndexBuilding, type WantedIndex, wantedIndex } from './wanted-inde
 
 export interface ResultIndexesOptions extends IndexBuilding, BuildQueueOptions<WantedIndex> {
   readonly files: Pick<DerivedFiles, 'onRemoved' | 'remove' | 'touch'> & IndexBuilding['files'];
-  /** How often a column is asked about until it gets an index; undefined: none ever does. */
+  /** A column gets an index at its this-many-th use; undefined: none ever does. */
   readonly uses: number | undefined;
-  /** A result of fewer rows is searched as fast. */
+  /** Searching a result of fewer rows is as fast. */
   readonly rowsMin: number;
   readonly onDamaged: (executionId: string, error: unknown) => void;
 }
 
-/** What indexes know, and which way that is. */
+/** The indexes' answer, and which columns' indexes gave it. */
 export type AskedIndexes = IndexAnswer & {
   /** The columns whose indexes were asked. */
   readonly columns: readonly ColumnRef[];
 };
 
-/** The uses of so many columns are remembered. */
+/** The uses of at most this many columns are remembered. */
 const USED_MAX = 10_000;
 
 export class ResultIndexes implements AsyncDisposable {
   readonly #options: ResultIndexesOptions;
   readonly #open = new OpenIndexes();
   readonly #queue: BuildQueue<WantedIndex>;
-  /** How often each was asked for, by its name. */
+  /** How often each index was asked for, by its file name. */
   readonly #uses = new Map<string, number>();
 
   constructor(options: ResultIndexesOptions) {
@@ -46,12 +46,12 @@ export class ResultIndexes implements AsyncDisposable {
     options.files.onRemoved((name) => this.#open.forget(options.files.pathOf(name)));
   }
 
-  /** Memory that open indexes take, about. */
+  /** Bytes of memory that open indexes take, about. */
   get bytes(): number {
     return this.#open.bytes;
   }
 
-  /** @returns undefined where the result gets no indexes, or none of its columns that are asked about can have one @throws the signal's reason */
+  /** @returns undefined where the result gets no indexes, or no column of the view can have one @throws the signal's reason */
   async ask(
     executionId: string,
     resultSet: ResultSet,
@@ -80,7 +80,7 @@ export class ResultIndexes implements AsyncDisposable {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof IndexDamaged) {
-        // Which of them it is does not matter: they are made again.
+        // It does not matter which of them is damaged: all are made again.
         for (const { name } of origins) {
           await files.remove(name).catch(() => undefined);
           this.#queue.forget(name);
@@ -109,7 +109,7 @@ export class ResultIndexes implements AsyncDisposable {
   }
 }
 
-/** Those of the filter and those of the order, each once, that can have an index. */
+/** The columns of the filter and of the order, each once, that can have an index. */
 function columnsAsked({ sortKeys }: View, filtered: readonly ColumnRef[]): readonly ColumnRef[] {
   const sorted = sortKeys.map(({ columnIndex: index, type }) => ({ index, type }));
   const all = [...filtered, ...sorted].filter(({ type }) => isIndexable(type));

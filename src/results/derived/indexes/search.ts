@@ -1,7 +1,7 @@
 /**
- * A predicate as a search of indexes: which keys a row must have in which columns for the predicate to be true. Rows for which it is
- * unknown are not wanted, so of three values there are two, and a negation can be pushed down to the columns. What indexes
- * cannot tell, such as `contains`, is `anything`: as a member of an `and` it leaves rows that have to be checked.
+ * A predicate as a search of indexes: the keys that a row must have, by column, for the predicate to be true. Unknown counts as
+ * false here, so a negation can be pushed down to the columns. What indexes cannot tell, such as `contains`, is `anything`;
+ * inside an `and` it leaves rows that have to be checked.
  */
 import type { ColumnType } from '../../../domain/column-type.ts';
 import type { LikePattern } from '../../plan/literals/pattern.ts';
@@ -16,13 +16,13 @@ export type Search =
 export interface ColumnSearch {
   readonly kind: 'column';
   readonly column: ColumnRef;
-  /** The row has a key in one of them. */
+  /** A row matches if its key is in one of these ranges. */
   readonly ranges: readonly KeyRange[];
-  /** It has a key in none of them. */
+  /** Inverts `ranges`: the row's key is in none of them. */
   readonly isOutside: boolean;
-  /** Rows without a value, too. */
+  /** Rows without a value match, too. */
   readonly nulls: boolean;
-  /** Every row that is found is wanted; otherwise they have to be checked. */
+  /** Every row found matches. If false, the rows have to be checked. */
   readonly isExact: boolean;
 }
 
@@ -36,13 +36,13 @@ export interface Bound {
   readonly isIncluded: boolean;
 }
 
-/** More values of one `in` are not looked up: each takes as long as a small scan. */
+/** An `in` with more values is not looked up: each look-up takes as long as a small scan. */
 const IN_VALUES_MAX = 256;
 const ANYTHING: Search = { kind: 'anything' };
 const NOTHING: Search = { kind: 'nothing' };
 const EVERYTHING: KeyRange = { from: undefined, to: undefined };
 
-/** @param isNegated rows for which it is false are wanted, and not those for which it is true */
+/** @param isNegated searches for the rows for which the predicate is false, instead of true */
 export function searchOf(predicate: Predicate, isNegated = false): Search {
   switch (predicate.kind) {
     case 'and':
@@ -80,7 +80,7 @@ export function searchOf(predicate: Predicate, isNegated = false): Search {
   }
 }
 
-/** The columns whose indexes a search can use. */
+/** The columns whose indexes the search can use. */
 export function columnsOf(search: Search): readonly ColumnRef[] {
   switch (search.kind) {
     case 'anything':
@@ -101,11 +101,11 @@ export function isIndexable(type: ColumnType): boolean {
 
 function joined(kind: 'and' | 'or', operands: readonly Predicate[], isNegated: boolean): Search {
   const searches = operands.map((operand) => searchOf(operand, isNegated));
-  // An `and` with nothing finds nothing, an `or` with anything anything.
+  // `nothing` decides an `and`, and `anything` decides an `or`.
   const [strongest, weakest] = kind === 'and' ? (['nothing', 'anything'] as const) : (['anything', 'nothing'] as const);
   if (searches.some((search) => search.kind === strongest)) return { kind: strongest };
   if (searches.every((search) => search.kind === weakest)) return { kind: weakest };
-  // What finds nothing adds nothing; what finds anything says that there is something to be checked.
+  // `nothing` adds no rows to an `or`. `anything` in an `and` stays: it says that rows have to be checked.
   return { kind, operands: searches.filter((search) => search.kind !== 'nothing') };
 }
 
@@ -134,7 +134,7 @@ function valuesOf(column: ColumnRef, values: readonly Value[], isOutside: boolea
   return among(column, ranges, isOutside, !keys.some((key) => key?.isCut));
 }
 
-/** The text before the first wildcard is what the value begins with. */
+/** Matching values begin with the text before the first wildcard. */
 function likeOf(column: ColumnRef, pattern: LikePattern, isNegated: boolean): Search {
   const [first, second] = pattern;
   if (first === undefined) return valuesOf(column, [''], isNegated);

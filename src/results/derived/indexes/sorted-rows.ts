@@ -1,17 +1,17 @@
-/** Rows in the order of sort keys, out of indexes: ties come by position, as contract §2 says. */
+/** Puts rows in the order of sort keys by means of indexes. Ties keep stored order (contract §2). */
 import type { BoundSortKey } from '../../plan/bind-sort.ts';
 import { countOf } from './entry-ranges.ts';
 import { type EntryHits, type LookUps, nullCountOf } from './find-rows.ts';
 import type { EntryRange, IndexLookUp } from './index-file.ts';
 import { NO_RANK } from './index-format.ts';
 
-/** More are not put in order here: comparing them would hold up others for more than some milliseconds. */
+/** More rows are not sorted here: comparing them would block the event loop for more than a few milliseconds. */
 export const SORTED_ROWS_MAX = 8192;
 
 /** Places in an order, from the first (inclusive) to the second (exclusive). */
 export type Places = EntryRange;
 
-/** @returns the positions in the order of the keys; undefined where a key has no ranks, or they are too many */
+/** @returns the positions in the order of the sort keys; undefined where a key has no ranks, or there are too many positions */
 export async function inOrder(
   positions: Uint32Array,
   keys: readonly BoundSortKey[],
@@ -25,7 +25,7 @@ export async function inOrder(
     if (lookUp === undefined || lookUp.table.rankBlocks.length === 0) return undefined;
     ranked.push({ key, ranks: await lookUp.ranks(positions) });
   }
-  // They come by position, and sorting keeps the order of equals.
+  // Positions are ascending, and the sort is stable.
   const order = Array.from(positions.keys()).sort((a, b) => {
     for (const { key, ranks } of ranked) {
       const difference = compareRanks(ranks[a] ?? NO_RANK, ranks[b] ?? NO_RANK, key);
@@ -36,7 +36,7 @@ export async function inOrder(
   return Uint32Array.from(order, (index) => positions[index] ?? 0);
 }
 
-/** The rows at some places of all that were found in the index of the one sort key's own column, which need not all be read. */
+/** The rows at these places, out of all that the index of the only sort key has found. Not all of them need be read. */
 export async function atPlaces(hits: EntryHits, key: BoundSortKey, { from, to }: Places): Promise<Uint32Array> {
   const { lookUp, ranges, nulls } = hits;
   const nullCount = nulls ? nullCountOf(lookUp) : 0;
@@ -57,7 +57,7 @@ function compareRanks(a: number, b: number, { descending, nullsFirst }: BoundSor
   return a < b === descending ? 1 : -1;
 }
 
-/** The part of the places that `count` of them have which begin at `start`, counted from there. */
+/** The part of `places` that falls on the `count` places from `start` on, counted from `start`. */
 function within({ from, to }: Places, start: number, count: number): Places {
   const clamp = (place: number) => Math.min(count, Math.max(0, place - start));
   return { from: clamp(from), to: clamp(to) };
@@ -74,7 +74,7 @@ async function ascending(lookUp: IndexLookUp, ranges: readonly EntryRange[], pla
   return lists;
 }
 
-/** From the greatest value to the least, of each value the rows by position. A range has all rows of a value or none. */
+/** From the greatest value to the least; rows of equal value in stored order. Each range has all rows of a value or none. */
 async function descending(lookUp: IndexLookUp, ranges: readonly EntryRange[], places: Places): Promise<Uint32Array[]> {
   const lists: Uint32Array[] = [];
   let start = 0;

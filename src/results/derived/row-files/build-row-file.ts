@@ -1,6 +1,7 @@
 /**
- * Builds a row file: reads a part range by range as answers are read, packs the rows in blocks, and writes them to a new file, synced. It
- * is not for every part: rows may be too wide to be unpacked in passing, and text may take too much more room than the part.
+ * Builds a row file: reads a part range by range, as answers are read, packs the rows into blocks and writes them to a new
+ * file, synced. Not every part gets one: its rows may be too wide to unpack within a request's turn, or their text may take too
+ * much more room than the part.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Column, ROW_GROUP_ROWS } from '../../../domain/result-set.ts';
@@ -14,20 +15,20 @@ import { blockCrc, encodeIndex, GROUP_BLOCKS, type RowFileAbout } from './row-fi
 import { sizedColumns } from './row-projection.ts';
 
 export interface RowFileOrder {
-  /** Absolute: the part, whose rows may be trusted. */
+  /** Absolute path of the part, whose rows were checked. */
   readonly part: string;
-  /** Absolute: the file that is to be made. */
+  /** Absolute path of the file to make. */
   readonly path: string;
   readonly identity: string;
   readonly columns: readonly Column[];
   readonly rowCount: number;
   /** Of the part. */
   readonly cellBytes: number;
-  /** The most that the file may take. */
+  /** The most bytes for the file. */
   readonly bytesMax: number;
 }
 
-/** As in many rows as this, or fewer: a page of a hundred rows unpacks few that it does not need. */
+/** The most rows of a block: a page of a hundred rows unpacks few rows that it does not need. */
 const BLOCK_ROWS_MAX = 64;
 const BLOCK_BYTES_AIM = 64 * 1024;
 const RANGE_BYTES_AIM = 4 * 1024 * 1024;
@@ -66,7 +67,7 @@ export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: 
 
 interface RangeRows {
   readonly text: Uint8Array;
-  /** Bytes of each row's text, its cell bytes, those of its sized columns. */
+  /** For each row: bytes of its text, its cell bytes, and the cell bytes of each sized column. */
   readonly numbers: readonly (readonly number[])[];
 }
 
@@ -132,7 +133,7 @@ class BlockWriter {
   }
 
   async finish(about: RowFileAbout): Promise<number> {
-    // Of a group that is not whole each block is unpacked by itself.
+    // The blocks of an incomplete group are unpacked one by one.
     if (this.#group.length > 0) this.#joined.push(0);
     const tables = { offsets: this.#offsets, crcs: this.#crcs, joined: this.#joined };
     const index = encodeIndex({ about, ...tables });
@@ -146,21 +147,21 @@ class BlockWriter {
   }
 }
 
-/** A multiple of every number of rows that a block may have. */
+/** A multiple of every possible number of rows in a block. */
 function rangeRows({ columns, rowCount, cellBytes }: RowFileOrder): number {
   const rowBytes = Math.max(1, cellBytes / Math.max(1, rowCount));
   const fitting = Math.min(RANGE_BYTES_AIM / rowBytes, RANGE_CELLS_AIM / Math.max(1, columns.length), ROW_GROUP_ROWS);
   return Math.max(BLOCK_ROWS_MAX, fitting - (fitting % BLOCK_ROWS_MAX));
 }
 
-/** @param rowBytes of the text of a row, about */
+/** @param rowBytes about the bytes of a row's text */
 function blockRowsFor(rowBytes: number): number {
   let rows = BLOCK_ROWS_MAX;
   while (rows > 1 && rows * rowBytes > BLOCK_BYTES_AIM) rows /= 2;
   return rows;
 }
 
-/** Of a list as the driver gives it. */
+/** Numbers out of a list as the driver returns it. */
 function numbersOf(list: unknown): readonly number[] {
   if (typeof list !== 'object' || list === null || !('items' in list)) throw new Error('a list is missing');
   return list.items as readonly number[];

@@ -1,6 +1,7 @@
 /**
- * The process that builds row files and indexes, one at a time: a child of its own, of lowest priority, with a memory limit of its own. Whatever becomes of it, the
- * service goes on; it is started when there is something to build and ended when there is nothing more.
+ * Runs the child process that builds row files and indexes, one at a time, at lowest priority and with its own memory limit.
+ * The service goes on if the child dies. The child is started when there is something to build, and ended when there is nothing
+ * more.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,47 +13,47 @@ import type { IndexBuilder } from '../indexes/wanted-index.ts';
 import type { RowFileOrder } from './build-row-file.ts';
 import type { RowFileBuilder } from './wanted-row-files.ts';
 
-/** Of its DuckDB. */
+/** Options of the child's DuckDB. */
 export type BuilderOptions = Omit<DuckDbOptions, 'sleep'>;
 
-/** What it is told, first its options, and then one order after another. */
+/** What the child is told: first its options, then one order after another. */
 export type BuilderMessage = { readonly kind: 'open'; readonly options: BuilderOptions } | BuilderOrder;
 
 export type BuilderOrder =
   | { readonly kind: 'row-file'; readonly order: RowFileOrder }
   | { readonly kind: 'index'; readonly order: IndexBuild };
 
-/** What it answers to an order. `code` is that of a failure of the system: a full disk. */
+/** The child's answer to an order. `code` is the error code of a system failure, such as a full disk. */
 export type BuilderAnswer =
   | { readonly kind: 'built'; readonly bytes: number }
   | { readonly kind: 'none'; readonly why: string }
   | { readonly kind: 'failed'; readonly message: string; readonly code: string | undefined };
 
 export interface BuilderProcessOptions {
-  /** The program, and flags of Node. */
+  /** The child's program, and its Node flags. */
   readonly program: string;
   readonly flags: readonly string[];
   readonly duckDb: BuilderOptions;
 }
 
-/** Large enough for what DuckDB and two files take; each thread that waits costs nothing. */
+/** libuv threads in the child: enough for DuckDB and two files. A waiting thread costs nothing. */
 const THREADS = '4';
 
 export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDisposable {
   readonly #options: BuilderProcessOptions;
   #child: ChildProcess | undefined;
-  /** Those that have been ended and are not gone yet. */
+  /** Children that were ended and have not exited yet. */
   readonly #ending = new Set<Promise<undefined>>();
-  /** Orders that are carried out or wait. */
+  /** Orders that are in work or waiting. */
   #orders = 0;
-  /** Resolves when the last of them has ended. */
+  /** Resolves when the last order has ended. */
   #line: Promise<unknown> = Promise.resolve();
 
   constructor(options: BuilderProcessOptions) {
     this.#options = options;
   }
 
-  /** The process that builds at the moment, if there is one. */
+  /** The running child's process id, if there is one. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -105,7 +106,7 @@ export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDispos
     if (this.#orders === 0) this.#end();
   }
 
-  /** Resolves when no process is left that might still write. */
+  /** Resolves when no child is left that could still write. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end();
     await Promise.all(this.#ending);
@@ -123,21 +124,21 @@ export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDispos
       if (this.#child === child) this.#child = undefined;
     };
     child.once('exit', gone).once('error', gone);
-    // Whoever writes to one that has just ended is told by its end.
+    // The child may have just exited. Its exit tells whoever wrote to it.
     child.on('error', () => undefined);
     if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     child.send({ kind: 'open', options: duckDb } satisfies BuilderMessage);
     return child;
   }
 
-  /** At once: what it was writing is removed by whoever wanted it. */
+  /** Kills the child. Whoever ordered its unfinished file removes it. */
   #end(): void {
     const child = this.#child;
     if (child === undefined) return;
     this.#child = undefined;
     const exited = once(child, 'exit').then(
       () => undefined,
-      // It never began.
+      // The child never started.
       () => undefined,
     );
     const ending = exited.finally(() => this.#ending.delete(ending));

@@ -1,6 +1,6 @@
 /**
- * Cuts members out of a row's JSON, whose members are known by their order: what `columns=` asks for, without parsing. A value is only
- * looked at for where it ends.
+ * Cuts members out of a row's JSON by their order: what `columns=` asks for, without parsing. Of a value only its end is looked
+ * for.
  */
 import { RowFileDamaged } from './row-file-format.ts';
 
@@ -14,7 +14,7 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const N = 0x6e;
 
-/** Where a member stands: its name begins at `start`, its value at `value`, and it ends before `end`. */
+/** The place of a member: its name begins at `start`, its value at `value`, and it ends before `end`. */
 export interface Members {
   readonly start: Uint32Array;
   readonly value: Uint32Array;
@@ -28,8 +28,8 @@ export function membersOf(columnCount: number): Members {
 
 /**
  * Finds the first members of the row that begins at `at`.
- * @param nameBytes of each member, with the quotes
- * @param count how many are looked for
+ * @param nameBytes bytes of each member's name, with the quotes
+ * @param count how many members to find
  * @throws RowFileDamaged where the text is not such a row
  */
 export function findMembers(
@@ -52,12 +52,12 @@ export function findMembers(
   }
 }
 
-/** Text is always in quotes, so no other value begins like this. */
+/** Text values are quoted, so only `null` begins with an n. */
 export function isNull(bytes: Uint8Array, value: number): boolean {
   return bytes[value] === N;
 }
 
-/** Writes the members as a row of their own, at `at` of `target`. @returns where it ends */
+/** Writes the members as a row of their own, from `at` in `target`. @returns where it ends */
 export function writeMembers(
   bytes: Buffer,
   found: Members,
@@ -105,7 +105,7 @@ function endOfValue(bytes: Uint8Array, value: number): number {
   }
 }
 
-/** @param quote where the text's first quote stands @returns what lies behind its last one */
+/** @param quote place of the text's first quote @returns the place after its last one */
 function endOfText(bytes: Uint8Array, quote: number): number {
   let at = quote + 1;
   for (;;) {

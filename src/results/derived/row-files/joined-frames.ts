@@ -1,12 +1,12 @@
 /**
- * Several zstd frames unpacked as one: making a decompressor takes longer than unpacking a few kilobytes, and Node makes one for each call. The
- * blocks of the frames are put behind one another in a frame of their own. A block may lean on what a frame begins with (its repeat offsets),
- * so that it means something else there: frames are read in this way only where it has been seen, when they were written, that just these,
- * joined, give just what each gives by itself.
+ * Unpacks several zstd frames as one. Node makes a decompressor for each call, which takes longer than unpacking a few
+ * kilobytes. So the blocks of all frames are put into one frame. A block may depend on the state at the start of its own frame
+ * (its repeat offsets), and would then decode to something else. Frames are therefore joined only where the writer has tried
+ * it, and the joined frame gave exactly what each frame gives by itself.
  */
 import { zstdDecompressSync } from 'node:zlib';
 
-/** Magic number; no content size, no checksum; a window of 512 KiB. */
+/** Magic number, no content size, no checksum, a window of 512 KiB. */
 const HEADER = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x48]);
 /** A last block without bytes. */
 const END = Buffer.from([1, 0, 0]);
@@ -16,7 +16,7 @@ const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
 const RUN = 1;
 const SPARE_BYTES = 64;
 
-/** @param frames each with neither checksum nor dictionary @param bytes of all they hold @throws where they cannot be joined */
+/** @param frames each without checksum and dictionary @param bytes of all their contents @throws where they cannot be joined */
 export function unpackJoined(frames: readonly Uint8Array[], bytes: number): Buffer {
   const joined = Buffer.concat([HEADER, ...frames.map(blocksOf), END]);
   let at = HEADER.length;
@@ -37,11 +37,11 @@ function headerBytes(frame: Uint8Array): number {
   if ((descriptor & 7) !== 0) throw new Error('a frame has a checksum or a dictionary');
   const isSingle = (descriptor & 0x20) !== 0;
   const sizeBytes = CONTENT_SIZE_BYTES[descriptor >> 6] ?? 0;
-  // A single segment has no window, and a size of one byte at least.
+  // A single-segment frame has no window, and a content size of at least one byte.
   return DESCRIPTOR_END + (isSingle ? Math.max(1, sizeBytes) : 1 + sizeBytes);
 }
 
-/** Where the header of the last of the blocks stands that begin at `at`. */
+/** The place of the header of the frame's last block. @param at where the frame's first block begins */
 function lastBlock(bytes: Uint8Array, at: number): number {
   let block = at;
   for (;;) {

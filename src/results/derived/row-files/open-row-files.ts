@@ -1,14 +1,14 @@
-/** The row files that are open, up to a number of files and of bytes in memory, and which are known not to be there. */
+/** Keeps row files open, up to a number of files and of bytes in memory, and remembers which do not exist. */
 import type { Clock } from '../../../domain/instant.ts';
 import { RowFile } from './row-file.ts';
 import { RowFileDamaged } from './row-file-format.ts';
 import type { Turns } from './turns.ts';
 
-/** Each holds a descriptor. */
+/** Each holds a file descriptor. */
 const FILES_MAX = 256;
 /** The indexes of some 170 million rows. */
 const BYTES_MAX = 64 * 1024 * 1024;
-/** Another process may have made one meanwhile. */
+/** After this long a missing file is looked for again: another process may have made it. */
 const ABSENT_MILLIS = 10_000;
 const ABSENT_MAX = 10_000;
 
@@ -18,7 +18,7 @@ export class OpenRowFiles {
   /** By path, the least recently used first. */
   readonly #files = new Map<string, Promise<RowFile | undefined>>();
   readonly #opened = new Map<string, RowFile>();
-  /** When each was last looked for, by path. */
+  /** When each missing file was last looked for, by path. */
   readonly #absent = new Map<string, number>();
 
   constructor(clock: Clock, turns: Turns) {
@@ -26,7 +26,7 @@ export class OpenRowFiles {
     this.#turns = turns;
   }
 
-  /** @returns undefined where there is none @throws RowFileDamaged, also where it was made from something else */
+  /** @returns undefined where there is none @throws RowFileDamaged, also where the file was made from something else */
   async find(path: string, identity: string): Promise<RowFile | undefined> {
     const absentAt = this.#absent.get(path);
     if (absentAt !== undefined && this.#clock() - absentAt < ABSENT_MILLIS) return undefined;
@@ -41,7 +41,7 @@ export class OpenRowFiles {
     }
   }
 
-  /** The file has been removed, or another one has taken its place: it is not read any more. */
+  /** The file was removed, or another has taken its place: it is no longer read. */
   forget(path: string): void {
     this.#files.delete(path);
     this.#absent.delete(path);
@@ -49,7 +49,7 @@ export class OpenRowFiles {
     this.#opened.delete(path);
   }
 
-  /** As `forget`, of all files below the folder. */
+  /** `forget` for every file below the folder. */
   forgetBelow(directory: string): void {
     for (const path of [...this.#files.keys()]) if (path.startsWith(`${directory}/`)) this.forget(path);
   }
@@ -65,7 +65,7 @@ export class OpenRowFiles {
 
   async #open(path: string, identity: string, isAwaited: () => boolean): Promise<RowFile | undefined> {
     const file = await this.#openIfThere(path);
-    // Forgotten while it was being opened: nobody would close it later, so whoever has waited for it goes without it.
+    // Forgotten while it was being opened. Nobody would close it later, so those who wait for it go without it.
     if (!isAwaited()) {
       file?.retire();
       return undefined;
@@ -90,7 +90,7 @@ export class OpenRowFiles {
       return await RowFile.open(path, this.#turns);
     } catch (error) {
       if (error instanceof RowFileDamaged) throw error;
-      // Not there; or it cannot be opened now, for lack of descriptors for example, and is as good as not there.
+      // It does not exist, or cannot be opened now (no file descriptors left, for example), which is as good as absent.
       return undefined;
     }
   }

@@ -1,17 +1,17 @@
-/** Reads rows of one part out of its row file: the same bytes, and the same cell bytes, as DuckDB makes of the part. */
+/** Reads rows of one part from its row file. Bytes and cell bytes are the same as when DuckDB reads the part. */
 import type { RowRange } from '../../../domain/blocks.ts';
 import type { RowBlock } from './row-block.ts';
 import type { RowFile } from './row-file.ts';
 import type { RowProjection } from './row-projection.ts';
 
 export interface ReadRows {
-  /** The rows' text, with separators between two rows and none at either end. */
+  /** The rows' text, with separators between rows and none at the ends. */
   readonly byteChunks: readonly Uint8Array[];
   readonly rowCount: number;
   readonly cellBytes: number;
 }
 
-/** Short texts are copied into longer ones: sending each by itself would cost more. */
+/** Short texts are copied together up to this: sending each by itself would cost more. */
 const CHUNK_BYTES = 256 * 1024;
 
 /** @param separator the byte between two rows @throws RowFileDamaged; the signal's reason */
@@ -34,7 +34,10 @@ export async function readRange(
   return { byteChunks: texts.finish(), rowCount: to - from, cellBytes };
 }
 
-/** How many of the first rows of the range have at most `cellBytesMax` together, and the cell bytes of these. @throws as `readRange` */
+/**
+ * How many of the range's first rows have at most `cellBytesMax` together, and the cell bytes of these.
+ * @throws as `readRange`
+ */
 export async function fitRows(
   file: RowFile,
   { from, to }: RowRange,
@@ -57,13 +60,13 @@ export async function fitRows(
   return { rowCount, cellBytes };
 }
 
-/** A row by itself, of those that `readScattered` was asked for. */
+/** One row that `readScattered` was asked for. */
 export interface ReadRow {
   readonly text: Uint8Array;
   readonly cellBytes: number;
 }
 
-/** @param rows of the part, in ascending order, none of them twice @returns them in that order @throws as `readRange` */
+/** @param rows rows of the part, ascending, none twice @returns them in that order @throws as `readRange` */
 export async function readScattered(
   file: RowFile,
   rows: readonly number[],
@@ -73,14 +76,14 @@ export async function readScattered(
   const read: ReadRow[] = [];
   const take = (block: RowBlock, from: number, to: number) => {
     const { text, cellBytes } = projection.take(block, from, to, 0);
-    // A copy: the row may be kept for long, and with it all of its block.
+    // A copy: a view would keep the whole block in memory as long as the row.
     read.push({ text: Buffer.from(text), cellBytes });
   };
   await file.readRows(rows, take, signal);
   return read;
 }
 
-/** Texts one after another, with a separator between two of them. */
+/** Texts one after another, with a separator between them. */
 class JoinedTexts {
   readonly #separator: Uint8Array;
   readonly #chunks: Uint8Array[] = [];

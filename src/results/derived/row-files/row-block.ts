@@ -1,28 +1,28 @@
-/** One block of a row file: packing the encoded rows, and reading them again (row-file-format.ts). */
+/** One block of a row file: packs the encoded rows, and reads them back (row-file-format.ts). */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { unpackJoined } from './joined-frames.ts';
 import { RowFileDamaged } from './row-file-format.ts';
 
-/** Level 3 is larger and slower, with texts of some kilobytes. */
+/** Level 3 is both larger and slower for texts of a few kilobytes. */
 const LEVEL_1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Without room to spare zlib would take another turn only to find that nothing is left. */
+/** With an output buffer of just the right size zlib would be called once more, only to find that nothing is left. */
 const SPARE_BYTES = 64;
-/** Unpacking more at once would hold up other requests: a part with such rows is read by DuckDB. */
+/** Unpacking more in one go would hold up other requests. A part with wider rows is read by DuckDB. */
 export const BLOCK_BYTES_MAX = 2 * 1024 * 1024;
 
-/** Of the contents of a group: as much as is unpacked in one go. */
+/** The most bytes of a group's contents: as much as is unpacked in one go. */
 const GROUP_BYTES_MAX = 1024 * 1024;
 
 export const COMMA = 0x2c;
 export const LINE_FEED = 0x0a;
 
 export interface PackedBlock {
-  /** As it stands in the file. */
+  /** The bytes in the file. */
   readonly block: Buffer;
   readonly content: Buffer;
 }
 
-/** @param numbers of rows `from` to `to` @param text of the same rows, with a comma between two of them */
+/** @param numbers of rows `from` to `to` @param text of the same rows, with a comma between them */
 export function packBlock(
   numbers: readonly ArrayLike<number>[],
   from: number,
@@ -43,7 +43,7 @@ export function packBlock(
   return { block, content };
 }
 
-/** The content of a block. @param block whole and checked @throws RowFileDamaged */
+/** The content of a block. @param block whole, its checksum compared @throws RowFileDamaged */
 export function unpackBlock(block: Buffer): Buffer {
   const bytes = contentBytes(block);
   const content = zstdDecompressSync(block.subarray(4), { chunkSize: bytes + SPARE_BYTES });
@@ -51,7 +51,7 @@ export function unpackBlock(block: Buffer): Buffer {
   return content;
 }
 
-/** The contents of blocks that were seen to be the same when they are unpacked as one. @throws RowFileDamaged */
+/** The contents of a group's blocks, unpacked as one; the writer has seen that this works. @throws RowFileDamaged */
 export function unpackGroup(blocks: readonly Buffer[]): readonly Buffer[] {
   const bytes = blocks.reduce((sum, block) => sum + contentBytes(block), 0);
   const frames = blocks.map((block) => block.subarray(4));
@@ -86,7 +86,7 @@ export class RowBlock {
   /** Where the text begins. */
   readonly #text: number;
 
-  /** @param content of the block @param tables of numbers before the text */
+  /** @param content the block's content @param tables the number of tables before the text */
   constructor(content: Buffer, rows: number, tables: number) {
     this.#content = content;
     this.#rows = rows;
@@ -97,29 +97,29 @@ export class RowBlock {
     return this.#content.length;
   }
 
-  /** Of a table: 0 the bytes of a row's text, 1 its cell bytes, 2 and on those of its sized columns. */
+  /** A row's number in a table: table 0 has the bytes of its text, 1 its cell bytes, 2 and up those of its sized columns. */
   number(table: number, row: number): number {
     return this.#content.readUInt32LE(4 * (table * this.#rows + row));
   }
 
-  /** Of rows `from` to `to`. */
+  /** The sum over rows `from` to `to`. */
   sum(table: number, from: number, to: number): number {
     let sum = 0;
     for (let row = from; row < to; row += 1) sum += this.number(table, row);
     return sum;
   }
 
-  /** Where the text of a row begins within `bytes`; that of the row after the last ends with what lies behind it. */
+  /** Where a row's text begins in `bytes`. It ends one byte, the separator, before the next row's text. */
   start(row: number): number {
     return this.#text + this.sum(0, 0, row) + row;
   }
 
-  /** All of the block's content. */
+  /** The block's whole content. */
   get bytes(): Buffer {
     return this.#content;
   }
 
-  /** The text of rows `from` to `to`, of which there is at least one. @param separator what is to stand between two rows */
+  /** The text of rows `from` to `to`, at least one. @param separator stands between two rows */
   text(from: number, to: number, separator: number): Buffer {
     let at = this.start(from);
     const start = at;

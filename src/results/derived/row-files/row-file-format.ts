@@ -13,12 +13,12 @@
 import { crc32 } from 'node:zlib';
 
 export interface RowFileAbout {
-  /** What the file's bytes depend on: another one, another file. */
+  /** What the file's bytes depend on. Another identity is another file. */
   readonly identity: string;
   readonly rowCount: number;
-  /** A power of two. All blocks but the last have so many rows. */
+  /** A power of two. Every block but the last has this many rows. */
   readonly blockRows: number;
-  /** Bytes of each column's name as it stands in the text, with its quotes, without the colon. */
+  /** Bytes of each column's name in the text, with its quotes and without the colon. */
   readonly nameBytes: readonly number[];
   /** The columns whose cell bytes are in the blocks, in that order; undefined where there are too many columns. */
   readonly sized: readonly number[] | undefined;
@@ -34,19 +34,19 @@ export interface RowFileIndex {
 /** Blocks of a group. */
 export const GROUP_BLOCKS = 16;
 
-/** Counted up with each change of the format: what was written before is then written anew. */
+/** Raise it with each change of the format: then older files are made anew. */
 export const ROW_FILE_VERSION = 1;
 const MAGIC = Buffer.from('qrsrows1');
 export const END_BYTES = 12 + MAGIC.length;
 
 export class RowFileDamaged extends Error {}
 
-/** A block is checked together with its number: one that is read in the place of another is damaged, too. */
+/** The checksum includes the block's number, so a block in another's place counts as damaged. */
 export function blockCrc(bytes: Uint8Array, block: number): number {
   return crc32(bytes, block);
 }
 
-/** The index as it is built up. */
+/** The index while it is being built. */
 export interface WrittenIndex {
   readonly about: RowFileAbout;
   readonly offsets: readonly number[];
@@ -66,14 +66,18 @@ export function encodeIndex({ about, offsets, crcs, joined }: WrittenIndex): Buf
   return Buffer.concat([index, text, end, MAGIC]);
 }
 
-/** @param end the file's last `END_BYTES` @returns how many bytes before them the index and `about` take @throws RowFileDamaged */
+/**
+ * @param end the file's last `END_BYTES`
+ * @returns the bytes before them that the index and `about` take
+ * @throws RowFileDamaged
+ */
 export function indexBytes(end: Buffer): number {
   if (end.length !== END_BYTES || !end.subarray(12).equals(MAGIC))
     throw new RowFileDamaged('the end of the file is not its end');
   return end.readUInt32LE(0) + end.readUInt32LE(4);
 }
 
-/** @param bytes those of `indexBytes` @throws RowFileDamaged */
+/** @param bytes as many as `indexBytes` says @throws RowFileDamaged */
 export function decodeIndex(bytes: Buffer, end: Buffer): RowFileIndex {
   if (bytes.length !== indexBytes(end) || crc32(bytes) !== end.readUInt32LE(8)) {
     throw new RowFileDamaged('the index is not what was written');

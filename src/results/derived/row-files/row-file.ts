@@ -1,6 +1,6 @@
 /**
- * An open row file. Reading goes by its descriptor, so a file that is removed meanwhile is read to the end; the descriptor is closed when
- * nobody reads any more. Each block is checked when it is read.
+ * An open row file. It is read through its descriptor, so a file that is removed in the meantime can still be read to its end.
+ * The descriptor is closed once nobody reads it. Each block's checksum is compared when it is read.
  */
 import { close, fstat, open, read } from 'node:fs';
 import { promisify } from 'node:util';
@@ -21,12 +21,12 @@ const openFile = promisify(open);
 const readFrom = promisify(read);
 const statFile = promisify(fstat);
 
-/** Read from the file at once: some thousand rows. */
+/** Bytes that are read from the file in one go: some thousand rows. */
 const READ_BYTES = 256 * 1024;
-/** Unpacked in one go, in half a millisecond. */
+/** Bytes that are unpacked in one go, in half a millisecond. */
 const SLICE_BYTES = 512 * 1024;
 
-/** Is given rows `from` to `to` of a block, counted within it; the first of them is row `first` of the part. */
+/** Gets rows `from` to `to` of a block, counted within the block. The block's first row is row `first` of the part. */
 export type TakeRows = (block: RowBlock, from: number, to: number, first: number) => void;
 
 export class RowFile {
@@ -42,7 +42,7 @@ export class RowFile {
     this.#turns = turns;
   }
 
-  /** @throws RowFileDamaged; the filesystem's error, ENOENT where there is none */
+  /** @throws RowFileDamaged; the file system's error, ENOENT where there is none */
   static async open(path: string, turns: Turns): Promise<RowFile> {
     const fd = await openFile(path, 'r');
     try {
@@ -62,12 +62,12 @@ export class RowFile {
     return this.#index.about;
   }
 
-  /** Of memory. */
+  /** In memory. */
   get byteLength(): number {
     return this.#index.offsets.byteLength + this.#index.crcs.byteLength + this.#index.joined.byteLength;
   }
 
-  /** Keeps the file open until it is disposed of; undefined where it has been closed already. */
+  /** Keeps the file open until it is disposed of; undefined where it is closed already. */
   reading(): Disposable | undefined {
     if (this.#retired && this.#readers === 0) return undefined;
     this.#readers += 1;
@@ -89,7 +89,7 @@ export class RowFile {
     this.#closeIfUnused();
   }
 
-  /** Reads rows `from` to `to` of the part, block by block and in order. @param take may say that it has enough */
+  /** Reads rows `from` to `to` of the part, block by block, in order. @param take returns false when it has enough */
   async read(from: number, to: number, take: (...rows: Parameters<TakeRows>) => boolean, signal: AbortSignal) {
     const { blockRows } = this.about;
     const end = Math.ceil(to / blockRows);
@@ -114,7 +114,7 @@ export class RowFile {
     }
   }
 
-  /** Reads rows wherever they are. @param rows in ascending order, none of them twice */
+  /** Reads rows from anywhere in the part. @param rows ascending, none twice */
   async readRows(rows: readonly number[], take: TakeRows, signal: AbortSignal): Promise<void> {
     const { blockRows } = this.about;
     const byBlock = Map.groupBy(rows, (row) => Math.floor(row / blockRows));
@@ -145,7 +145,11 @@ export class RowFile {
     return await readBytes(this.#fd, this.#offset(block), this.#offset(block + 1) - this.#offset(block));
   }
 
-  /** The next blocks: a whole group where one begins, else one. @param bytes of the file from `start` on @throws RowFileDamaged */
+  /**
+   * Unpacks the next blocks: a whole group where one begins, else one block.
+   * @param bytes of the file, from `start` on
+   * @throws RowFileDamaged
+   */
   #unpack(block: number, until: number, bytes: Buffer, start: number): readonly RowBlock[] {
     const bytesOf = (one: number) => {
       const found = bytes.subarray(this.#offset(one) - start, this.#offset(one + 1) - start);
@@ -170,7 +174,7 @@ export class RowFile {
     return new RowBlock(content, Math.min(blockRows, rowCount - block * blockRows), 2 + (sized?.length ?? 0));
   }
 
-  /** How far to read at once: to the block before which the bytes are enough, at least one block on, and to whole groups. */
+  /** The block at which one read from the file ends: READ_BYTES on, at least one block, and if possible at the end of a group. */
   #stretch(block: number, end: number): number {
     let until = block + 1;
     while (until < end && this.#offset(until + 1) - this.#offset(block) <= READ_BYTES) until += 1;
@@ -189,7 +193,7 @@ export class RowFile {
 
 const READS_AT_ONCE = 16;
 
-/** On another thread: with the last descriptor of a file that has been removed its gigabytes are given back. */
+/** On another thread, since closing the last descriptor of a removed file frees its disk space, which may be gigabytes. */
 function closeAside(fd: number): void {
   close(fd, () => undefined);
 }

@@ -1,7 +1,7 @@
 /**
- * Row files: what has been encoded once is never encoded again. Where there is one, rows of a part are read out of it, in JSON and NDJSON,
- * and nobody can tell but by the time; where there is none, or it turns out to be damaged, DuckDB reads the part. A result or view gets
- * its files when it is read a second time, or exported.
+ * Row files: what has been encoded once is not encoded again. JSON and NDJSON are read from a part's row file where there is
+ * one; only the time shows the difference. Where there is none, or it turns out to be damaged, DuckDB reads the part. A result
+ * or view gets row files when it is read a second time, or exported.
  */
 import type { RowRange } from '../../../domain/blocks.ts';
 import type { Part, ResultSet } from '../../../domain/result-set.ts';
@@ -21,14 +21,14 @@ import { type RowFileBuilding, wantedRowFiles } from './wanted-row-files.ts';
 export interface RowFilesOptions extends Omit<RowFileBuilding, 'open'>, BuildQueueOptions<Wanted> {
   readonly files: DerivedFiles;
   readonly store: Pick<ResultStore, 'open'>;
-  /** The versions of all that encodes values: another may spell one in another way. */
+  /** The versions of everything that encodes values: another version may spell a value differently. */
   readonly encoder: string;
-  /** What has fewer rows gets no files; undefined: nothing does. */
+  /** Results with fewer rows get no row files; undefined: nothing does. */
   readonly rowsMin: number | undefined;
   readonly onDamaged: (executionId: string, error: unknown) => void;
 }
 
-/** So many results are remembered as having been read once. */
+/** At most this many results are remembered as having been read once. */
 const READ_ONCE_MAX = 10_000;
 
 export class RowFiles implements AsyncDisposable {
@@ -53,12 +53,12 @@ export class RowFiles implements AsyncDisposable {
     return this.#of(view.resultSet, () => viewOrigin(executionId, view));
   }
 
-  /** The files below the folder are being removed. */
+  /** All files below the folder are being removed. */
   forgetBelow(directory: string): void {
     this.#open.forgetBelow(directory);
   }
 
-  /** @returns undefined where there are none, and will be none */
+  /** @returns undefined where there are no row files and never will be */
   #of(resultSet: ResultSet, originOf: () => RowOrigin): RowsOf | undefined {
     const { rowsMin, onDamaged } = this.#options;
     if (rowsMin === undefined || resultSet.rowCount < rowsMin) return undefined;
@@ -88,7 +88,7 @@ export class RowFiles implements AsyncDisposable {
   }
 }
 
-/** The row files of one result or view. Whatever it is asked, undefined means that DuckDB has to be. */
+/** The row files of one result or view. From every method, undefined means that DuckDB has to read the part. */
 export class RowsOf {
   readonly #origin: RowOrigin;
   readonly #open: OpenRowFiles;
@@ -104,12 +104,12 @@ export class RowsOf {
     this.#told = told;
   }
 
-  /** Notes that rows are about to be read, so that they get files once it is worth it. @param isLarge the answer is an export */
+  /** Records that rows are about to be read; row files are built once that is worth it. @param isLarge the answer is an export */
   noteRead(isLarge: boolean): void {
     this.#told.onRead(isLarge);
   }
 
-  /** Rows of the part, counted within it, as they stand in an answer. @throws the signal's reason */
+  /** Rows of the part, counted within it, encoded as in an answer. @throws the signal's reason */
   async read(
     part: Part,
     rows: RowRange,
@@ -123,7 +123,7 @@ export class RowsOf {
     );
   }
 
-  /** How many of the first of these rows have at most so many cell bytes, and how many these have. @throws as `read` */
+  /** How many of the first of these rows have at most so many cell bytes, and the cell bytes of these. @throws as `read` */
   async fit(
     part: Part,
     rows: RowRange,
@@ -137,8 +137,9 @@ export class RowsOf {
   }
 
   /**
-   * Rows wherever they are, in the order of their positions in the whole result.
-   * @param positions ascending, none twice @throws as `read`
+   * Rows from anywhere in the result, in the order of their positions.
+   * @param positions ascending, none twice
+   * @throws as `read`
    */
   async readRows(
     positions: readonly number[],
@@ -180,7 +181,7 @@ export class RowsOf {
       return await read(file, projection);
     } catch (error) {
       signal.throwIfAborted();
-      // Whatever is wrong with it, the part itself is there to be read.
+      // Whatever is wrong with the row file, the part itself can be read.
       this.#open.forget(this.#origin.fileOf(part).path);
       await this.#origin.remove(part).catch(() => undefined);
       this.#told.onDamaged(error);

@@ -1,4 +1,4 @@
-/** What row files are made from: a stored result, whose files outlive the process, or a view, whose files go with it. */
+/** What row files are made from: a stored result, whose row files outlive the process, or a view, whose row files go with it. */
 import { createHash } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -15,15 +15,15 @@ export interface RowOrigin {
   readonly id: string;
   readonly executionId: string;
   readonly resultSet: ResultSet;
-  /** Where the part's row file is if there is one, and what it says that it was made from. */
+  /** The path of the part's row file, whether it exists or not, and the identity that it must have. */
   fileOf(part: Part): { readonly path: string; readonly identity: string };
-  /** Keeps what is read there while files are made from it; undefined where it is gone. */
+  /** Keeps the parts there while row files are made from them; undefined where they are gone. */
   hold(): Disposable | undefined;
   /** A local file with the part's rows, all of them checked. */
   open(part: Part, signal: AbortSignal): Promise<OpenObject>;
   /** Whether another process is making the part's row file. */
   isMadeElsewhere(part: Part): Promise<boolean>;
-  /** Where to write the part's row file before it is published. */
+  /** Where the part's row file is written before it is published. */
   stagingPath(part: Part): string;
   publish(part: Part, staged: string, bytes: number): Promise<void>;
   remove(part: Part): Promise<void>;
@@ -33,7 +33,7 @@ export interface RowOrigin {
 const KIND = 'rows';
 const NOTHING: Disposable = { [Symbol.dispose]: () => undefined };
 
-/** @param encoder the versions of all that encodes values: another may spell one in another way */
+/** @param encoder the versions of everything that encodes values: another version may spell a value differently */
 export function storedOrigin(
   executionId: string,
   resultSet: ResultSet,
@@ -68,7 +68,7 @@ export function storedOrigin(
   };
 }
 
-/** The paths of a view's parts are never used again, so they are identity enough. */
+/** Paths of a view's parts are never used again, so the path is the identity. */
 export function viewOrigin(executionId: string, view: OpenView): RowOrigin {
   const pathOf = ({ key }: Part) => `${key}.${KIND}`;
   return {

@@ -1,4 +1,4 @@
-/** What of a row file's rows an answer takes: whole rows, or the members of some columns, with what these cells take. */
+/** Takes from a row file's rows what an answer needs: whole rows, or only the members of some columns, with their cell bytes. */
 import type { ColumnType } from '../../../domain/column-type.ts';
 import { fixedWidthOf } from '../../../duckdb/cell-bytes.ts';
 import type { ProjectedColumn } from '../../compile/row-encoding.ts';
@@ -6,7 +6,7 @@ import { findMembers, isNull, type Members, membersOf, writeMembers } from './cu
 import type { RowBlock } from './row-block.ts';
 import type { RowFileAbout } from './row-file-format.ts';
 
-/** The tables of a block before those of the sized columns. */
+/** A block's tables that come before those of the sized columns. */
 const SIZED_TABLES = 2;
 const CELL_BYTES = 1;
 
@@ -16,12 +16,12 @@ export interface TakenRows {
 }
 
 export interface RowProjection {
-  /** Rows `from` to `to` of the block, of which there is at least one, with the separator between two of them. */
+  /** Rows `from` to `to` of the block, at least one, with the separator between them. */
   take(block: RowBlock, from: number, to: number, separator: number): TakenRows;
   cellBytes(block: RowBlock, row: number): number;
 }
 
-/** @returns undefined where the file does not know enough of its columns to cut them */
+/** @returns undefined where the file does not know enough about its columns to cut them */
 export function rowProjection(columns: readonly ProjectedColumn[], about: RowFileAbout): RowProjection | undefined {
   const wanted = columns.map(({ index }) => index);
   if (wanted.length === about.nameBytes.length && wanted.every((index, place) => index === place)) return WHOLE_ROWS;
@@ -41,7 +41,7 @@ const WHOLE_ROWS: RowProjection = {
 class CutRows implements RowProjection {
   readonly #nameBytes: readonly number[];
   readonly #wanted: readonly number[];
-  /** Members that have to be looked at: all up to the last one that is wanted. */
+  /** The number of members to look at: all up to the last one that is wanted. */
   readonly #count: number;
   readonly #found: Members;
   readonly #fixed: readonly { readonly member: number; readonly width: number }[];
@@ -60,7 +60,7 @@ class CutRows implements RowProjection {
   }
 
   take(block: RowBlock, from: number, to: number, separator: number): TakenRows {
-    // Of whole rows some members are taken.
+    // Some members of whole rows never take more than the whole rows.
     const target = Buffer.allocUnsafe(block.sum(0, from, to) + to - from);
     let at = 0;
     let cellBytes = 0;
@@ -87,7 +87,7 @@ class CutRows implements RowProjection {
     findMembers(block.bytes, start, this.#nameBytes, this.#count, this.#found);
   }
 
-  /** Of the row whose members were found last. */
+  /** The cell bytes of the row whose members were found last. */
   #cellBytes(block: RowBlock, row: number): number {
     let bytes = 0;
     for (const { member, width } of this.#fixed) {
@@ -98,7 +98,7 @@ class CutRows implements RowProjection {
   }
 }
 
-/** The columns whose cells have various sizes. */
+/** The columns whose cells vary in size. */
 export function sizedColumns(types: readonly ColumnType[]): readonly number[] {
   return types.flatMap((type, index) => (fixedWidthOf(type) === undefined ? [index] : []));
 }

@@ -1,7 +1,8 @@
 /**
- * Writes a view as parts of its own, in the layout of stored parts. DuckDB sorts with all its threads only into one file, but pages of a
- * file of many row groups are slow. So the view is written as one file, which is then cut into parts. For 10 million rows this takes 12 s
- * with two threads. Writing the parts directly takes 22 s, since only one thread writes them in order.
+ * Writes a view as parts, in the layout of stored parts. DuckDB sorts with several threads only into one file, but pages of one
+ * large file with many row groups are slow. So the view is written as one file, which is then cut into parts. For 10 million
+ * rows this takes 12 s with two threads. Writing the parts directly takes 22 s, since then only one thread writes them in
+ * order.
  */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import type { RowOrder } from '../../../duckdb/statement.ts';
 import { compileCut, compileMaterialization } from '../../compile/view.ts';
 import type { View } from '../../plan/view.ts';
 
-/** Each thread holds a row group in memory while it is written. */
+/** While it writes, each thread holds a row group in memory. */
 const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
 
 export interface MaterializedView {
@@ -26,15 +27,15 @@ export interface MaterializedView {
 export interface ViewSource {
   readonly view: View;
   readonly resultSet: ResultSet;
-  /** Of the parts of the result set. */
+  /** Paths of the result set's parts. */
   readonly paths: readonly string[];
 }
 
 /** Where a view is written. */
 export interface ViewDestination {
-  /** Absolute; there and empty. */
+  /** Absolute path of an empty folder. */
   readonly directory: string;
-  /** The rows of each part of the view but the last, which may have fewer. */
+  /** The rows of each part of the view; the last may have fewer. */
   readonly partRows: number;
 }
 
@@ -71,7 +72,7 @@ export async function materializeView(
   return { resultSet: { ...source, rowCount, cellBytes, parts }, bytes };
 }
 
-/** What the manifest says of a part that has been written. */
+/** The manifest's entry for a part that has been written. */
 async function partOf(
   duckDb: DuckDb,
   columns: readonly Column[],

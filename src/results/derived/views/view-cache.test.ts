@@ -49,7 +49,7 @@ async function cacheOn(
   return { directory, get, cache };
 }
 
-test('on a full disk views that nobody reads are given up for a new one; one that is read stays', async (t) => {
+test('on a full disk, views that nobody reads are removed for a new one; a view that is being read stays', async (t) => {
   let idle = '';
   const { directory, get } = await cacheOn(t, (folder) => idle !== '' && existsSync(join(folder, idle)));
   using _read = await get('A');
@@ -62,12 +62,12 @@ test('on a full disk views that nobody reads are given up for a new one; one tha
   assert(left.includes(read) && !left.includes(idle));
 });
 
-test('with nothing to give up the reason is that the disk is full', async (t) => {
+test('with nothing to remove, the error says that the disk is full', async (t) => {
   const { get } = await cacheOn(t, () => true);
   await assert.rejects(get('A'), isStorageFull);
 });
 
-test('closing ends a view that is being made, and waits until nothing more is written', async (t) => {
+test('closing stops a view that is being made, and waits until nothing more is written', async (t) => {
   const begun = Promise.withResolvers<void>();
   const last = Promise.withResolvers<void>();
   const { directory, get, cache } = await cacheOn(
@@ -76,7 +76,7 @@ test('closing ends a view that is being made, and waits until nothing more is wr
     async (signal) => {
       begun.resolve();
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-      // A statement that was interrupted writes until it notices.
+      // An interrupted statement goes on writing until it notices.
       await last.promise;
       const [view = ''] = await readdir(directory);
       await writeFile(join(directory, view, 'whole.parquet'), 'rows');

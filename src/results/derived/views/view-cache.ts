@@ -1,8 +1,8 @@
 /**
- * Materialised views: a walk under `filters` or `sort_by` reads its pages from one. A view is written once for all who ask at the same
- * time, in the queue of heavy work. The number of views is bounded, and they count with everything derived: the least recently used goes
- * first, but never one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is ever
- * read.
+ * Materialised views: a walk under `filters` or `sort_by` reads its pages from one. A view is written once for all who ask at
+ * the same time, in the queue of heavy work. The number of views is bounded, and their bytes count with everything derived: the
+ * least recently used goes first, but never one that is being read. The folder belongs to this process alone and starts empty,
+ * so nothing half-written is ever read.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,11 +21,11 @@ import { type DerivedBudget, type DerivedItem, withRoom } from '../budget.ts';
 import { type MaterializedView, materializeView } from './materialize-view.ts';
 
 export interface ViewCacheOptions {
-  /** Absolute; there, empty, and this process's own. */
+  /** Absolute path of an empty folder, for this process alone. */
   readonly directory: string;
   readonly budget: DerivedBudget;
   readonly clock: Clock;
-  /** The most views: each is a folder, which costs something however few its rows. */
+  /** The most views: each is a folder, which costs something even with few rows. */
   readonly viewsMax: number;
   readonly store: Pick<ResultStore, 'open'>;
   readonly duckDb: DuckDb;
@@ -36,14 +36,14 @@ export interface ViewCacheOptions {
   readonly onRemoved: (directory: string) => void;
 }
 
-/** A view that is there until disposed of. The keys of its parts are absolute paths. */
+/** A view that stays until it is disposed of. The keys of its parts are absolute paths. */
 export interface OpenView extends Disposable {
   /** No other view has it. */
   readonly identity: string;
   readonly resultSet: ResultSet;
-  /** Keeps it there longer; undefined where it is gone. */
+  /** Keeps the view longer; undefined where it is gone. */
   hold(): Disposable | undefined;
-  /** Counts files that were made from it, beside its parts: they go with it. */
+  /** Adds the bytes of files made from the view, which are beside its parts and go with it. */
   grew(bytes: number): void;
 }
 
@@ -51,11 +51,11 @@ interface Entry {
   readonly identity: string;
   readonly made: Promise<MaterializedView>;
   readonly directory: string;
-  /** Those who wait for it or read it. */
+  /** The number of those who wait for it or read it. */
   users: number;
   /** Stops the making when nobody waits any more. */
   readonly abandon: AbortController;
-  /** A sample: the next one is another, so this one goes as soon as it has been read. */
+  /** A view of a sample: nobody will ask for it again, so it is removed once it has been read. */
   readonly passing: boolean;
   /** 0 until it is made. */
   bytes: number;
@@ -66,7 +66,7 @@ export class ViewCache implements AsyncDisposable {
   readonly #options: ViewCacheOptions;
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  /** Views that are being made or removed: whoever closes the service waits for them. */
+  /** Views that are being made or removed: closing waits for them. */
   readonly #unsettled = new Set<Promise<void>>();
   #made = 0;
 
@@ -75,18 +75,18 @@ export class ViewCache implements AsyncDisposable {
     options.budget.add(async () => this.#list());
   }
 
-  /** Disk that the views take which are made. */
+  /** Bytes on disk of the finished views. */
   get bytes(): number {
     return [...this.#entries.values()].reduce((sum, entry) => sum + entry.bytes, 0);
   }
 
-  /** Whether a view is made already, so that any page of it is cheap. */
+  /** Whether the view is made already, so that any page of it is cheap. */
   has(executionId: string, view: View): boolean {
     return (this.#entries.get(viewIdentity(executionId, view))?.bytes ?? 0) > 0;
   }
 
   /**
-   * @param keyId who waits for the view if it is to be made
+   * @param keyId whose queue turn it takes if the view has to be made
    * @throws RequestError overloaded; the signal's reason; what making the view throws
    */
   async get(
@@ -125,7 +125,7 @@ export class ViewCache implements AsyncDisposable {
     }
   }
 
-  /** Ends what is being made, and resolves when nothing is written or removed any more. */
+  /** Stops what is being made. Resolves when nothing is written or removed any more. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { abandon } of this.#entries.values()) abandon.abort(new Error('the service stops'));
     while (this.#unsettled.size > 0) await Promise.allSettled(this.#unsettled);
@@ -161,7 +161,7 @@ export class ViewCache implements AsyncDisposable {
     return entry;
   }
 
-  /** One of its users, until disposed of. */
+  /** Counts as one of its users until disposed of. */
   #held(entry: Entry): Disposable {
     let released = false;
     return {
@@ -182,7 +182,7 @@ export class ViewCache implements AsyncDisposable {
     }
     entry.usedAt = this.#options.clock();
     this.#evict();
-    // What cannot be looked at now is looked at the next time.
+    // A failure here is not lost: the bound is enforced again the next time.
     this.#options.budget.released().catch(() => undefined);
   }
 
@@ -195,7 +195,7 @@ export class ViewCache implements AsyncDisposable {
     if (this.#entries.get(entry.identity) === entry) this.#entries.delete(entry.identity);
   }
 
-  /** Views beyond their number go here, bytes beyond the bound where everything derived is counted. */
+  /** Removes views beyond their number. Bytes beyond the bound are removed where everything derived is counted. */
   #evict(): void {
     for (const entry of [...this.#entries.values()]) {
       if (this.#entries.size <= this.#options.viewsMax) break;
@@ -229,7 +229,7 @@ export class ViewCache implements AsyncDisposable {
 
   async #remove(entry: Entry): Promise<void> {
     this.#options.onRemoved(entry.directory);
-    // What cannot be removed now is removed with the whole folder when the process ends.
+    // A folder that cannot be removed now is removed with the process's whole folder at its end.
     await rm(entry.directory, { recursive: true, force: true }).catch(() => undefined);
   }
 
@@ -247,7 +247,7 @@ export class ViewCache implements AsyncDisposable {
           await mkdir(directory);
           return await materializeView(duckDb, { view, resultSet, paths }, { directory, partRows: PART_ROWS }, within);
         });
-        // A view is there once it takes bytes, also one without rows.
+        // At least 1 byte, since 0 means that the view is not made yet.
         return { ...made, bytes: Math.max(1, made.bytes) };
       } catch (error) {
         throw readFailure(error);
