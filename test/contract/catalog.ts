@@ -1,5 +1,5 @@
 /**
- * What every catalog must do, whatever database it stands on. A suite per section of the interface; each implementation
+ * What every catalog must do, whatever its database. There is a suite for each section of the interface. Each implementation
  * runs all of them from a test file of its own (sqlite-catalog.test.ts).
  */
 import { suite } from 'node:test';
@@ -26,8 +26,8 @@ export function catalogContract(name: string, prepare: CatalogFactory): void {
     suite('leases and ticks', () => leasesContract(prepare));
     suite('runs', () => runsContract(prepare));
     suite('usage', () => usageContract(prepare));
-    suite('steps as one, idempotency keys', () => idempotencyKeysContract(prepare));
+    suite('transactions and idempotency keys', () => idempotencyKeysContract(prepare));
     suite('the installation', () => installationContract(prepare));
-    suite('shared by two', () => sharingContract(prepare));
+    suite('two processes on one catalog', () => sharingContract(prepare));
   });
 }

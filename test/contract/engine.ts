@@ -1,6 +1,6 @@
 /**
- * What every engine must do, whatever runs the SQL. `openEngine` gives an engine over a folder of source tables (each a
- * file's place below it → its text), with a memory limit of 128 MB and the time limit asked for.
+ * What every engine must do, whatever runs the SQL. `openEngine` makes an engine over a folder of source tables, given as a map
+ * from each file's path in the folder to its text. It has a memory limit of 128 MB and the time limit that is asked for.
  */
 import assert from 'node:assert/strict';
 import { access, mkdtemp, rm } from 'node:fs/promises';
@@ -81,7 +81,7 @@ export function engineContract(name: string, openEngine: OpenEngine): void {
       );
     });
 
-    test('a uint256 keeps all its digits on the way through', async () => {
+    test('a uint256 keeps all its digits', async () => {
       const made = await materialize(
         'SELECT CAST(SUM(CAST(shares AS DECIMAL(38, 0))) AS VARCHAR) AS total FROM chain.events',
       );
@@ -101,7 +101,7 @@ export function engineContract(name: string, openEngine: OpenEngine): void {
       assert.deepEqual([made.columns, made.rowCount, made.rows], [['who varchar'], 0, []]);
     });
 
-    test('a table may be a folder of files, partitioned or not', async () => {
+    test('a source table may be a folder of files, partitioned or not', async () => {
       const made = await materialize('SELECT who FROM chain.events ORDER BY seen_at, who', {
         files: {
           'chain/events/day=2024-03-05/a.ndjson': '{"who":"ann","shares":"1","seen_at":"2024-03-05T00:00:00Z"}\n',
@@ -123,7 +123,7 @@ export function engineContract(name: string, openEngine: OpenEngine): void {
       assert.match(error.message, /nothing/);
     });
 
-    test('anything but one SELECT is refused', async () => {
+    test('any statement but a single SELECT is refused', async () => {
       assert.equal((await failure('DROP TABLE chain.events')).type, 'syntax_error');
     });
 
@@ -133,7 +133,7 @@ export function engineContract(name: string, openEngine: OpenEngine): void {
       assert.match(error.message, /chain\.events is missing: expected chain\/events\.parquet/);
     });
 
-    test('of tables that are not there at all there is none, however many are asked for', async () => {
+    test('hasAny is true where at least one of the tables exists', async () => {
       const other: SourceTable = { ...EVENTS, name: 'chain.other' };
       const hasAny = async (files: Record<string, string>, sources: readonly SourceTable[]) => {
         await using engine = await openEngine(files, { timeLimitMillis: 60_000 });
@@ -145,7 +145,7 @@ export function engineContract(name: string, openEngine: OpenEngine): void {
       assert.equal(await hasAny({ 'chain/events.csv': 'no columns of ours\n' }, [EVENTS]), true);
     });
 
-    test('a source table that is there twice is refused, rather than one of them chosen', async () => {
+    test('a source table that exists twice is refused; the engine chooses neither', async () => {
       const error = await failure('SELECT 1 FROM chain.events', {
         files: { 'chain/events.csv': EVENTS_CSV, 'chain/events/a.csv': EVENTS_CSV },
       });
@@ -153,7 +153,7 @@ export function engineContract(name: string, openEngine: OpenEngine): void {
       assert.match(error.message, /more than once \(chain\/events\.csv, chain\/events\/\): keep one/);
     });
 
-    test('a source table without a column that is read is named, with the column', async () => {
+    test('a source table that lacks a column that is read is refused, and the column named', async () => {
       const error = await failure('SELECT 1 FROM chain.events', {
         files: { 'chain/events.csv': 'who,seen_at\nann,\n' },
       });
@@ -171,13 +171,13 @@ export function engineContract(name: string, openEngine: OpenEngine): void {
       `chain.events e0 ${Array.from({ length: power - 1 }, (_, i) => `CROSS JOIN chain.events e${i + 1}`).join(' ')}`;
     const runaway = `SELECT COUNT(DISTINCT concat(e0.who, e19.who)) AS n FROM ${crossed(20)}`;
 
-    test('a query over its time limit is ended and says the limit', async () => {
+    test('a query over its time limit is stopped, and the error says the limit', async () => {
       const error = await failure(runaway, { limit: 100 });
       assert.equal(error.type, 'time_limit');
       assert.match(error.message, /100 ms/);
     });
 
-    test('a query over its memory limit is ended', async () => {
+    test('a query over its memory limit is stopped', async () => {
       // 59,049 texts of 4,000 characters: 236 MB.
       const error = await failure(`SELECT array_agg(rpad(e0.who, 4000, 'x')) AS texts FROM ${crossed(10)}`);
       assert.equal(error.type, 'memory_limit');

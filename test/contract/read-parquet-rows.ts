@@ -1,4 +1,4 @@
-/** The rows of a Parquet file as plain values, for comparing with rows written out in a test. */
+/** Reads a Parquet file's rows as plain values, to compare with rows written out in a test. */
 import { DuckDBInstance } from '@duckdb/node-api';
 
 export async function readParquetRows(path: string): Promise<readonly (readonly unknown[])[]> {

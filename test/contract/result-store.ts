@@ -1,4 +1,7 @@
-/** What every result store does, whatever it is made of. Each implementation's test calls this with a way to open one. */
+/**
+ * What every result store must do, whatever it is made of. Each implementation's test calls this with a function that opens
+ * one.
+ */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -80,7 +83,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       assert.ok(Math.abs((object?.modifiedAt ?? 0) - Date.now()) < 60_000);
     });
 
-    test('an open object stays until everybody has released it, and whoever deletes is told', async () => {
+    test('an open object stays until everybody has released it, and delete returns its key', async () => {
       const object = await put('01A/1/part-0', Buffer.from('abc'));
       const other = await put('01A/1/part-1', Buffer.from('def'));
       const first = await under.store.open(object, ALL, signal);
@@ -96,13 +99,13 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       assert.deepEqual(await keys(''), []);
     });
 
-    test('an open that failed keeps nothing from being deleted', async () => {
+    test('an open that failed does not keep an object from being deleted', async () => {
       const object = await put('01A/1/part-0', Buffer.from('abc'));
       await assert.rejects(read({ ...object, sha256: '' }), ObjectDamaged);
       assert.deepEqual(await under.store.delete([object.key]), []);
     });
 
-    test('an open beside a deletion finds the object whole, or gone', async () => {
+    test('an open during a delete finds the object whole, or not at all', async () => {
       const object = await put('01A/1/part-0', Buffer.from('abc'));
       const deleting = under.store.delete([object.key]);
       const opening = assert.rejects(read(object), { constructor: ObjectDamaged, message: /missing/ });
@@ -110,7 +113,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       await opening;
     });
 
-    test('deleting deletes the objects named and nothing beside them; a second time nothing happens', async () => {
+    test('delete deletes the objects named and no others; a second time it does nothing', async () => {
       const kept = await put('01A/1/part-0', Buffer.from('kept'));
       await put('01A/1/part-00', Buffer.from('gone'));
       await put('01AB/1/part-1', Buffer.from('gone'));
@@ -120,7 +123,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       assert.equal((await read(kept)).toString(), 'kept');
     });
 
-    test('a damaged object is refused when it is opened and when it is verified, before and after a good read', async () => {
+    test('a damaged object is refused by open and by verify, before and after a good read', async () => {
       for (const readBefore of [false, true]) {
         const object = await put('01A/1/part-0', randomBytes(100_000));
         if (readBefore) await read(object);
@@ -131,7 +134,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       }
     });
 
-    test('of an object with blocks those are checked that a read needs: the footer, and the row groups of the rows', async () => {
+    test('of an object with blocks, a read checks those that it needs: the footer, and the row groups of the rows', async () => {
       const bytes = randomBytes(3_000_000);
       const layout = { rows: [10, 20], bytes: [1_000_000, 1_900_000, 100_000] };
       const path = join(folder, 'with-blocks');
@@ -161,7 +164,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       }
     });
 
-    test('hashes of blocks that are not those of the bytes fail a verification, too', async () => {
+    test('verify also finds wrong hashes of blocks', async () => {
       const bytes = randomBytes(1000);
       const path = join(folder, 'with-blocks');
       await writeFile(path, bytes);
@@ -172,14 +175,14 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       await assert.rejects(under.store.verify({ ...object, blocks: others }, signal), ObjectDamaged);
     });
 
-    test('a missing object is damaged too, and the error names its key', async () => {
+    test('a missing object counts as damaged, and the error names its key', async () => {
       const object = await put('01A/1/part-0', Buffer.from('abc'));
       await under.lose(object.key);
       await assert.rejects(read(object), { constructor: ObjectDamaged, key: '01A/1/part-0', message: /missing/ });
       await assert.rejects(under.store.verify(object, signal), { constructor: ObjectDamaged, message: /missing/ });
     });
 
-    test('the keys of which there is no object are told', async () => {
+    test('findMissing names the keys without an object', async () => {
       const [first, second] = [
         await put('01A/1/part-0', Buffer.from('abc')),
         await put('01A/1/part-1', Buffer.from('d')),
@@ -195,12 +198,12 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       await assert.rejects(read(first), { isMissing: false });
     });
 
-    test('an object of another length than the manifest says is damaged', async () => {
+    test("an object whose length differs from the manifest's is damaged", async () => {
       const object = await put('01A/1/part-0', Buffer.from('abc'));
       await assert.rejects(read({ ...object, objectBytes: 4 }), /it has 3 bytes, expected 4/);
     });
 
-    test('many open one object at once; one who leaves does not disturb the others', async () => {
+    test('many open one object at once; one that gives up does not disturb the others', async () => {
       const object = await put('01A/1/part-0', randomBytes(3_000_000));
       const leaver = new AbortController();
       const left = under.store.open(object, ALL, leaver.signal);
@@ -211,7 +214,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       assert.equal((await read(object)).length, 3_000_000);
     });
 
-    test('an aborted signal stops a put, an open and a verify', async () => {
+    test('an aborted signal stops put, open and verify', async () => {
       const object = await put('01A/1/part-0', Buffer.from('abc'));
       const aborted = AbortSignal.abort(new Error('stop'));
       await assert.rejects(under.store.open(object, ALL, aborted), /stop/);
@@ -227,7 +230,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       });
     }
 
-    test('whose store it is, is kept and replaced, and is no object', async () => {
+    test("the store's identity is kept and replaced, and is not listed as an object", async () => {
       assert.equal(await under.store.findInstallation(), undefined);
       await under.store.setInstallation('a');
       assert.equal(await under.store.findInstallation(), 'a');

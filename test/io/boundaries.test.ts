@@ -1,6 +1,6 @@
 /**
- * Imports point one way: this test reads every import of src/ and holds it against the table of rooms in ARCHITECTURE.md, row by row.
- * It also holds the sizes.
+ * Imports point one way. This test reads every import of src/ and holds it against the tables of rooms in ARCHITECTURE.md, row
+ * by row. It also holds the sizes of files.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { test } from 'node:test';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LINES_MAX = 350;
-/** The stages of a request alone: what they call is elsewhere. */
+/** Only the stages of a request; what they call is in other files. */
 const PIPELINE_LINES_MAX = 150;
 
 interface Import {
@@ -38,7 +38,7 @@ const imports: readonly Import[] = [...texts].flatMap(([from, text]) => {
 interface Room {
   /** A folder or a file below src/. */
   readonly path: string;
-  /** Rooms, files of rooms, and packages (`node:*` for all of Node's). */
+  /** Rooms, files of other rooms, and packages (`node:*` stands for all of Node's). */
   readonly mayImport: readonly string[];
 }
 
@@ -67,12 +67,12 @@ function roomOf(path: string): Room | undefined {
 
 const isPackage = (to: string) => !to.endsWith('.ts');
 
-test('there are rooms and imports to look at', () => {
+test('the tables name rooms, and src/ has imports', () => {
   assert.ok(rooms.length > 20, `${rooms.length} rooms`);
   assert.ok(imports.some(({ from, to }) => from === 'results/pipeline.ts' && to === 'results/plan/resolve.ts'));
 });
 
-test('every file is there that ARCHITECTURE.md names as the place of a rule', () => {
+test('every file that ARCHITECTURE.md names as the place of a rule exists', () => {
   const [, section = ''] = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split('\n## Where to find a rule\n');
   const [table = ''] = section.split('\n## ');
   const named = [...table.matchAll(/`([\w/-]+\.(?:ts|sql))`/g)].map(([, path = '']) => path);
@@ -83,7 +83,7 @@ test('every file is there that ARCHITECTURE.md names as the place of a rule', ()
   );
 });
 
-test('every file is in a room, and every room is there', () => {
+test('every file is in a room of the tables, and every room of the tables exists', () => {
   assert.deepEqual(
     files.filter((path) => roomOf(path) === undefined),
     [],
@@ -111,11 +111,11 @@ function matchesPackage(to: string, name: string): boolean {
   return isPackage(to) && (name.endsWith('*') ? to.startsWith(name.slice(0, -1)) : to === name);
 }
 
-/** Where a process begins: the command, one for each query that runs, one that builds row files, and the library's entry. */
+/** Where a process begins: the command, the program that runs one query, the one that builds row files, and the library. */
 const ENTRIES = ['main.ts', 'run-sql.ts', 'row-file-builder.ts', 'publisher.ts'];
 
 test('only the entries touch the environment, the clock, timers, randomness and signals', () => {
-  // The time-out of a socket is none of these: Node sets it back with each byte, and so it cannot be passed in (cut-when-stalled.ts).
+  // The timeout of a socket does not count. Node restarts it with each byte, so it cannot be passed in (cut-when-stalled.ts).
   const effects =
     /process\.env\b|Date\.now\(|new Date\(\)|performance\.now\(|Math\.random\(|AbortSignal\.timeout\(|(?<!\.)\bset(Timeout|Interval)\(|'(node:)?timers|process\.on\(|process\.exit\b/;
   const found = files.filter((path) => !ENTRIES.includes(path) && effects.test(texts.get(path) ?? ''));
@@ -136,7 +136,7 @@ test(`the pipeline has at most ${PIPELINE_LINES_MAX} lines`, () => {
   assert.ok(lines <= PIPELINE_LINES_MAX, `src/results/pipeline.ts has ${lines} lines`);
 });
 
-test('every package that is imported is declared: what runs in a service as a dependency, the rest at least for development', () => {
+test('every imported package is declared: as a dependency if a service runs it, else at least for development', () => {
   const declared = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly name: string;
     readonly dependencies: Readonly<Record<string, string>>;
@@ -176,7 +176,7 @@ function packagesIn(path: string): readonly string[] {
     .map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
 }
 
-test('what compiles SQL needs nothing of the driver that runs it', () => {
+test('the rooms that compile SQL import nothing of the database driver', () => {
   const reached = new Set(imports.filter(({ from }) => isInside(from, 'results/compile')).map(({ to }) => to));
   for (const path of reached) {
     if (!isInside(path, 'duckdb')) continue;
@@ -186,7 +186,7 @@ test('what compiles SQL needs nothing of the driver that runs it', () => {
   assert.ok(!reached.has('@duckdb/node-api'), [...reached].join(', '));
 });
 
-test('no file imports itself by way of others', () => {
+test('no file imports itself through others', () => {
   const targets = Map.groupBy(imports, ({ from }) => from);
   const done = new Set<string>();
   const circles: string[] = [];

@@ -1,4 +1,4 @@
-/** The glossary of ARCHITECTURE.md: a word that was retired for the field's own does not come back in a declared name. */
+/** The glossary of ARCHITECTURE.md: a retired word does not come back in a declared name. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 const SRC = resolve(import.meta.dirname, '../../src');
 
-/** Each with the word that is used instead. */
+/** Each retired word with the word that is used instead. */
 const RETIRED: Readonly<Record<string, string>> = {
   passage: 'SegmentIndex',
   tally: 'RequestStats',
@@ -30,19 +30,19 @@ const RETIRED: Readonly<Record<string, string>> = {
   literalPath: 'escapeGlob',
 };
 
-/** Columns of the catalog keep their names: a database holds them. */
+/** Columns of the catalog keep their names, because existing databases have them. */
 const KEPT = ['catalog/kysely/tables.ts: holder'];
 
 const DECLARED =
   /(?:\b(?:class|interface|type|function\*?|const|let|get|readonly|static|async)\s+\*?|^\s+)#?([A-Za-z_$][\w$]*)\s*(?=[(:=<{?])/gm;
 
-/** Whether a name is the word, or has it as one of its parts: `failedKeys`, `FailedKeysLimit`, not `passages` in a text. */
+/** Whether a declared name is the word, or has it as a part: `failedKeys`, `FailedKeysLimit`. */
 function has(name: string, word: string): boolean {
   const capital = word[0]?.toUpperCase() + word.slice(1);
   return new RegExp(`^${word}(?![a-z])|^${word}s?(?![a-z])|${capital}s?(?![a-z])`).test(name);
 }
 
-test('names that a word has replaced are recognised, and others are not', () => {
+test('retired words are found in names, and other words are not', () => {
   assert.ok(has('isHolderDead', 'holder'));
   assert.ok(has('Tally', 'tally'));
   assert.ok(has('chores', 'chore'));

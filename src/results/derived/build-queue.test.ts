@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BuildQueue, type BuildStep, type Built, NotBuildable } from './build-queue.ts';
 
-/** A queue, and all that it has told. */
+/** A queue, and everything that it has reported. */
 function queue() {
   const told: unknown[] = [];
   const state = { now: 1_000_000, told };
@@ -19,7 +19,7 @@ function queue() {
 
 const wanted = (id: string, steps: readonly BuildStep[]) => ({ id, executionId: 'one', steps: () => steps });
 
-test('files are built one at a time, in the order in which they are wanted, and each once', async () => {
+test('files are built one at a time, in the order in which they are wanted, each once', async () => {
   const { built, told, state } = queue();
   let running = 0;
   const step = (id: string): BuildStep => ({
@@ -46,7 +46,7 @@ test('files are built one at a time, in the order in which they are wanted, and 
   assert.equal(told.length, 10);
 });
 
-test('what fails is tried again after ten minutes; or, where it was forgotten, as soon as it is wanted', async () => {
+test('a failed build is tried again after ten minutes, or as soon as it is wanted if it was forgotten', async () => {
   const { built, told, state } = queue();
   const full = wanted('one', [{ id: 'a', build: async () => assert.fail('the disk is full') }]);
   for (const minutes of [0, 5, 5]) {
@@ -61,7 +61,7 @@ test('what fails is tried again after ten minutes; or, where it was forgotten, a
   assert.equal(told.filter((what) => /the disk is full/.test(String(what))).length, 3);
 });
 
-test('a file that can never be built is tried once and told once; those beside it are built', async () => {
+test('a file that can never be built is tried and reported once; the others of its result are built', async () => {
   const { built, told, state } = queue();
   let [tries, bytes] = [0, 10];
   const never: BuildStep = {
@@ -91,7 +91,7 @@ test('a file that can never be built is tried once and told once; those beside i
   assert.equal(tries, 2);
 });
 
-test('who closes it waits for what is being built, which is ended; nothing more is begun or told', async () => {
+test('closing stops the build in progress and waits for its end; nothing more is begun or reported', async () => {
   const { built, told } = queue();
   const begun = Promise.withResolvers<void>();
   const build = (signal: AbortSignal) =>

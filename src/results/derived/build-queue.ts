@@ -1,25 +1,26 @@
 /**
- * Builds derived files in the background, one at a time, none beyond a number that wait. Nobody waits for a file: what cannot be built now
- * is read without it, and tried again when it is wanted later; what never can be is remembered, and not tried again.
+ * Builds derived files in the background, one at a time; a bounded number wait. No request waits for a file: until it exists,
+ * rows are read without it. A build that failed is tried again when the file is wanted later. A build that can never succeed is
+ * remembered and not tried again.
  */
 import type { Clock } from '../../domain/instant.ts';
 
-/** Why something has no derived file, for good: nothing that it depends on changes. */
+/** Why a derived file can never be built. Nothing that this depends on ever changes. */
 export class NotBuildable extends Error {}
 
-/** One file. */
+/** The build of one file. */
 export interface BuildStep {
-  /** Of the file: what the file is made from is always the same. */
+  /** The file's id. A file of this id is always made from the same data. */
   readonly id: string;
-  /** @returns bytes of the file, 0 where nothing had to be done @throws NotBuildable; whatever else building throws */
+  /** @returns the file's bytes, 0 where nothing had to be done @throws NotBuildable; whatever else building throws */
   build(signal: AbortSignal): Promise<number>;
 }
 
-/** What is wanted together: the files of one result, or one of them. */
+/** Files that are wanted together: those of one result, or one of them. */
 export interface Wanted {
   readonly id: string;
   readonly executionId: string;
-  /** Is asked when it is built. */
+  /** Called when the build begins. */
   steps(): readonly BuildStep[];
 }
 
@@ -33,27 +34,27 @@ export interface Built {
 export interface BuildQueueOptions<W extends Wanted> {
   readonly clock: Clock;
   readonly monotonic: () => number;
-  /** Nothing is to be built for now. */
+  /** Called when nothing is left to build for now. */
   readonly rest: () => void;
   readonly onBuilt: (built: Built, wanted: W) => void;
   readonly onFailed: (executionId: string, error: unknown) => void;
-  /** Told once of what will never be built. */
+  /** Told once of each file that will never be built. */
   readonly onRefused: (executionId: string, refusal: NotBuildable) => void;
 }
 
-/** More do not wait: they are wanted again when they are read again. */
+/** Beyond this number nothing waits: it is wanted again at its next read. */
 const WAITING_MAX = 100;
-/** What was built, or could not be, is not looked at again for so long. */
+/** A file that was built, or failed, is not looked at again for this long. */
 const AGAIN_MILLIS = 600_000;
 const REMEMBERED_MAX = 10_000;
 
 export class BuildQueue<W extends Wanted> implements AsyncDisposable {
   readonly #options: BuildQueueOptions<W>;
-  /** By id, as all of the following. */
+  /** By id, like the maps below. */
   readonly #waiting = new Map<string, W>();
-  /** When each was built last, or could not be. */
+  /** When each was last built or has failed. */
   readonly #tried = new Map<string, number>();
-  /** What will never be built: files, and those of whom none will be. */
+  /** Files that will never be built, and results of which none will be. */
   readonly #refused = new Map<string, true>();
   readonly #over = new AbortController();
   #running: Promise<void> | undefined;
@@ -63,7 +64,7 @@ export class BuildQueue<W extends Wanted> implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Builds it, unless that is being done, has just been tried, or can never be done. */
+  /** Queues it, unless it waits already, was tried a short while ago, or can never be built. */
   want(wanted: W): void {
     const { id } = wanted;
     if (this.#refused.has(id) || this.#over.signal.aborted) return;
@@ -77,7 +78,7 @@ export class BuildQueue<W extends Wanted> implements AsyncDisposable {
     });
   }
 
-  /** It was damaged: it may be built again as soon as it is wanted. */
+  /** The file was damaged: it may be built again as soon as it is wanted. */
   forget(id: string): void {
     this.#tried.delete(id);
   }

@@ -22,7 +22,7 @@ export function executionsContract(prepare: CatalogFactory): void {
     assert.equal(await executions.find(executionId(2)), undefined);
   });
 
-  test('a run needs an id of its own and a query that is there', async (t) => {
+  test('a run needs an id of its own and an existing query', async (t) => {
     const { executions } = await openWithQuery(prepare, t);
     await executions.add(pendingRun(1));
     await assert.rejects(executions.add(pendingRun(1)), CatalogConflict);
@@ -30,7 +30,7 @@ export function executionsContract(prepare: CatalogFactory): void {
     assert.equal(await executions.find(executionId(2)), undefined);
   });
 
-  test('lists are newest first, ties by id, of a query or a state, and end at their limit', async (t) => {
+  test('lists are newest first, ties by id, for a query or a state, and end at their limit', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await catalog.queries.add({ id: 8, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, NOON);
     await catalog.executions.add(pendingRun(2, { submittedAt: NOON }));
@@ -92,7 +92,7 @@ export function executionsContract(prepare: CatalogFactory): void {
     assert.equal(finished.startedAt, NOON + 50);
   });
 
-  test('a run that cannot be added finished is not added at all', async (t) => {
+  test('a finished run that is refused is not added at all', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await catalog.executions.add(pendingRun(1));
     await assert.rejects(addFinished(catalog, pendingRun(1)), CatalogConflict);
@@ -101,7 +101,7 @@ export function executionsContract(prepare: CatalogFactory): void {
     assert.equal(await catalog.executions.find(executionId(2)), undefined);
   });
 
-  test('no result set: not finished, unknown, or expired', async (t) => {
+  test('a run that is not finished, unknown or expired has no result set', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await catalog.executions.add(pendingRun(1));
     await addFinished(catalog, pendingRun(2));
@@ -115,7 +115,7 @@ export function executionsContract(prepare: CatalogFactory): void {
     assert.equal(expired?.expiresAt, NOON + 10_000);
   });
 
-  test('expired runs are listed at the moment of their expiry, oldest first, until they are expired', async (t) => {
+  test('expired runs are listed from the moment of their expiry, oldest first, until they are marked as expired', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await addFinished(catalog, pendingRun(1), { expiresAt: NOON + 300 });
     await addFinished(catalog, pendingRun(2), { expiresAt: NOON + 200 });
@@ -130,7 +130,7 @@ export function executionsContract(prepare: CatalogFactory): void {
     assert.deepEqual(await list(NOON + 399), [1]);
   });
 
-  test('a result is made to expire before its time, never after it', async (t) => {
+  test("a result's expiry can be moved earlier, never later", async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await addFinished(catalog, pendingRun(1), { expiresAt: NOON + 300 });
     const expiry = async () => (await catalog.executions.find(executionId(1)))?.expiresAt;
@@ -144,7 +144,7 @@ export function executionsContract(prepare: CatalogFactory): void {
     assert.equal(await catalog.executions.find(executionId(2)), undefined);
   });
 
-  test('stored results are walked in the order of their ids, a few at a time', async (t) => {
+  test('stored results are listed in the order of their ids, a few at a time', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     for (const number of [3, 1, 2]) await addFinished(catalog, pendingRun(number));
     await catalog.executions.add(pendingRun(4));

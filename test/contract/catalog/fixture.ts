@@ -1,4 +1,4 @@
-/** What the catalog suites share: a catalog to begin with, and the values they put into it. */
+/** What the catalog suites share: a catalog to start with, and the values that they put into it. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Catalog, CatalogConflict, type Completion } from '../../../src/catalog/catalog.ts';
@@ -6,7 +6,7 @@ import type { Execution } from '../../../src/domain/execution.ts';
 import type { Instant } from '../../../src/domain/instant.ts';
 import type { ResultSet } from '../../../src/domain/result-set.ts';
 
-/** Makes an empty catalog and gives back how to open it, as often as wanted. All is closed and gone after the test. */
+/** Makes an empty catalog. @returns opens it, as often as wanted; everything is closed and removed after the test */
 export type CatalogFactory = (t: TestContext) => Promise<() => Promise<Catalog>>;
 
 /** 2024-03-05T20:50:59Z: "now" in these tests. */
@@ -33,7 +33,7 @@ export const RESULT_SET: ResultSet = {
   ],
 };
 
-/** Execution ids that sort as they are numbered: executionId(1) < executionId(2). */
+/** Execution ids in the order of their numbers: executionId(1) < executionId(2). */
 export function executionId(number: number): string {
   return `01HR${String(number).padStart(22, '0')}`;
 }
@@ -59,7 +59,7 @@ export function completion(more: Partial<Completion> = {}): Completion {
   };
 }
 
-/** A catalog with the user ann, the team crew (ann is in it), and the public query 7 of ann. */
+/** A catalog with the user ann, the team crew with ann as its member, and ann's public query 7. */
 export async function openWithQuery(prepare: CatalogFactory, t: TestContext): Promise<Catalog> {
   const open = await prepare(t);
   const catalog = await open();
@@ -73,7 +73,7 @@ export async function addQuery(catalog: Catalog): Promise<void> {
   await catalog.queries.add({ id: 7, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, NOON);
 }
 
-/** Adds a run that has finished. */
+/** Adds a finished run. */
 export async function addFinished(
   catalog: Catalog,
   run: Execution,
@@ -84,7 +84,7 @@ export async function addFinished(
   return await catalog.executions.addCompleted(run, completion(more), lease);
 }
 
-/** For `assert.rejects`: the conflict that says exactly this. */
+/** For `assert.rejects`: a conflict with exactly this message. */
 export function conflict(message: string) {
   return (error: unknown) => {
     assert(error instanceof CatalogConflict);

@@ -1,4 +1,4 @@
-/** Several steps as one, and the answers that are kept under idempotency keys. */
+/** Transactions, and the answers that are kept under idempotency keys. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Catalog, type Lease, LeaseLost } from '../../../src/catalog/catalog.ts';
@@ -21,7 +21,7 @@ async function leaseOf(catalog: Catalog, resource = 'idempotency:1'): Promise<Le
 }
 
 export function idempotencyKeysContract(prepare: CatalogFactory): void {
-  test('an answer is found by its key and its name, until it is too old', async (t) => {
+  test('an answer is found by API key and idempotency key, until it is too old', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     const { idempotencyKeys } = catalog;
     await idempotencyKeys.keep(ANSWER, await leaseOf(catalog));
@@ -35,7 +35,7 @@ export function idempotencyKeysContract(prepare: CatalogFactory): void {
     assert.equal(await idempotencyKeys.find('k1', 'a 1', 0), undefined);
   });
 
-  test('an answer takes the place of an older one; whoever has lost the lease keeps nothing', async (t) => {
+  test('a new answer replaces an older one; a process that has lost the lease keeps nothing', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     const { idempotencyKeys } = catalog;
     const lease = await leaseOf(catalog);
@@ -48,7 +48,7 @@ export function idempotencyKeysContract(prepare: CatalogFactory): void {
     assert.deepEqual(await idempotencyKeys.find('k1', 'a 1', 0), newer);
   });
 
-  test('steps taken as one are committed together, each seeing those before it', async (t) => {
+  test('the steps of a transaction are committed together, and each sees those before it', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     const [write, lease] = [await leaseOf(catalog, `write:${executionId(1)}`), await leaseOf(catalog)];
     const id = await catalog.atomically(async ({ principals, queries, executions, idempotencyKeys }) => {
@@ -71,7 +71,7 @@ export function idempotencyKeysContract(prepare: CatalogFactory): void {
     assert.deepEqual(await catalog.idempotencyKeys.find('k1', 'a 1', 0), ANSWER);
   });
 
-  test('of steps of which one fails, nothing is left, and others write on', async (t) => {
+  test('a transaction with a failing step leaves nothing behind, and others can write afterwards', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     const lease = await leaseOf(catalog);
     const failing = catalog.atomically(async ({ principals, queries, idempotencyKeys }) => {

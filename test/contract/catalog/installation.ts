@@ -1,10 +1,10 @@
-/** What holds for the installation as a whole: its id, and what was last seen of the clock. */
+/** Facts of the installation as a whole: its id, and the latest time seen. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CatalogFactory, NOON } from './fixture.ts';
 
 export function installationContract(prepare: CatalogFactory): void {
-  test('the id that is kept first stays, whoever else has one, until it is set', async (t) => {
+  test('the first id stays, whichever others are offered, until it is replaced on purpose', async (t) => {
     const open = await prepare(t);
     const [one, other] = [(await open()).installation, (await open()).installation];
     assert.equal(await one.findId(), undefined);
@@ -15,7 +15,7 @@ export function installationContract(prepare: CatalogFactory): void {
     assert.equal(await one.findId(), 'c');
   });
 
-  test('what was seen of the clock is kept beside the id', async (t) => {
+  test('the latest time seen is kept beside the id', async (t) => {
     const open = await prepare(t);
     const { installation } = await open();
     assert.equal(await installation.findClock(), undefined);

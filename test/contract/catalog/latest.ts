@@ -5,7 +5,7 @@ import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { addFinished, type CatalogFactory, executionId, NOON, openWithQuery, pendingRun } from './fixture.ts';
 
 export function latestContract(prepare: CatalogFactory): void {
-  test('of runs with a result, the one submitted last, ties by id', async (t) => {
+  test('of runs with results, the one submitted last is the latest, ties by id', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await addFinished(catalog, pendingRun(1, { submittedAt: NOON + 30 }));
     await addFinished(catalog, pendingRun(2, { submittedAt: NOON + 20 }));
@@ -14,7 +14,7 @@ export function latestContract(prepare: CatalogFactory): void {
     assert.equal(await latest(catalog), 3);
   });
 
-  test('where clocks disagree, the one that was committed last', async (t) => {
+  test('where clocks disagree, the run committed last is the latest', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     const day = 86_400_000;
     const parameters = { chain: 'base' };
@@ -47,7 +47,7 @@ export function latestContract(prepare: CatalogFactory): void {
     assert.equal(await latest(catalog), 1);
   });
 
-  test('without any result, the newest run whatever its state', async (t) => {
+  test('without any result, the newest run is the latest, whatever its state', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     assert.equal(await latest(catalog), undefined);
     await catalog.executions.add(pendingRun(1));
@@ -56,7 +56,7 @@ export function latestContract(prepare: CatalogFactory): void {
     assert.equal(await latest(catalog), 2);
   });
 
-  test('a result past its expiry counts no more, from that moment, swept or not', async (t) => {
+  test('an expired result does not count, from the moment of its expiry, swept or not', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await addFinished(catalog, pendingRun(1), { expiresAt: NOON + 5000 });
     await addFinished(catalog, pendingRun(2), { expiresAt: NOON + 4000 });
@@ -68,7 +68,7 @@ export function latestContract(prepare: CatalogFactory): void {
     assert.equal(await latest(catalog, {}, NOON), 1);
   });
 
-  test('with parameters, only runs that have each of these values', async (t) => {
+  test('with parameters, only runs that have each of these values count', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await addFinished(catalog, pendingRun(1, { parameters: { chain: 'base', day: '1' } }));
     await addFinished(catalog, pendingRun(2, { parameters: { chain: 'base', day: '2' } }));
@@ -85,7 +85,7 @@ export function latestContract(prepare: CatalogFactory): void {
     }
   });
 
-  test('with parameters, too, a result comes before a newer run without one', async (t) => {
+  test('with parameters, too, a run with a result comes before a newer one without', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await addFinished(catalog, pendingRun(1, { parameters: { chain: 'base' } }));
     await catalog.executions.add(pendingRun(2, { parameters: { chain: 'base' } }));
@@ -93,7 +93,7 @@ export function latestContract(prepare: CatalogFactory): void {
     assert.equal(await latest(catalog, { chain: 'base' }, NOON + 10_000), 2);
   });
 
-  test('runs that are passed over are as if they were not there', async (t) => {
+  test('runs that the caller excludes do not count', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     const parameters = { chain: 'base' };
     for (const number of [1, 2, 3]) await addFinished(catalog, pendingRun(number, { parameters }));
@@ -108,7 +108,7 @@ export function latestContract(prepare: CatalogFactory): void {
     }
   });
 
-  test('other queries are other queries', async (t) => {
+  test('runs of other queries do not count', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await catalog.queries.add({ id: 8, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, NOON);
     await addFinished(catalog, pendingRun(1, { queryId: 8, parameters: { chain: 'base' } }));

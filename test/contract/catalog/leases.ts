@@ -1,10 +1,10 @@
-/** Exclusive rights for a while, and ticks that are claimed once. */
+/** Leases are exclusive rights for a while. A tick is claimed once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CatalogFactory, NOON } from './fixture.ts';
 
 export function leasesContract(prepare: CatalogFactory): void {
-  test('a lease is held by one until its time has passed', async (t) => {
+  test('one owner holds a lease until it expires', async (t) => {
     const open = await prepare(t);
     const { leases } = await open();
     const lease = await leases.acquire('refresh:a', 'p1', NOON, 1000);
@@ -16,7 +16,7 @@ export function leasesContract(prepare: CatalogFactory): void {
     assert.equal(next?.expiresAt, NOON + 2000);
   });
 
-  test('every new holder of a resource gets a greater token, also after a release', async (t) => {
+  test('every new owner of a resource gets a greater token, also after a release', async (t) => {
     const open = await prepare(t);
     const { leases } = await open();
     const tokens: number[] = [];
@@ -37,7 +37,7 @@ export function leasesContract(prepare: CatalogFactory): void {
     );
   });
 
-  test('a renewal moves the end, also a late one when nobody came in between', async (t) => {
+  test('a renewal moves the expiry, also a late renewal if nobody else took the lease', async (t) => {
     const open = await prepare(t);
     const { leases } = await open();
     const lease = await leases.acquire('refresh:a', 'p1', NOON, 1000);
@@ -48,7 +48,7 @@ export function leasesContract(prepare: CatalogFactory): void {
     assert.deepEqual(await leases.renew(lease, NOON + 9000, 1000), { ...lease, expiresAt: NOON + 10_000 });
   });
 
-  test('a lease that was taken over is lost: it can be neither renewed nor released', async (t) => {
+  test('a lease that was taken over can be neither renewed nor released', async (t) => {
     const open = await prepare(t);
     const { leases } = await open();
     const lost = await leases.acquire('refresh:a', 'p1', NOON, 1000);
@@ -60,7 +60,7 @@ export function leasesContract(prepare: CatalogFactory): void {
     assert.deepEqual(await leases.list('refresh:a'), [held]);
   });
 
-  test('leases are listed by the beginning of their resource, literally', async (t) => {
+  test('leases are listed by the prefix of their resource, taken literally', async (t) => {
     const open = await prepare(t);
     const { leases } = await open();
     for (const resource of ['read:1:x', 'read:1:y', 'read:10:x', 'reax', 'READ:1:x', 'read%', 'écrit:1']) {
@@ -83,7 +83,7 @@ export function leasesContract(prepare: CatalogFactory): void {
     assert.notEqual(await leases.acquire('read:1:x', 'p2', NOON, 1000), undefined);
   });
 
-  test('a tick is claimed once, and never after a later one', async (t) => {
+  test('a tick is claimed once, and never after a later tick', async (t) => {
     const open = await prepare(t);
     const { ticks } = await open();
     assert.equal(await ticks.findLast('daily'), undefined);
@@ -95,7 +95,7 @@ export function leasesContract(prepare: CatalogFactory): void {
     assert.equal(await ticks.findLast('daily'), NOON + 1);
   });
 
-  test('a tick that a wrong clock claimed far ahead of time is not believed; one a little ahead is', async (t) => {
+  test('a claim far in the future, made by a wrong clock, is ignored; one a little ahead is not', async (t) => {
     const open = await prepare(t);
     const { ticks } = await open();
     const ahead = NOON + 3 * 86_400_000;

@@ -21,7 +21,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     ]);
   });
 
-  test('a name is taken once', async (t) => {
+  test('two users cannot have the same name', async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     await assert.rejects(principals.addUser('ann', NOON), conflict('there is a user "ann" already'));
     await assert.rejects(principals.addTeam('crew', [], NOON), conflict('there is a team "crew" already'));
@@ -33,7 +33,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     await principals.addUser('crew', NOON);
   });
 
-  test('a team has its members, each once', async (t) => {
+  test('a team lists each member once', async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     await principals.addUser('bob', NOON);
     await principals.addTeam('all', ['bob', 'ann', 'bob'], NOON);
@@ -79,7 +79,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     assert.deepEqual(found?.principal.teams, []);
   });
 
-  test('a key needs an owner that is there, and an id and a hash of its own', async (t) => {
+  test('a key needs an existing owner, and an id and a hash of its own', async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     const key = { id: 'k1', hash: HASH, owner: ANN, createdAt: NOON };
     await assert.rejects(
@@ -91,7 +91,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     await assert.rejects(principals.addKey({ ...key, id: 'k2' }), CatalogConflict);
   });
 
-  test('a revoked key is nobody’s, stays listed, and is revoked once', async (t) => {
+  test('a revoked key authenticates nobody, stays listed, and is revoked once', async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     const key = { id: 'k1', hash: HASH, owner: ANN, name: 'laptop', createdAt: NOON };
     await principals.addKey(key);
@@ -106,12 +106,12 @@ export function principalsContract(prepare: CatalogFactory): void {
     assert.equal(await principals.revokeKey('k9', NOON), false);
   });
 
-  test('an unknown hash is nobody’s', async (t) => {
+  test('an unknown hash belongs to nobody', async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     assert.equal(await principals.findPrincipalByKeyHash(HASH), undefined);
   });
 
-  test('a key has the scope and the expiry that it was made with; read and none, unless said', async (t) => {
+  test('a key has the scope and expiry it was made with; without them, scope read and no expiry', async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     const key = { id: 'k1', hash: HASH, owner: ANN, scope: 'write', createdAt: NOON, expiresAt: NOON + 9 } as const;
     await principals.addKey(key);
@@ -130,7 +130,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     });
   });
 
-  test('of the uses of a key the last is kept, and no answer depends on it', async (t) => {
+  test("a key's last use is kept, and does not change the catalog's version", async (t) => {
     const catalog = await openWithQuery(prepare, t);
     const { principals } = catalog;
     await principals.addKey({ id: 'k1', hash: HASH, owner: ANN, createdAt: NOON });
@@ -142,7 +142,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     assert.equal(await catalog.version(), version);
   });
 
-  test('members come and go, and keys of theirs act for the team as long as they are in it', async (t) => {
+  test("a member joins and leaves a team, and the member's keys act for the team in between", async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     await principals.addUser('bob', NOON);
     await principals.addKey({ id: 'k1', hash: HASH, owner: { kind: 'user', name: 'bob' }, createdAt: NOON });
@@ -159,7 +159,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     await assert.rejects(principals.removeTeamMember('none', 'bob'), conflict('there is no team "none"'));
   });
 
-  test('a user who is removed has no keys and no teams any more, not even when added again', async (t) => {
+  test('a removed user has no keys and no teams, not even when added again', async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     const BOB: Owner = { kind: 'user', name: 'bob' };
     await principals.addUser('bob', NOON);
@@ -185,7 +185,7 @@ export function principalsContract(prepare: CatalogFactory): void {
     assert.equal(await principals.findPrincipalByKeyHash(HASH), undefined);
   });
 
-  test('a user who owns queries is not removed, and keeps everything', async (t) => {
+  test('a user who owns queries is not removed and loses nothing', async (t) => {
     const { principals, queries } = await openWithQuery(prepare, t);
     await principals.addKey({ id: 'k1', hash: HASH, owner: ANN, createdAt: NOON });
     await assert.rejects(

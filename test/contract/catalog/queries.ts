@@ -1,4 +1,4 @@
-/** Queries: what is kept of them, how they change and go, and the ids that are chosen for them. */
+/** Queries: what is stored of them, how they change and are removed, and how ids are chosen. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Owner } from '../../../src/domain/principal.ts';
@@ -8,7 +8,7 @@ import { addFinished, type CatalogFactory, conflict, executionId, NOON, openWith
 const ANN: Owner = { kind: 'user', name: 'ann' };
 const CREW: Owner = { kind: 'team', name: 'crew' };
 
-/** What the catalog makes of a query of which only these things were said. */
+/** A query with the catalog's default values. */
 const PLAIN = { tags: [], parameters: [], isArchived: false, version: 1, createdAt: NOON, updatedAt: NOON } as const;
 const SEVEN: Query = { id: 7, owner: ANN, visibility: 'public', ...PLAIN };
 
@@ -43,7 +43,7 @@ export function queriesContract(prepare: CatalogFactory): void {
     assert.deepEqual(await queries.list(), [added, SEVEN]);
   });
 
-  test('a query needs an id of its own and an owner that is there', async (t) => {
+  test('a query needs an id of its own and an existing owner', async (t) => {
     const { queries } = await openWithQuery(prepare, t);
     await assert.rejects(
       queries.add({ id: 7, owner: CREW, visibility: 'public' }, NOON),
@@ -55,7 +55,7 @@ export function queriesContract(prepare: CatalogFactory): void {
     );
   });
 
-  test('each change makes a new version, of what it names alone', async (t) => {
+  test('each change makes a new version, and changes only what it names', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     const { queries } = catalog;
     const before = await catalog.version();
@@ -71,7 +71,7 @@ export function queriesContract(prepare: CatalogFactory): void {
     await assert.rejects(queries.update(8, {}, NOON), conflict('there is no query 8'));
   });
 
-  test('a query is given to another owner that is there', async (t) => {
+  test('a query can be given to another owner that exists', async (t) => {
     const { queries } = await openWithQuery(prepare, t);
     assert.deepEqual((await queries.update(7, { owner: CREW }, NOON)).owner, CREW);
     const nobody: Owner = { kind: 'user', name: 'nobody' };
@@ -79,7 +79,7 @@ export function queriesContract(prepare: CatalogFactory): void {
     assert.deepEqual((await queries.find(7))?.owner, CREW);
   });
 
-  test('ids are chosen upwards, past those that are taken or were', async (t) => {
+  test('chosen ids go up, past those that are or were taken', async (t) => {
     const { queries } = await openWithQuery(prepare, t);
     const next = async () => (await queries.addWithNextId({ owner: ANN, visibility: 'public' }, NOON, 11)).id;
     assert.equal(await next(), 1);
@@ -100,7 +100,7 @@ export function queriesContract(prepare: CatalogFactory): void {
     );
   });
 
-  test('queries that are added at one moment get an id each', async (t) => {
+  test('queries added at the same moment get different ids', async (t) => {
     const { queries } = await openWithQuery(prepare, t);
     const adding = Array.from({ length: 8 }, () =>
       queries.addWithNextId({ owner: ANN, visibility: 'public' }, NOON, 100),
@@ -112,7 +112,7 @@ export function queriesContract(prepare: CatalogFactory): void {
     );
   });
 
-  test('a query is removed with its runs when nothing of them is stored and none goes on', async (t) => {
+  test('a query without stored results and runs in progress is removed with its runs', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     const { queries, executions } = catalog;
     await addFinished(catalog, pendingRun(1, { parameters: { chain: 'base' } }));

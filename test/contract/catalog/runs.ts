@@ -1,4 +1,4 @@
-/** The queue of runs: what is next, who may have it, and how it leaves. */
+/** The queue of runs: which run is next, which process gets it, and how it leaves the queue. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Catalog, CatalogConflict, LeaseLost, type NewRun } from '../../../src/catalog/catalog.ts';
@@ -24,7 +24,7 @@ const claimId = async (catalog: Catalog, owner: string, now: number, runningOfKe
 
 export function runsContract(prepare: CatalogFactory): void {
   describe('the queue of runs', () => {
-    test('runs are claimed in the order in which they were submitted, each once, with what is to be run', async (t) => {
+    test('runs are claimed in the order of their submission, each once, with their SQL and values', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       for (const number of [1, 2, 3]) await catalog.runs.enqueue(newRun(number), LIMITS);
       const first = await claim(catalog, 'a', NOON + 10);
@@ -45,7 +45,7 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.deepEqual(await catalog.runs.count(), { waiting: 0, running: 3 });
     });
 
-    test('many who claim at once share the runs out', async (t) => {
+    test('processes that claim at the same time share the runs out', async (t) => {
       const open = await prepare(t);
       const catalogs = [await open(), await open(), await open()];
       const [first] = catalogs;
@@ -62,7 +62,7 @@ export function runsContract(prepare: CatalogFactory): void {
       );
     });
 
-    test('a run whose lease has run out is claimed again, before those that came later; its first owner commits nothing', async (t) => {
+    test('a run whose lease has expired is claimed again, before later runs; its first owner can commit nothing', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       await catalog.runs.enqueue(newRun(1), LIMITS);
       await catalog.runs.enqueue(newRun(2), LIMITS);
@@ -97,7 +97,7 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.deepEqual(await catalog.runs.count(), { waiting: 0, running: 0 });
     });
 
-    test('a claim that is given back is as if it had not been made, but for the state', async (t) => {
+    test('a claim that is given back does not count, and the run can be claimed again', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       await catalog.runs.enqueue(newRun(1), LIMITS);
       const claimed = await claim(catalog, 'a', NOON);
@@ -105,12 +105,12 @@ export function runsContract(prepare: CatalogFactory): void {
       await catalog.runs.giveBack(claimed.lease);
       const again = await claim(catalog, 'b', NOON);
       assert.deepEqual([again?.execution.id, again?.claims], [executionId(1), 1]);
-      // It is not his any more.
+      // The lease has ended, so giving back again does nothing.
       await catalog.runs.giveBack(claimed.lease);
       assert.equal(await claimId(catalog, 'c', NOON), undefined);
     });
 
-    test('a key has no more runs running than it may, and does not hold up the others', async (t) => {
+    test('a key has no more runs running than its limit, and does not hold up other keys', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       for (const number of [1, 2, 3]) await catalog.runs.enqueue(newRun(number, { keyId: 'busy' }), LIMITS);
       await catalog.runs.enqueue(newRun(4, { keyId: 'other' }), LIMITS);
@@ -124,7 +124,7 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.equal(await claimId(catalog, 'a', NOON, 2), executionId(3));
     });
 
-    test('a run in the queue is started by its claim alone, and waits until then', async (t) => {
+    test('only a claim starts a run that waits in the queue', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       await catalog.runs.enqueue(newRun(1), LIMITS);
       await assert.rejects(
@@ -152,7 +152,7 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.equal(await enqueue(2), 'too_many_of_key');
     });
 
-    test('what is next is found as fast when one key has thousands waiting and as many running as it may', async (t) => {
+    test('the next run is found as fast when one key has thousands waiting and its limit running', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       const count = 3000;
       await catalog.atomically(async ({ runs }) => {
@@ -167,7 +167,7 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.ok(millis < 400, `took ${millis} ms`);
     });
 
-    test('a claim may ask for one run alone', async (t) => {
+    test('a claim may ask for one certain run', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       for (const number of [1, 2]) await catalog.runs.enqueue(newRun(number), LIMITS);
       const request = { owner: 'a', now: NOON, leaseMillis: LEASE, runningOfKeyMax: MANY, only: executionId(2) };
@@ -175,7 +175,7 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.equal(await catalog.runs.claim(request), undefined);
     });
 
-    test('no more wait than may, of a key and in all; what no key asked for always may', async (t) => {
+    test('the waiting runs of a key, and of all keys, are limited; runs that no key asked for are not', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       const limits = { waitingMax: 3, waitingOfKeyMax: 2 };
       const enqueue = async (number: number, keyId?: string) =>
@@ -187,13 +187,13 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.equal(await enqueue(5, 'l'), 'too_many');
       assert.equal(await enqueue(6), 'added');
       assert.equal(await catalog.executions.find(executionId(3)), undefined);
-      // One that runs does not wait.
+      // A running run does not count as waiting.
       await claim(catalog, 'a', NOON);
       await claim(catalog, 'a', NOON);
       assert.equal(await enqueue(7, 'k'), 'added');
     });
 
-    test('a run that is the same as one that waits or runs is that one', async (t) => {
+    test('a run equal to one that waits or runs is not added; the existing one is returned', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       const enqueue = async (number: number, identity: string) => {
         const enqueued = await catalog.runs.enqueue(newRun(number, { identity }), LIMITS);
@@ -209,7 +209,7 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.deepEqual(await enqueue(5, 'same'), ['added', executionId(5)]);
     });
 
-    test('the place in the queue counts runs of its like only', async (t) => {
+    test('the place in the queue counts only runs of the same kind', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       await catalog.executions.add(pendingRun(1));
       await catalog.runs.enqueue(newRun(2), LIMITS);

@@ -1,4 +1,4 @@
-/** Two open catalogs on the same data, as two processes have them. */
+/** Two open catalogs on the same data, as in two processes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { IllegalTransition } from '../../../src/catalog/catalog.ts';
@@ -7,7 +7,7 @@ import { addFinished, addQuery, type CatalogFactory, completion, executionId, NO
 const ROUNDS = 20;
 
 export function sharingContract(prepare: CatalogFactory): void {
-  test('each sees what the other committed, and what was there before it opened', async (t) => {
+  test('each sees what the other committed, and what was committed before it opened', async (t) => {
     const open = await prepare(t);
     const [first, second] = [await open(), await open()];
     await addQuery(first);
@@ -17,7 +17,7 @@ export function sharingContract(prepare: CatalogFactory): void {
     assert.equal((await third.executions.find(executionId(1)))?.state, 'COMPLETED');
   });
 
-  test('the version moves with every commit that an answer may depend on, ours or theirs', async (t) => {
+  test('the version changes with every commit on which an answer may depend, by either process', async (t) => {
     const open = await prepare(t);
     const [first, second] = [await open(), await open()];
     const seen = [await first.version()];
@@ -57,7 +57,7 @@ export function sharingContract(prepare: CatalogFactory): void {
     }
   });
 
-  test('the version stays with what is committed all the time and no answer depends on', async (t) => {
+  test('the version stays the same at commits on which no answer depends', async (t) => {
     const open = await prepare(t);
     const [first, second] = [await open(), await open()];
     await addQuery(first);
@@ -76,7 +76,7 @@ export function sharingContract(prepare: CatalogFactory): void {
     assert.equal(await first.version(), version);
   });
 
-  test('of two that finish the same run, exactly one wins', async (t) => {
+  test('when two finish the same run, exactly one succeeds', async (t) => {
     const open = await prepare(t);
     const [first, second] = [await open(), await open()];
     await addQuery(first);
@@ -100,7 +100,7 @@ export function sharingContract(prepare: CatalogFactory): void {
     }
   });
 
-  test('of many that want a lease or a tick, exactly one gets it', async (t) => {
+  test('when many want a lease or a tick, exactly one gets it', async (t) => {
     const open = await prepare(t);
     const catalogs = [await open(), await open(), await open()];
     for (let number = 0; number < ROUNDS; number += 1) {
@@ -111,7 +111,7 @@ export function sharingContract(prepare: CatalogFactory): void {
     }
   });
 
-  test('a hundred writes at once from two all arrive', async (t) => {
+  test('of a hundred concurrent writes by two processes none is lost', async (t) => {
     const open = await prepare(t);
     const catalogs = [await open(), await open()];
     const names = Array.from({ length: 100 }, (_, index) => `user${String(index).padStart(3, '0')}`);

@@ -1,4 +1,7 @@
-/** Every pair of states, through the methods: what the table of contract §3 allows happens, all else is refused. */
+/**
+ * Tries every pair of states through the catalog's methods. What the table of contract §3 allows happens; everything else is
+ * refused.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Catalog, IllegalTransition, LeaseLost } from '../../../src/catalog/catalog.ts';
@@ -14,7 +17,7 @@ import {
   RESULT_SET,
 } from './fixture.ts';
 
-/** Written out once more, so that the table in the code is held to something. `complete` also starts what is pending. */
+/** The table written out a second time, to hold the code's table to something. `complete` also starts a pending run. */
 const ALLOWED: Readonly<Record<ExecutionState, readonly ExecutionState[]>> = {
   PENDING: ['EXECUTING', 'COMPLETED', 'COMPLETED_PARTIAL', 'FAILED', 'CANCELLED'],
   EXECUTING: ['COMPLETED', 'COMPLETED_PARTIAL', 'FAILED', 'CANCELLED'],
@@ -30,7 +33,7 @@ const ERROR = { type: 'syntax', message: 'no such table', line: 3, column: 9 };
 export function statesContract(prepare: CatalogFactory): void {
   for (const from of EXECUTION_STATES) {
     for (const to of EXECUTION_STATES) {
-      // No method makes a run PENDING again: that row of the table is empty by construction.
+      // No method makes a run PENDING again, so that row of the table is always empty.
       if (to === 'PENDING') continue;
       const allowed = ALLOWED[from].includes(to);
       test(`${from} → ${to}: ${allowed ? 'happens' : 'refused'}`, async (t) => {
@@ -57,7 +60,7 @@ export function statesContract(prepare: CatalogFactory): void {
     }
   }
 
-  test('a run that does not exist takes no step', async (t) => {
+  test('a run that does not exist changes no state', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     for (const to of EXECUTION_STATES.filter((state) => state !== 'PENDING')) {
       await assert.rejects(take(catalog, to), (error: unknown) => {
@@ -69,7 +72,7 @@ export function statesContract(prepare: CatalogFactory): void {
     }
   });
 
-  test('each step leaves its time, and a failure its error', async (t) => {
+  test('each change of state records its time, and a failure its error', async (t) => {
     const { executions } = await openWithQuery(prepare, t);
     for (const number of [1, 2, 3]) await executions.add(pendingRun(number));
     const started = { ...pendingRun(1), state: 'EXECUTING', startedAt: NOON + 5 } as const;
@@ -102,7 +105,7 @@ export function statesContract(prepare: CatalogFactory): void {
     assert.deepEqual(await leases.list('write:'), [], 'the commit gives its lease back');
   });
 
-  test('a lease past its time that nobody took still guards its commit', async (t) => {
+  test('an expired lease that nobody took over still guards its commit', async (t) => {
     const { executions, leases } = await openWithQuery(prepare, t);
     await executions.add(pendingRun(1));
     const lease = await leases.acquire('write:1', 'slow', NOON, 1);
@@ -121,7 +124,7 @@ export function statesContract(prepare: CatalogFactory): void {
   });
 }
 
-/** Makes run 1 and brings it to a state. */
+/** Makes run 1 and brings it to the state. */
 async function bring(catalog: Catalog, state: ExecutionState): Promise<void> {
   const run = pendingRun(1);
   switch (state) {
@@ -137,7 +140,7 @@ async function bring(catalog: Catalog, state: ExecutionState): Promise<void> {
   }
 }
 
-/** One step of run 1, by the method that makes it. */
+/** Moves run 1 to the state, by the method that does so. */
 async function take(catalog: Catalog, to: ExecutionState): Promise<void> {
   const id = executionId(1);
   switch (to) {

@@ -1,4 +1,4 @@
-/** What was asked for, by whom, on which day. */
+/** Who asked for how much, on which day. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
@@ -21,7 +21,7 @@ async function openWithKeys(open: () => Promise<Catalog>): Promise<Catalog> {
 }
 
 export function usageContract(prepare: CatalogFactory): void {
-  test('what is added is added to what is there', async (t) => {
+  test('usage adds up', async (t) => {
     const { usage } = await openWithKeys(await prepare(t));
     await usage.add([{ day: MONDAY, keyId: 'k1', queryId: 7, requests: 1, datapoints: 10, bytes: 100 }]);
     await usage.add([
@@ -36,7 +36,7 @@ export function usageContract(prepare: CatalogFactory): void {
     ]);
   });
 
-  test('usage is summed by what is asked for: day, key, user, team, query, or nothing', async (t) => {
+  test('usage is summed by day, key, user, team, query, or in all', async (t) => {
     const { usage } = await openWithKeys(await prepare(t));
     assert.deepEqual(await usage.sum({}, []), []);
     await usage.add([
@@ -72,7 +72,7 @@ export function usageContract(prepare: CatalogFactory): void {
     assert.equal(await catalog.version(), version);
   });
 
-  test('what two processes add at once is all there', async (t) => {
+  test('usage that two processes add at the same time is not lost', async (t) => {
     const open = await prepare(t);
     const catalogs = [await openWithKeys(open), await open()];
     const use = { day: MONDAY, keyId: 'k1', queryId: 7, requests: 1, datapoints: 2, bytes: 3 };

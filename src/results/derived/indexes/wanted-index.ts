@@ -1,4 +1,4 @@
-/** Builds the index of one column, unless it is there or another process is making it. */
+/** Builds the index of one column, unless it exists or another process is making it. */
 import { access, rm } from 'node:fs/promises';
 import { allRowsOf } from '../../../domain/result-set.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
@@ -7,9 +7,9 @@ import type { DerivedFiles } from '../derived-files.ts';
 import type { IndexBuild } from './build-index.ts';
 import type { IndexOrigin } from './index-origin.ts';
 
-/** What builds them, apart from this process. */
+/** Builds indexes outside this process. */
 export interface IndexBuilder {
-  /** @returns bytes of the file @throws NotBuildable; what building throws; an error where the builder ended */
+  /** @returns the file's bytes @throws NotBuildable; what building throws; an error where the builder ended */
   buildIndex(order: IndexBuild, signal: AbortSignal): Promise<number>;
 }
 
@@ -17,16 +17,16 @@ export interface IndexBuilding {
   readonly files: Pick<DerivedFiles, 'isMadeElsewhere' | 'pathOf' | 'publish' | 'stagingPath'>;
   readonly builder: IndexBuilder;
   readonly store: Pick<ResultStore, 'open'>;
-  /** The most that everything derived may take together. */
+  /** The most bytes for everything derived together. */
   readonly bytesMax: number;
 }
 
-/** Its place among the result's columns is told when it has been built. */
+/** When it has been built, the column's number in the result is reported. */
 export interface WantedIndex extends Wanted {
   readonly column: number;
 }
 
-/** The most of the room that the result takes itself; of small results more. */
+/** The most bytes of an index: this many times its result's, and for a small result `SMALL_FILE_BYTES`. */
 const BYTES_FACTOR = 2;
 const SMALL_FILE_BYTES = 1024 * 1024;
 

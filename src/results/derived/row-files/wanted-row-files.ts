@@ -1,4 +1,4 @@
-/** Builds the row files of a result or view, one part after another, each unless it is there or another process is making it. */
+/** Builds the row files of a result or view, one part after another, each unless it exists or another process is making it. */
 import { rm } from 'node:fs/promises';
 import type { Part } from '../../../domain/result-set.ts';
 import { type BuildStep, NotBuildable, type Wanted } from '../build-queue.ts';
@@ -6,20 +6,20 @@ import type { RowFileOrder } from './build-row-file.ts';
 import type { OpenRowFiles } from './open-row-files.ts';
 import type { RowOrigin } from './row-origin.ts';
 
-/** What builds them, apart from this process. */
+/** Builds row files outside this process. */
 export interface RowFileBuilder {
-  /** @returns bytes of the file @throws NotBuildable; what building throws; an error where the builder ended */
+  /** @returns the file's bytes @throws NotBuildable; what building throws; an error where the builder ended */
   buildRowFile(order: RowFileOrder, signal: AbortSignal): Promise<number>;
 }
 
 export interface RowFileBuilding {
   readonly open: OpenRowFiles;
   readonly builder: RowFileBuilder;
-  /** The most that everything derived may take together. */
+  /** The most bytes for everything derived together. */
   readonly bytesMax: number;
 }
 
-/** The most of the room that the part takes itself; of small parts a footer may be more. */
+/** The most bytes of a row file: this many times its part's, and for a small part `SMALL_FILE_BYTES`. */
 const PART_BYTES_FACTOR = 2;
 const SMALL_FILE_BYTES = 1024 * 1024;
 
