@@ -72,7 +72,9 @@ type ProblemsWith = (place: readonly string[], value: unknown, what: string) => 
 
 function described(document: Fragment, operation: readonly string[], seen: SeenResponse, problemsWith: ProblemsWith) {
   const responses = [...operation, 'responses'];
-  const status = at(document, [...responses, String(seen.status)]) === undefined ? 'default' : String(seen.status);
+  const exact = String(seen.status);
+  // An exact status comes before the range that it lies in.
+  const status = at(document, [...responses, exact]) === undefined ? `${exact.charAt(0)}XX` : exact;
   const place = resolved(document, [...responses, status]);
   if (at(document, place) === undefined) return [`status ${seen.status}: not described`];
   return [
@@ -92,7 +94,7 @@ function headerProblems(document: Fragment, place: readonly string[], found: Hea
     (name) => [name, ['x-common-headers', name]] as const,
   );
   const places = new Map<string, readonly string[]>([...common, ...own]);
-  for (const [, header] of own) {
+  for (const [, header] of [...places]) {
     const aliases = at(document, resolved(document, header))?.['x-aliases'] as readonly string[] | undefined;
     for (const alias of aliases ?? []) places.set(alias, header);
   }
@@ -138,9 +140,10 @@ function placeOf(document: Fragment, { method, url }: SeenResponse): readonly st
   const template = Object.keys(at(document, ['paths']) ?? {}).find((known) =>
     new RegExp(`^${known.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   );
-  const isDescribed = template !== undefined && at(document, ['paths', template, method.toLowerCase()]) !== undefined;
-  // Of HEAD it says that it answers as GET does.
-  return isDescribed ? ['paths', template, method === 'HEAD' ? 'get' : method.toLowerCase()] : undefined;
+  if (template === undefined) return undefined;
+  // Of HEAD the introduction says that it answers as GET does.
+  const place = ['paths', template, method === 'HEAD' ? 'get' : method.toLowerCase()];
+  return at(document, place) === undefined ? undefined : place;
 }
 
 /** The place that a reference at this place leads to, or the place itself. */

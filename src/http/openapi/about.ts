@@ -22,6 +22,7 @@ the address of the next page; where it is absent, there is none. Pages of one ex
 that does not fit, is 404 with the code \`route_not_found\`. Checks are made in this order: key, address, identifier,
 existence and access, state, parameters, limits. Worth trying again are only 429, 503 and 504.
 
-**Headers** that any answer may have stand under \`x-common-headers\`.
+**Headers** that any answer may have stand under \`x-common-headers\`: where the next page is, how many rows match and are sent, what they
+cost, limits, what a copy is recognised by. \`HEAD\` answers as \`GET\` does, without the body, and costs nothing.
 
 **Also** under \`/api/v1\`, identically. A trailing slash is accepted, unknown parameters are ignored, an empty parameter is as if absent.`;

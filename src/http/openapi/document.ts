@@ -8,7 +8,6 @@ import { rowSchemaOf, schemaNameOf } from './dataset-rows.ts';
 import { datasetResultsSchema, ENVELOPE_SCHEMAS } from './envelope-schemas.ts';
 import { FORMAT_SCHEMAS } from './other-formats.ts';
 import { parameterComponents } from './parameters.ts';
-import { HEADERS_ONLY } from './path-item.ts';
 import { commonHeaders, headerComponents } from './response-headers.ts';
 import { resultsPaths } from './results-operations.ts';
 import type { DatasetDescription, Fragment } from './schema.ts';
@@ -43,7 +42,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
   const { version, serverUrl, keyHeaders, headerPrefixes, datasets } = description;
   const exampleUrl = serverUrl ?? 'http://localhost:8080';
   const { paths, responses, examples } = shareRepeated({
-    ...joinPaths(resultsPaths({ headerPrefix: headerPrefixes[0] ?? '', exampleUrl, datasets }), writingPaths()),
+    ...joinPaths(resultsPaths({ exampleUrl, datasets }), writingPaths()),
     ...usagePaths(),
     ...servicePaths(serverUrl ?? '/'),
   });
@@ -56,13 +55,13 @@ export function openApiDocument(description: ApiDescription): Fragment {
     ],
     security: [...keyHeaders, QUERY_KEY].map((name) => ({ [name]: [] })),
     tags: TAGS,
-    'x-common-headers': commonHeaders(),
+    'x-common-headers': commonHeaders(headerPrefixes[0] ?? ''),
     paths,
     components: {
       securitySchemes: securitySchemes(keyHeaders),
       parameters: parameterComponents(),
       headers: headerComponents(headerPrefixes),
-      responses: { HeadersOnly: HEADERS_ONLY, ...responses },
+      responses,
       examples,
       schemas: {
         ...ENVELOPE_SCHEMAS,

@@ -1,68 +1,93 @@
-/** The failures of an endpoint: from the codes it may answer with to a response for each status. */
+/**
+ * The failures of endpoints. Those of one kind share one response for all that is wrong with a request (4XX), and all share the one for
+ * what is wrong with the moment (5XX): what each code means stands in it once, with its status and an example.
+ */
 import { ERRORS, type ErrorCode } from '../../errors/errors.ts';
 import { errorExample } from './error-examples.ts';
 import { errorHeaders } from './response-headers.ts';
 import { type Fragment, refTo } from './schema.ts';
 
-/**
- * Statuses that tell of the key or of the moment, whatever was asked for: the response `default` of every operation has all their
- * codes. (`not_ready` is of one operation alone.)
- */
-const isOfTheMoment = (code: ErrorCode) =>
-  code !== 'not_ready' && (ERRORS[code].status >= 500 || [401, 417, 429].includes(ERRORS[code].status));
+/** Of any request with a key. */
+const OF_ANY: readonly ErrorCode[] = ['bad_request', 'invalid_api_key', 'expectation_failed', 'rate_limited'];
 
-const OF_THE_MOMENT = (Object.keys(ERRORS) as ErrorCode[]).filter(isOfTheMoment);
-
-export const TARGET_ERRORS = {
-  execution: ['invalid_execution_id', 'execution_not_found'],
-  query: ['invalid_query_id', 'query_not_found', 'no_execution_found', 'execution_not_found'],
-  dataset: ['query_not_found', 'no_execution_found', 'execution_not_found'],
-} as const satisfies Readonly<Record<string, readonly ErrorCode[]>>;
-
-/** Of a request for rows. */
-export const ROW_ERRORS: readonly ErrorCode[] = [
-  'no_result',
-  'partial_result',
-  'invalid_parameter',
-  'incompatible_parameters',
-  'unknown_column',
-  'unsupported_column',
-  'datapoint_limit',
-  'filter_syntax',
-  'filter_column',
-  'filter_type',
-  'filter_value',
-  'filter_unsupported',
-  'filter_limit',
-  'sort_syntax',
-  'sort_column',
-  'sort_type',
-  'sort_limit',
-  'range_not_satisfiable',
+const OF_TARGETS: readonly ErrorCode[] = [
+  'invalid_execution_id',
+  'invalid_query_id',
+  'execution_not_found',
+  'query_not_found',
 ];
 
-/** Of a request for rows: whatever its address names, a parameter that is wrong is answered alike. */
-export function rowErrorResponses(target: keyof typeof TARGET_ERRORS): Readonly<Record<string, Fragment>> {
-  const ofIdentifiers: readonly ErrorCode[] = ['invalid_execution_id', 'invalid_query_id'];
-  const others = TARGET_ERRORS[target].filter((code) => !ofIdentifiers.includes(code));
-  return errorResponses([...ofIdentifiers, ...others, ...ROW_ERRORS]);
-}
+const REFUSALS = {
+  /** Of a request for rows. */
+  rows: [
+    ...OF_TARGETS,
+    'no_execution_found',
+    'no_result',
+    'partial_result',
+    'invalid_parameter',
+    'incompatible_parameters',
+    'unknown_column',
+    'unsupported_column',
+    'datapoint_limit',
+    'filter_syntax',
+    'filter_column',
+    'filter_type',
+    'filter_value',
+    'filter_unsupported',
+    'filter_limit',
+    'sort_syntax',
+    'sort_column',
+    'sort_type',
+    'sort_limit',
+    'range_not_satisfiable',
+  ],
+  /** Of a request that reads something else. */
+  reading: [...OF_TARGETS, 'invalid_parameter', 'scope'],
+  /** Of a request that changes something. */
+  writing: [
+    ...OF_TARGETS,
+    'scope',
+    'invalid_body',
+    'invalid_parameter',
+    'incompatible_parameters',
+    'invalid_query',
+    'invalid_query_parameter',
+    'query_not_runnable',
+    'invalid_result',
+    'invalid_digest',
+    'digest_mismatch',
+    'invalid_idempotency_key',
+    'body_stalled',
+    'conflict',
+    'illegal_transition',
+    'idempotency_in_progress',
+    'body_too_large',
+    'unsupported_media_type',
+    'idempotency_mismatch',
+    'too_many_uploads',
+    'too_many_runs',
+  ],
+} as const satisfies Readonly<Record<string, readonly ErrorCode[]>>;
 
-/** By status. @param codes of what was asked for, besides those that every endpoint with a key may answer with */
-export function errorResponses(codes: readonly ErrorCode[]): Readonly<Record<string, Fragment>> {
-  const byStatus = Object.groupBy(['bad_request', ...codes] as const, (code) => String(ERRORS[code].status));
-  const ofWhatWasAsked = Object.entries(byStatus).map(([status, some = []]) => [status, errorResponse(some)]);
-  const { description, ...otherwise } = errorResponse(OF_THE_MOMENT);
+export type RequestKind = keyof typeof REFUSALS;
+
+/** (`not_ready` is of one operation alone.) */
+const OF_THE_MOMENT = (Object.keys(ERRORS) as ErrorCode[]).filter(
+  (code) => code !== 'not_ready' && ERRORS[code].status >= 500,
+);
+
+/** By status: of every endpoint with a key. @param kind of the request */
+export function errorResponses(kind: RequestKind): Readonly<Record<string, Fragment>> {
   return {
-    ...Object.fromEntries(ofWhatWasAsked),
-    default: { description: `401, 417, 429 or 5xx. ${description}`, ...otherwise },
+    '4XX': { ...errorResponse([...OF_ANY, ...REFUSALS[kind]]), description: 'The request is refused, and why.' },
+    '5XX': { ...errorResponse(OF_THE_MOMENT), description: 'The service cannot answer now.' },
   };
 }
 
 /** The answer to a failure that has one of these codes, of one status or of several. What each means stands once, with its example. */
 export function errorResponse(codes: readonly ErrorCode[]): Fragment {
   return {
-    description: codes.map((code) => `\`${code}\``).join(', '),
+    description: 'The service cannot answer now.',
     headers: errorHeaders(codes),
     content: {
       'application/json': {
@@ -74,10 +99,13 @@ export function errorResponse(codes: readonly ErrorCode[]): Fragment {
 }
 
 function bodySchema(codes: readonly ErrorCode[]): Fragment {
-  if (codes.includes('no_result')) return refTo('schemas', 'NoResult');
-  if (codes.includes('illegal_transition')) return { anyOf: [refTo('schemas', 'Error'), refTo('schemas', 'NoResult')] };
-  if (!codes.includes('partial_result')) return refTo('schemas', 'Error');
-  return { anyOf: [refTo('schemas', 'Error'), refTo('schemas', 'PartialResult')] };
+  const withState = codes.includes('no_result') || codes.includes('illegal_transition');
+  const schemas = [
+    'Error',
+    ...(withState ? ['NoResult'] : []),
+    ...(codes.includes('partial_result') ? ['PartialResult'] : []),
+  ].map((name) => refTo('schemas', name));
+  return schemas.length === 1 ? refTo('schemas', 'Error') : { anyOf: schemas };
 }
 
 function exampleOf(code: ErrorCode): Fragment {

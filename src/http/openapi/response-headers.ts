@@ -2,13 +2,8 @@
 import { ERRORS, type ErrorCode } from '../../errors/errors.ts';
 import { type Fragment, refTo } from './schema.ts';
 
-/** The headers of answers with rows, beside those with a prefix. */
-const PAGE_HEADERS: Readonly<Record<string, Fragment>> = {
-  Link: {
-    description:
-      'The address of the next page, as `<…>; rel="next"`. Absent on the last, and where too long for headers.',
-    schema: { type: 'string', pattern: '^<.+>; rel="next"$' },
-  },
+/** The headers of some answers. */
+const OWN_HEADERS: Readonly<Record<string, Fragment>> = {
   'Cache-Control': {
     description:
       'How long the answer may be kept. Always `private` or `no-store`: what one key may see another may not.',
@@ -19,10 +14,6 @@ const PAGE_HEADERS: Readonly<Record<string, Fragment>> = {
     description: 'Which bytes of how many.',
     schema: { type: 'string', pattern: '^bytes (\\d+-\\d+|\\*)/\\d+$' },
   },
-};
-
-/** The headers of some answers. */
-const OTHER_HEADERS: Readonly<Record<string, Fragment>> = {
   'Retry-After': {
     description: 'In how many seconds to try again: always with 429 and 503.',
     schema: { type: 'integer', minimum: 1 },
@@ -38,8 +29,13 @@ const OTHER_HEADERS: Readonly<Record<string, Fragment>> = {
   },
 };
 
-/** The headers that any answer may have. */
+/** The headers that any answer may have, beside those with a prefix. */
 const COMMON_HEADERS: Readonly<Record<string, Fragment>> = {
+  Link: {
+    description:
+      'The address of the next page, as `<…>; rel="next"`. Absent on the last, and where too long for headers.',
+    schema: { type: 'string', pattern: '^<.+>; rel="next"$' },
+  },
   'X-Request-Id': {
     description: 'The id of the request in the log: as the client gave it in the same header, or new.',
     schema: { type: 'string', pattern: '^[\\w.:+/=-]{1,128}$' },
@@ -78,7 +74,7 @@ const COMMON_HEADERS: Readonly<Record<string, Fragment>> = {
   },
 };
 
-/** The paging headers, by what follows the prefix. */
+/** The service's own headers, by what follows the prefix. */
 const PREFIXED_HEADERS: Readonly<Record<string, Fragment>> = {
   'Next-Offset': {
     description: 'The offset of the next page. Absent on the last.',
@@ -107,8 +103,8 @@ const PREFIXED_HEADERS: Readonly<Record<string, Fragment>> = {
 };
 
 /**
- * Responses name a paging header under the service's own prefix alone; the names for clients of compatible services stand here.
- * @param prefixes of the paging headers: `X-Service`, and those of compatible services
+ * The document names a header under the service's own prefix alone; the names for clients of compatible services stand here.
+ * @param prefixes of the service's own headers: `X-Service`, and those of compatible services
  */
 export function headerComponents(prefixes: readonly string[]): Readonly<Record<string, Fragment>> {
   const [own = '', ...others] = prefixes;
@@ -116,12 +112,12 @@ export function headerComponents(prefixes: readonly string[]): Readonly<Record<s
     const aliases = others.map((prefix) => `${prefix}-${name}`);
     return [`${own}-${name}`, { ...header, ...(aliases.length > 0 && { 'x-aliases': aliases }) }] as const;
   });
-  return { ...PAGE_HEADERS, ...OTHER_HEADERS, ...COMMON_HEADERS, ...Object.fromEntries(prefixed) };
+  return { ...OWN_HEADERS, ...COMMON_HEADERS, ...Object.fromEntries(prefixed) };
 }
 
-/** What any answer may have: said once for the whole document, not in each response. */
-export function commonHeaders(): Fragment {
-  return refsTo(Object.keys(COMMON_HEADERS));
+/** What any answer may have: said once for the whole document, not in each response. @param prefix the service's own */
+export function commonHeaders(prefix: string): Fragment {
+  return refsTo([...Object.keys(COMMON_HEADERS), ...Object.keys(PREFIXED_HEADERS).map((name) => `${prefix}-${name}`)]);
 }
 
 /** Of an answer that may be kept. */
@@ -130,13 +126,8 @@ export function cachingHeaders(): Fragment {
 }
 
 /** The headers of some bytes of an answer. */
-export function partialHeaders(prefix: string): Fragment {
-  return { ...pageHeaders(prefix), ...refsTo(['Content-Range']) };
-}
-
-/** The headers of a page of rows. As JSON it says in its body where the next page is, else here. */
-export function pageHeaders(prefix: string): Fragment {
-  return refsTo(['Link', ...Object.keys(PREFIXED_HEADERS).map((name) => `${prefix}-${name}`), 'Cache-Control']);
+export function partialHeaders(): Fragment {
+  return refsTo(['Cache-Control', 'Content-Range']);
 }
 
 function refsTo(names: readonly string[]): Fragment {

@@ -1,17 +1,15 @@
-/** The endpoints of results and status, each answering GET and HEAD. */
+/** The endpoints of results and status. */
 import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
 import { schemaNameOf } from './dataset-rows.ts';
-import { errorResponses, rowErrorResponses, TARGET_ERRORS } from './error-responses.ts';
+import { errorResponses } from './error-responses.ts';
 import { exampleEnvelope, exampleResults, exampleStatus } from './examples.ts';
 import { CSV_CONTENT, OTHER_CONTENTS } from './other-formats.ts';
 import { IF_NONE_MATCH, resultsParameters } from './parameters.ts';
 import { pathItem } from './path-item.ts';
-import { cachingHeaders, pageHeaders, partialHeaders } from './response-headers.ts';
+import { cachingHeaders, partialHeaders } from './response-headers.ts';
 import { type DatasetDescription, type Fragment, refTo } from './schema.ts';
 
 export interface PathsOptions {
-  /** The service's own prefix of the paging headers. */
-  readonly headerPrefix: string;
   /** Scheme and host, for the addresses in examples. */
   readonly exampleUrl: string;
   readonly datasets: readonly DatasetDescription[];
@@ -46,7 +44,7 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
       summary: 'Latest results of a query as CSV',
       description: `${LATEST_ABOUT}\n\n${CSV_ABOUT}`,
     }),
-    ...Object.fromEntries(options.datasets.map((dataset) => [dataset.path, datasetPath(dataset, options)])),
+    ...Object.fromEntries(options.datasets.map((dataset) => [dataset.path, datasetPath(dataset)])),
   };
 }
 
@@ -69,7 +67,7 @@ function statusPath(): Fragment {
       responses: {
         200: statusResponse(),
         304: UNCHANGED,
-        ...errorResponses([...TARGET_ERRORS.execution, 'invalid_parameter']),
+        ...errorResponses('reading'),
       },
     },
     PLACES.execution.path,
@@ -85,10 +83,10 @@ function rowsPath(by: By, format: 'csv' | 'any', options: PathsOptions, words: W
       tags: PLACES[by].tags,
       parameters: resultsParameters(by, !isCsv),
       responses: {
-        200: isCsv ? csvResponse(options) : resultsResponse(options),
-        206: partialResponse(options),
-        304: { ...UNCHANGED, headers: pageHeaders(options.headerPrefix) },
-        ...rowErrorResponses(by),
+        200: isCsv ? CSV_PAGE : resultsResponse(options),
+        206: PARTIAL,
+        304: UNCHANGED,
+        ...errorResponses('rows'),
       },
     },
     PLACES[by].path,
@@ -100,7 +98,7 @@ const UNCHANGED: Fragment = {
   headers: cachingHeaders(),
 };
 
-function datasetPath(dataset: DatasetDescription, options: PathsOptions): Fragment {
+function datasetPath(dataset: DatasetDescription): Fragment {
   const name = schemaNameOf(dataset);
   return pathItem({
     operationId: `get${name}`,
@@ -109,10 +107,10 @@ function datasetPath(dataset: DatasetDescription, options: PathsOptions): Fragme
     description: `${dataset.title}. Refreshed ${refreshed(dataset.schedule)}.`,
     parameters: resultsParameters('dataset', true),
     responses: {
-      200: pageResponse(options, { schema: refTo('schemas', `${name}Results`) }),
-      206: partialResponse(options),
-      304: { ...UNCHANGED, headers: pageHeaders(options.headerPrefix) },
-      ...rowErrorResponses('dataset'),
+      200: pageResponse({ schema: refTo('schemas', `${name}Results`) }),
+      206: PARTIAL,
+      304: UNCHANGED,
+      ...errorResponses('rows'),
     },
   });
 }
@@ -127,7 +125,7 @@ function refreshed(schedule: string): string {
 }
 
 function resultsResponse(options: PathsOptions): Fragment {
-  return pageResponse(options, {
+  return pageResponse({
     schema: refTo('schemas', 'ExecutionResults'),
     examples: {
       completed: { summary: 'A page, and where the next is', value: exampleResults(options.exampleUrl) },
@@ -139,30 +137,22 @@ function resultsResponse(options: PathsOptions): Fragment {
   });
 }
 
-function pageResponse({ headerPrefix }: PathsOptions, json: Fragment): Fragment {
+function pageResponse(json: Fragment): Fragment {
   return {
     description:
       'The execution, with a page of its result when it has one; in the other formats, which are chosen with `Accept` or `format`, the page alone.',
-    headers: pageHeaders(headerPrefix),
+    headers: cachingHeaders(),
     content: { 'application/json': json, ...OTHER_CONTENTS },
   };
 }
 
-function partialResponse({ headerPrefix }: PathsOptions): Fragment {
-  return {
-    description: 'The bytes asked for with `Range`, of an answer that is sent as it is read.',
-    headers: partialHeaders(headerPrefix),
-    content: { '*/*': {} },
-  };
-}
+const PARTIAL: Fragment = {
+  description: 'The bytes asked for with `Range`.',
+  headers: partialHeaders(),
+  content: { '*/*': {} },
+};
 
-function csvResponse({ headerPrefix }: PathsOptions): Fragment {
-  return {
-    description: 'A page of the result.',
-    headers: pageHeaders(headerPrefix),
-    content: CSV_CONTENT,
-  };
-}
+const CSV_PAGE: Fragment = { description: 'A page of the result.', headers: cachingHeaders(), content: CSV_CONTENT };
 
 function statusResponse(): Fragment {
   return {

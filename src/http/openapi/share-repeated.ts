@@ -85,6 +85,8 @@ function mapResponses(
 }
 
 function nameOf(status: string): string {
+  if (status === '4XX') return 'Refused';
+  if (status === '5XX') return 'Unavailable';
   return (STATUS_CODES[status] ?? 'Failure').replaceAll(/[^A-Za-z]/g, '');
 }
 

@@ -40,7 +40,7 @@ export function usagePaths(): Readonly<Record<string, Fragment>> {
         dayParameter('from', 'The first day; 29 days before the last, when absent.'),
         dayParameter('to', 'The last day; today, when absent.'),
       ],
-      responses: { 200: usageResponse(), ...errorResponses(['invalid_parameter']) },
+      responses: { 200: usageResponse(), ...errorResponses('reading') },
     }),
   };
 }

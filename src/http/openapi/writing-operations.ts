@@ -1,5 +1,4 @@
 /** The endpoints that change something (contract §9), and those that only administrators may read. */
-import type { ErrorCode } from '../../errors/errors.ts';
 import { MEDIA_TYPES } from '../../results/request/format.ts';
 import { errorResponses } from './error-responses.ts';
 import { type Operation, pathItem } from './path-item.ts';
@@ -20,14 +19,10 @@ interface Write {
   readonly status: 200 | 201;
   /** A schema by name. */
   readonly answer: string;
-  readonly errors: readonly ErrorCode[];
 }
 
 const QUERY = [refTo('parameters', 'queryIdInPath')];
 const EXECUTION = [refTo('parameters', 'executionIdInPath')];
-const OF_QUERY: readonly ErrorCode[] = ['invalid_query_id', 'query_not_found'];
-const OF_EXECUTION: readonly ErrorCode[] = ['invalid_execution_id', 'execution_not_found', 'illegal_transition'];
-const OF_FILE: readonly ErrorCode[] = ['invalid_result', 'invalid_parameter', 'unsupported_media_type'];
 
 const PUBLISHES =
   'The body is a file: Parquet, CSV or NDJSON, plain or compressed. It counts only when it has arrived whole and is stored; until then, and when anything is wrong with it, nothing has changed. `Content-Digest`, when sent, is checked.';
@@ -61,7 +56,6 @@ function queryPaths(): Paths {
         summary: QUERY_STEPS[name],
         status: 200,
         answer: 'QueryId',
-        errors: OF_QUERY,
       }),
     },
   ];
@@ -74,7 +68,6 @@ function queryPaths(): Paths {
         body: 'NewQuery',
         status: 201,
         answer: 'QueryId',
-        errors: ['invalid_query'],
       }),
     },
     '/v1/query/{query_id}': {
@@ -83,7 +76,7 @@ function queryPaths(): Paths {
           operationId: 'getQuery',
           tags: [tag],
           summary: 'What a query is',
-          responses: { 200: read('Query'), ...errorResponses(OF_QUERY) },
+          responses: { 200: read('Query'), ...errorResponses('reading') },
         },
         { parameters: QUERY },
       ),
@@ -95,7 +88,6 @@ function queryPaths(): Paths {
         body: 'QueryChanges',
         status: 200,
         answer: 'QueryId',
-        errors: [...OF_QUERY, 'invalid_query'],
       }),
     },
     ...Object.fromEntries((Object.keys(QUERY_STEPS) as (keyof typeof QUERY_STEPS)[]).map(step)),
@@ -109,7 +101,6 @@ function queryPaths(): Paths {
         parameters: [TYPES, refTo('parameters', 'queryParameters')],
         status: 201,
         answer: 'Envelope',
-        errors: [...OF_QUERY, ...OF_FILE],
       }),
     },
     '/v1/query/{query_id}/executions': {
@@ -121,7 +112,6 @@ function queryPaths(): Paths {
         body: 'NewRun',
         status: 201,
         answer: 'Envelope',
-        errors: OF_QUERY,
       }),
     },
   };
@@ -140,7 +130,6 @@ function runPaths(): Paths {
         body: 'RunRequest',
         status: 200,
         answer: 'SubmittedRun',
-        errors: [...OF_QUERY, 'query_not_runnable', 'invalid_query_parameter', 'too_many_runs', 'overloaded'],
       }),
     },
     '/v1/sql/execute': {
@@ -153,7 +142,6 @@ function runPaths(): Paths {
         body: 'SqlRequest',
         status: 200,
         answer: 'SubmittedRun',
-        errors: ['too_many_runs', 'overloaded'],
       }),
     },
   };
@@ -165,7 +153,7 @@ function executionPaths(): Paths {
     `/v1/execution/{execution_id}/${name}`,
     {
       parameters: EXECUTION,
-      post: written({ operationId: `${name}Execution`, tag, status: 200, errors: OF_EXECUTION, ...words }),
+      post: written({ operationId: `${name}Execution`, tag, status: 200, ...words }),
     },
   ]);
   return {
@@ -180,7 +168,6 @@ function executionPaths(): Paths {
         parameters: [TYPES],
         status: 201,
         answer: 'Envelope',
-        errors: [...OF_EXECUTION, ...OF_FILE, 'incompatible_parameters'],
       }),
     },
   };
@@ -190,7 +177,7 @@ function administrationPaths(): Paths {
   const tag = 'Administration';
   const name = pathParameter('name');
   const member = (operationId: string, summary: string) =>
-    written({ operationId, tag, summary, status: 200, answer: 'Done', errors: [] });
+    written({ operationId, tag, summary, status: 200, answer: 'Done' });
   const list = (plural: string, schema: string, operationId: string, post: Fragment): [string, Fragment] => [
     `/v1/${plural}`,
     {
@@ -201,7 +188,7 @@ function administrationPaths(): Paths {
         parameters: PAGE,
         responses: {
           200: answered(listOf(plural, refTo('schemas', schema))),
-          ...errorResponses(['scope', 'invalid_parameter']),
+          ...errorResponses('reading'),
         },
       }),
       post,
@@ -215,7 +202,6 @@ function administrationPaths(): Paths {
       body: `New${schema}`,
       status: 201,
       answer,
-      errors: [],
     });
   return Object.fromEntries([
     list('users', 'User', 'getUsers', add('addUser', 'User')),
@@ -240,32 +226,7 @@ function administrationPaths(): Paths {
   ]);
 }
 
-/** Of every request that changes something. */
-const ALWAYS: readonly ErrorCode[] = [
-  'scope',
-  'invalid_body',
-  'invalid_digest',
-  'digest_mismatch',
-  'invalid_idempotency_key',
-  'body_stalled',
-  'conflict',
-  'idempotency_in_progress',
-  'body_too_large',
-  'idempotency_mismatch',
-  'taken_over',
-];
-
-function written({
-  operationId,
-  tag,
-  summary,
-  description,
-  body,
-  parameters = [],
-  status,
-  answer,
-  errors,
-}: Write): Operation {
+function written({ operationId, tag, summary, description, body, parameters = [], status, answer }: Write): Operation {
   return {
     operationId,
     tags: [tag],
@@ -275,7 +236,7 @@ function written({
     ...(body !== undefined && { requestBody: requestBody(body) }),
     responses: {
       [status]: { ...answered(refTo('schemas', answer)), headers: writtenHeaders() },
-      ...errorResponses([...errors, ...ALWAYS]),
+      ...errorResponses('writing'),
     },
   };
 }

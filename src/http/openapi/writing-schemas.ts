@@ -12,6 +12,18 @@ export function object(properties: Fragment, optional: readonly string[] = []): 
   return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
 }
 
+/** What the schema of that name has, and more. @param name of a schema that leaves open what else there may be */
+function extended(name: string, properties: Fragment, optional: readonly string[] = []): Fragment {
+  const { additionalProperties: _, ...own } = object(properties, optional);
+  return { ...own, allOf: [refTo('schemas', name)], unevaluatedProperties: false };
+}
+
+/** Leaves open what else there may be. */
+function base(properties: Fragment, optional: readonly string[] = []): Fragment {
+  const { additionalProperties: _, ...own } = object(properties, optional);
+  return own;
+}
+
 const PARAMETER = object(
   {
     key: TEXT,
@@ -81,9 +93,9 @@ export function listOf(name: string, item: Fragment): Fragment {
 
 export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   QueryParameter: PARAMETER,
-  QueryChanges: object(DEFINITION, Object.keys(DEFINITION)),
-  NewQuery: object({ ...DEFINITION, query_id: { ...QUERY_ID, description: 'The next one, when absent.' } }, [
-    ...Object.keys(DEFINITION),
+  QueryDefinition: base(DEFINITION, Object.keys(DEFINITION)),
+  QueryChanges: extended('QueryDefinition', {}),
+  NewQuery: extended('QueryDefinition', { query_id: { ...QUERY_ID, description: 'The next one, when absent.' } }, [
     'query_id',
   ]),
   QueryId: object({ query_id: QUERY_ID }),
@@ -127,7 +139,8 @@ export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   NewUser: object({ name: TEXT }),
   Team: TEAM,
   NewTeam: object({ name: TEXT, members: { type: 'array', items: TEXT } }, ['members']),
-  Key: object(KEY, KEY_OPTIONAL),
+  KeyFields: base(KEY, KEY_OPTIONAL),
+  Key: extended('KeyFields', {}),
   NewKey: object(
     {
       user: TEXT,
@@ -138,8 +151,11 @@ export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
     },
     ['user', 'team', 'name', 'scope', 'expires_in'],
   ),
-  CreatedKey: object(
-    { ...KEY, key: { type: 'string', description: 'Shown this once, not again under an idempotency key.' } },
-    [...KEY_OPTIONAL, 'key'],
+  CreatedKey: extended(
+    'KeyFields',
+    {
+      key: { type: 'string', description: 'Shown this once, not again under an idempotency key.' },
+    },
+    ['key'],
   ),
 };
