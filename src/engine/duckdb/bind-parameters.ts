@@ -5,7 +5,7 @@
  */
 import type { ParameterValue } from '../../domain/parameter-values.ts';
 import { EngineError } from '../engine.ts';
-import { PARAMETER, type SqlToken, tokenizeSql } from './sql-tokens.ts';
+import { parameterAt, parametersIn, type SqlToken, tokenizeSql } from './sql-tokens.ts';
 
 export interface BoundSql {
   readonly text: string;
@@ -71,7 +71,7 @@ function replace(
   const { kind, text, start } = token;
   switch (kind) {
     case 'parameter': {
-      const name = PARAMETER.exec(text)?.[1] ?? '';
+      const { name } = parameterAt(text, 0) ?? { name: '' };
       const parameter = byName.get(name);
       if (parameter === undefined) throw errorAt(sql, start, unknown(name));
       return { name, sql: `(${reference(name, sqlTypeOf(parameter))})` };
@@ -107,19 +107,21 @@ function unknown(name: string): string {
 }
 
 function namesIn(text: string): readonly string[] {
-  return [...text.matchAll(new RegExp(PARAMETER.source, 'g'))].map(([, name = '']) => name);
+  return parametersIn(text).map(({ name }) => name);
 }
 
 const CLOSED_TEXT = /^'(?:[^']|'')*'$/;
 
 /** `'a{{x}}b'` as `('a' || $1 || 'b')`. */
 function joinedText(literal: string, reference: (name: string) => string): string {
-  const inside = literal.slice(1, -1);
-  // At odd places the names.
-  const joined = inside
-    .split(new RegExp(PARAMETER.source))
-    .map((text, i) => (i % 2 === 1 ? reference(text) : `'${text}'`));
-  return `(${joined.filter((text) => text !== "''").join(' || ')})`;
+  const texts: string[] = [];
+  let from = 1;
+  for (const { name, start, end } of parametersIn(literal)) {
+    texts.push(`'${literal.slice(from, start)}'`, reference(name));
+    from = end;
+  }
+  texts.push(`'${literal.slice(from, -1)}'`);
+  return `(${texts.filter((text) => text !== "''").join(' || ')})`;
 }
 
 /** The type that the value would have if it were written out in the SQL. */

@@ -31,7 +31,7 @@ export function toEngineError(error: unknown, context: ErrorContext): EngineErro
   if (error instanceof EngineError) return error;
   const whole = error instanceof Error ? error.message : String(error);
   const type = TYPES.find(([prefix]) => whole.startsWith(prefix))?.[1] ?? 'engine_error';
-  const said = (whole.split(/\n\s*\nLINE \d+: /, 1)[0] ?? whole).replace(/^[A-Z][A-Za-z ]+ Error: /, '');
+  const said = withoutExcerpt(whole).replace(/^[A-Z][A-Za-z ]+ Error: /, '');
   const message = context.hiddenPaths.reduce((text, [path, name]) => text.replaceAll(path, name), said);
   const offset = offsetOf(whole, context);
   if (offset === undefined) return new EngineError(type, message, { cause: error });
@@ -39,6 +39,12 @@ export function toEngineError(error: unknown, context: ErrorContext): EngineErro
     ...placeIn(context.sql, context.bound.originalOffset(offset)),
     cause: error,
   });
+}
+
+/** The message up to the lines of the statement that it shows. */
+function withoutExcerpt(message: string): string {
+  const excerpt = message.search(/\nLINE \d+: /);
+  return excerpt < 0 ? message : message.slice(0, excerpt).trimEnd();
 }
 
 /** A statement that was refused before it came to be run. */

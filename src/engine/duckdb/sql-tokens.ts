@@ -27,8 +27,45 @@ export interface SqlToken {
   readonly start: number;
 }
 
-/** What may stand between the braces: anything but braces, quotes and line breaks. */
-export const PARAMETER = /\{\{[ \t]*([^{}'"\r\n]*[^{}'"\s])[ \t]*\}\}/;
+/** What ends what may stand between the braces: braces, quotes and line breaks. */
+const INNER_END = /[{}'"\r\n]/g;
+
+export interface ParameterPlace {
+  readonly name: string;
+  /** Behind the last brace, in UTF-16 units from the start of the SQL. */
+  readonly end: number;
+}
+
+/**
+ * The `{{name}}` that begins at `start`, with blanks and tabs around its name. Each character is read once, and no second reading is
+ * tried: the SQL is a user's, and a pattern that tries several takes minutes for braces that nobody closes.
+ */
+export function parameterAt(sql: string, start: number): ParameterPlace | undefined {
+  if (!sql.startsWith('{{', start)) return undefined;
+  INNER_END.lastIndex = start + 2;
+  const end = INNER_END.exec(sql)?.index ?? sql.length;
+  if (!sql.startsWith('}}', end)) return undefined;
+  let [from, to] = [start + 2, end];
+  while (from < to && isBlank(sql[from])) from += 1;
+  while (from < to && isBlank(sql[to - 1])) to -= 1;
+  const name = sql.slice(from, to);
+  return name === '' || name.trimEnd() !== name ? undefined : { name, end: end + 2 };
+}
+
+/** Every `{{name}}` in a text, in order. */
+export function parametersIn(text: string): readonly (ParameterPlace & { readonly start: number })[] {
+  const found: (ParameterPlace & { readonly start: number })[] = [];
+  for (let start = text.indexOf('{{'); start >= 0; ) {
+    const place = parameterAt(text, start);
+    if (place !== undefined) found.push({ ...place, start });
+    start = text.indexOf('{{', place?.end ?? start + 1);
+  }
+  return found;
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\t';
+}
 
 const NAME = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/;
 
@@ -39,7 +76,6 @@ const RULES: readonly (readonly [SqlTokenKind, RegExp])[] = [
   ['special_text', /[eE]'(?:[^'\\]|\\[\s\S]|'')*'?/y],
   ['text', /'(?:[^']|'')*'?/y],
   ['quoted_name', /"(?:[^"]|"")*"?/y],
-  ['parameter', new RegExp(PARAMETER.source, 'y')],
   ['code', new RegExp(NAME.source, 'y')],
   ['code', /[0-9][0-9A-Za-z_.]*/y],
   ['placeholder', /\$[A-Za-z0-9_\u0080-\uffff]+|\?/y],
@@ -67,6 +103,8 @@ function tokenAt(sql: string, start: number): { readonly kind: SqlTokenKind; rea
     const closing = sql.indexOf(mark, start + mark.length);
     return { kind: 'special_text', end: closing < 0 ? sql.length : closing + mark.length };
   }
+  const parameter = parameterAt(sql, start);
+  if (parameter !== undefined) return { kind: 'parameter', end: parameter.end };
   for (const [kind, rule] of RULES) {
     rule.lastIndex = start;
     if (rule.test(sql)) return { kind, end: rule.lastIndex };
