@@ -1,6 +1,7 @@
 /**
- * Who may do what (contract §§2, 8): every route × every scope × the owner, members and former members of the team, strangers, nobody;
- * public queries and private ones. What a key may not see is answered exactly as what is not there, whoever has asked before.
+ * Who may do what (contract §§2, 8): every route × every scope × the owner, members and former members of the team, strangers,
+ * nobody; public and private queries. What a key may not see is answered exactly like what does not exist, whoever asked
+ * before.
  */
 import assert from 'node:assert/strict';
 import diagnostics from 'node:diagnostics_channel';
@@ -11,18 +12,18 @@ import { type HttpService, startHttpService } from './http-service.ts';
 const SCOPES = ['read', 'write', 'admin'] as const;
 type Scope = (typeof SCOPES)[number];
 
-/** Of the query that a route names: what a key needs to be answered. */
+/** What a key needs on the query that a route names. */
 type Need = 'read' | 'write' | 'administer' | 'nothing';
 
 interface Route {
   readonly method: string;
-  /** `{query}` and `{run}` stand for what is asked about. */
+  /** `{query}` and `{run}` stand for the ids that are asked about. */
   readonly path: string;
   readonly need: Need;
   readonly body?: string;
-  /** Only tried on queries that it leaves as they are. */
+  /** Tried only on queries that the route leaves unchanged. */
   readonly only?: 'public' | 'private';
-  /** What whoever may is answered: it changes nothing. */
+  /** The status of an allowed request, which changes nothing. */
   readonly allowed: number;
 }
 
@@ -109,7 +110,7 @@ async function start(t: Parameters<typeof startHttpService>[0]) {
   return { service, keys, targets };
 }
 
-/** The answer, without what differs from one answer to the next. */
+/** The answer, without the parts that differ from answer to answer. */
 async function ask(
   service: HttpService,
   route: Route,
@@ -131,7 +132,7 @@ async function ask(
 const name = (route: Route, who: string, target?: Target) =>
   `${route.method} ${route.path} by ${who}${target === undefined ? '' : `, query ${target.query}`}`;
 
-/** What the contract says, in words of its own. */
+/** What the contract says, worked out independently of the code. */
 function expected(route: Route, holder: string, scope: Scope, target: Target): 'allowed' | 'hidden' | 'scope' {
   const isOwn = target.owners.includes(holder);
   if (scope === 'admin') return 'allowed';
@@ -140,7 +141,7 @@ function expected(route: Route, holder: string, scope: Scope, target: Target): '
   return route.need === 'write' && !isOwn ? 'scope' : 'allowed';
 }
 
-test('every route × every scope × whoever asks', async (t) => {
+test('every route × every scope × every asker', async (t) => {
   const { service, keys, targets } = await start(t);
   await service.commandLine.get('teams', 'remove-member', 'crew', 'cy');
   for (const target of targets) {
@@ -183,7 +184,7 @@ test('every route × every scope × whoever asks', async (t) => {
   assert.deepEqual(service.faults, []);
 });
 
-test('nothing is told by ETag, HEAD or a cache of what another key was answered', async (t) => {
+test('ETags, HEAD and caches reveal nothing of what another key was answered', async (t) => {
   const { service, keys, targets } = await start(t);
   const secret = targets[3];
   assert.ok(secret !== undefined);
@@ -192,7 +193,8 @@ test('nothing is told by ETag, HEAD or a cache of what another key was answered'
   for (const route of reads) {
     const path: string = `/v1${route.path.replace('{query}', '4').replace('{run}', secret.run)}`;
     let etag = '';
-    // Read, found by its address, then before the router, by all who may; cy too, who is still in the team.
+    // Asked four times by all who may see it, so that it is read, then found by its address, then answered before the router.
+    // cy, who is still in the team, asks too.
     for (let time = 0; time < 4; time += 1) {
       for (const who of ['bob read', 'cy read', 'crew read', 'eve admin']) {
         const response = await service.get(path, { key: key(who) });
@@ -242,7 +244,7 @@ test('nothing is told by ETag, HEAD or a cache of what another key was answered'
     assert.equal((await ask(service, results, shared, key('eve read'))).status, 404);
 });
 
-test('the matrix has every route of the service', async (t) => {
+test('the matrix covers every route of the service', async (t) => {
   const routes = new Set<string>();
   const listen = (message: unknown) => {
     (message as { readonly fastify: FastifyInstance }).fastify.addHook('onRoute', ({ method, url }) => {

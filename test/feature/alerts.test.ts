@@ -1,4 +1,7 @@
-/** The alarms: what they name is there, they fire when they should and not otherwise (promtool), and operators are told of each. */
+/**
+ * The alarms: the metrics that they name exist, they fire when they should and only then (promtool), and the guide explains
+ * each.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -17,7 +20,7 @@ async function expressions(): Promise<readonly string[]> {
   return lines.flatMap((line) => /^ +expr: (.*)$/.exec(line)?.[1] ?? []);
 }
 
-test('every metric that an alarm names is there, and every error code', async (t) => {
+test('every metric and error code that an alarm names exists', async (t) => {
   const service = await startHttpService(t);
   const text = await (await service.get('/metrics')).text();
   const there = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
@@ -36,7 +39,7 @@ test('every metric that an alarm names is there, and every error code', async (t
   );
 });
 
-test('the guide tells of each alarm', async () => {
+test('the guide explains each alarm', async () => {
   const guide = await readFile(join(ROOT, 'docs/guides/operating.md'), 'utf8');
   const names = [...(await readFile(ALERTS, 'utf8')).matchAll(/- alert: (\w+)/g)].map(([, name]) => name ?? '');
   const told = [...guide.matchAll(/^\| `(Qrs\w+)` \|/gm)].map(([, name]) => name ?? '');
@@ -58,7 +61,7 @@ test('the dataset alarm knows how often each dataset is refreshed', async (t) =>
   );
 });
 
-test('promtool: the rules are rules, and each fires when it should', {
+test('promtool accepts the rules, and each fires when it should', {
   skip: promtool === undefined && 'promtool is not installed: npm run setup:promtool',
 }, async () => {
   const run = async (...words: readonly string[]) =>

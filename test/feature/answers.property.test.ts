@@ -1,6 +1,6 @@
 /**
- * Laws of answers, over random files of every type: what is published is what is read; pages joined are the whole, in
- * order; CSV parsed back equals JSON; the metadata counts what is there.
+ * Laws of answers, over random files of every type: rows that are read equal the rows published; joined pages equal the whole,
+ * in order; parsed CSV equals JSON; the metadata counts the rows' values.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -14,7 +14,7 @@ import { cellBytesOf, csvOf, expectedRows, ndjsonOf, type RandomFile, randomFile
 /** Files for each law. */
 const CASES = Number(process.env.TEST_CASES ?? 20);
 
-/** Small, so that pages end at it. */
+/** Small, so that pages end at this limit. */
 const DATAPOINTS_MAX = 60;
 
 /** A part has one row group of 2,048 rows, the fewest that DuckDB writes. */
@@ -26,14 +26,14 @@ async function start(t: TestContext): Promise<HttpService> {
   return await startHttpService(t, { QRS_MAX_DATAPOINTS: String(DATAPOINTS_MAX) });
 }
 
-/** @returns the path of its results */
+/** Publishes the file. @returns the path of its results */
 async function publish(service: HttpService, file: RandomFile): Promise<string> {
   const options = { format: 'ndjson', types: typesOf(file), ...SMALL_PARTS } as const;
   const { id } = await service.publish(7, ndjsonOf(file), options);
   return `/v1/execution/${id}/results`;
 }
 
-/** Text and metadata of a JSON answer. */
+/** Reads a JSON answer: its text and its metadata. */
 async function read(service: HttpService, path: string) {
   const response = await service.get(path);
   const text = await response.text();
@@ -62,7 +62,7 @@ test('a file read back equals the file', async (t) => {
 test('a CSV file read back equals the file', async (t) => {
   const service = await start(t);
   const law = fc.asyncProperty(randomFile(12), async (file) => {
-    // A name with a line end is refused in some files, an empty one is given a name.
+    // A name with a line break is refused in some formats, and an empty name is replaced.
     fc.pre(file.columns.every(({ name }) => /^[^\r\n]+$/.test(name)));
     const { id } = await service.publish(7, csvOf(file), { format: 'csv', types: typesOf(file), ...SMALL_PARTS });
     const { rows, metadata } = await read(service, `/v1/execution/${id}/results?${ALL}`);
@@ -85,7 +85,7 @@ const filesAndPages = fc.oneof(
   }),
 );
 
-test('pages joined by next_uri are the whole, in order', async (t) => {
+test('pages joined by next_uri are the whole result, in order', async (t) => {
   const service = await start(t);
   const law = fc.asyncProperty(filesAndPages, async ({ file, pageRows, lifted }) => {
     const path = await publish(service, file);
@@ -129,7 +129,7 @@ test('CSV pages joined, and parsed back, equal JSON', async (t) => {
   await fc.assert(law, { numRuns: CASES });
 });
 
-/** @param alone the only field of its line, where null is written "" too, since an empty line would be skipped */
+/** @param alone the field is the only one of its line. Then null is written "", too, since readers skip an empty line */
 function assertSame(field: CsvField | undefined, value: ExactValue | undefined, alone: boolean): void {
   assert(field !== undefined && value !== undefined);
   if (value === null) assert.deepEqual(field, { text: '', quoted: alone });
@@ -147,20 +147,20 @@ function assertSame(field: CsvField | undefined, value: ExactValue | undefined, 
   }
 }
 
-/** A name as it stands in the `columns` parameter. */
+/** A name as it is written in the `columns` parameter. */
 function writtenName(name: string): string {
   const bare = name !== '' && name === name.trim() && !name.includes(',') && !name.startsWith('"');
   return bare ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
-test('the metadata is what a naive count of the values gives', async (t) => {
+test('the metadata equals a naive count of the values', async (t) => {
   const service = await start(t);
   const slices = fc.record({ file: randomFile(12), offset: fc.nat(12), limit: fc.nat(12), columns: fc.nat(5) });
   const law = fc.asyncProperty(slices, async ({ file, offset, limit, columns }) => {
     const path = await publish(service, file);
     const kept = file.columns.slice(0, columns + 1);
     const names = kept.map(({ name }) => writtenName(name));
-    // In quotes, a backslash before a quote is an escape.
+    // Inside quotes a backslash before a quote is an escape.
     fc.pre(!names.some((name) => name.startsWith('"') && name.includes('\\')));
     const query = `limit=${limit}&offset=${offset}&columns=${encodeURIComponent(names.join(','))}&${ALL}`;
     const { metadata } = await read(service, `${path}?${query}`);

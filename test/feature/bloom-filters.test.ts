@@ -1,4 +1,7 @@
-/** Bloom filters of Parquet files, which DuckDB looks binary and floating values up in wrongly: parts that have them, and our own, that do not. */
+/**
+ * DuckDB finds too few binary and floating values by a Parquet file's bloom filters. Old parts that have them are read
+ * correctly, and new files have none.
+ */
 import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +16,7 @@ const ADDRESSES = 20;
 
 const addressOf = (row: number) => (0xa0 + (row % ADDRESSES)).toString(16).padStart(40, '0');
 
-/** Column chunks of the Parquet files that have a bloom filter. */
+/** The number of column chunks in these Parquet files that have a bloom filter. */
 async function bloomFiltersIn(paths: readonly string[]): Promise<number> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
@@ -36,7 +39,7 @@ async function countOf(service: HttpService, path: string, filters: string): Pro
   return metadata.row_count;
 }
 
-test('parts that were stored with bloom filters are searched rightly', async (t) => {
+test('parts that were stored with bloom filters are searched correctly', async (t) => {
   const service = await startHttpService(t);
   await using stored = await StoredResults.of(service);
   const columns = [
@@ -44,7 +47,7 @@ test('parts that were stored with bloom filters are searched rightly', async (t)
     { name: 'd', type: { kind: 'double' } },
     { name: 'r', type: { kind: 'real' } },
   ] as const;
-  // The only zeros are negative ones.
+  // All zeros are negative zeros.
   const rows = Array.from({ length: ROWS }, (_, row): Row => {
     const zeroOrTwo = { kind: 'float', value: row % 4 === 0 ? -0 : 2 } as const;
     return [{ kind: 'bytes', hex: addressOf(row) }, zeroOrTwo, zeroOrTwo];

@@ -1,4 +1,4 @@
-/** How values are spelled in JSON (contract §6), written down a second time over plain cells. */
+/** How values are spelled in JSON (contract §6), written down a second time, for plain cells. */
 import type { ColumnType } from '../../src/domain/column-type.ts';
 import type { ExactValue } from './exact-json.ts';
 import type { Cell } from './naive-interpreter.ts';
@@ -6,7 +6,9 @@ import { decimalText } from './random-results.ts';
 
 const DAY = 86_400_000_000_000n;
 
-/** Whether a value as `parseExact` gives it is how the cell is spelled. Times of day and intervals are taken as they come. */
+/**
+ * Whether the value, as `parseExact` reads it, is the cell's spelling. Any spelling of times of day and intervals is accepted.
+ */
 export function isSpelling(value: ExactValue | undefined, cell: Cell, type: ColumnType): boolean {
   if (cell === null) return value === null;
   switch (cell.kind) {

@@ -1,6 +1,6 @@
 /**
- * The hosted API's own TypeScript client runs queries here, unmodified but for the address of `fetch`: runQuery, executeQuery,
- * cancelExecution, executeSql, and what it does with queries.
+ * The hosted API's own TypeScript client runs queries here, unmodified except for where `fetch` goes: runQuery, executeQuery,
+ * cancelExecution, executeSql, and its methods for queries.
  */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';

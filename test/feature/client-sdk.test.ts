@@ -1,6 +1,6 @@
 /**
- * The hosted API's own TypeScript client, as it is on npm, against this service. It has no setting for its address, so the one
- * thing that is changed here is where `fetch` goes (docs/guides/clients.md): what it asks and how it reads answers is its own.
+ * The hosted API's own TypeScript client from npm against this service. It has no setting for its address, so the test
+ * redirects `fetch` (docs/guides/clients.md) and changes nothing else.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -13,12 +13,17 @@ import { type HttpService, startHttpService } from './http-service.ts';
 const HOSTED = 'https://api.dune.com/api/';
 const ROWS = 250;
 
-/** The client writes every error to the console before it throws it. Its logger is its own dependency, so it is found by way of it. */
+/**
+ * The client writes every error to the console before it throws it. The logger is a dependency of the client, so it is found
+ * from there.
+ */
 const sdk = createRequire(import.meta.url).resolve('@duneanalytics/client-sdk');
 const logger: { readonly setLevel: (level: 'silent') => void } = createRequire(sdk)('loglevel');
 logger.setLevel('silent');
 
-/** Requests to the hosted address go to the service, as in the guide; others pass, so a wrong next_uri would be seen. */
+/**
+ * Requests to the hosted address go to the service, as in the guide. Others pass through, so a wrong next_uri would be noticed.
+ */
 function redirectFetch(t: TestContext, service: HttpService): readonly string[] {
   const asked: string[] = [];
   const direct = globalThis.fetch;
@@ -32,7 +37,7 @@ function redirectFetch(t: TestContext, service: HttpService): readonly string[] 
   return asked;
 }
 
-/** Query 7: the numbers 0 to 249, each with its half and a name; published just now, for the client looks at its age. */
+/** Query 7: the numbers 0 to 249, each with its half and a name. Published just now, because the client checks the age. */
 async function start(t: TestContext) {
   const service = await startHttpService(t);
   service.commandLine.now = Date.now();
@@ -67,7 +72,7 @@ test('the latest result, with every page followed to the end', async (t) => {
   ]);
 });
 
-test('CSV: the pages joined are the whole', async (t) => {
+test('CSV: the joined pages are the whole result', async (t) => {
   const { client, service } = await start(t);
   const { data, next_uri } = await client.exec.getLastResultCSV(7, { limit: 100 });
   assert.equal(next_uri, null);
@@ -85,7 +90,7 @@ test('one page of CSV says where the next one is', async (t) => {
   assert.equal(page.next_uri, `${service.url}/api/v1/execution/${execution.id}/results/csv?limit=2&offset=12`);
 });
 
-test('the paginator: forth, back and to the last page', async (t) => {
+test('the paginator goes forward, back and to the last page', async (t) => {
   const { client, execution } = await start(t);
   const status = await client.exec.getExecutionStatus(execution.id);
   const pages = await Paginator.new(client.exec, status, 100);
@@ -97,7 +102,7 @@ test('the paginator: forth, back and to the last page', async (t) => {
   assert.deepEqual(numbers((await pages.getPage(1))?.values)?.slice(0, 3), [0, 1, 2]);
 });
 
-test('filters, sort and columns, over pages too', async (t) => {
+test('filters, sort and columns, also over several pages', async (t) => {
   const { client, execution } = await start(t);
   const some = await client.exec.getExecutionResults(execution.id, {
     filters: "kind = 'odd' and n < 10",
@@ -135,7 +140,7 @@ test('query parameters choose the run', async (t) => {
   assert.equal(results.execution_id, run.id);
 });
 
-test('errors: the status and the text of the service reach the caller', async (t) => {
+test("the service's status and error text reach the caller", async (t) => {
   const { client, execution, service } = await start(t);
   const fails = async (call: Promise<unknown>, text: string) =>
     await assert.rejects(call, (error) => error instanceof DuneError && error.message.includes(text));
@@ -157,7 +162,7 @@ test('errors: the status and the text of the service reach the caller', async (t
   assert.deepEqual(service.faults, []);
 });
 
-test('the state of a run, asked until it is finished', async (t) => {
+test('the state of a run is polled until it is finished', async (t) => {
   const { client, service } = await start(t);
   const { commandLine } = service;
   const id = await commandLine.get('executions', 'submit', '--query', '7');

@@ -18,7 +18,7 @@ async function withSources(t: TestContext, environment: Readonly<Record<string, 
   return qrs;
 }
 
-test('a list of names, and of what each is, before anything was refreshed', async (t) => {
+test('before any refresh, the list names each dataset and says what it is', async (t) => {
   const qrs = await makeCommandLine(t);
   assert.deepEqual((await qrs.get('datasets', 'list')).split('\n'), NAMES);
   const [first] = JSON.parse(await qrs.get('datasets', 'list', '--json'));
@@ -56,14 +56,14 @@ test('a refresh prints the execution id, and the list says how fresh the dataset
 });
 
 for (const memory of ['512MB', '1GB']) {
-  test(`all are refreshed where the process may take ${memory}`, async (t) => {
+  test(`all datasets are refreshed where the process may take ${memory}`, async (t) => {
     const qrs = await withSources(t, { QRS_MEMORY: memory });
     const { code, err } = await qrs.run(['datasets', 'refresh', '--all']);
     assert.equal(code, 0, err);
   });
 }
 
-test('all are refreshed, also when one fails; then the exit code is 1', async (t) => {
+test('all datasets are refreshed, even when one fails; then the exit code is 1', async (t) => {
   const qrs = await withSources(t);
   const json = JSON.parse(await qrs.get('datasets', 'refresh', '--all', '--json'));
   assert.deepEqual(
@@ -82,7 +82,7 @@ test('all are refreshed, also when one fails; then the exit code is 1', async (t
   );
 });
 
-test('a dataset that is being refreshed is not refreshed twice at once', async (t) => {
+test('a dataset that is being refreshed is not refreshed a second time', async (t) => {
   const qrs = await withSources(t);
   const [a, b] = await Promise.all([1, 2].map(() => qrs.run(['datasets', 'refresh', 'points'])));
   const codes = [a?.code, b?.code].toSorted();
@@ -90,7 +90,7 @@ test('a dataset that is being refreshed is not refreshed twice at once', async (
   assert.match(`${a?.err}${b?.err}`, /error: dataset points is being refreshed already\n/);
 });
 
-test('without sources a refresh that is asked for fails, and says what is missing', async (t) => {
+test('without sources a refresh fails, and says what is missing', async (t) => {
   const qrs = await makeCommandLine(t);
   const { code, err } = await qrs.run(['datasets', 'refresh', 'points']);
   assert.equal(code, 1);
@@ -100,7 +100,7 @@ test('without sources a refresh that is asked for fails, and says what is missin
   );
 });
 
-test('which dataset must be said', async (t) => {
+test('a refresh without the name of a dataset is refused', async (t) => {
   const qrs = await makeCommandLine(t);
   for (const [args, message] of [
     [[], 'give one of NAME and --all'],
@@ -112,7 +112,7 @@ test('which dataset must be said', async (t) => {
   }
 });
 
-test('the ids of datasets, and of those to come, are not given out', async (t) => {
+test('the reserved ids of datasets are not given out', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');
   for (const id of ['990000001', '990000005', '9007199254740991']) {
@@ -123,7 +123,7 @@ test('the ids of datasets, and of those to come, are not given out', async (t) =
   assert.equal(await qrs.get('queries', 'add', '--id', '990000000', '--user', 'ann'), '990000000');
 });
 
-test('a query that took the id of a dataset, when that could be, is in the way of that dataset alone', async (t) => {
+test('a query that took the id of a dataset before it was reserved is in the way of that dataset alone', async (t) => {
   const qrs = await withSources(t);
   await qrs.get('users', 'add', 'ann');
   {
@@ -138,7 +138,7 @@ test('a query that took the id of a dataset, when that could be, is in the way o
   );
 });
 
-test('demo sources are written as Parquet, a file for each table, and say how many rows each has', async (t) => {
+test('demo sources are written as Parquet, one file for each table, and the command says how many rows each has', async (t) => {
   const qrs = await makeCommandLine(t);
   const folder = join(qrs.directory, 'made-up');
   const tables = (await qrs.get('demo-sources', folder, '--size', 'small')).split('\n');

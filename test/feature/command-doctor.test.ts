@@ -1,4 +1,4 @@
-/** `qrs doctor`: what it finds well, what it finds wrong, and what it says to do. */
+/** `qrs doctor`: what it reports as well, what it reports as wrong, and what it says to do. */
 import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ async function findingsOf(qrs: CommandLine): Promise<{ readonly code: number; re
 
 const named = (findings: readonly Finding[], check: string) => findings.find((finding) => finding.check === check);
 
-test('an empty data directory is well: each check is a line, and nothing is left behind', async (t) => {
+test('an empty data directory is well: one line for each check, and nothing is left behind', async (t) => {
   const qrs = await makeCommandLine(t);
   const { code, out, err } = await qrs.run(['doctor']);
   assert.deepEqual({ code, err }, { code: 0, err: '' });
@@ -42,7 +42,7 @@ test('an empty data directory is well: each check is a line, and nothing is left
   assert.deepEqual(left, []);
 });
 
-test('a wrong setting is all there is to say', async (t) => {
+test('after a wrong setting nothing else is checked', async (t) => {
   const qrs = await makeCommandLine(t, { QRS_PORT: 'eighty' });
   const { code, findings } = await findingsOf(qrs);
   assert.equal(code, 1);
@@ -56,7 +56,7 @@ test('a wrong setting is all there is to say', async (t) => {
   ]);
 });
 
-test('a data directory that is none', async (t) => {
+test('a data directory that does not exist', async (t) => {
   const qrs = await makeCommandLine(t);
   await writeFile(qrs.dataDir, 'a file');
   const { code, out, err } = await qrs.run(['doctor']);
@@ -65,7 +65,7 @@ test('a data directory that is none', async (t) => {
   assert.equal(err, 'error: wrong: data directory\n');
 });
 
-test('a catalog that is something else; what does not need it is looked at all the same', async (t) => {
+test('a catalog that is not SQLite; whatever does not need it is checked all the same', async (t) => {
   const qrs = await makeCommandLine(t);
   await mkdir(qrs.dataDir);
   await writeFile(join(qrs.dataDir, 'catalog.sqlite'), 'this is no database, whatever its name says'.repeat(100));
@@ -95,7 +95,7 @@ test('a query that took the id of a dataset: the service starts without that dat
   assert.equal(refused.length, 1);
 });
 
-test('a lease whose holder is gone', async (t) => {
+test('a lease whose owner is gone', async (t) => {
   const service = await startHttpService(t);
   const qrs = service.commandLine;
   const { leases } = await service.catalog();
@@ -114,7 +114,7 @@ test('a lease whose holder is gone', async (t) => {
   assert.equal(named((await findingsOf(qrs)).findings, 'leases')?.status, 'ok');
 });
 
-test('a source table that is missing, one that cannot be read, and a refresh that failed for it', async (t) => {
+test('a source table that is missing, one that cannot be read, and the refresh that failed because of it', async (t) => {
   const qrs = await makeCommandLine(t);
   const sources = join(qrs.dataDir, 'sources');
   await writeDemoSources(sources, { size: 'small', until: qrs.now, signal: t.signal, sleep });
@@ -139,7 +139,7 @@ test('a source table that is missing, one that cannot be read, and a refresh tha
   assert.match(named((await findingsOf(qrs)).findings, 'dataset points')?.found ?? '', /^its last refresh failed: /);
 });
 
-test('a disk that is nearly full warns, and a full one is wrong', () => {
+test('a nearly full disk is a warning, and a full one an error', () => {
   const of = (bytes: number) => roomFinding('results', '/srv/results', bytes, 'QRS_STORE_URL');
   assert.deepEqual(of(5e9), { check: 'results', status: 'ok', found: '/srv/results is writable, 5.0 GB free' });
   assert.equal(of(4.9e9).status, 'warning');
@@ -147,7 +147,7 @@ test('a disk that is nearly full warns, and a full one is wrong', () => {
   assert.match(of(0).advice ?? '', /qrs sweep.*QRS_STORE_URL/);
 });
 
-test('files that are not ours are named, and nothing is wrong because of them', async (t) => {
+test('files that are not ours are named, and are no error', async (t) => {
   const service = await startHttpService(t);
   const qrs = service.commandLine;
   await service.publish(7, 'n\n1\n');

@@ -1,4 +1,4 @@
-/** `qrs executions`: the life of a run whose engine is elsewhere (contract §§3, 7). */
+/** `qrs executions`: runs that an engine elsewhere carries out (contract §§3, 7). */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type CommandLine, makeCommandLine } from './command.ts';
@@ -61,7 +61,7 @@ test('without --json, a run is shown as lines of name=value', async (t) => {
   );
 });
 
-test('with --json, every step prints the run as it now is', async (t) => {
+test('with --json, every step prints the run as it is now', async (t) => {
   const qrs = await withQuery(t);
   const submitted = JSON.parse(await qrs.get('executions', 'submit', '--query', '7', '--json'));
   assert.equal(submitted.state, 'QUERY_STATE_PENDING');
@@ -94,7 +94,7 @@ test('an illegal step is refused and changes nothing', async (t) => {
   assert.equal(await qrs.get('executions', 'show', id), before);
 });
 
-test('what does not exist: exit 1', async (t) => {
+test('an id that does not exist is exit 1', async (t) => {
   const qrs = await withQuery(t);
   const id = '01HR0000000000000000000000';
   const missing = { code: 1, out: '', err: `error: execution ${id} does not exist\n` };
@@ -124,7 +124,7 @@ test('runs are listed newest first, of a query or a state', async (t) => {
   assert.equal(JSON.parse(await qrs.get('executions', 'list', '--json')).length, 3);
 });
 
-test('mistakes in usage: exit 2, and nothing on standard output', async (t) => {
+test('wrong usage is exit 2, with nothing on standard output', async (t) => {
   const qrs = await withQuery(t);
   const cases: readonly [readonly string[], RegExp][] = [
     [[], /^Usage: qrs /],
@@ -151,7 +151,7 @@ test('mistakes in usage: exit 2, and nothing on standard output', async (t) => {
   }
 });
 
-test('help is asked for, so it is on standard output and no failure', async (t) => {
+test('help that was asked for is on standard output, with exit 0', async (t) => {
   const qrs = await makeCommandLine(t);
   for (const args of [['--help'], ['help'], ['keys', 'create', '--help'], ['help', 'keys']]) {
     const { code, out, err } = await qrs.run(args);
@@ -161,7 +161,7 @@ test('help is asked for, so it is on standard output and no failure', async (t) 
   }
 });
 
-test('the version is that of the package', async (t) => {
+test('--version prints the version of the package', async (t) => {
   const qrs = await makeCommandLine(t);
   assert.equal(await qrs.get('--version'), '1.2.3');
 });

@@ -8,7 +8,7 @@ import { makeCommandLine } from './command.ts';
 
 const CREATED_AT = '2024-03-05T20:50:59.123000Z';
 
-test('users and teams: added, listed one a line, or as JSON', async (t) => {
+test('users and teams are added, and listed one per line or as JSON', async (t) => {
   const qrs = await makeCommandLine(t);
   assert.deepEqual(await qrs.run(['users', 'add', 'zoe@example.com']), { code: 0, out: 'zoe@example.com\n', err: '' });
   await qrs.get('users', 'add', 'ann');
@@ -24,7 +24,7 @@ test('users and teams: added, listed one a line, or as JSON', async (t) => {
   ]);
 });
 
-test('a list of nothing is empty, as JSON an empty array', async (t) => {
+test('an empty list is empty, and as JSON an empty array', async (t) => {
   const qrs = await makeCommandLine(t);
   for (const noun of ['users', 'teams', 'keys', 'queries', 'executions']) {
     assert.deepEqual(await qrs.run([noun, 'list']), { code: 0, out: '', err: '' });
@@ -32,7 +32,7 @@ test('a list of nothing is empty, as JSON an empty array', async (t) => {
   }
 });
 
-test('a name is taken once, and a member must be there: exit 1, one line', async (t) => {
+test('a name that is taken, and a member that does not exist: exit 1, one line', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');
   const failed = (err: string) => ({ code: 1, out: '', err: `error: ${err}\n` });
@@ -41,7 +41,7 @@ test('a name is taken once, and a member must be there: exit 1, one line', async
   assert.equal(await qrs.get('teams', 'list'), '');
 });
 
-test('a name that cannot be one: exit 2', async (t) => {
+test('an invalid name: exit 2', async (t) => {
   const qrs = await makeCommandLine(t);
   for (const name of ['', 'a b', '.hidden', 'ä', 'x'.repeat(65), 'a\nb']) {
     const { code, err } = await qrs.run(['users', 'add', '--', name]);
@@ -50,7 +50,7 @@ test('a name that cannot be one: exit 2', async (t) => {
   }
 });
 
-test('a key is printed alone, once, with a warning beside it; the catalog has its hash', async (t) => {
+test('a key is printed alone, once, with a warning on standard error; the catalog has only its hash', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');
   await qrs.get('teams', 'add', 'crew', '--member', 'ann');
@@ -113,7 +113,7 @@ test('a key has one owner: none or both is exit 2, an unknown one exit 1', async
   });
 });
 
-test('a key has a scope and an end: read and none, unless said', async (t) => {
+test('a key has a scope and an expiry; by default read and none', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');
   const made = JSON.parse(
@@ -138,7 +138,7 @@ test('a key has a scope and an end: read and none, unless said', async (t) => {
   }
 });
 
-test('queries are public unless said to be private', async (t) => {
+test('queries are public unless --private is given', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');
   await qrs.get('teams', 'add', 'crew');
@@ -162,7 +162,7 @@ test('a query id is a whole number', async (t) => {
   }
 });
 
-test('members of teams come and go; a user who is removed has no key that works', async (t) => {
+test('members are added to teams and removed; the key of a removed user no longer works', async (t) => {
   const qrs = await makeCommandLine(t);
   for (const name of ['ann', 'bob']) await qrs.get('users', 'add', name);
   await qrs.get('teams', 'add', 'crew', '--member', 'ann');
@@ -190,7 +190,7 @@ test('members of teams come and go; a user who is removed has no key that works'
   assert.equal(await qrs.get('users', 'list'), 'ann');
 });
 
-test('queries are changed in what is named, and removed when nothing of them is stored', async (t) => {
+test('a query is changed only in what is named, and removed when nothing of it is stored', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');
   await qrs.get('queries', 'add', '--id', '7', '--user', 'ann', '--name', 'prices');

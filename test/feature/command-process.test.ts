@@ -1,4 +1,7 @@
-/** The command as a process: what only a real one can show. Everything else about commands is tested without starting one. */
+/**
+ * The command as a process: what only a real process can show. Everything else about commands is tested inside the test's
+ * process.
+ */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +27,7 @@ function qrs(cwd: string, args: readonly string[], environment: Readonly<Record<
   return { code: status, out: stdout, err: stderr };
 }
 
-test('a key from an empty directory to its revocation, by way of qrs.env', async (t) => {
+test('a key from an empty directory to its revocation, with the settings in qrs.env', async (t) => {
   const cwd = await workingDirectory(t);
   await writeFile(join(cwd, 'qrs.env'), 'QRS_DATA_DIR=here\n');
   assert.deepEqual(qrs(cwd, ['users', 'add', 'ann']), { code: 0, out: 'ann\n', err: '' });
@@ -35,7 +38,7 @@ test('a key from an empty directory to its revocation, by way of qrs.env', async
   assert.equal((await stat(join(cwd, 'here', 'catalog.sqlite'))).mode & 0o777, 0o600);
 });
 
-test('the effective settings: from the environment, the file, the defaults', async (t) => {
+test('the effective settings, from the environment, the file and the defaults', async (t) => {
   const cwd = await workingDirectory(t);
   await writeFile(join(cwd, 'other.env'), 'QRS_PORT=9000\nQRS_HOST=::1\n');
   const given = { QRS_CONFIG_FILE: 'other.env', QRS_PORT: '0', QRS_MEMORY: '2GB' };
@@ -80,7 +83,7 @@ test('a catalog that cannot be opened is one line and exit 1', async (t) => {
   assert.match(err, /^error: [^\n]*EEXIST[^\n]*\n$/);
 });
 
-test('a reader that has seen enough ends the command quietly', async (t) => {
+test('the command ends quietly when the reader of its output has closed', async (t) => {
   const cwd = await workingDirectory(t);
   const child = spawn(process.execPath, [QRS, 'config', '--json'], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let err = '';
@@ -105,9 +108,9 @@ test('a port that is taken is one line that says what to do, and exit 1', async 
   });
 });
 
-test('the log: lines of JSON on standard error, from the first to the last', async (t) => {
+test('the log is lines of JSON on standard error, from the first to the last', async (t) => {
   const cwd = await workingDirectory(t);
-  // Without the schedule, whose sweep would have a line of its own.
+  // Without the schedule, whose sweep would log a line of its own.
   const env = { ...process.env, QRS_PORT: '0', QRS_LOG_LEVEL: 'debug', QRS_SCHEDULE: 'false' };
   const child = spawn(process.execPath, [QRS, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   t.after(() => child.kill('SIGKILL'));

@@ -25,7 +25,7 @@ async function storedResult(qrs: CommandLine, id: string) {
   return { columns, rowCount: found.rowCount, truncated: found.truncated };
 }
 
-test('a file becomes a finished run, whose id is printed alone', async (t) => {
+test('a file becomes a finished run, and its id is printed alone', async (t) => {
   const qrs = await withQuery(t);
   const file = join(qrs.directory, 'balances.csv');
   await writeFile(file, CSV);
@@ -60,7 +60,7 @@ test('a file becomes a finished run, whose id is printed alone', async (t) => {
   });
 });
 
-test('standard input completes a run begun before', async (t) => {
+test('standard input completes a run that was submitted before', async (t) => {
   const qrs = await withQuery(t);
   const id = await qrs.get('executions', 'submit', '--query', '7');
   await qrs.get('executions', 'start', id);
@@ -88,7 +88,7 @@ test('retention and the largest result are settings', async (t) => {
   assert.match(await qrs.get('executions', 'show', id), /state=QUERY_STATE_EXPIRED/);
 });
 
-test('what cannot be published: exit 1, one line, nothing changed', async (t) => {
+test('a file that cannot be published: exit 1, one line, nothing changed', async (t) => {
   const qrs = await withQuery(t);
   const cases: readonly [readonly string[], RegExp][] = [
     [['publish', join(qrs.directory, 'nothing.csv'), '--query', '7'], /^error: there is no file .*nothing\.csv\n$/],
@@ -106,7 +106,7 @@ test('what cannot be published: exit 1, one line, nothing changed', async (t) =>
   assert.deepEqual(await readdir(join(qrs.dataDir, 'results', 'staging')), []);
 });
 
-test('mistakes in usage: exit 2', async (t) => {
+test('wrong usage: exit 2', async (t) => {
   const qrs = await withQuery(t);
   const id = '01HR0000000000000000000000';
   const cases: readonly [readonly string[], RegExp][] = [

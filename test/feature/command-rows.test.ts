@@ -1,4 +1,4 @@
-/** `qrs rows` and `qrs open`: the same rows from the data directory and from a service, as people and as programs read them. */
+/** `qrs rows` and `qrs open`: the same rows from the data directory and from a service, for people and for programs. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,14 +38,14 @@ const TABLE = [
   '',
 ].join('\n');
 
-test('a table on a terminal: every digit, null apart from empty text, nothing that a terminal would obey', async (t) => {
+test('a table on a terminal has every digit, tells null from empty text, and holds nothing that a terminal would obey', async (t) => {
   const { qrs, id } = await withTrades(t);
   const { code, out, err } = await qrs.onTerminal('rows', '100');
   assert.deepEqual([code, out], [0, TABLE]);
   assert.equal(err, `1 to 3 of 3 rows (run ${id} of 2024-03-05 20:50:59)\n`);
 });
 
-test('filter, sort, columns, limit and offset; the line below says what there is beyond', async (t) => {
+test('filter, sort, columns, limit and offset; the last line says how many rows there are beyond', async (t) => {
   const { qrs, id } = await withTrades(t);
   const asked = ['rows', '100', '--filter', "chain = 'base'", '--sort', 'volume desc', '--columns', 'volume,day'];
   const { out, err } = await qrs.onTerminal(...asked, '--limit', '1');
@@ -99,7 +99,7 @@ test('from a service, with a key: the same bytes', async (t) => {
   assert.deepEqual([code, err], [2, 'error: QRS_URL names a service, and QRS_KEY is not set: it needs a key\n']);
 });
 
-test('what is wrong is said, with exit code 1', async (t) => {
+test('errors are explained, with exit code 1', async (t) => {
   const { qrs } = await withTrades(t);
   const failed = await qrs.get('executions', 'submit', '--query', '100');
   await qrs.get('executions', 'fail', failed, '--message', 'no table trades');
@@ -121,7 +121,7 @@ test('what is wrong is said, with exit code 1', async (t) => {
   assert.equal((await qrs.run(['rows', '100', '--format', 'table', '--limit', '10001'])).code, 2);
 });
 
-test('a service that is none, that is not there, and an answer that breaks off', async (t) => {
+test('an address that is no service, one where nothing listens, and an answer that breaks off', async (t) => {
   const broken = createServer((request, response) => {
     if (request.url?.startsWith('/v1/query/1/'))
       response.writeHead(404, { 'content-type': 'text/html' }).end('<p>no</p>');
@@ -147,7 +147,7 @@ test('a service that is none, that is not there, and an answer that breaks off',
   );
 });
 
-test('a truncated result is read by those who say so', async (t) => {
+test('a truncated result is read only with the flag for it', async (t) => {
   const qrs = await makeCommandLine(t, { QRS_MAX_RESULT_BYTES: '1MB' });
   await qrs.get('users', 'add', 'ann');
   await qrs.get('queries', 'add', '--id', '100', '--user', 'ann');
@@ -158,7 +158,7 @@ test('a truncated result is read by those who say so', async (t) => {
   assert.deepEqual([code, out.split('\n').length], [0, 1002]);
 });
 
-test('qrs open: the addresses of the pages, and whether anything answers', async (t) => {
+test('qrs open prints the addresses of the pages, and whether anything answers there', async (t) => {
   const qrs = await makeCommandLine(t, { QRS_HOST: '0.0.0.0', QRS_PORT: '1' });
   const { code, out, err } = await qrs.run(['open']);
   assert.deepEqual([code, out], [0, 'http://127.0.0.1:1/\nhttp://127.0.0.1:1/docs\n']);

@@ -34,14 +34,14 @@ GROUP BY chain ORDER BY chain`,
   ],
 } as const;
 
-test('a query is run with its values, stored, and its rows are printed', async (t) => {
+test('a query is run with its values, its result is stored, and its rows are printed', async (t) => {
   const qrs = await withQuery(t, BY_CHAIN);
   const { code, out, err } = await qrs.run(['run', '7', '--param', 'floor=11.5']);
   assert.equal(out, 'chain,total,above\nbase,12,true\ncelo,11,false\n');
   assert.match(err, /^run [0-9A-Z]{26} of query 7 took [0-9.]+ s\n$/);
   assert.equal(code, 0);
   assert.equal((await qrs.run(['run', '7', '--param', 'prefix=ce'])).out, 'chain,total,above\ncelo,11,true\n');
-  // Stored as every result is, under the values that it was run with.
+  // Stored like every result, with the values of the run.
   const rows = await qrs.get('rows', '7', '--param', 'floor=11.5');
   assert.equal(rows, 'chain,total,above\nbase,12,true\ncelo,11,false');
 });
@@ -52,7 +52,7 @@ test('whole numbers over 64 bits keep their digits', async (t) => {
   assert.equal((await qrs.run(['run', '7'])).out, 'n,i,l\n170141183460469231731687303715884105727,3 days,"[1,2]"\n');
 });
 
-test('a table on a terminal; the execution id alone where no rows are wanted', async (t) => {
+test('a table on a terminal; only the execution id where no rows are wanted', async (t) => {
   const qrs = await withQuery(t, BY_CHAIN);
   assert.match((await qrs.onTerminal('run', '7')).out, /chain +total +above\n/);
   const id = await qrs.get('run', '7', '--no-rows');
@@ -61,14 +61,14 @@ test('a table on a terminal; the execution id alone where no rows are wanted', a
   assert.deepEqual([shown.execution_id ?? shown.id, shown.state], [id, 'QUERY_STATE_COMPLETED']);
 });
 
-test('what is wrong with the SQL is said with line and column, and is the error of the run', async (t) => {
+test('an error in the SQL is told with line and column, and kept as the error of the run', async (t) => {
   const qrs = await withQuery(t, { sql: 'SELECT chain\nFROM shop.orders\nWHERE amont > 5' });
   const { code, err } = await qrs.run(['run', '7']);
   assert.equal(code, 1);
   assert.match(err, /^error: run [0-9A-Z]{26} failed: line 3, column 7: .*"amont" not found/);
 });
 
-test('what cannot be run: exit 1, one line that says why', async (t) => {
+test('a query that cannot be run: exit 1, one line that says why', async (t) => {
   const qrs = await withQuery(t, { ...BY_CHAIN, isArchived: true });
   const failed = async (...args: readonly string[]) => {
     const { code, err } = await qrs.run(['run', ...args]);

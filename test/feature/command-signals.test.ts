@@ -1,6 +1,6 @@
 /**
- * How the command stops. One Ctrl-C may arrive as two signals, from the terminal and passed on by npm. A parent that ends takes the
- * command along, whatever signal ends it.
+ * How the command stops. One Ctrl-C may arrive as two signals, one from the terminal and one passed on by npm. When its parent
+ * ends, the command ends, too, whatever signal ended the parent.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -32,7 +32,7 @@ for (const signals of [['SIGTERM'], ['SIGINT', 'SIGINT'], ['SIGINT', 'SIGTERM']]
   });
 }
 
-test('npm start, stopped while it fills the demo: nothing of it lives on, and the next start fills the rest', {
+test('npm start, stopped while it fills the demo, leaves no process behind, and the next start completes the demo', {
   timeout: 120_000,
 }, async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
@@ -44,7 +44,7 @@ test('npm start, stopped while it fills the demo: nothing of it lives on, and th
   for await (const [text] of on(npm.stderr.setEncoding('utf8'), 'data', { signal })) {
     if (String(text).includes('publishing query')) break;
   }
-  // Closed when no process holds its output any more: neither npm nor what it started.
+  // Emitted when no process holds the output open any more: neither npm nor what it started.
   const closed = once(npm, 'close', { signal });
   npm.stderr.resume();
   npm.kill('SIGTERM');
@@ -68,7 +68,7 @@ test('npm start, stopped while it fills the demo: nothing of it lives on, and th
   }
 });
 
-test('bin/qrs.js is killed where it could not become the service: the service stops', {
+test('when bin/qrs.js is killed, where it could not become the service, the service stops', {
   timeout: 60_000,
 }, async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
@@ -84,17 +84,20 @@ test('bin/qrs.js is killed where it could not become the service: the service st
   await closed;
 });
 
-/** Makes the file a pipe that nothing is ever written to: whoever reads it hangs on a thread that nothing interrupts, as with a disk that went away. */
+/**
+ * Makes the file a pipe that nobody writes to. Whoever reads it hangs on a thread that nothing interrupts, as with a disk that
+ * went away.
+ */
 async function hangingFile(t: TestContext, path: string): Promise<{ readonly opened: Promise<void> }> {
   await rm(path, { force: true });
   assert.equal(spawnSync('mkfifo', [path]).status, 0);
-  // Opened for writing as soon as somebody has it open for reading.
+  // The open for writing returns as soon as somebody has opened the file for reading.
   const writer = open(path, 'w');
   t.after(async () => await (await writer).close());
   return { opened: writer.then(() => undefined) };
 }
 
-test('a thread that hangs keeps no command from ending that was interrupted', { timeout: 120_000 }, async (t) => {
+test('a thread that hangs does not keep an interrupted command from ending', { timeout: 120_000 }, async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
   t.after(async () => await rm(cwd, { recursive: true, force: true }));
   const env = { ...environment(), QRS_SHUTDOWN_GRACE: '0' };
@@ -123,7 +126,7 @@ test('a thread that hangs keeps no command from ending that was interrupted', { 
 
   const ended = await Promise.all([stop(publishing), stop(serving)]);
   assert.deepEqual(ended[0], [1, null]);
-  // 0 if all but the thread had come to its end in time.
+  // Exit code 0 if everything but the thread ended in time.
   assert.equal(ended[1][1], null);
   await ready;
 });

@@ -1,4 +1,4 @@
-/** What commands show to a person at a terminal, where a script would get plain values: tables, progress, help, completion. */
+/** What commands show at a terminal, where a script gets plain values: tables, progress, help, completion. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
@@ -17,7 +17,7 @@ async function furnished(t: TestContext) {
   return qrs;
 }
 
-test('lists are tables on a terminal, under the names of the JSON', async (t) => {
+test('lists are tables on a terminal, with the field names of the JSON', async (t) => {
   const qrs = await furnished(t);
   assert.equal(
     (await qrs.onTerminal('queries', 'list')).out,
@@ -44,7 +44,7 @@ test('lists are tables on a terminal, under the names of the JSON', async (t) =>
   );
 });
 
-test('keys are listed with whom they act for, and when they were revoked', async (t) => {
+test('keys are listed with their owner, and when they were revoked', async (t) => {
   const qrs = await furnished(t);
   await qrs.get('keys', 'create', '--team', 'research', '--name', 'nightly');
   const [id = ''] = (await qrs.get('keys', 'list')).split('\n');
@@ -61,7 +61,7 @@ test('keys are listed with whom they act for, and when they were revoked', async
   );
 });
 
-test('on a narrow terminal names are cut, and where ids would have to be, each item is a block', async (t) => {
+test('on a narrow terminal names are cut; where ids would have to be cut, each item is a block', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');
   await qrs.get('queries', 'add', '--id', '8', '--user', 'ann', '--name', 'What was traded on each day of the year');
@@ -77,7 +77,7 @@ test('on a narrow terminal names are cut, and where ids would have to be, each i
   );
 });
 
-test('an empty list is a word on standard error, so that a table never is', async (t) => {
+test('an empty list is said on standard error, so it is never taken for a table', async (t) => {
   const qrs = await makeCommandLine(t);
   assert.deepEqual(await qrs.onTerminal('users', 'list'), {
     code: 0,
@@ -87,14 +87,14 @@ test('an empty list is a word on standard error, so that a table never is', asyn
   assert.deepEqual(await qrs.run(['users', 'list']), { code: 0, out: '', err: '' });
 });
 
-test('datasets are listed with when they were refreshed, and what came of it', async (t) => {
+test('datasets are listed with the time and outcome of their last refresh', async (t) => {
   const qrs = await makeCommandLine(t);
   const table = (await qrs.onTerminal('datasets', 'list')).out.split('\n');
   assert.match(table[0] ?? '', /^name +path +query_id +refreshed_at +row_count +latest_state +next_refresh$/);
   assert.match(table[4] ?? '', /^points +\/v1\/points\/alpha\/pts +990000001 +never +2024-03-06 00:00:00$/);
 });
 
-test('a progress line is written over, and gone at the end; a pipe gets nothing', () => {
+test('a progress line is overwritten, and removed at the end; a pipe gets none', () => {
   for (const [isTerminal, expected] of [
     [true, '\r\u001b[Kone\r\u001b[Ktwo\r\u001b[K'],
     [false, ''],
@@ -110,7 +110,7 @@ test('a progress line is written over, and gone at the end; a pipe gets nothing'
   }
 });
 
-test('long work says on a terminal how far it is', async (t) => {
+test('long work shows its progress on a terminal', async (t) => {
   const qrs = await makeCommandLine(t);
   assert.match((await qrs.onTerminal('sweep')).err, /swept 0 results and 0 leftovers, 0 B/);
   await writeDemoSources(`${qrs.dataDir}/sources`, { size: 'small', until: qrs.now, signal: t.signal, sleep });
@@ -119,7 +119,7 @@ test('long work says on a terminal how far it is', async (t) => {
   assert.match((await qrs.onTerminal('verify')).err, /checked 1 stored object\b/);
 });
 
-test('qrs help KEYS CREATE is the help of that command; a word that is none is named with the nearest', async (t) => {
+test('qrs help KEYS CREATE is the help of that command; for an unknown word the nearest is named', async (t) => {
   const qrs = await makeCommandLine(t);
   assert.deepEqual(await qrs.run(['help', 'keys', 'create']), await qrs.run(['keys', 'create', '--help']));
   assert.deepEqual(await qrs.run(['help']), await qrs.run(['--help']));
@@ -141,7 +141,7 @@ test('help ends with examples of the command', async (t) => {
   }
 });
 
-test('a script of bash completes commands, options and values', async (t) => {
+test('the bash script completes commands, options and values', async (t) => {
   const qrs = await makeCommandLine(t);
   const script = await qrs.get('completion', 'bash');
   const complete = (...words: readonly string[]) => {
@@ -161,7 +161,7 @@ test('a script of bash completes commands, options and values', async (t) => {
   assert.deepEqual(complete('publish', ''), [''], 'nothing of its own, so that bash offers files');
 });
 
-test('the scripts of zsh and fish name every command with what it does', async (t) => {
+test('the zsh and fish scripts name every command and describe it', async (t) => {
   const qrs = await makeCommandLine(t);
   const zsh = await qrs.get('completion', 'zsh');
   assert.match(zsh, /^#compdef qrs\n/);
@@ -172,7 +172,7 @@ test('the scripts of zsh and fish name every command with what it does', async (
   for (const path of Object.keys(EXAMPLES)) assert.ok(fish.includes(`set at '${path}'`), path);
 });
 
-test('no command is without an example', async (t) => {
+test('every command has an example', async (t) => {
   const qrs = await makeCommandLine(t);
   const commands = [...(await qrs.get('completion', 'fish')).matchAll(/set at '([^']+)'/g)].map(
     ([, path]) => path ?? '',

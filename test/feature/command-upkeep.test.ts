@@ -24,10 +24,10 @@ async function objectsOf(qrs: CommandLine): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith('.parquet')).sort();
 }
 
-test('a sweep deletes what has expired, and nothing else', async (t) => {
+test('a sweep deletes expired results, and nothing else', async (t) => {
   const { qrs, ids } = await withResults(t, 2);
   assert.equal(await qrs.get('sweep'), 'expired=0\norphans=0\nbytes=0');
-  // The first result's 90 days, and the minute that a read of it may take.
+  // The 90 days of the first result, and the minute that a read of it may take.
   qrs.now += 90 * 24 * 60 * 60 * 1000 + 60_000 - 2000;
   const swept = JSON.parse(await qrs.get('sweep', '--yes', '--json'));
   assert.equal(swept.expired, 1);
@@ -39,7 +39,7 @@ test('a sweep deletes what has expired, and nothing else', async (t) => {
   assert.equal(await qrs.get('executions', 'list', '--state', 'expired'), ids[0]);
 });
 
-test('a sweep deletes what no result and no writer owns', async (t) => {
+test('a sweep deletes objects that belong to no result and no writer', async (t) => {
   const { qrs } = await withResults(t, 1);
   const orphan = join(qrs.dataDir, 'results', '01HR0000000000000000000000', '5');
   await mkdir(orphan, { recursive: true });
@@ -48,7 +48,7 @@ test('a sweep deletes what no result and no writer owns', async (t) => {
   assert.equal((await objectsOf(qrs)).length, 1);
 });
 
-test('a sweep leaves alone what it did not write, whatever its name and wherever it lies, and is not stopped by it', async (t) => {
+test('a sweep leaves alone what it did not write, whatever its name and place, and is not stopped by it', async (t) => {
   const { qrs, ids } = await withResults(t, 1);
   const run = '01HR0000000000000000000000';
   const foreign = [
@@ -80,7 +80,7 @@ test('a sweep removes the empty folders that a crash leaves', async (t) => {
   assert.deepEqual(runs, ids);
 });
 
-test('folders that overlap are refused before anything is written', async (t) => {
+test('overlapping folders are refused before anything is written', async (t) => {
   const refused = async (environment: (directory: string) => Readonly<Record<string, string>>) => {
     const qrs = await makeCommandLine(t, environment);
     const { code, err } = await qrs.run(['sweep']);
@@ -110,14 +110,14 @@ test('folders that overlap are refused before anything is written', async (t) =>
   );
 });
 
-test('a symbolic link to a folder is that folder', async (t) => {
+test('a symbolic link to a folder counts as that folder', async (t) => {
   const qrs = await makeCommandLine(t, (directory) => ({ QRS_STORE_URL: `file:${directory}/link` }));
   await mkdir(join(qrs.dataDir, 'tmp'), { recursive: true });
   await symlink(join(qrs.dataDir, 'tmp'), join(qrs.directory, 'link'));
   assert.match((await qrs.run(['sweep'])).err, /\/link, is the same folder as the folder of temporary files, /);
 });
 
-test('verify finds nothing wrong with what is whole', async (t) => {
+test('verify finds nothing wrong with undamaged results', async (t) => {
   const { qrs } = await withResults(t, 2);
   assert.deepEqual(await qrs.run(['verify']), { code: 0, out: '', err: '2 stored objects, none damaged\n' });
   assert.deepEqual(JSON.parse(await qrs.get('verify', '--json')), { checked: 2, damaged: [] });

@@ -18,15 +18,15 @@ export interface Outcome {
 export interface CommandLine {
   readonly directory: string;
   readonly dataDir: string;
-  /** Milliseconds since 1970; moves only when a test moves it. */
+  /** Milliseconds since 1970. Only the test moves it. */
   now: number;
-  /** Runs `qrs` with these words; `input` is its standard input. */
+  /** Runs `qrs` with these arguments; `input` is its standard input. */
   run(args: readonly string[], input?: string): Promise<Outcome>;
-  /** The same with somebody watching: standard output and standard error are terminals. */
+  /** As `run`, with standard output and standard error as terminals. */
   onTerminal(...args: readonly string[]): Promise<Outcome>;
-  /** The width of the terminals, in characters; as wide as it gets unless a test says otherwise. */
+  /** The width of the terminals in characters; very wide unless a test sets it. */
   columns: number | undefined;
-  /** Runs it, and fails the test unless it ends well. @returns its standard output without the last line break */
+  /** Runs the command, and fails the test unless its exit code is 0. @returns standard output without the last line break */
   get(...args: readonly string[]): Promise<string>;
 }
 
@@ -35,13 +35,13 @@ const NOON = 1_709_671_859_123;
 
 type Environment = Readonly<Record<string, string>>;
 
-/** @param given further settings, or what makes them of the test's own folder */
+/** @param given more settings, or a function that makes them for the test's folder */
 export async function makeCommandLine(
   t: TestContext,
   given: Environment | ((directory: string) => Environment) = {},
 ): Promise<CommandLine> {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-command-'));
-  // A service on it may still be putting aside what it makes of results.
+  // A service on the folder may still be writing derived files.
   t.after(async () => await rm(directory, { recursive: true, force: true, maxRetries: 20 }));
   const environment = typeof given === 'function' ? given(directory) : given;
   const dataDir = join(directory, 'data');

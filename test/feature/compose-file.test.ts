@@ -1,4 +1,4 @@
-/** compose.yaml passes every setting of the service on, and what it passes when nobody has set anything is the default. */
+/** compose.yaml passes on every setting of the service, and passes the default for a setting that nobody has set. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { SETTINGS } from '../../src/settings/settings.ts';
 
-/** Where a container has its own: every interface of it, the port that is published, the volume. */
+/** Settings that a container needs otherwise: all its interfaces, the published port, the volume. */
 const OF_THE_CONTAINER: Readonly<Record<string, string>> = {
   QRS_HOST: '0.0.0.0',
   QRS_PORT: '8080',
@@ -16,7 +16,7 @@ const OF_THE_CONTAINER: Readonly<Record<string, string>> = {
 const text = await readFile(join(import.meta.dirname, '../../compose.yaml'), 'utf8');
 const passed = [...text.matchAll(/^ {6}(QRS_\w+): (.*)$/gm)].map(([, name = '', value = '']) => ({ name, value }));
 
-/** As compose reads it: `${NAME:-x}` is x where NAME is not set or empty, `${NAME-x}` only where it is not set. */
+/** Substitutes as compose does: `${NAME:-x}` is x where NAME is not set or empty, `${NAME-x}` only where it is not set. */
 function substituted(value: string, shell: Readonly<Record<string, string>>): string {
   return value.replace(/\$\{(\w+)(:?)-([^}]*)\}/g, (_, name: string, orEmpty: string, otherwise: string) => {
     const set = shell[name];
@@ -44,7 +44,7 @@ test('with nothing set, each has its default, or what a container needs', () => 
   }
 });
 
-test('what is set is what the service has, also a name that is set to nothing', () => {
+test('what is set reaches the service, also a name that is set to nothing', () => {
   const shell = { QRS_MAX_DATAPOINTS: '7', QRS_KEY_HEADERS: '', QRS_PUBLIC_URL: 'https://results.example.com' };
   const effective = new Map(settingsUnder(shell).map(({ name, value }) => [name, value]));
   for (const [name, value] of Object.entries(shell)) assert.equal(effective.get(name), value);

@@ -1,4 +1,7 @@
-/** A strict reader of RFC 4180 as contract §6 has it: commas, LF only, one at the end, quotes only where a field needs them. */
+/**
+ * A strict reader of RFC 4180 as contract §6 has it: commas, LF only, LF after the last line, quotes only where a field needs
+ * them.
+ */
 
 export interface CsvField {
   readonly text: string;
@@ -6,7 +9,7 @@ export interface CsvField {
   readonly quoted: boolean;
 }
 
-/** @returns the lines, the header first. @throws at the first character that may not stand where it does */
+/** @returns the lines, the header first @throws at the first character that may not be there */
 export function readCsv(csv: string): readonly (readonly CsvField[])[] {
   const lines: CsvField[][] = [];
   let line: CsvField[] = [];
@@ -20,7 +23,7 @@ export function readCsv(csv: string): readonly (readonly CsvField[])[] {
       line = [];
     } else if (mark !== ',') throw wrong(csv, end, 'a comma or a line feed');
     at = end + 1;
-    // A comma at the very end is followed by one more, empty field.
+    // After a comma at the very end comes one more, empty field.
     if (at === csv.length && mark === ',') throw wrong(csv, at, 'a field');
   }
   if (line.length > 0) throw wrong(csv, at, 'a line feed at the end');

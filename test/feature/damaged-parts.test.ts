@@ -1,6 +1,6 @@
 /**
- * Damage of stored parts, one bit at a time, in place and with the file's times set back: what is answered is what was stored, or an error. Over
- * several parts of several row groups, before anything was read and after everything was.
+ * Stored parts damaged one bit at a time, in place, with the file's times set back. An answer is what was stored, or an error.
+ * Over several parts of several row groups, before anything was read and after everything was.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -44,12 +44,12 @@ async function publish(t: TestContext): Promise<Stored> {
   return { service, id, resultSet };
 }
 
-/** Exactly: Node sets times to the microsecond. */
+/** Exactly these times: Node sets times to the microsecond. */
 async function setTimes(from: string, to: string): Promise<void> {
   await promisify(execFile)('touch', ['-r', from, to]);
 }
 
-/** Turns one bit of the file over. A second time it is as it was. */
+/** Flips one bit of the file. A second call restores it. */
 async function flip({ service }: Stored, { key }: Part, bit: number): Promise<void> {
   const path = join(service.commandLine.dataDir, 'results', key);
   const { mtimeNs } = await stat(path, { bigint: true });
@@ -64,7 +64,7 @@ async function flip({ service }: Stored, { key }: Part, bit: number): Promise<vo
   assert.equal((await stat(path, { bigint: true })).mtimeNs, mtimeNs);
 }
 
-/** The numbers of the rows that are answered, or the code of the error. Each asks differently: no answer is one that was kept. */
+/** The numbers of the rows answered, or the code of the error. Each request differs, so that no answer comes from a cache. */
 let asked = 0;
 async function read({ service, id }: Stored, parameters: Readonly<Record<string, string>>) {
   asked += 1;
@@ -76,7 +76,7 @@ async function read({ service, id }: Stored, parameters: Readonly<Record<string,
 
 const rowsFrom = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 
-/** The first rows of the row group, and all rows of those beside it. */
+/** Asks for the first rows of the row group, and for all rows of those beside it. */
 async function assertNoticed(stored: Stored, part: Part, block: number, about: string): Promise<void> {
   const groups = part.blocks?.rows ?? [];
   for (const group of groups.keys()) {
@@ -90,7 +90,7 @@ async function assertNoticed(stored: Stored, part: Part, block: number, about: s
 }
 
 for (const readBefore of [false, true]) {
-  test(`a bit turned over ${readBefore ? 'after all has been read' : 'before anything is read'}`, async (t) => {
+  test(`a flipped bit is noticed ${readBefore ? 'after all has been read' : 'before anything is read'}`, async (t) => {
     const stored = await publish(t);
     const { parts } = stored.resultSet;
     const random = new Random(SEED);
@@ -111,7 +111,7 @@ for (const readBefore of [false, true]) {
   });
 }
 
-test('a bit of the pre-sample turned over is noticed by samples, and by nobody else', async (t) => {
+test('a flipped bit of the pre-sample is noticed by samples, and by nothing else', async (t) => {
   const stored = await publish(t);
   const { preSample } = stored.resultSet;
   assert(preSample?.blocks !== undefined);
@@ -120,7 +120,7 @@ test('a bit of the pre-sample turned over is noticed by samples, and by nobody e
   assert.deepEqual(await read(stored, { limit: '3' }), [0, 1, 2]);
 });
 
-test('blocks that say something else than the file are noticed, wherever they are wrong', async (t) => {
+test('block hashes that do not match the file are noticed, wherever they are wrong', async (t) => {
   const stored = await publish(t);
   const { parts } = stored.resultSet;
   const [part] = parts;

@@ -1,6 +1,6 @@
 /**
- * A dataset over sources written out in a test: the SQL as it is shipped, run by the embedded engine over a folder of
- * small CSV and NDJSON files.
+ * Runs a dataset over sources that a test writes out: the SQL as it is shipped, by the embedded engine, over a folder of small
+ * CSV and NDJSON files.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { sleep } from '../real-time.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** `schema.table` → its rows. Tables that a dataset reads and that are left out here are empty. */
+/** `schema.table` → its rows. A table that is left out is empty. */
 export type Sources = Readonly<Record<string, readonly Row[]>>;
 
 const root = await mkdtemp(join(tmpdir(), 'qrs-datasets-'));
@@ -33,7 +33,7 @@ export function openEngine(sourcesDirectory: string): DuckDbEngine {
   });
 }
 
-/** A new folder, deleted when the tests of the file have ended. */
+/** A new folder, deleted after the file's tests. */
 export function newFolder(): Promise<string> {
   return mkdtemp(join(root, 'folder-'));
 }
@@ -43,7 +43,7 @@ export interface Answer {
   readonly rows: readonly Row[];
 }
 
-/** The rows of the dataset over the sources in a folder. */
+/** The dataset's rows over the sources in a folder. */
 export async function runDataset(dataset: Dataset, sourcesDirectory: string, asOf: string): Promise<Answer> {
   await using engine = openEngine(sourcesDirectory);
   const path = join(await newFolder(), 'result.parquet');
@@ -54,7 +54,7 @@ export async function runDataset(dataset: Dataset, sourcesDirectory: string, asO
   return { columns, rows: rows.map((row) => Object.fromEntries(row.map((value, i) => [names[i], value]))) };
 }
 
-/** The rows of the dataset over these sources. */
+/** The dataset's rows over these sources. */
 export async function rowsOver(dataset: Dataset, sources: Sources, asOf: string): Promise<readonly Row[]> {
   const directory = await newFolder();
   for (const source of dataset.sources) {
@@ -65,7 +65,7 @@ export async function rowsOver(dataset: Dataset, sources: Sources, asOf: string)
       format === 'ndjson'
         ? rows.map((row) => JSON.stringify(row))
         : [names.join(','), ...rows.map((row) => names.map((name) => row[name] ?? '').join(','))];
-    // One row that is all null gives an empty NDJSON table its columns; no dataset makes anything of it.
+    // A row of nulls gives an empty NDJSON table its columns. No dataset makes a row of it.
     if (lines.length === 0) lines.push(JSON.stringify(Object.fromEntries(names.map((name) => [name, null]))));
     const path = join(directory, `${source.name.replace('.', '/')}.${format}`);
     await mkdir(dirname(path), { recursive: true });

@@ -1,4 +1,4 @@
-/** The guide says what the datasets are made of: the tables they read, the strategies, the tiers, the schedules. */
+/** The guide says what the datasets are made from: the tables they read, the strategies, the tiers, the schedules. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { liquidStakingColumns, STRATEGIES } from '../../src/datasets/restaking/s
 const guide = (await readFile(new URL('../../docs/guides/datasets.md', import.meta.url), 'utf8')).split('\n');
 const datasets = await loadDatasets({ strategyColumnNames: 'number' });
 
-/** The row of a table of the guide that begins with this cell. */
+/** The row of a table in the guide whose first cell this is. */
 function rowOf(cell: string): string {
   return guide.find((line) => line.startsWith(`| ${cell} |`)) ?? assert.fail(`the guide has no row | ${cell} |`);
 }

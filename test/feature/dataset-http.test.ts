@@ -1,4 +1,4 @@
-/** The curated datasets over HTTP: every shared parameter on them, on columns of each type that they have. */
+/** The curated datasets over HTTP: every shared parameter, on columns of each type that they have. */
 import assert from 'node:assert/strict';
 import { before, describe, type TestContext, test } from 'node:test';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
@@ -25,7 +25,7 @@ before(async () => {
   await writeDemoSources(sources, { size, until, signal: new AbortController().signal, sleep });
 });
 
-/** A service whose dataset (or all, `--all`) has been refreshed once. */
+/** A service that has refreshed the dataset (or all, `--all`) once. */
 async function startRefreshed(t: TestContext, name: string, environment: Readonly<Record<string, string>> = {}) {
   const service = await startHttpService(t, { QRS_SOURCES_DIR: sources, ...environment });
   await service.commandLine.get('datasets', 'refresh', name);
@@ -104,13 +104,13 @@ describe('the addresses', () => {
     });
   });
 
-  test('name the strategies by token where a setting says so', async (t) => {
+  test('name the strategies by token if the setting says so', async (t) => {
     const service = await startRefreshed(t, 'operator-stats', { QRS_STRATEGY_COLUMNS: 'token' });
     const { metadata } = (await getEnvelope(service, `${OPERATORS}?limit=0`)).result;
     assert.deepEqual(metadata.column_names.slice(3, 6), ['num_stakers', 'cbETH_TVL', 'stETH_TVL']);
   });
 
-  test('want a key, have no CSV, and are 404 before the first refresh', async (t) => {
+  test('need a key, have no CSV, and are 404 before the first refresh', async (t) => {
     const service = await startHttpService(t, { QRS_SOURCES_DIR: sources });
     assert.deepEqual(await getText(service, POINTS, ''), [401, '{"error":"invalid API Key"}']);
     const unknown = 'not found: No execution found for the latest version of the given query';
@@ -167,7 +167,7 @@ describe('filters', () => {
 });
 
 describe('sort_by', () => {
-  /** By code point, nulls last in both directions, ties in stored order: as `sort_by` promises. */
+  /** By code point, nulls last in both directions, ties in stored order, as `sort_by` promises. */
   const sorted = (rows: readonly Row[], name: string, descending: boolean) =>
     rows.toSorted(({ [name]: a }, { [name]: b }) => {
       if (a === b) return 0;
@@ -175,7 +175,7 @@ describe('sort_by', () => {
       return (Number(a) > Number(b) || (typeof a === 'string' && a > String(b)) ? 1 : -1) * (descending ? -1 : 1);
     });
 
-  test('orders by each type of column that has an order', async (t) => {
+  test('sorts by each type of column that has an order', async (t) => {
     const service = await startRefreshed(t, 'points');
     const all = await rowsOf(service, POINTS);
     for (const name of ['wallet', 'current_pts', 'on_social', 'social_id', 'social_name', 'days_old_onchain']) {
@@ -187,7 +187,7 @@ describe('sort_by', () => {
     }
   });
 
-  test('says of an array that it has none', async (t) => {
+  test('says that an array has no order', async (t) => {
     const service = await startRefreshed(t, 'points');
     const [status, text] = await getText(service, `${POINTS}?sort_by=top_channels`);
     assert.equal(status, 400);
@@ -196,7 +196,7 @@ describe('sort_by', () => {
 });
 
 describe('columns, pages and samples', () => {
-  test('columns come as asked for, under a filter and an order by others', async (t) => {
+  test('columns come as asked for, also under a filter and a sort by other columns', async (t) => {
     const service = await startRefreshed(t, 'avs-stats');
     const all = await rowsOf(service, AVSS);
     const rows = await rowsOf(service, AVSS, {
@@ -211,7 +211,7 @@ describe('columns, pages and samples', () => {
     assert.deepEqual(rows, expected);
   });
 
-  test('pages join up to the whole', async (t) => {
+  test('joined pages are the whole result', async (t) => {
     const service = await startRefreshed(t, 'operator-stats');
     const all = await rowsOf(service, OPERATORS);
     const joined: Row[] = [];
@@ -224,7 +224,7 @@ describe('columns, pages and samples', () => {
     assert.deepEqual(joined, all);
   });
 
-  test('a sample is of the rows, each once', async (t) => {
+  test('a sample has rows of the result, each once', async (t) => {
     const service = await startRefreshed(t, 'points');
     const all = new Set(wallets(await rowsOf(service, POINTS)));
     const sample = wallets(await rowsOf(service, POINTS, { sample_count: '10' }));

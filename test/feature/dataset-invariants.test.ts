@@ -1,4 +1,4 @@
-/** Laws of the restaking and points datasets over generated sources of any size, beside a plain reckoning of the events. */
+/** Laws of the restaking and points datasets, over generated sources of any size, against a plain computation from the events. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -49,7 +49,7 @@ function assertNear(actual: number, expected: number, what: string): void {
   );
 }
 
-test('the demo sources have the types that are declared', async () => {
+test('the demo sources have the declared types', async () => {
   const directory = await generate({ operators: 3, avss: 2, stakers: 9, wallets: 9 });
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
@@ -68,7 +68,7 @@ test('the demo sources have the types that are declared', async () => {
   instance.closeSync();
 });
 
-/** Every strategy's net shares (in token units at the latest rate) and the registered pairs, reckoned event by event. */
+/** Every strategy's net shares (in token units at the latest rate) and the registered pairs, computed event by event. */
 async function reckon(directory: string) {
   const table = (name: string) => readParquetRows(join(directory, `restaking/${name}.parquet`));
   const shares = new Map<string, bigint>();
@@ -82,7 +82,7 @@ async function reckon(directory: string) {
   }
   const rates = new Map<string, number>();
   for (const [strategy, rate] of await table('strategy_exchange_rate')) rates.set(String(strategy), Number(rate));
-  // The tables are written in the order of the events, so the last word on a pair is its state.
+  // The tables are in the order of the events, so the last event of a pair is its state.
   const registered = new Set<string>();
   for (const [operator, avs, status] of await table('operator_avs_registration_status_updated')) {
     if (status === 1) registered.add(`${avs} ${operator}`);
@@ -92,7 +92,7 @@ async function reckon(directory: string) {
   return { values, registered };
 }
 
-test('what operators have, services have and stakers delegated is the same, seen from each side', async () => {
+test('operators, services and stakers agree on what is delegated', async () => {
   await fc.assert(
     fc.asyncProperty(size, async (demoSize) => {
       const directory = await generate(demoSize);
@@ -127,7 +127,7 @@ test('what operators have, services have and stakers delegated is the same, seen
           sumOf(its, 'total_TVL') + sumOf(its, 'EIGEN_TVL'),
           'total_TVL of a service',
         );
-        // A staker is with one operator at a time, so none is counted twice.
+        // A staker has one operator at a time, so none is counted twice.
         assert.equal(avs.num_stakers, sumOf(its, 'num_stakers'));
       }
     }),
@@ -135,7 +135,7 @@ test('what operators have, services have and stakers delegated is the same, seen
   );
 });
 
-test('every wallet with a quest has one row, and what it holds is the sum of its quests', async () => {
+test('every wallet with a quest has one row, and holds the sum of its quests', async () => {
   await fc.assert(
     fc.asyncProperty(size, async (demoSize) => {
       const directory = await generate(demoSize);

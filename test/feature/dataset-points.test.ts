@@ -1,4 +1,4 @@
-/** The points dataset over sources that can be computed by hand: one small world written out, then each rule as a case. */
+/** The points dataset over sources that can be computed by hand: first a small world written out, then each rule as a case. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { findDataset, loadDatasets } from '../../src/datasets/registry.ts';
@@ -29,7 +29,7 @@ const engagement = (social_id: number, engager_social_id: number, engaged_at = R
 const transaction = (from_address: string, block_time = RECENT): Row => ({ from_address, block_time });
 const times = (count: number, row: Row): readonly Row[] => Array.from({ length: count }, () => row);
 
-/** The named columns of the answer for wallet W1 alone. */
+/** The named columns of the answer, for wallet W1 alone. */
 async function ofWallet1(sources: Sources, ...names: readonly string[]): Promise<readonly unknown[]> {
   const rows = await rowsOver(points, { 'points.quests_completed': [quest(W1)], ...sources }, AS_OF);
   assert.equal(rows.length, 1);
@@ -150,7 +150,7 @@ describe('accounts', () => {
     assert.deepEqual(row, [5, [W1]]);
   });
 
-  test('top lists have three entries at most, by count, ties by name; casts outside channels do not count', async () => {
+  test('top lists have at most three entries, by count, ties by name; casts outside channels do not count', async () => {
     const row = await ofWallet1(
       {
         'social.verified_wallets': [{ social_id: 5, wallet: W1 }],
@@ -172,7 +172,7 @@ describe('accounts', () => {
     ]);
   });
 
-  test('nobody is an engager of themselves', async () => {
+  test('nobody counts as an engager of themselves', async () => {
     const row = await ofWallet1(
       {
         'social.verified_wallets': [{ social_id: 5, wallet: W1 }],
@@ -199,7 +199,7 @@ describe('L14D_active_tier', () => {
     ['npc', 0, 0, 1],
     ['not active', 500, 0, 0],
   ];
-  test('is the first tier whose minimums are both reached', async () => {
+  test('is the first tier of which both minimums are reached', async () => {
     const wallet = (i: number) => `0x${String(i).padStart(40, '0')}`;
     const rows = await rowsOver(
       points,
@@ -218,7 +218,7 @@ describe('L14D_active_tier', () => {
     );
   });
 
-  test('fourteen days ago to the second is too old, a second later is not; what comes after the run does not count', async () => {
+  test('exactly fourteen days ago is too old, a second later is not; what comes after the run does not count', async () => {
     const tierAt = (time: string) => ofWallet1({ 'chain.transactions': [transaction(W1, time)] }, 'L14D_active_tier');
     assert.deepEqual(await tierAt('2024-03-17 00:00:00 UTC'), ['not active']);
     assert.deepEqual(await tierAt('2024-03-17 00:00:01 UTC'), ['npc']);

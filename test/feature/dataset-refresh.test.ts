@@ -1,6 +1,6 @@
 /**
- * A refresh from end to end, over the real catalog, store, engine and publishing: small demo sources in, a result set that the
- * dataset's query answers with out.
+ * A refresh from end to end, over the real catalog, store, engine and publishing: from small demo sources to the result set
+ * that the dataset's query answers with.
  */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
@@ -87,7 +87,7 @@ async function served(name: string) {
   return { execution, resultSet: execution && (await catalog.executions.findResultSet(execution.id)) };
 }
 
-test('each dataset is refreshed into a result set with the columns that it declares', async () => {
+test('each dataset is refreshed into a result set with its declared columns', async () => {
   const rows: Record<string, number | undefined> = {};
   for (const dataset of datasets) {
     const outcome = await refresh(dataset.name);
@@ -104,7 +104,7 @@ test('each dataset is refreshed into a result set with the columns that it decla
   );
 });
 
-test('superseded results are expired but for the latest', async () => {
+test('superseded results are expired, except the latest of them', async () => {
   await refresh('avs-stats');
   await refresh('avs-stats');
   const executions = await catalog.executions.list({ queryId: queryOf('avs-stats'), limit: 10 });
@@ -114,7 +114,7 @@ test('superseded results are expired but for the latest', async () => {
   );
 });
 
-test('a source that has gone missing fails the refresh, and the last good result stays served', async () => {
+test('a missing source fails the refresh, and the last good result is still served', async () => {
   const { execution: good } = await served('operator-to-avs-mapping');
   await rm(join(sources, 'restaking/avs_metadata.parquet'));
   const outcome = await refresh('operator-to-avs-mapping');

@@ -1,6 +1,6 @@
 /**
- * The three restaking datasets over sources that can be computed by hand: first one small world with every expected row
- * written out, then each rule as a case of its own.
+ * The three restaking datasets over sources that can be computed by hand: first one small world with every expected row written
+ * out, then each rule as a case.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -107,7 +107,7 @@ describe('a small world', () => {
 });
 
 describe('shares', () => {
-  test('a re-delegation moves a staker and what it has from one operator to another', async () => {
+  test('a re-delegation moves a staker and its shares from one operator to another', async () => {
     const rows = await rowsIn('operator-stats', {
       increased: [
         [OPERATOR_A, ANN, 'rETH', '5', 1],
@@ -129,7 +129,7 @@ describe('shares', () => {
     assert.deepEqual(only(rows, 'operator_contract_address', 'total_TVL', 'num_stakers'), [[OPERATOR_A, 0, 0]]);
   });
 
-  test('all but one wei withdrawn still is a staker: shares are exact, whatever a double can hold', async () => {
+  test('a staker who withdrew all but one wei still counts: shares are exact, beyond what a double can hold', async () => {
     const rows = await rowsIn('operator-stats', {
       increased: [[OPERATOR_A, ANN, 'beacon_chain_ETH', '123456789.123456789123456789']],
       decreased: [[OPERATOR_A, ANN, 'beacon_chain_ETH', '123456789.123456789123456788', 9]],
@@ -137,7 +137,7 @@ describe('shares', () => {
     assert.deepEqual(only(rows, 'total_TVL', 'num_stakers'), [[1e-18, 1]]);
   });
 
-  test('shares become the nearest double, which is not what DuckDB casts a decimal to', async () => {
+  test("shares become the nearest double, which DuckDB's own cast of a decimal does not give", async () => {
     const amounts = [
       '32.050083377273121587',
       '24.595342491709339162',
@@ -173,12 +173,12 @@ describe('shares', () => {
     assert.deepEqual(only(await rowsIn('avs-stats', world), 'num_stakers'), [[2]]);
   });
 
-  test('a strategy that is not listed has no value, but its staker counts', async () => {
+  test('an unlisted strategy has no value, but its staker counts', async () => {
     const rows = await rowsIn('operator-stats', { increased: [[OPERATOR_A, ANN, address('f'), '1']] });
     assert.deepEqual(only(rows, 'total_TVL', 'num_stakers'), [[0, 1]]);
   });
 
-  test('the latest exchange rate of a strategy counts; one without a rate counts one to one', async () => {
+  test('the latest exchange rate of a strategy counts; without a rate it counts one to one', async () => {
     const rows = await rowsIn('operator-stats', {
       increased: [
         [OPERATOR_A, ANN, 'swETH', '10'],
@@ -192,7 +192,7 @@ describe('shares', () => {
     assert.deepEqual(only(rows, 'strategy_08_TVL', 'strategy_04_TVL', 'total_TVL'), [[15, 10, 25]]);
   });
 
-  test('EIGEN is left out of the total of an operator, and counts in the total of a service', async () => {
+  test("EIGEN does not count in an operator's total, and counts in a service's", async () => {
     const world: World = {
       increased: [
         [OPERATOR_A, ANN, 'EIGEN', '100'],
@@ -266,7 +266,7 @@ describe('names and addresses', () => {
     assert.deepEqual(only(rows, 'operator_name', 'operator_contract_address'), [['New', OPERATOR_A]]);
   });
 
-  test('addresses meet in any case, and are answered in lower case', async () => {
+  test('addresses match in any case, and are answered in lower case', async () => {
     const world: World = {
       increased: [[OPERATOR_A, ANN, 'cbETH', '3']],
       decreased: [[OPERATOR_A.toUpperCase(), ANN.toUpperCase(), contractOf('cbETH').toUpperCase(), '1', 2]],

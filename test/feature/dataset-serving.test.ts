@@ -1,4 +1,4 @@
-/** What an address of a dataset answers while its results come and go: refreshes that land, that fail, that are kept. */
+/** What a dataset's address answers while its results come and go: refreshes that complete, that fail, that are kept. */
 import assert from 'node:assert/strict';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ const refresh = (service: HttpService) => service.commandLine.get('datasets', 'r
 
 const addresses = (rows: Envelope['result']['rows']) => rows.map((row) => row.operator_contract_address);
 
-test('a walk from page to page stays on the result that it began with, though a refresh lands in between', async (t) => {
+test('a walk from page to page stays on the result it began with, though a refresh completes in between', async (t) => {
   const { service, sources } = await start(t);
   const before = await refresh(service);
   const whole = await getEnvelope(service, OPERATORS);
@@ -64,7 +64,7 @@ test('a walk from page to page stays on the result that it began with, though a 
   );
 });
 
-test('a refresh that fails leaves the last good result served, and its error on the failed run', async (t) => {
+test('a failed refresh leaves the last good result served, and its error on the failed run', async (t) => {
   const { service, sources } = await start(t);
   const good = await refresh(service);
   await rm(join(sources, 'restaking/strategy_exchange_rate.parquet'));
@@ -87,7 +87,7 @@ test('a refresh that fails leaves the last good result served, and its error on 
   assert.equal((await getEnvelope(service, OPERATORS)).execution_id, mended);
 });
 
-test('an answer says how old it is, and may be kept until the next refresh is due', async (t) => {
+test('an answer says how old it is, and may be cached until the next refresh is due', async (t) => {
   const { service } = await start(t);
   const { commandLine } = service;
   commandLine.now = at('10:07:00');
@@ -140,7 +140,7 @@ test('a day of refreshes takes no more disk than the results that are kept, and 
     await schedule.runDue(t.signal);
     stored.push((await readdir(join(commandLine.dataDir, 'results'))).filter(isExecutionId).length);
   }
-  // What a refresh makes expire goes with the sweep after it, when no read can have been begun before.
+  // The sweep after the next one deletes what a refresh makes expire, when no read can have begun before.
   assert.deepEqual(stored, [1, 2, 3, 4, 4, 4, 4, 4]);
   assert.deepEqual(await readdir(join(commandLine.dataDir, 'refreshing')), []);
   assert.equal((await commandLine.get('executions', 'list', '--state', 'expired')).split('\n').length, 4);

@@ -1,6 +1,6 @@
 /**
- * The datasets' SQL runs on DuckDB and on Trino as it is. No parser of both is at hand, so this holds it to what is known
- * to mean the same in both: a list of functions and types, and none of the marks that only one of them reads.
+ * The datasets' SQL runs unchanged on DuckDB and on Trino. No parser of both is at hand, so this test allows only what is known
+ * to mean the same in both: a list of functions and types, and no syntax that only one of them reads.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -8,8 +8,8 @@ import { sqlAsOf } from '../../src/datasets/dataset.ts';
 import { loadDatasets } from '../../src/datasets/registry.ts';
 
 /**
- * Taken to mean the same in both. `date_diff` counts boundaries in one and elapsed time in the other, which is the same
- * for dates, so it is given dates only; `CAST(timestamp AS VARCHAR)` differs after the seconds, so only 19 characters are used.
+ * Taken to mean the same in both. `date_diff` counts boundaries in one and elapsed time in the other, which is the same for
+ * dates, so it is given dates only. `CAST(timestamp AS VARCHAR)` differs after the seconds, so only 19 characters are used.
  */
 const FUNCTIONS = [
   'array_agg',
@@ -24,11 +24,11 @@ const FUNCTIONS = [
   'sum',
   'unnest',
 ];
-/** Words that stand before a parenthesis without being functions. */
+/** Words that may stand before a parenthesis without being functions. */
 const SYNTAX = ['as', 'decimal', 'filter', 'in', 'on', 'over', 'values', 'and', 'or', 'not'];
 const TYPES = ['BIGINT', 'DATE', 'DECIMAL(38, 0)', 'DECIMAL(38, 6)', 'DOUBLE', 'TIMESTAMP WITH TIME ZONE', 'VARCHAR'];
 
-/** What one engine reads and the other does not, or reads otherwise. */
+/** Syntax that one engine does not read, or reads differently. */
 const FOREIGN: readonly (readonly [what: string, mark: RegExp])[] = [
   [':: casts', /::/],
   ['QUALIFY', /\bqualify\b/i],
@@ -52,14 +52,14 @@ const FOREIGN: readonly (readonly [what: string, mark: RegExp])[] = [
 
 const DATASETS = await loadDatasets({ strategyColumnNames: 'token' });
 
-/** The SQL without comments, and with every text and quoted name emptied. */
+/** The SQL without comments, with every text and quoted name emptied. */
 function bare(sql: string): string {
   return sql.replaceAll(/'(?:[^']|'')*'|--[^\n]*|"[^"]*"/g, (found) =>
     found.startsWith('-') ? '' : found.slice(0, 1).repeat(2),
   );
 }
 
-/** What is in the SQL that only one of the engines has, or that they read differently. */
+/** What in the SQL only one of the engines has, or they read differently. */
 function foreignTo(text: string): readonly string[] {
   const sql = bare(text);
   const defined = [...sql.matchAll(/\b([a-z_]+) \([a-z_, ]+\) AS \(/g)].map((match) => match[1] ?? '');
@@ -81,7 +81,7 @@ for (const dataset of DATASETS) {
   });
 }
 
-describe('what only one engine has is found', () => {
+describe('syntax of only one engine is found', () => {
   const cases: readonly (readonly [sql: string, found: string])[] = [
     ["SELECT '1'::bigint", ':: casts'],
     ['SELECT a FROM t QUALIFY b = 1', 'QUALIFY'],

@@ -1,6 +1,6 @@
 /**
- * The differential law: a published file answers filters and sorts as DuckDB does that has the file's rows in memory, where no row
- * group is skipped, in SQL that is written here beside each filter and has nothing of the service's own translation.
+ * The differential law. A published file answers filters and sorts as DuckDB does with the file's rows in memory, where no row
+ * group is skipped. The SQL is written here beside each filter and shares nothing with the service's own translation.
  * TEST_CASES=… makes a night of it, TEST_SEED=… repeats a run.
  */
 import assert from 'node:assert/strict';
@@ -24,13 +24,13 @@ interface SourceColumn {
   readonly name: string;
   /** SQL of the value at row i; h is another large number for each row and column. */
   readonly value: string;
-  /** SQL of what it is compared by. */
+  /** SQL of the value that comparisons use. */
   readonly compared?: string;
   /** SQL of a value's digits or letters. */
   readonly text?: string;
-  /** The literal of such a text, in a filter. */
+  /** A filter's literal for such a text. */
   readonly literal: (text: string) => string;
-  /** The same in SQL. */
+  /** The SQL for such a text. */
   readonly sql: (text: string) => string;
   /** Columns of one family can be compared with each other. */
   readonly family: string;
@@ -103,7 +103,7 @@ const COLUMNS: readonly SourceColumn[] = [
   { name: 'id', value: 'md5((h % 50)::VARCHAR)::UUID', literal: quoted, sql: cast('UUID'), family: 'uuid' },
 ];
 
-/** What a client asks for, and the same in SQL. */
+/** A filter as a client writes it, and the same in SQL. */
 interface Pair {
   readonly filter: string;
   readonly sql: string;

@@ -1,4 +1,7 @@
-/** The fenced blocks of README.md and docs: the shell commands (`sh`), and why one is not run where the page says so; the programs of a page. */
+/**
+ * The fenced blocks of README.md and docs: the shell commands (`sh`), the reason why one is not run, and the programs of a
+ * page.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
@@ -9,7 +12,7 @@ export interface ShellBlock {
   readonly place: string;
   readonly page: string;
   readonly script: string;
-  /** From the comment `<!-- not run: REASON -->` on the line before the fence, which a reader of the page does not see. */
+  /** From the comment `<!-- not run: REASON -->` on the line before the fence, which readers of the page do not see. */
   readonly notRun: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Every command and every request of README.md and docs is run, in the order of the page, against the demo: each must end with
+ * Every command and every request of README.md and docs is run against the demo, in the order of the page. Each must end with
  * exit code 0, and each request with a 2xx. A block that cannot run here says why in the page: `<!-- not run: REASON -->`.
  */
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ import { type ShellBlock, shellBlocks } from './docs-blocks.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 const ADDRESSES = ['http://127.0.0.1:8080', 'http://localhost:8080'];
-/** The page of commands has examples that stand alone: these ids in it are of a run that was begun and of a key that exists. */
+/** Examples on the page of commands stand alone. These ids on it are a run that was begun and a key that exists. */
 const COMMAND_PAGE = 'docs/reference/command.md';
 const EXAMPLE_RUN = '01HR7V4N7VD2Q9D9Z5T2T6W3M1';
 const EXAMPLE_KEY_ID = '3q7hk2mv9x4t8wnd';
@@ -28,7 +28,7 @@ const TOOLS = ['curl', 'jq', 'openssl', 'duckdb', 'sqlite3', 'rsync', 'zcat'].ma
 }));
 const withoutCurl = TOOLS.some(({ name, isThere }) => name === 'curl' && !isThere);
 
-/** `qrs serve` ends as soon as it listens: the next command is waiting. */
+/** `qrs serve` ends as soon as it listens, since the next command waits. */
 const SERVE_AND_STOP = `
 import { spawn } from 'node:child_process';
 const [program, ...args] = process.argv.slice(2);
@@ -97,7 +97,7 @@ async function scriptOf({ place, page, script }: ShellBlock): Promise<string> {
   return ofDemo.replaceAll(EXAMPLE_RUN, runId.trim()).replaceAll(EXAMPLE_KEY_ID, keyId.trim());
 }
 
-/** @returns what it prints */
+/** @returns what the script prints */
 async function run(folder: 'demo' | 'commands', script: string): Promise<string> {
   const options = { cwd: join(root, folder), env: environment(), timeout: 110_000, maxBuffer: 100_000_000 };
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], options);
@@ -112,7 +112,7 @@ function environment(): NodeJS.ProcessEnv {
     HOME: join(root, 'home'),
     QRS: demo?.url,
     KEY: demo?.key,
-    // The key of the demo may write, too.
+    // The demo's key may write, too.
     WRITE: demo?.key,
   };
 }
@@ -128,7 +128,7 @@ async function startDemo(): Promise<typeof demo> {
   const child = spawn(process.execPath, [QRS, 'serve', '--demo'], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
   const listening = new Promise<void>((resolve, reject) => {
-    // What there is to try is printed once the service listens, its requests last.
+    // The service prints what to try once it listens, and the requests last.
     createInterface(child.stderr).on('line', (line) => {
       lines.push(line);
       if (line.startsWith('curl ') && line.includes('/avs-stats')) resolve();
@@ -147,7 +147,7 @@ async function startDemo(): Promise<typeof demo> {
   };
 }
 
-/** What the examples of the commands take for granted: files to publish, a second user, source tables. */
+/** Makes what the commands' examples need: files to publish, a second user, source tables. */
 async function prepareCommands(): Promise<void> {
   const folder = join(root, 'commands');
   await writeFile(join(folder, 'trades.csv'), 'amount,price\n12345678901234567890,1.125\n');

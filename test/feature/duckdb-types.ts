@@ -1,8 +1,8 @@
-/** The types that DuckDB writes into Parquet files, and what they are when such a file is published. */
+/** The types that DuckDB writes to Parquet files, and the column types when such a file is published. */
 
 const instant = (n: bigint, unit: string) => `make_timestamp(${n % 4_000_000_000_000_000n})::${unit}`;
 
-/** DuckDB type, the column type, and SQL for a value from any number of 64 bits. */
+/** DuckDB type, column type, and SQL that makes a value from any 64-bit number. */
 export const DUCKDB_TYPES: readonly (readonly [string, string, (n: bigint) => string])[] = [
   ['BOOLEAN', 'boolean', (n) => String(n % 2n === 0n)],
   ['TINYINT', 'tinyint', (n) => String(BigInt.asIntN(8, n))],

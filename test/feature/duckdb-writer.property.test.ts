@@ -1,6 +1,6 @@
 /**
- * Law of foreign writers, for DuckDB's own files: a value of any type is published in lists, maps and structs, two deep, as it is
- * published by itself. What it is by itself is held by publish-types.test.ts.
+ * Law of foreign writers, for DuckDB's own files: a value of any type inside lists, maps and structs, two levels deep, is
+ * published as it is by itself. publish-types.test.ts holds what it is by itself.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -16,11 +16,11 @@ const CASES = Number(process.env.TEST_CASES ?? 4);
 const SEED = Number(process.env.TEST_SEED ?? 20_240_305);
 const ROWS = 5;
 
-/** A `key` is a map of one entry, whose key the value is. */
+/** A `key` is a map of one entry, with the value as its key. */
 const WORDS = ['list', 'map', 'row', 'key'] as const;
 type Word = (typeof WORDS)[number];
 
-/** A leaf is the row that has the value by itself. */
+/** A leaf is the number of the row that has the value by itself. */
 type Tree = number | null | readonly Tree[];
 
 interface Shaped {
@@ -38,7 +38,7 @@ function tree([word, ...rest]: readonly Word[]): fc.Arbitrary<Tree> {
   return fc.array(member, { minLength, maxLength });
 }
 
-/** Floating keys are spelled as digits, of which there are several for one number: those are left out. */
+/** One floating number has several spellings as a key, so floating keys are left out. */
 function shaped(type: string): fc.Arbitrary<Shaped> {
   const outer = WORDS.filter((word) => word !== 'key');
   const inner = ['double', 'real'].includes(type) || type.startsWith('map') ? outer : WORDS;
@@ -52,7 +52,7 @@ function shaped(type: string): fc.Arbitrary<Shaped> {
     );
 }
 
-/** The name of the type that has `type` in this shape, in the words for a list, a map, a row and a key. */
+/** The type's name around `type` in this shape, in the words for a list, a map, a row and a key. */
 function nest(type: string, [word, ...rest]: readonly Word[], names: Readonly<Record<Word, string>>): string {
   return word === undefined ? type : names[word].replaceAll('T', () => nest(type, rest, names));
 }
@@ -76,7 +76,7 @@ function sqlOf(at: Tree, [word, ...rest]: readonly Word[], leaf: (row: number) =
   }
 }
 
-/** What must be answered, put together from the values by themselves. */
+/** The answer that is expected, made from the values by themselves. */
 function answerOf(at: Tree, [word, ...rest]: readonly Word[], leaf: (row: number) => ExactValue): ExactValue {
   if (at === null) return null;
   if (typeof at === 'number') return leaf(at);
@@ -93,7 +93,7 @@ function answerOf(at: Tree, [word, ...rest]: readonly Word[], leaf: (row: number
   }
 }
 
-/** As `parseExact` has keys. Lists, which are of whole numbers, stand in them as JSON. */
+/** Spelled as `parseExact` spells keys. A list (of whole numbers) as a key is JSON. */
 function keyOf(value: ExactValue): string {
   return `s${textOf(value)}`;
 }
@@ -103,7 +103,7 @@ function textOf(value: ExactValue): string {
   return typeof value === 'string' ? value.slice(1) : String(value);
 }
 
-test('a file by DuckDB has values of every type at any depth as by themselves', async (t) => {
+test("DuckDB's files have values of every type at any depth as by themselves", async (t) => {
   const service = await startHttpService(t);
   const path = join(service.commandLine.dataDir, 'duckdb.parquet');
   const instance = await DuckDBInstance.create(':memory:');

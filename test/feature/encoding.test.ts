@@ -1,4 +1,4 @@
-/** Values in JSON and CSV for every type of contract §6: what is stored, what each format shows. */
+/** Values in JSON and CSV, for every type of contract §6: what is stored, and what each format shows. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * The law of tags: two answers to the same request that bear the same strong ETag are the same bytes, whatever was changed between
- * them: any setting, or the version of the service. Likewise 304 is only for who has these bytes, and `If-Range` never joins the
- * beginning of one answer to the end of another.
+ * The law of tags. Two answers to the same request with the same strong ETag are the same bytes, whatever was changed between
+ * them: any setting, or the version of the service. A 304 is only for a client that has these bytes, and `If-Range` never joins
+ * the beginning of one answer to the end of another.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { CommandLine } from './command.ts';
 import { openAnswer } from './http-client.ts';
 import { openServer, startHttpService } from './http-service.ts';
 
-/** Values that could change an answer, small ones mostly; a setting that is not here has a value found for it. */
+/** Values that could change an answer, mostly small ones. A setting that is not here gets a generated value. */
 function telling(directory: string): Readonly<Record<string, string>> {
   mkdirSync(join(directory, 'other-datasets'), { recursive: true });
   return {
@@ -61,7 +61,7 @@ function telling(directory: string): Readonly<Record<string, string>> {
 
 const CANDIDATES = ['true', 'false', '2', '3', '64', '300MB', '600MB', '1GB', '64KiB', '2m', 'token', 'debug', 'off'];
 
-/** Another value than the default, for each setting. */
+/** For each setting, a value other than its default. */
 function otherValues(directory: string): readonly (readonly [name: string, value: string])[] {
   const known = telling(directory);
   return Object.values(SETTINGS).map(({ name, default: usual, read }) => {
@@ -89,7 +89,7 @@ let key: string;
 let paths: readonly string[];
 let base: readonly Seen[];
 
-/** How the client addresses the service: always alike, whatever the port. */
+/** How the client addresses the service: always the same, whatever the port. */
 const HOST = 'results.example.com';
 
 async function ask(url: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Seen> {
@@ -114,7 +114,7 @@ before(async () => {
   const rows = Array.from({ length: 2000 }, (_, n) => `${n},${n / 7},"wörd ${n % 10}"`).join('\n');
   const many = await service.publish(7, `n,d,w\n${rows}\n`, { rowGroupRows: 256, rowGroupsPerPart: 2 });
   const cut = await service.publish(8, `n,d,w\n${rows}\n`, { resultBytesMax: 20_000 });
-  // A long name makes a short CSV one that is sent as it is read, so that it has ranges.
+  // A long name makes even a short CSV a streamed answer, which has ranges.
   const streamed = await service.publish(
     9,
     `${'n'.repeat(2000)}\n${Array.from({ length: 20_000 }, (_, n) => n).join('\n')}\n`,
@@ -142,7 +142,7 @@ before(async () => {
 
 after(async () => await closeFirst());
 
-/** Every request again, of another server on the same data. @returns how many answers were other bytes */
+/** Sends every request again, to another server on the same data. @returns how many answers had other bytes */
 async function holds(url: string): Promise<number> {
   const changed = await Promise.all(
     paths.map(async (path, index) => {
@@ -166,9 +166,9 @@ async function holds(url: string): Promise<number> {
   return changed.reduce((sum, one) => sum + one, 0);
 }
 
-/** Settings of which another value makes other answers: each is changed alone. */
+/** Settings that change answers: each is changed alone. */
 const CHANGING = ['QRS_PUBLIC_URL', 'QRS_MAX_DATAPOINTS', 'QRS_PARTIAL_AS_COMPLETED'];
-/** So many of the others are changed together: they must change nothing, so none can hide what another does. */
+/** So many of the other settings are changed together. None changes anything, so none can hide what another does. */
 const TOGETHER = 8;
 
 async function withServer(environment: Readonly<Record<string, string>>, task: (url: string) => Promise<void>) {
@@ -191,7 +191,7 @@ test('a setting that changes answers changes their tags', async () => {
   }
 });
 
-test('every other setting changes neither', async () => {
+test('no other setting changes answers or tags', async () => {
   const places = [
     ['QRS_STORE_URL', `file:${join(commandLine.dataDir, 'results')}`],
     ['QRS_CATALOG_URL', `sqlite:${join(commandLine.dataDir, 'catalog.sqlite')}`],
@@ -208,7 +208,7 @@ test('every other setting changes neither', async () => {
   }
 });
 
-test('another version of the service: other tags, whatever the bytes are', async () => {
+test('another version of the service gives other tags, whatever the bytes are', async () => {
   const { server, close } = await openServer(commandLine, {}, undefined, '1.2.4');
   try {
     await holds(server.url);

@@ -1,4 +1,4 @@
-/** What one key asks for does not keep the others waiting, nor the checks of health; and what is kept for walks has bounds. */
+/** One key's requests keep neither other keys nor the health checks waiting; and what is kept for walks is bounded. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,14 +11,14 @@ import { publishLongResult } from './long-result.ts';
 
 const ROWS = `n\n${Array.from({ length: 100 }, (_, n) => `${n}\n`).join('')}`;
 
-/** The value of a metric, as it is told over HTTP. */
+/** The value of a metric, read over HTTP. */
 async function metric(service: HttpService, name: string): Promise<number> {
   const text = await (await service.get('/metrics')).text();
   const line = text.split('\n').find((found) => found.startsWith(`${name} `));
   return Number(line?.split(' ').at(-1));
 }
 
-/** Asks again until it is so; far more often than it takes. */
+/** Asks until it holds; far more often than that takes. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await holds()); tries += 1) {
     assert.ok(tries < 10_000, `never so: ${holds}`);
@@ -32,7 +32,7 @@ interface Held {
   readonly release: () => void;
 }
 
-/** Holds up each statement that begins so until it is told to go on. */
+/** Holds up each statement with this beginning until it is released. */
 function holdReads(t: TestContext, start: string) {
   const held: Held[] = [];
   const query = DuckDb.prototype.query;
@@ -47,7 +47,7 @@ function holdReads(t: TestContext, start: string) {
 /** Holds up each search: a first page of a view. */
 const holdSearches = (t: TestContext) => holdReads(t, 'WITH found');
 
-test('first pages of views take turns by key, and few of them take threads at a time', async (t) => {
+test('first pages of views take turns by key, and few at a time take threads', async (t) => {
   const searches = holdSearches(t);
   const service = await startHttpService(t);
   await service.publish(7, ROWS);
@@ -61,7 +61,7 @@ test('first pages of views take turns by key, and few of them take threads at a 
   await until(async () => (await metric(service, 'qrs_queue_waiting{queue="searches"}')) === 39);
   let next = 0;
   const releaseOne = () => searches[next++]?.release();
-  // One of ann's may have been next already; then it is bob's turn.
+  // One of ann's may be next already; then it is bob's turn.
   for (let released = 0; released < 2; released += 1) {
     const started = searches.length;
     releaseOne();
@@ -103,14 +103,14 @@ test('wide rows are read one at a time, and keep no small page waiting', async (
   for (const answer of await Promise.all(anns)) assert.equal(answer.status, 200);
 });
 
-test('where the places of heavy reads are all taken, keys wait for one in turn instead of being refused', async (t) => {
+test('when all places for heavy reads are taken, keys wait in turn and are not refused', async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_READS: '4', QRS_HEAVY_READS_PER_KEY: '4' });
   await publishLongResult(service, 7);
   await service.commandLine.get('users', 'add', 'bob');
   const bob = await service.commandLine.get('keys', 'create', '--user', 'bob');
   await service.commandLine.get('users', 'add', 'eve');
   const eve = await service.commandLine.get('keys', 'create', '--user', 'eve');
-  // Exports of which the client takes in only the first bytes: each keeps its place.
+  // Exports of which the client reads only the first bytes: each keeps its place.
   let asked = 0;
   const begin = async (key: string) => {
     const path = `/v1/query/7/results/csv?ignore_max_datapoints_per_request=true&offset=${asked++}`;

@@ -1,9 +1,9 @@
-/** Random trees of files and folders that are not the service's, planted around and inside of its folders, and looked at again later. */
+/** Random trees of files and folders that are not the service's, planted around and inside its folders, and compared later. */
 import { lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 
-/** What stands at a path: a file's bytes, a folder, or what a link points to. */
+/** What is at a path: a file's bytes, a folder, or a link's target. */
 export type Entry =
   | { readonly kind: 'file'; readonly content: string }
   | { readonly kind: 'folder' }
@@ -12,10 +12,10 @@ export type Entry =
 /** By path, relative to the folder that the tree is planted in. */
 export type Tree = Readonly<Record<string, Entry>>;
 
-/** A run's id, of which no run is. */
+/** A well-formed execution id that no run has. */
 export const ULID = '01HR7V4N7VD2Q9D9Z5T2T6W3M1';
 
-/** Names that people give, and names that nearly are ours. */
+/** Names that people give, and names that are nearly ours. */
 const NAMES = [
   'mine.txt',
   'with a blank',
@@ -47,7 +47,7 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'link' as const, target: '../elsewhere' }) },
 );
 
-/** @param places folders, relative to where the tree is planted, of which each path begins with one */
+/** @param places folders, relative to where the tree is planted; each path begins with one of them */
 export function foreignTree(places: readonly string[]): fc.Arbitrary<Tree> {
   const path = fc
     .tuple(fc.constantFrom(...places), fc.array(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 3 }))
@@ -55,19 +55,19 @@ export function foreignTree(places: readonly string[]): fc.Arbitrary<Tree> {
   return fc.array(fc.tuple(path, entry), { minLength: 1, maxLength: 12 }).map((entries) => Object.fromEntries(entries));
 }
 
-/** What bears exactly a name of ours at its very place in the store is ours to delete, or was there before. */
+/** A file with exactly our kind of name, in its place in the store, is ours to delete. */
 export function isOursInStore(path: string, { kind }: Entry): boolean {
   const [first, second, ...more] = path.split('/');
   if (first === undefined || first === '' || first === 'installation.txt') return true;
   if (first === 'staging')
     return second === undefined || (second === `${ULID}.7` && (kind !== 'file' || more.length > 0));
   if (first !== ULID) return false;
-  // An empty folder of such a name is what a crash leaves.
+  // An empty folder with such a name is what a crash leaves.
   if (second === undefined || (second === '7' && more.length === 0)) return true;
   return second === '7' && more.length === 1 && more[0] === 'part-00000.parquet';
 }
 
-/** Plants what fits: a path below a file, or one that `isOurs`, is left out. @returns what was planted */
+/** Plants the entries. A path below a file, or one for which `isOurs` holds, is left out. @returns what was planted */
 export async function plant(root: string, tree: Tree, isOurs: (path: string, entry: Entry) => boolean): Promise<Tree> {
   const planted: Record<string, Entry> = {};
   for (const [path, found] of Object.entries(tree)) {
@@ -87,7 +87,7 @@ export async function plant(root: string, tree: Tree, isOurs: (path: string, ent
   return planted;
 }
 
-/** What now stands where the tree was planted; what is missing is missing here, too. */
+/** What is now where the tree was planted. A path that is gone is missing here. */
 export async function lookAgain(root: string, tree: Tree): Promise<Tree> {
   const found: Record<string, Entry> = {};
   for (const path of Object.keys(tree)) {

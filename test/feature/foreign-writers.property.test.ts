@@ -1,7 +1,7 @@
 /**
- * Law of foreign writers: whatever type a Parquet file holds, at whatever depth, it is published exactly or refused by the name of
- * its column. Files by pyarrow, the shapes of ClickHouse's files among them; DuckDB's own are in duckdb-writer.property.test.ts. What is
- * expected is worked out here, from the numbers that the file holds.
+ * Law of foreign writers: a Parquet file of any type at any depth is published exactly, or refused with its column's name.
+ * These files are pyarrow's, among them the shapes of ClickHouse's files; DuckDB's own are in duckdb-writer.property.test.ts.
+ * What is expected is computed here, from the numbers in the file.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -20,7 +20,7 @@ const SEED = Number(process.env.TEST_SEED ?? 20_240_305);
 const python = pythonWithPyarrow();
 const SKIP = python === undefined && 'there is no pyarrow: run `npm run setup:pyarrow`, which needs Python 3 and PyPI';
 
-/** Of a scalar: what the file physically holds, and the JSON that the service must answer; undefined: it must refuse. */
+/** A scalar: what the file physically holds, and the JSON that the service must answer. Undefined: it must refuse. */
 interface Cell {
   readonly physical: string | null;
   readonly json: string | undefined;
@@ -68,10 +68,10 @@ type Unit = keyof typeof UNITS_PER_SECOND;
 const YEAR_1 = -62_135_596_800n;
 const YEAR_10000 = 253_402_300_800n;
 
-/** Not of seconds, which pyarrow writes as milliseconds, and refuses itself where these do not fit. */
+/** Not for seconds: pyarrow writes them as milliseconds, and refuses itself where these do not fit. */
 const INT64_ENDS = [-(2n ** 63n), 2n ** 63n - 1n];
 
-/** Counts near each other and near all ends: of 64 bits, of the years, of the range of nanoseconds. */
+/** Counts near each other and near every limit: of 64 bits, of years, of the range of nanoseconds. */
 function counts(unit: Unit): fc.Arbitrary<bigint> {
   const perSecond = UNITS_PER_SECOND[unit];
   const ends = [YEAR_1 * perSecond, YEAR_10000 * perSecond, 0n].filter((n) => BigInt.asIntN(64, n) === n);
@@ -84,7 +84,7 @@ function counts(unit: Unit): fc.Arbitrary<bigint> {
   );
 }
 
-/** @param stored digits of a second that the column type has */
+/** @param stored how many digits of a second the column type has */
 function instant(unit: Unit, zone: string, stored: 3 | 6 | 9): ForeignType {
   const perSecond = UNITS_PER_SECOND[unit];
   const suffix = zone === '' ? '' : ' UTC';
@@ -103,7 +103,7 @@ function instantText(nanos: bigint, digits: number, suffix: string): string | un
   const fraction = String(nanos - seconds * 1_000_000_000n).padStart(9, '0');
   if (seconds < YEAR_1 || seconds >= YEAR_10000 || /[1-9]/.test(fraction.slice(digits))) return undefined;
   const day = new Date(Number(seconds) * 1000).toISOString().slice(0, 19).replace('T', ' ');
-  // The first day that DuckDB has nanoseconds of, and its own sign for infinity.
+  // The first day for which DuckDB has nanoseconds, and the value that stands for infinity.
   if (digits === 9 && (nanos < -9_223_286_400_000_000_000n || nanos > 2n ** 63n - 2n)) return undefined;
   return `"${day}.${fraction.slice(0, digits)}${suffix}"`;
 }
@@ -112,7 +112,7 @@ function timeOfDay(bits: 32 | 64, unit: 's' | 'ms' | 'us' | 'ns'): ForeignType {
   const perSecond = UNITS_PER_SECOND[unit];
   const day = 86_400n * perSecond;
   const usual = fc.bigInt({ min: 0n, max: day - 1n });
-  // pyarrow writes seconds as milliseconds, which 32 bits must hold.
+  // pyarrow writes seconds as milliseconds in 32 bits.
   const odd = fc.constantFrom(-1n, day, day + 1n);
   return {
     arrow: `pa.time${bits}('${unit}')`,
@@ -160,7 +160,7 @@ const TYPES: readonly ForeignType[] = [
   integer('pa.uint16()', 'integer', 16, false),
   integer('pa.uint32()', 'bigint', 32, false),
   integer('pa.uint64()', 'decimal(20, 0)', 64, false),
-  // A duration has no logical type in Parquet: it is the number that it is kept as.
+  // Parquet has no logical type for a duration: it becomes its plain number.
   integer(`pa.duration('ns')`, 'bigint', 64, true),
   decimal(32, 5, 2),
   decimal(64, 18, 18),
@@ -213,7 +213,7 @@ const TYPES: readonly ForeignType[] = [
   text('pa.dictionary(pa.int32(), pa.string())'),
   binary('pa.binary()', hex),
   binary('pa.large_binary()', hex),
-  // As ClickHouse writes (U)Int128 and (U)Int256: bytes of no logical type, so that nothing says what they mean.
+  // As ClickHouse writes (U)Int128 and (U)Int256: bytes without a logical type, so nothing says what they mean.
   binary('pa.binary(16)', fixedHex(16)),
   binary('pa.binary(32)', fixedHex(32)),
   {
@@ -301,7 +301,7 @@ const options = fc.record({
   row_group_size: fc.constantFrom(1, 2, 100),
 });
 
-/** pyarrow's interpreter, told what to write line by line. */
+/** A Python process with pyarrow, which is told line by line what to write. */
 class Writer {
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
@@ -323,7 +323,7 @@ class Writer {
   }
 }
 
-test('a file by pyarrow of any type at any depth is published exactly, or refused by name', {
+test("pyarrow's files of any type at any depth are published exactly, or refused by name", {
   skip: SKIP,
 }, async (t) => {
   const service = await startHttpService(t);
@@ -331,10 +331,10 @@ test('a file by pyarrow of any type at any depth is published exactly, or refuse
   t.after(() => writer.end());
   const path = join(service.commandLine.dataDir, 'foreign.parquet');
   const law = fc.asyncProperty(fc.array(column, { minLength: 1, maxLength: 12 }), options, async (columns, how) => {
-    // Files of one length: the shortest column's.
+    // All columns are cut to the length of the shortest.
     const rows = Math.min(...columns.map(({ cells }) => cells.length));
     const kept = columns.map((one, i) => ({ ...one, name: `c${i}`, cells: one.cells.slice(0, rows) }));
-    // version 2.4 has no nanoseconds: pyarrow would cut them itself.
+    // Version 2.4 has no nanoseconds: pyarrow would cut them itself.
     const needsNanos = kept.some(({ arrow }) => arrow.includes(`'ns'`));
     const told = kept.map(({ name, arrow, shape, cells }) => ({
       name,

@@ -1,4 +1,4 @@
-/** Laws of the formats, over random files of every type: whatever the format, the rows are those of the JSON answer. */
+/** Laws of the formats, over random files of every type: in every format the rows are those of the JSON answer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -50,7 +50,7 @@ test('the lines of NDJSON are the rows of JSON', async (t) => {
   await fc.assert(law, { numRuns: CASES });
 });
 
-/** Names that are one to whoever does not look at case. */
+/** Names that differ only in case. */
 function clash(file: RandomFile): boolean {
   const names = file.columns.map(({ name }) => name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));
   return (
@@ -61,7 +61,7 @@ function clash(file: RandomFile): boolean {
   );
 }
 
-test('Parquet, published again, is the same rows, names and types', async (t) => {
+test('a Parquet answer, published again, has the same rows, names and types', async (t) => {
   const service = await startHttpService(t);
   const law = fc.asyncProperty(filesAndSlices, async ({ file, slice }) => {
     const path = await publish(service, file);

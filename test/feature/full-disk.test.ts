@@ -1,4 +1,4 @@
-/** A disk that is really full: a small file system of its own, where the system lets a test mount one. */
+/** A really full disk: a small file system, where the machine lets a test mount one. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,17 +10,17 @@ const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 const isolated = spawnSync('unshare', ['--map-root-user', '--mount', 'mount', '-t', 'tmpfs', 'none', tmpdir()]);
 const skip = isolated.status === 0 ? false : 'no file system can be mounted here (unshare --map-root-user --mount)';
 
-/** Fills the disk to its last byte, the free pieces behind large files too. */
+/** Fills the disk to its last byte, including the small gaps behind large files. */
 const FILL = `
 while head -c 65536 /dev/urandom >> "$DISK/fill"; do :; done 2> /dev/null
 while printf x >> "$DISK/rest"; do :; done 2> /dev/null
 ! echo more > "$DISK/more" 2> /dev/null`;
 
-/** What a shell prints in which $DISK is a file system of 16 MB, and `qrs` is the command with its data there. */
+/** The lines that a shell script prints. $DISK is a file system of 16 MB, and `qrs` is the command with its data there. */
 async function onSmallDisk(script: string): Promise<readonly string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'qrs-full-'));
   try {
-    // Text that does not shrink when it is stored.
+    // Text that does not compress.
     const rows = Array.from({ length: 60_000 }, () => crypto.randomUUID());
     await writeFile(join(folder, 'rows.csv'), `a\n${rows.join('\n')}\n`);
     const whole = `set -e; mkdir "$DISK"; mount -t tmpfs -o size=16m none "$DISK"; qrs() { "$NODE" "$QRS" "$@"; }; ${script}`;
@@ -51,7 +51,7 @@ test('a sweep alone frees a full disk, though the catalog has no room to be open
   const [atFirst, ...rest] = lines;
   const [afterwards, left] = rest.splice(-2);
   assert.ok(Number(atFirst) >= 4 * 1024 * 1024, 'the reserve is there from the first start on');
-  // Each sweep takes part of a second; the result expires, and a read of it has had its time, within a few of them.
+  // Each sweep takes part of a second. Within a few of them the result expires, and the time that a read may take is over.
   const swept = rest.map((line) => JSON.parse(line)).filter(({ expired }) => expired > 0);
   assert.equal(swept.length, 1);
   assert.ok(swept[0].bytes > 1_000_000);

@@ -1,6 +1,6 @@
 /**
- * SQL of users is hostile: each way out of a query that we know, refused before anything of it is run, and what a query may take
- * bounded. The queries run as in production but for the process around them; the last tests have that, too.
+ * Users' SQL is hostile. Each known way out of a query is refused before any of it is run, and what a query may take is
+ * bounded. The queries run as in production, except for the process around them, which the last tests add.
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ async function run(sql: string): Promise<readonly (readonly unknown[])[]> {
   return rows;
 }
 
-test('what is no way out: one SELECT over source tables', async () => {
+test('a single SELECT over source tables is no way out', async () => {
   const queries: readonly (readonly [sql: string, rows: unknown])[] = [
     ['SELECT id, amount FROM shop.orders', [['1', '5']]],
     ['FROM shop.orders', [['1', '5']]],
@@ -83,12 +83,12 @@ describe('ways out', () => {
     'SELECT * FROM "../secret".csv',
     'SELECT * FROM shop."../../secret"',
     `SELECT * FROM read_duckdb('${join(root, 'x.db')}')`,
-    // Statements in a text.
+    // Statements inside a text.
     `SELECT * FROM query('SELECT * FROM read_text(''${secret}'')')`,
     "SELECT * FROM query_table('duckdb_settings')",
     `SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))`,
     `SELECT json_serialize_plan('SELECT * FROM ''${secret}''')`,
-    // Another statement than a SELECT, or a second one.
+    // A statement other than SELECT, or a second statement.
     `ATTACH '${join(root, 'x.db')}' AS x`,
     `COPY (SELECT 1) TO '${join(root, 'out.csv')}'`,
     `COPY shop.orders FROM '${secret}'`,
@@ -152,7 +152,7 @@ describe('ways out', () => {
     'SELECT * FROM memory.shop.orders',
     'SELECT pg_get_viewdef(1)',
     'SELECT current_query()',
-    // Memory that is not ours, state, time.
+    // Memory that is not the query's own, state, time.
     'SELECT * FROM arrow_scan(1, 2, 3)',
     'SELECT * FROM seq_scan()',
     'SELECT * FROM checkpoint()',
@@ -182,7 +182,7 @@ describe('ways out', () => {
   }
 });
 
-test('the instance behind the list is locked down, too: what gets past the list reaches no file and no setting', async () => {
+test('behind the list the instance is locked down, too: a query that gets past the list reaches no file and no setting', async () => {
   const { DuckDb } = await import('../../src/duckdb/duckdb.ts');
   const limits = { threads: 1, memoryLimit: '128MB', tempSizeMax: '0GB', tempDirectory: join(root, 'temp'), sleep };
   const orders = join(sourcesDirectory, 'shop', 'orders.csv');
@@ -204,7 +204,7 @@ test('the instance behind the list is locked down, too: what gets past the list 
     await assert.rejects(ask(text), /Permission Error|Invalid Input Error|disabled|locked/, text);
 });
 
-test('every function that reads tables is refused, but for those that make rows of their arguments', async () => {
+test('every table function is refused, except those that make rows of their arguments', async () => {
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
@@ -243,7 +243,7 @@ describe('what a query takes is bounded', () => {
   const endless =
     'WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) AS n FROM t WHERE n < 0';
 
-  test('an answer that outgrows the disk it may take is ended, and nothing of it is left', async () => {
+  test('an answer that outgrows its share of the disk is stopped, and nothing of it is left', async () => {
     await using engine = openEngine({ resultBytesMax: 1_000_000 });
     const running = materialize(engine, 'SELECT hash(range) AS h FROM range(1000000000)');
     await assert.rejects(running, {
@@ -256,23 +256,23 @@ describe('what a query takes is bounded', () => {
     );
   });
 
-  test('what spills more than it may is ended', async () => {
+  test('a query that spills more than it may is stopped', async () => {
     await using engine = openEngine();
     const sorted = 'SELECT repeat(md5(range::VARCHAR), 40) AS t FROM range(2000000) ORDER BY t';
     await assert.rejects(materialize(engine, sorted), { type: 'memory_limit' });
   });
 
-  test('a recursion without an end is ended at the time limit', async () => {
+  test('an endless recursion is stopped at the time limit', async () => {
     await using engine = openEngine({ timeLimitMillis: 3000 });
     await assert.rejects(materialize(engine, endless), { type: 'time_limit' });
   });
 
-  test('a nesting that no parser takes is refused', async () => {
+  test('a nesting too deep for the parser is refused', async () => {
     const error = await run(`SELECT ${'('.repeat(20_000)}1${')'.repeat(20_000)}`).catch((e: unknown) => e);
     assert.ok(error instanceof EngineError && error.type === 'syntax_error', String(error));
   });
 
-  test('while one runs without an end another is answered; its process has no environment, and killing it is all it takes', async (t) => {
+  test('while one query runs endlessly another is answered; its process has no environment, and killing the process stops it', async (t) => {
     if (process.platform !== 'linux') return t.skip('only Linux shows the processes of a process');
     await using engine = openEngine();
     const cut = materialize(engine, forever).catch((e: unknown) => e);
@@ -288,7 +288,7 @@ describe('what a query takes is bounded', () => {
     assert.deepEqual((await materialize(engine, 'SELECT 2 AS n')).rowCount, 1);
   });
 
-  test('a query that is cancelled has ended when it is said so', async () => {
+  test('when a cancelled query is reported as ended, it has ended', async () => {
     await using engine = openEngine();
     const controller = new AbortController();
     const cut = materialize(engine, forever, controller.signal);
@@ -298,7 +298,7 @@ describe('what a query takes is bounded', () => {
     assert.deepEqual(await readdir(join(root, 'engine')), []);
   });
 
-  /** Processes that this one started and that run SQL. */
+  /** Child processes of this process that run SQL. */
   async function children(): Promise<readonly number[]> {
     const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
     const found = await Promise.all(

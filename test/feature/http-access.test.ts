@@ -1,4 +1,4 @@
-/** Contract §2: who may read what. A query of another that is private looks exactly like one that is not there. */
+/** Contract §2: who may read what. Another's private query looks exactly like one that does not exist. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getText } from './http-client.ts';
@@ -27,7 +27,7 @@ test('access', async (t) => {
   const ids: string[] = [];
   for (const queryId of [1, 2, 3, 4]) ids.push((await service.publish(queryId, 'n\n1\n')).id);
 
-  /** Whoever can read the query; for each it must be the same on all five addresses. */
+  /** Who can read the query. It must be the same on all five addresses. */
   const readersOf = async (queryId: number) => {
     const id = ids[queryId - 1] ?? '';
     const readers: string[] = [];
@@ -72,7 +72,7 @@ test('access', async (t) => {
     assert.deepEqual(await getText(service, `/v1/execution/${UNKNOWN_ID}/results`), unknownExecution(UNKNOWN_ID));
   });
 
-  await t.test('what has been answered to one is not answered to another who may not see it', async () => {
+  await t.test('an answer to one key is not given to another that may not see it', async () => {
     for (const key of [bob, eve, bob]) {
       const [status] = await getText(service, '/v1/query/2/results?limit=1', key);
       assert.equal(status, key === bob ? 200 : 404);

@@ -1,4 +1,4 @@
-/** Contract §1: addresses, methods, and where a key may stand. */
+/** Contract §1: addresses, methods, and the places for a key. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getText, rawRequest } from './http-client.ts';
@@ -54,7 +54,7 @@ test('addresses', async (t) => {
       for (const address of addresses) {
         const headers = { 'x-service-api-key': service.key, 'content-type': 'application/json' };
         const answer = await fetch(`${service.url}/v1${address}`, { method, headers, body: '{"performance":"large"}' });
-        // Results are published there, which a key that reads may not do.
+        // Results are published at this address, which a reading key may not do.
         if (
           `${method} ${address}` === 'POST /query/7/results' ||
           `${method} ${address}` === `PUT /execution/${id}/results`
@@ -66,7 +66,7 @@ test('addresses', async (t) => {
         assert.equal(await answer.text(), `{"error":"not found: ${method} /v1${address}"}`);
       }
     }
-    // Says what its body is and has none: nothing may wait for it.
+    // Announces a body and sends none: nothing may wait for it.
     const headers = { 'x-service-api-key': service.key, 'content-type': 'application/json' };
     const answer = await rawRequest(service.url, '/v1/query/7/results', headers, 'DELETE');
     assert.deepEqual([answer.status, answer.body], [404, '{"error":"not found: DELETE /v1/query/7/results"}']);
@@ -102,7 +102,7 @@ test('addresses', async (t) => {
     }
   });
 
-  await t.test('health is of this moment: no cache may keep it', async () => {
+  await t.test('health answers are never cached', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics']) {
       assert.equal((await service.get(path, { key: '' })).headers.get('cache-control'), 'no-store', path);
     }
@@ -165,7 +165,7 @@ test('keys', async (t) => {
     assert.equal(await statusWith({ 'X-Service-Api-Key': '' }, `?api_key=${key}`), 200);
   });
 
-  await t.test('a key that is no key of ours: 401 with the exact text, whatever it looks like', async () => {
+  await t.test('an unknown key, whatever it looks like: 401 with the exact text', async () => {
     for (const wrong of ['x', key.slice(0, -1), `${key}0`, key.toUpperCase(), 'k'.repeat(10_000)]) {
       const answer = await rawRequest(url, path, { 'X-Service-Api-Key': wrong });
       assert.deepEqual([answer.status, answer.body], [401, '{"error":"invalid API Key"}']);
@@ -185,7 +185,7 @@ test('keys', async (t) => {
     assert.equal((await service.get(path)).status, 200);
   });
 
-  await t.test('a key never comes back: not in next_uri, headers or errors', async () => {
+  await t.test('a key is never sent back: not in next_uri, headers or errors', async () => {
     const paths = [
       `/v1/query/7/results?limit=1&api_key=${key}`,
       `/v1/query/7/results/csv?limit=1&api_key=${key}&api_key=${key}`,
@@ -205,7 +205,7 @@ test('keys', async (t) => {
   });
 });
 
-test('further key headers are a setting', async (t) => {
+test('more key headers are a setting', async (t) => {
   const service = await startHttpService(t, { QRS_KEY_HEADERS: 'X-Mine, X-Yours' });
   await service.publish(7, 'n\n1\n');
   const statusWith = async (name: string) =>

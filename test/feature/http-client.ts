@@ -1,4 +1,4 @@
-/** A client of the service: requests as they go over the wire, answers with their types, and walks from page to page. */
+/** A client of the service: raw requests, typed answers, and walks from page to page. */
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { HttpService } from './http-service.ts';
@@ -68,7 +68,7 @@ export async function openAnswer(
   return response;
 }
 
-/** More pages than any test has: a walk that goes in circles ends here. */
+/** More pages than any test has. A walk in circles ends here. */
 const PAGES_MAX = 10_000;
 
 /** The pages from `path` on, each found by the `next_uri` of the one before. */

@@ -1,4 +1,4 @@
-/** How many rows match, and what an answer costs, said before it is paid for. */
+/** How many rows match, and what an answer costs, told before it is paid for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startHttpService } from './http-service.ts';
@@ -30,7 +30,7 @@ test('count=exact: how many rows match, on every page and in every format', asyn
       }
     }
   }
-  // It may be known once and not another time, and then it must not be in the bytes that a tag stands for.
+  // Whether the count is known may change, so it must not be in the bytes that a tag stands for.
   const plain = await service.json('/v1/query/7/results?filters=m = 9');
   assert.equal(JSON.stringify(plain).includes('filtered_row_count'), false);
   assert.equal((await service.get('/v1/query/7/results?count=roughly')).status, 400);

@@ -32,7 +32,7 @@ test('CSV', async (t) => {
     assert.equal(await csv('?columns=w'), 'w\nx\n""\n""\n""\n');
   });
 
-  await t.test('there is no expires_at in it', async () => {
+  await t.test('CSV has no expires_at', async () => {
     const response = await service.get('/v1/query/7/results/csv');
     assert(!JSON.stringify([...response.headers]).includes('expires_at'));
     assert(!(await response.text()).includes('2024-06'));

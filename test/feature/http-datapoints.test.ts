@@ -71,7 +71,7 @@ test('datapoints are cells, or hundredths of cell bytes where those are more', a
   assert.equal(await datapoints('limit=0'), 0);
 });
 
-test('totals are of the whole stored result, whatever is asked of it', async (t) => {
+test('totals are of the whole stored result, whatever part of it is asked for', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'n,w\n1,x\n2,y\n3,z\n');
   for (const query of [
@@ -96,7 +96,7 @@ test('at the limit, by cells', async (t) => {
   const { id } = await service.publish(7, `n,m,k\n${numbers.map((n) => `${n},${n},${n}`).join('\n')}\n`);
   const path = '/v1/query/7/results';
 
-  await t.test('JSON ends at the limit and says where it goes on', async () => {
+  await t.test('JSON ends at the limit and says where it continues', async () => {
     const page = await getEnvelope(service, path);
     assert.equal(page.result.metadata.row_count, 6);
     assert.equal(page.result.metadata.datapoint_count, 18);
@@ -110,7 +110,7 @@ test('at the limit, by cells', async (t) => {
     assert.equal(page.next_uri, `${service.url}/v1/execution/${id}/results?limit=40&offset=6`);
   });
 
-  await t.test('followed to the end, nothing is lost and nothing twice', async () => {
+  await t.test('a walk to the end loses no row and repeats none', async () => {
     for (const query of ['', '?limit=40', '?limit=4', '?columns=n', '?columns=n,m&limit=11']) {
       const pages = await walk(service, path + query);
       assert.deepEqual(
@@ -163,7 +163,7 @@ test('at the limit, by cells', async (t) => {
     assert.deepEqual([status, text.split('\n').length], [200, 52]);
   });
 
-  await t.test('with a limit beside it, the page is what was asked for, and the next is too', async () => {
+  await t.test('with a limit as well, the page and its successor are as asked for', async () => {
     const query = 'ignore_max_datapoints_per_request=true&limit=30';
     const pages = await walk(service, `${path}?${query}`);
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** A process that may open few files: what does not fit is refused as that, and nothing else goes wrong. */
+/** A process that may open few files refuses requests for that reason, and nothing else goes wrong. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const CONNECTIONS = 400;
 const TURNS = 2;
 const ROWS = 5000;
 
-test('400 connections where 256 files may be open: refused with 503 or not let in, never 500, and all is well after', async (t) => {
+test('400 connections where 256 files may be open are refused with 503 or not let in, never 500, and all is well after', async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-files-'));
   t.after(async () => await rm(cwd, { recursive: true, force: true }));
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));

@@ -1,4 +1,4 @@
-/** Contract §4: the exact bytes and headers of each error, and which of several is the one that is answered. */
+/** Contract §4: the exact bytes and headers of each error, and which of several errors is answered. */
 import assert from 'node:assert/strict';
 import { readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -130,7 +130,7 @@ test('each error, to the byte', async (t) => {
   );
 
   await t.test(
-    'the checks go in this order: key, route, identifier, existence, state, parameters, limits',
+    'the checks come in this order: key, route, identifier, existence, state, parameters, limits',
     async () => {
       const bad = 'limit=x&columns=nope&sample_count=0&queryID=1&execution_id=1';
       const status = async (path: string, key = service.key) => {
@@ -154,13 +154,13 @@ test('each error, to the byte', async (t) => {
   );
 });
 
-test('a fault of the service says a request id and nothing else; the service goes on', async (t) => {
+test('an internal error tells a request id and nothing else; the service goes on', async (t) => {
   const service = await startHttpService(t);
   const { id } = await service.publish(7, 'n\n1\n');
   await service.publish(8, 'n\n2\n');
   const folder = join(service.commandLine.dataDir, 'results', id);
   const [part] = (await readdir(folder, { recursive: true })).filter((name) => /part-\d+/.test(name));
-  // A link that leads to itself where the object was: no damage that a checksum tells, but something that must not happen.
+  // In place of the object, a link to itself: not damage that a checksum finds, but an unexpected failure.
   await rm(join(folder, part ?? ''));
   await symlink(join(folder, part ?? ''), join(folder, part ?? ''));
   for (const path of ['/v1/query/7/results', '/v1/query/7/results/csv']) {
@@ -173,7 +173,7 @@ test('a fault of the service says a request id and nothing else; the service goe
   assert.equal((await service.get('/v1/query/8/results')).status, 200);
 });
 
-test('504: a read that exceeds its time limit says the limit and how to ask for less', async (t) => {
+test('504: a read over its time limit tells the limit and how to ask for less', async (t) => {
   const service = await startHttpService(t, { QRS_READ_TIMEOUT: '1ms' });
   const lines = Array.from({ length: 200_000 }, (_, n) => `${n},${n},${n}`).join('\n');
   await service.publish(7, `a,b,c\n${lines}\n`);

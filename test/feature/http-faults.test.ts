@@ -1,4 +1,4 @@
-/** What counts as a fault of the service, and what only as an answer of its kind: clients that leave, reads that take too long. */
+/** What counts as a fault of the service, and what does not: clients that leave, and reads that take too long. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -7,7 +7,7 @@ import { type HttpService, startHttpService } from './http-service.ts';
 
 const LINES = Array.from({ length: 200_000 }, (_, n) => `${(n * 7919) % 200_000},${n}`).join('\n');
 
-/** Asks, and leaves as soon as the request is on its way. */
+/** Sends a request, and leaves as soon as it is on its way. */
 async function askAndLeave({ url, key }: HttpService, path: string): Promise<void> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -25,7 +25,7 @@ async function metric({ get }: HttpService, sample: string): Promise<string | un
   return text.split('\n').find((line) => line.startsWith(`${sample} `));
 }
 
-test('clients that leave before the first byte are 499, and no faults', async (t) => {
+test('clients that leave before the first byte count as 499, not as faults', async (t) => {
   const service = await startHttpService(t, { QRS_DIRECT_ROWS: '0' });
   await service.publish(7, `a,b\n${LINES}\n`);
   const ways = [
@@ -44,12 +44,12 @@ test('clients that leave before the first byte are 499, and no faults', async (t
     ),
     '5',
   );
-  // Whatever their reads still come to is known once the service has given back everything.
+  // After the close all reads have ended, so every fault would be known.
   await service.close();
   assert.deepEqual(service.faults, []);
 });
 
-test('a read that takes too long is counted as a 504, and is no fault', async (t) => {
+test('a read that takes too long counts as a 504, not as a fault', async (t) => {
   const service = await startHttpService(t, { QRS_READ_TIMEOUT: '1ms' });
   await service.publish(7, `a,b\n${LINES}\n`);
   const response = await service.get('/v1/query/7/results?sort_by=a&limit=5');

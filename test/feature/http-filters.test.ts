@@ -1,6 +1,6 @@
 /**
  * Contract §5 over HTTP: the forms that clients send, with the rows they find; each class of error with its code; each bound
- * with its own error. What filters mean in every case is in filters-and-sorts.test.ts, all messages are in test/golden/.
+ * with its own error. filters-and-sorts.property.test.ts holds what filters mean, and test/golden/ has all messages.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -96,7 +96,7 @@ async function refusal(
   return [response.status, response.headers.get('x-error-code'), error];
 }
 
-test('the forms that clients send work as they stand', async (t) => {
+test('the forms that clients send work as they are', async (t) => {
   const service = await startHttpService(t);
   await publishTrades(service);
   const expected: Readonly<Record<string, readonly number[]>> = {
@@ -126,7 +126,7 @@ test('the forms that clients send work as they stand', async (t) => {
   assert.deepEqual(await numbers(service, { filters: "project = 'uniswap'", columns: 'chain,number' }), [1, 4]);
 });
 
-test('each class of error has its status, its code and one line that teaches', async (t) => {
+test('each class of error has its status, its code and a line that tells how to mend it', async (t) => {
   const service = await startHttpService(t);
   await publishTagged(service);
   const refused = {
@@ -213,7 +213,7 @@ test('each bound is a setting with an error of its own', async (t) => {
   for (const [parameters, code, message] of bounds) {
     assert.deepEqual(await refusal(service, parameters), [400, code, message]);
   }
-  // What is just within them is read.
+  // A filter just within the bounds is read.
   assert.deepEqual(await numbers(service, { filters: `number = ${'0'.repeat(50)}1`, sort_by: 'number' }), [1]);
   assert.deepEqual(await numbers(service, { filters: 'not (number in (2, 3, 4)) or number = 5' }), [1]);
 });
@@ -226,7 +226,7 @@ async function publishTagged(service: HttpService): Promise<void> {
   });
 }
 
-/** A filter that DuckDB takes many seconds to evaluate over `publishSlow`'s rows, and that no row passes. */
+/** A filter that takes DuckDB many seconds over `publishSlow`'s rows, and that no row passes. */
 const SLOW_FILTER = Array.from({ length: 900 }, (_, i) => `w like '%${i}_a%'`).join(' or ');
 
 async function publishSlow(service: HttpService): Promise<void> {
@@ -245,11 +245,11 @@ test('504: a filter that takes too long, read directly or through a view', async
     `the read exceeded its limit of ${seconds} s; ask for fewer rows or columns, or a simpler filter`;
   assert.deepEqual(await refusal(service, { filters: SLOW_FILTER }), [504, 'read_timeout', message(0.1)]);
   assert.deepEqual(await refusal(service, { filters: SLOW_FILTER, offset: '1' }), [504, 'read_timeout', message(0.2)]);
-  // A limit that was reached is no fault of the service: it is counted as the 504 that it is.
+  // A limit that was reached is a 504, not a fault.
   assert.deepEqual(service.faults, []);
 });
 
-test('a client that leaves stops the making of its view, and the next in the queue has its turn', {
+test('a client that leaves stops the making of its view, and the next in the queue gets its turn', {
   timeout: 60_000,
 }, async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_RUNNING: '1', QRS_DIRECT_ROWS: '0' });
@@ -267,7 +267,7 @@ test('a client that leaves stops the making of its view, and the next in the que
   assert(left?.kind === 'answered' && left.millis < 30_000);
 });
 
-/** Asks the metrics until a view is being made; a bounded number of times. */
+/** Asks the metrics until a view is being made, a bounded number of times. */
 async function untilHeavyRuns(service: HttpService): Promise<void> {
   for (let tries = 0; tries < 1000; tries += 1) {
     const metrics = await (await service.get('/metrics')).text();
@@ -276,7 +276,7 @@ async function untilHeavyRuns(service: HttpService): Promise<void> {
   throw new Error('no view is being made');
 }
 
-test('first rows of a large result, sorted: found first, and read where they are', async (t) => {
+test('a large result, sorted: first rows are found by their keys, and read where they are', async (t) => {
   const service = await startHttpService(t);
   const rows = Array.from({ length: 140_000 }, (_, n) => `${n},${n % 1000},"row ${n}"\n`);
   await service.publish(7, `n,k,w\n${rows.join('')}`);

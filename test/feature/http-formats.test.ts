@@ -1,4 +1,4 @@
-/** The formats that one address has: how one is chosen, and what they share. Parquet has more in http-parquet.test.ts. */
+/** The formats of one address: how one is chosen, and what all have in common. http-parquet.test.ts has more about Parquet. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getText } from './http-client.ts';
@@ -67,39 +67,33 @@ test('formats', async (t) => {
     }
   });
 
-  await t.test(
-    'the parameter wins over Accept; whoever accepts anything, or nothing that there is, gets JSON',
-    async () => {
-      assert.equal(await contentType(`${RESULTS}?limit=1&format=json`, PARQUET), TYPES.json);
-      assert.equal(await contentType(`${RESULTS}?limit=1&format=`, TYPES.ndjson), TYPES.ndjson);
-      assert.equal(await contentType(`${RESULTS}?limit=1`, '*/*'), TYPES.json);
-      assert.equal(await contentType(`${RESULTS}?limit=1`, 'image/png'), TYPES.json);
-    },
-  );
+  await t.test('the parameter wins over Accept; who accepts anything, or nothing that exists, gets JSON', async () => {
+    assert.equal(await contentType(`${RESULTS}?limit=1&format=json`, PARQUET), TYPES.json);
+    assert.equal(await contentType(`${RESULTS}?limit=1&format=`, TYPES.ndjson), TYPES.ndjson);
+    assert.equal(await contentType(`${RESULTS}?limit=1`, '*/*'), TYPES.json);
+    assert.equal(await contentType(`${RESULTS}?limit=1`, 'image/png'), TYPES.json);
+  });
 
-  await t.test('an answer remembered in one format is not given in another', async () => {
+  await t.test('an answer kept in one format is not given in another', async () => {
     for (const type of [TYPES.json, TYPES.ndjson, TYPES.csv, TYPES.json, TYPES.ndjson]) {
       assert.equal(await contentType(`${RESULTS}?limit=2`, type), type);
     }
   });
 
-  await t.test(
-    'an address that ends in /csv is CSV whatever Accept says, and does not take another format',
-    async () => {
-      assert.equal(await contentType(`${RESULTS}/csv?limit=1`, TYPES.ndjson), TYPES.csv);
-      assert.equal(await contentType(`${RESULTS}/csv?limit=1&format=csv`, PARQUET), TYPES.csv);
-      assert.deepEqual(await getText(service, `${RESULTS}/csv?limit=1&format=ndjson`), [
-        400,
-        '{"error":"format: found \\"ndjson\\", but the address asks for csv; ndjson is at the same address without /csv"}',
-      ]);
-    },
-  );
+  await t.test('an address that ends in /csv is CSV whatever Accept says, and takes no other format', async () => {
+    assert.equal(await contentType(`${RESULTS}/csv?limit=1`, TYPES.ndjson), TYPES.csv);
+    assert.equal(await contentType(`${RESULTS}/csv?limit=1&format=csv`, PARQUET), TYPES.csv);
+    assert.deepEqual(await getText(service, `${RESULTS}/csv?limit=1&format=ndjson`), [
+      400,
+      '{"error":"format: found \\"ndjson\\", but the address asks for csv; ndjson is at the same address without /csv"}',
+    ]);
+  });
 
   await t.test('the status has one format', async () => {
     assert.equal(await contentType(`/v1/execution/${id}/status?format=csv`, PARQUET), TYPES.json);
   });
 
-  await t.test('an unknown format is refused in its turn', async () => {
+  await t.test('an unknown format is refused in the order of the checks', async () => {
     const refusal = '{"error":"format: found \\"xml\\", expected one of json, ndjson, csv, parquet"}';
     assert.deepEqual(await getText(service, `${RESULTS}?format=xml`), [400, refusal]);
     assert.equal((await service.get('/v1/query/9/results?format=xml')).status, 404);
@@ -154,7 +148,7 @@ test('formats', async (t) => {
     assert.deepEqual(await getText(service, `${RESULTS}?format=ndjson&limit=3`), [200, `${LINES[0]}\n${LINES[1]}\n`]);
   });
 
-  await t.test('an execution without a result: 409, which says as what', async () => {
+  await t.test('an execution without a result: 409, which names its state', async () => {
     for (const [format, name] of [
       ['ndjson', 'NDJSON'],
       ['parquet', 'Parquet'],
@@ -176,7 +170,7 @@ test('formats', async (t) => {
     }
   });
 
-  await t.test('ETags: of each format another', async () => {
+  await t.test('each format has an ETag of its own', async () => {
     const tags = new Set<string | null>();
     for (const format of ['json', 'ndjson', 'csv', 'parquet']) {
       const path = `${RESULTS}?limit=2&format=${format}`;

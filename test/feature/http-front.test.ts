@@ -1,4 +1,4 @@
-/** First contact: what the bare address says to a person and to a program, and what the documentation is filled with. */
+/** First contact: what the bare address says to a person and to a program, and the example ids in the documentation. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -47,7 +47,7 @@ test('llms.txt has the addresses, the parameters and the language of filters', a
   }
 });
 
-test('the page to try requests on is filled with a query and a run that exist, which everybody may read', async (t) => {
+test('the reference page is filled with an existing query and run that everybody may read', async (t) => {
   const service = await startHttpService(t);
   const example = async () => {
     const script = await (await service.get('/docs/start.js', { key: '' })).text();
@@ -63,7 +63,7 @@ test('the page to try requests on is filled with a query and a run that exist, w
   assert.match(info.description, /\*\*Filters\.\*\* `filters` is a condition as in an SQL `WHERE`/);
 });
 
-test('a name with a blank that is not quoted: the error says how to write it', async (t) => {
+test('an unquoted name with a blank: the error says how to write it', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'IMDB Rating,n\n8.1,1\n');
   const error = async (parameter: string) => {

@@ -1,6 +1,6 @@
 /**
- * The head of an answer stays below 8 KB (contract §13), since some clients read no longer one: the offset of the next page is
- * always in it, its address as far as there is room.
+ * The head of an answer stays below 8 KB (contract §13), since some clients read no more. The next page's offset is always in
+ * it, its address only if there is room.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ async function headOf(service: HttpService, path: string, more: readonly string[
 
 const NEXT_URIS = ['x-service-next-uri', 'x-dune-next-uri'];
 
-test('whatever the request, below 8 KB; all addresses, else Link alone, else none; the offset always', async (t) => {
+test('below 8 KB for any request: both addresses, else Link alone, else none; the offset always', async (t) => {
   const service = await startHttpService(t, { QRS_RATE_LIMIT: '100000', QRS_CORS_ORIGINS: 'https://app.example.com' });
   await service.publish(7, 'n\n1\n2\n3\n');
   const longest = [`X-Request-Id: ${'r'.repeat(128)}`, 'Origin: https://app.example.com', 'Connection: close'];
@@ -56,7 +56,7 @@ test('whatever the request, below 8 KB; all addresses, else Link alone, else non
       assert(bytes < HEAD_BYTES_MAX, `${bytes} bytes of head`);
       const isUnchanged = status.includes(' 304 ');
       assert(isUnchanged || status.includes(' 200 '), status);
-      // Not read at all, an answer that the client has already does not know whether another page follows.
+      // A client that has the answer already gets a 304. For that nothing is read, so whether a page follows is not known.
       if (isUnchanged && !headers.has('link') && !headers.has('x-service-next-offset')) return;
       if (format !== 'json') {
         assert.equal(headers.get('x-service-next-offset'), 'x-service-next-offset: 1');
@@ -66,7 +66,7 @@ test('whatever the request, below 8 KB; all addresses, else Link alone, else non
       const uris = NEXT_URIS.filter((name) => headers.has(name)).length;
       assert(uris === 0 || (hasLink && uris === NEXT_URIS.length), `Link: ${hasLink}, ${uris} more`);
       if (!isUnchanged) seen.add(`${format} ${hasLink} ${uris}`);
-      // No address is left out that there is room for.
+      // An address is left out only where there is no room for it.
       if (!hasLink) assert(blanks > 5000);
       if (format !== 'json' && uris === 0) assert(blanks > 1700);
     },

@@ -1,4 +1,4 @@
-/** The same request again: answered as before, as long as that is still the answer, and counted like every other. */
+/** The same request again is answered from memory as long as the answer holds, and counts like every other. */
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -8,14 +8,14 @@ import { openAnswer } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 
 const ROWS = `n,word\n${Array.from({ length: 400 }, (_, n) => `${n},"a wörd — 詞, ${n}"`).join('\n')}\n`;
-/** Once to read the page, once to find it in memory; from then on it is hot. */
+/** The first reads the page, the second finds it in memory; after that it is hot. */
 const UNTIL_HOT = 2;
 
 function answered(service: HttpService): readonly AnsweredRequest[] {
   return service.observed.filter((observation) => observation.kind === 'answered');
 }
 
-/** An answer that went the ordinary way has at least authenticated its key. */
+/** An answer that went through the router has at least authenticated its key. */
 function isHot({ stats }: AnsweredRequest): boolean {
   return stats.stageMillis.size === 0;
 }
@@ -30,10 +30,10 @@ async function ask(service: HttpService, path: string, headers: Readonly<Record<
   return { ...answer, hot: isHot(observation), observation };
 }
 
-/** What may differ between two answers to the same request. */
+/** Headers that may differ between two answers to the same request. */
 const OWN = ['x-request-id', 'server-timing', 'date'];
 
-test('an answer before the router is the same as one behind it, whatever was asked for and how', async (t) => {
+test('an answer before the router is the same as one behind it, for any request', async (t) => {
   const service = await startHttpService(t, { QRS_CORS_ORIGINS: 'https://app.example.com' });
   const { id } = await service.publish(7, ROWS);
   const etag = (await service.get(`/v1/execution/${id}/results?limit=3`)).headers.get('etag') ?? '';
@@ -107,7 +107,7 @@ test('a key that is revoked is refused by the next request', async (t) => {
   assert.equal((await ask(service, '/v1/query/7/results?limit=1', { 'x-service-api-key': key })).status, 401);
 });
 
-test('a new run is what the next request is answered with', async (t) => {
+test('the next request after a new run is answered with that run', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'n\n1\n');
   await warmUp(service, '/v1/query/7/results/csv');
@@ -117,7 +117,7 @@ test('a new run is what the next request is answered with', async (t) => {
   assert.deepEqual([body.toString(), hot], ['n\n2\n', false]);
 });
 
-test('the time that an answer may be kept runs out, and then the result itself', async (t) => {
+test('the time that an answer may be kept ends, and later the result itself', async (t) => {
   const service = await startHttpService(t, { QRS_RETENTION_DAYS: '1' });
   const { id } = await service.publish(7, 'n\n1\n');
   const path = `/v1/execution/${id}/results`;
@@ -159,7 +159,7 @@ test('answers before the router are in the usage', async (t) => {
   assert.deepEqual(usage, [{ query_id: 7, requests: 3, datapoints: 6, bytes: 18 }]);
 });
 
-test('a request that names itself, comes from afar or asks for a part is never hot', async (t) => {
+test('a request with its own id, through a proxy or for a range is never hot', async (t) => {
   const service = await startHttpService(t, { QRS_TRUST_PROXY: 'loopback' });
   await service.publish(7, 'n\n1\n');
   for (const headers of [

@@ -1,4 +1,7 @@
-/** `Idempotency-Key`: the same request under the same key is done once and answered the same, whatever happened in between. */
+/**
+ * `Idempotency-Key`: the same request under the same key is carried out once and answered the same, whatever happens in
+ * between.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,7 +16,7 @@ const CSV = 'n\n1\n2\n';
 
 const under = (name: string, more: Readonly<Record<string, string>> = {}) => ({ 'idempotency-key': name, ...more });
 
-test('sent again, a request is not done again, and its answer is the same for 24 hours', async (t) => {
+test('a request that is sent again is not carried out again, and gets the same answer for 24 hours', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   const body = { name: 'prices' };
@@ -28,14 +31,14 @@ test('sent again, a request is not done again, and its answer is the same for 24
     [again.status, again.text, again.headers.get('idempotency-replayed')],
     [201, '{"query_id":1}', 'true'],
   );
-  // Bare, as many clients send it, it is the same key as in quotes.
+  // Without quotes, as many clients send it, it is the same key as with quotes.
   assert.equal((await ask('b')).text, '{"query_id":2}');
   assert.equal((await ask('"b"')).text, '{"query_id":2}');
   service.commandLine.now += DAY_MILLIS - 1;
   assert.equal((await ask('b')).text, '{"query_id":2}');
   service.commandLine.now += 1;
   assert.equal((await ask('b')).text, '{"query_id":3}');
-  // The key is the API key's own.
+  // Another API key has idempotency keys of its own.
   const other = await annWrites(service);
   assert.equal((await other.send('POST', '/v1/query', { body, headers: under('b') })).text, '{"query_id":4}');
 });
@@ -72,7 +75,7 @@ test('under the same key with another body, address or type: 422', async (t) => 
   }
 });
 
-test('a refusal is answered again as it was; what was refused for a moment only is tried again', async (t) => {
+test('a refusal is answered again as it was; after a passing error the request is tried again', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7 } });
@@ -82,7 +85,7 @@ test('a refusal is answered again as it was; what was refused for a moment only 
   const again = await conflict();
   assertRefused(again, 409, 'conflict', 'there is a query 7 already');
   const csv = { body: CSV, headers: under('d', { 'content-type': 'text/csv' }) };
-  // The query was looked for before the body was read: nothing of that is kept.
+  // The query was looked up before the body was read. Such a refusal is not kept.
   assertRefused(await send('POST', '/v1/query/8/results', csv), 404, 'query_not_found', /./);
   await send('POST', '/v1/query', { body: { query_id: 8 } });
   assert.equal((await send('POST', '/v1/query/8/results', csv)).status, 201);
@@ -93,7 +96,7 @@ test('a refusal is answered again as it was; what was refused for a moment only 
   assert.equal((await send('POST', '/v1/query/8/results', whole)).status, 201);
 });
 
-test('of many at one moment one is carried out, and the others are told to ask again', async (t) => {
+test('of many requests at once one is carried out, and the others are told to ask again', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7 } });
@@ -111,7 +114,7 @@ test('of many at one moment one is carried out, and the others are told to ask a
   assert.equal((await (await service.catalog()).executions.list({ queryId: 7, limit: 9 })).length, 1);
 });
 
-test('while the first is still coming the second is refused; once the first has died, the second is carried out', async (t) => {
+test('while the first request is arriving, the second is refused; once the first has died, the second is carried out', async (t) => {
   const service = await startHttpService(t);
   const { key, send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7 } });
@@ -133,7 +136,7 @@ test('while the first is still coming the second is refused; once the first has 
   assert.equal((await executions.list({ queryId: 7, limit: 9 })).length, 1);
 });
 
-test('of a long refusal the beginning is kept', async (t) => {
+test('only the beginning of a long refusal is kept', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7, query_sql: 'SELECT 1 AS n' } });
@@ -146,7 +149,7 @@ test('of a long refusal the beginning is kept', async (t) => {
   assert.equal(again.json.error, `${String(first.json.error).slice(0, 2000)}…`);
 });
 
-test('a lease that is lost on the way is a matter of the moment: 503, and not an answer that is kept', async (t) => {
+test('a lease lost on the way is a passing error: 503, and the answer is not kept', async (t) => {
   const service = await startHttpService(t);
   const { key, send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7 } });
@@ -174,7 +177,7 @@ test('a lease that is lost on the way is a matter of the moment: 503, and not an
   const results = '/v1/query/7/results';
   assert.deepEqual(await losing(results, 'write:', CSV), lost);
   assert.deepEqual(await losing(results, 'idempotency:', CSV), lost);
-  // A refusal, which is kept after the work.
+  // A refusal. It is kept after the work.
   assert.deepEqual(await losing('/v1/query', 'idempotency:', '{"query_id":7}'), lost);
   assert.deepEqual(await executions.list({ queryId: 7, limit: 9 }), []);
   const again = await send('POST', results, { body: CSV, headers: under('k', { 'content-type': 'text/csv' }) });
@@ -182,7 +185,7 @@ test('a lease that is lost on the way is a matter of the moment: 503, and not an
   assert.deepEqual(service.faults, []);
 });
 
-test('a process that was killed holds up its request for no longer than its lease; one that is known to be dead, not at all', async (t) => {
+test('a killed process holds up its request no longer than its lease; one known to be dead, not at all', async (t) => {
   const service = await startHttpService(t, { QRS_LEASE_SECONDS: '30' });
   const { send } = await annWrites(service);
   const { leases } = await service.catalog();
@@ -202,7 +205,7 @@ test('a process that was killed holds up its request for no longer than its leas
   assert.equal((await ask('here')).status, 201);
 });
 
-test('the answer and what it tells of are one commit: where the answer cannot be kept, nothing was done', async (t) => {
+test('the answer and its change are one commit: if the answer cannot be kept, nothing is done', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7 } });
@@ -226,7 +229,7 @@ test('the answer and what it tells of are one commit: where the answer cannot be
   assert.equal((await send('POST', '/v1/query/7/results', csv)).status, 201);
 });
 
-test('no key is kept with the answer that it was made in', async (t) => {
+test('the API key that a request made is not kept with its answer', async (t) => {
   const service = await startHttpService(t);
   const admin = await service.commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'admin');
   const send = sender(service, admin);
@@ -255,7 +258,7 @@ test('answers older than a day are forgotten by the sweep', async (t) => {
   );
 });
 
-test('a body that is sent in pieces is the same request as one sent at once', async (t) => {
+test('a body sent in pieces is the same request as one sent at once', async (t) => {
   const service = await startHttpService(t);
   const { key, send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7 } });

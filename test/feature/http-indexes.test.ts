@@ -1,4 +1,4 @@
-/** Indexes behind HTTP: when a column gets one, what is answered by it, and how the service says so. */
+/** Indexes over HTTP: when a column gets one, what it answers, and how the service says so. */
 import assert from 'node:assert/strict';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { type HttpService, openServer, startHttpService } from './http-service.t
 const ROWS = 5000;
 const SETTINGS = { QRS_PAGE_CACHE: '0', QRS_INDEX_ROWS: '1000', QRS_ROW_FILES: 'off' };
 
-/** Rows `number,name,"a ""b"""`: 0 to 4,999, name 0 to 99 in turn and none in the last row, and a column of another name. */
+/** Rows of `number,name,"a ""b"""`: 0 to 4,999, names 0 to 99 in turn with none in the last row, and a third column. */
 async function published(t: TestContext, settings: Record<string, string> = {}, count = ROWS) {
   const service = await startHttpService(t, { ...SETTINGS, ...settings });
   const lines = Array.from({ length: count }, (_, i) => `${i},${i === count - 1 ? '' : `name ${i % 100}`},x${i}`);
@@ -21,7 +21,7 @@ async function published(t: TestContext, settings: Record<string, string> = {}, 
   return { service, path: `/v1/execution/${id}/results`, id };
 }
 
-/** What the rows of a page are, how they were found, and how many there are in all, as far as it is known. */
+/** A page's rows, how they were found, and how many there are in all, if that is known. */
 async function ask(service: HttpService, path: string, query: Record<string, string>) {
   const response = await service.get(`${path}?${new URLSearchParams({ columns: 'number', ...query })}`);
   const body = await response.text();
@@ -40,7 +40,7 @@ async function built(service: HttpService, count: number): Promise<void> {
   while (!isBuilt()) await sleep(5, new AbortController().signal);
 }
 
-test('a column gets an index at its second filter, and from then on rows are looked up and counted', async (t) => {
+test('a column gets an index at its second filter; from then on rows are looked up and counted', async (t) => {
   const { service, path } = await published(t);
   const filters = "name = 'name 7'";
   const searched = await ask(service, path, { filters, limit: '2' });
@@ -67,7 +67,7 @@ test('a column gets an index at its second filter, and from then on rows are loo
   assert.deepEqual([many.way, many.count], ['search: 4500 rows are many', 4999]);
 });
 
-test('a page of rows that an index has found and a check has kept ends at the datapoint limit', async (t) => {
+test('a page of rows found by an index and checked ends at the datapoint limit', async (t) => {
   const { service, path } = await published(t, { QRS_INDEX_USES: '1', QRS_MAX_DATAPOINTS: '10' });
   const filters = "name = 'name 7' and name like '%7'";
   const searched = await ask(service, path, { filters });
@@ -91,7 +91,7 @@ test('rows come in the order of a column that has an index, on any page', async 
   assert.deepEqual([deep.rows, deep.way], [[999, 998], 'index number']);
 });
 
-test('the first rows of an order are found among many that a filter keeps', async (t) => {
+test('the first rows of an order are found among many that match a filter', async (t) => {
   const { service, path } = await published(t, { QRS_INDEX_USES: '1' }, 20_000);
   const filters = "name < 'name 50' or name is null";
   await ask(service, path, { filters, sort_by: 'number desc', limit: '1' });
@@ -103,7 +103,7 @@ test('the first rows of an order are found among many that a filter keeps', asyn
   assert.equal(deep.count, 9201);
 });
 
-test('a walk through many rows reads its view, a first page of them the index', async (t) => {
+test('a walk through many rows reads its view; a first page of them uses the index', async (t) => {
   const { service, path } = await published(t, { QRS_INDEX_USES: '1', QRS_DIRECT_ROWS: '0' }, 20_000);
   const sorted = async (offset: string) =>
     await ask(service, path, { filters: 'number >= 0', sort_by: 'number desc', limit: '2', offset });
@@ -118,7 +118,7 @@ test('a walk through many rows reads its view, a first page of them the index', 
   assert.deepEqual((await sorted('19999')).rows, [0]);
 });
 
-test('names that a header cannot hold are said by their place, and the log says the same', async (t) => {
+test('a name that a header cannot hold is replaced by its number, in the log as well', async (t) => {
   const { service, path } = await published(t, { QRS_INDEX_USES: '1' });
   await ask(service, path, { filters: `"größe" = 'x5'` });
   await built(service, 1);
@@ -129,7 +129,7 @@ test('names that a header cannot hold are said by their place, and the log says 
   assert.equal(ways.at(-1), 'index column 3');
 });
 
-test('no index for a result of few rows, nor where they are switched off', async (t) => {
+test('no index for a result of few rows, or where indexes are switched off', async (t) => {
   for (const settings of [{ QRS_INDEX_ROWS: '5001' }, { QRS_INDEX_USES: 'off' }]) {
     const { service, path } = await published(t, settings);
     for (const limit of ['1', '2', '3']) {
@@ -143,7 +143,7 @@ test('no index for a result of few rows, nor where they are switched off', async
   }
 });
 
-test('an index that was evicted is not made again for ten minutes, however often it is asked for', async (t) => {
+test('an evicted index is not built again for ten minutes, however often it is asked for', async (t) => {
   // Room for one of the two, each of which takes about 40 KB.
   const { service, path } = await published(t, { QRS_INDEX_USES: '1', QRS_VIEW_CACHE: '60KB' });
   const filtered = async (column: string, limit: number) =>
@@ -163,7 +163,7 @@ test('an index that was evicted is not made again for ten minutes, however often
   assert.equal((await filtered('number', 6)).way, 'index number');
 });
 
-test('an index that cannot be read is not taken for a damaged one: it stays, and rows are searched', async (t) => {
+test('an index that cannot be read is not taken for damaged: it stays, and rows are searched', async (t) => {
   const { service, path } = await published(t, { QRS_INDEX_USES: '1' });
   await ask(service, path, { filters: 'number = 7' });
   await built(service, 1);

@@ -1,6 +1,6 @@
 /**
- * Hostile names and values through every parameter, and hostile column names in published files: nothing that a user wrote ever
- * stands in the text of a statement, nothing outside the results is read, and nothing is changed.
+ * Hostile names and values in every parameter, and hostile column names in published files. Nothing that a user wrote is ever
+ * in the text of a statement, nothing outside the results is read, and nothing is changed.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -15,11 +15,11 @@ import { type HttpService, startHttpService } from './http-service.ts';
 
 const RESULTS = '/v1/query/7/results';
 
-/** Stands in everything hostile: no statement's text may have it. */
+/** In everything hostile. No statement's text may have it. */
 const MARK = 'zq7mark';
 const SECRET = 'the sentinel must not be read';
 
-/** @param directory where a sentinel lies, and where one must not appear */
+/** @param directory has a sentinel file, and must not get another */
 function hostileTexts(directory: string): readonly string[] {
   const [secret, written] = [join(directory, 'sentinel.txt'), join(directory, 'written.csv')];
   return [
@@ -78,7 +78,7 @@ async function start(t: TestContext, names: (directory: string) => readonly stri
   return { service, statements, duckDbs: known };
 }
 
-/** All that a statement could have changed: DuckDB's settings, tables and databases, and the files of the service. */
+/** All that a statement could have changed: DuckDB's settings, tables and databases, and the service's files. */
 async function worldOf({ service, duckDbs }: Watched, signal: AbortSignal): Promise<readonly unknown[]> {
   const world: unknown[] = [];
   for (const duckDb of duckDbs) {
@@ -155,7 +155,7 @@ test('hostile values through every parameter are data, or refused', async (t) =>
   assert(!existsSync(join(service.commandLine.directory, 'written.csv')));
 });
 
-test('hostile column names of a published file are names like others', async (t) => {
+test('hostile column names in a published file are names like any other', async (t) => {
   const watched = await start(t, (directory) => [
     ...hostileTexts(directory),
     'c0',
@@ -193,7 +193,7 @@ test('hostile column names of a published file are names like others', async (t)
   assert.deepEqual(await worldOf(watched, t.signal), before);
 });
 
-test('even SQL that got through would find nothing but results', async (t) => {
+test('SQL that got through all the same would find nothing but results', async (t) => {
   const watched = await start(t, () => ['w']);
   const { service, duckDbs } = watched;
   const before = await worldOf(watched, t.signal);

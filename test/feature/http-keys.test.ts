@@ -1,11 +1,11 @@
-/** Keys over HTTP: where they may stand, when they end, and when they were last used. */
+/** Keys over HTTP: where they may be sent, when they expire, and when they were last used. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startHttpService } from './http-service.ts';
 
 const UNAUTHORIZED = [401, '{"error":"invalid API Key"}'];
 
-test('Authorization: Bearer holds a key as the key headers do; those come first, a parameter last', async (t) => {
+test('Authorization: Bearer takes a key like the key headers; key headers come first, the parameter last', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'n\n1\n');
   const { key } = service;
@@ -22,7 +22,7 @@ test('Authorization: Bearer holds a key as the key headers do; those come first,
   assert.equal(await status({ authorization: 'Basic YW5uOg==' }, `?api_key=${key}`), 200);
 });
 
-test('a key that has expired is nobody’s from that instant on, also for answers from memory', async (t) => {
+test('an expired key is nobody’s from that instant, also for answers from memory', async (t) => {
   const service = await startHttpService(t);
   const { commandLine: qrs } = service;
   await service.publish(7, 'n\n1\n');
@@ -31,7 +31,7 @@ test('a key that has expired is nobody’s from that instant on, also for answer
     const response = await service.get('/v1/query/7/results', { key });
     return [response.status, await response.text()];
   };
-  // Once read, once found by its address, then before the router.
+  // The first is read, later ones are found by their address, then answered before the router.
   for (let time = 0; time < 4; time += 1) assert.equal((await ask())[0], 200);
   qrs.now += 3_600_000 - 1;
   assert.equal((await ask())[0], 200);
@@ -40,7 +40,7 @@ test('a key that has expired is nobody’s from that instant on, also for answer
   assert.equal((await service.get('/v1/query/7/results')).status, 200);
 });
 
-test('when a key was last used is listed, also where its answers come from memory', async (t) => {
+test('the last use of a key is listed, also when its answers come from memory', async (t) => {
   const service = await startHttpService(t, { QRS_USAGE_INTERVAL: '3600' });
   const { commandLine: qrs } = service;
   await service.publish(7, 'n\n1\n');

@@ -11,7 +11,7 @@ async function latest(service: HttpService, query = ''): Promise<readonly [unkno
   return [execution_id, state];
 }
 
-/** A run begun a minute after the one before. */
+/** Submits a run, a minute after the one before. */
 async function submit(service: HttpService): Promise<string> {
   service.commandLine.now += 60_000;
   return await service.commandLine.get('executions', 'submit', '--query', '7');
@@ -69,7 +69,7 @@ test('the order is that of submission, not of completion', async (t) => {
   assert.deepEqual(await latest(service), [quick, 'QUERY_STATE_COMPLETED']);
 });
 
-test('when every result has expired, the newest run, whatever its state', async (t) => {
+test('when every result has expired, the newest run is the latest, whatever its state', async (t) => {
   const { service, id, qrs } = await published(t);
   const failed = await submit(service);
   await qrs.get('executions', 'fail', failed, '--message', 'no such table');
@@ -78,12 +78,12 @@ test('when every result has expired, the newest run, whatever its state', async 
   assert.deepEqual(await latest(service), [id, 'QUERY_STATE_COMPLETED']);
   qrs.now += 1;
   assert.deepEqual(await latest(service), [failed, 'QUERY_STATE_FAILED']);
-  // The clock has jumped, so the sweep wants to be told.
+  // The clock has jumped, so the sweep needs `--yes`.
   await qrs.get('sweep', '--yes');
   assert.deepEqual(await latest(service), [failed, 'QUERY_STATE_FAILED']);
 });
 
-test('one that has expired makes room for the one that has not', async (t) => {
+test('an expired result gives way to one that has not expired', async (t) => {
   const { service, id, qrs } = await published(t);
   qrs.now += DAY_MILLIS;
   const late = await service.publish(7, 'n\n2\n');
@@ -98,7 +98,7 @@ test('one that has expired makes room for the one that has not', async (t) => {
   assert.deepEqual(await latest(service), [pending, 'QUERY_STATE_PENDING']);
 });
 
-test('without any result, the newest run', async (t) => {
+test('without any result, the newest run is the latest', async (t) => {
   const service = await startHttpService(t);
   await service.commandLine.get('queries', 'add', '--id', '7', '--user', 'ann');
   await submit(service);

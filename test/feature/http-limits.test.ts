@@ -1,4 +1,4 @@
-/** How often a key may ask, how often an address may be wrong, and how long a client may take. */
+/** How often a key may ask, how often an address may send wrong keys, and how long a client may take. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { startHttpService } from './http-service.ts';
 
-test('a key that asks too often: 429 with Retry-After, and the fields that say what is left', async (t) => {
+test('a key that asks too often gets 429 with Retry-After, and headers that say what is left', async (t) => {
   const service = await startHttpService(t, { QRS_RATE_LIMIT: '0.01', QRS_RATE_BURST: '2' });
   await service.commandLine.get('users', 'add', 'bob');
   const bob = await service.commandLine.get('keys', 'create', '--user', 'bob');
@@ -34,7 +34,7 @@ test('without a limit there are no such fields', async (t) => {
   assert.deepEqual([headers.get('ratelimit'), headers.get('ratelimit-policy')], [null, null]);
 });
 
-test('an address that tries keys is told to wait; who has a good key there never is', async (t) => {
+test('an address that tries keys is told to wait; a good key from there never is', async (t) => {
   const service = await startHttpService(t, { QRS_FAILED_KEYS_PER_MINUTE: '2', QRS_TRUST_PROXY: 'loopback' });
   const guess = async (key: string, address = '203.0.113.7') =>
     (await service.get('/v1/query/7/results', { key, headers: { 'x-forwarded-for': address } })).status;
@@ -76,7 +76,7 @@ test('a connection that never says anything is closed', async (t) => {
   assert.match(await text(await open(t, service.url)), /^HTTP\/1\.1 408 /);
 });
 
-test('a client that reads nothing of its answers is cut off, also from answers before the router', async (t) => {
+test('a client that reads nothing of its answers is cut off, also with answers from before the router', async (t) => {
   const service = await startHttpService(t, { QRS_STALLED_TIMEOUT: '1s' });
   await service.publish(7, `w\n${`${'x'.repeat(1000)}\n`.repeat(20_000)}`);
   const stall = async (path: string, times: number) => {
@@ -93,7 +93,7 @@ test('a client that reads nothing of its answers is cut off, also from answers b
   };
   await stall('/v1/query/7/results/csv', 1);
   await until(cut('ordinary'));
-  // Pages of 1 MB, which are sent again: together more than a connection holds that nobody reads.
+  // Pages of 1 MB, answered from memory: together more than an unread connection can hold.
   const page = '/v1/query/7/results?limit=1000';
   for (const answers of [2, 3]) {
     await stall(page, 1);
@@ -104,7 +104,7 @@ test('a client that reads nothing of its answers is cut off, also from answers b
   assert.match(await (await service.get('/metrics')).text(), /^qrs_http_requests_under_way 1$/m);
 });
 
-test('who takes nothing in is cut after the time that is set, not after twice as long', async (t) => {
+test('a client that reads nothing is cut after the time set, not after twice that time', async (t) => {
   const service = await startHttpService(t, { QRS_STALLED_TIMEOUT: '3s' });
   await service.publish(7, `w\n${`${'x'.repeat(1000)}\n`.repeat(20_000)}`);
   const socket = await open(t, service.url);
@@ -117,7 +117,7 @@ test('who takes nothing in is cut after the time that is set, not after twice as
   assert(millis > 2800 && millis < 5500, `${millis} ms`);
 });
 
-test('a head that is too long is answered 431, what is no HTTP 400, each in the shape of all errors', async (t) => {
+test('a head that is too long gets 431, and bytes that are not HTTP 400, each in the shape of all errors', async (t) => {
   const service = await startHttpService(t, { QRS_HEADER_BYTES_MAX: '8KiB' });
   const long = await open(t, service.url);
   long.write(`GET /v1/query/7/results?filters=${'x'.repeat(9000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -133,14 +133,14 @@ test('a head that is too long is answered 431, what is no HTTP 400, each in the 
   assert.deepEqual(bodyOf(malformed), { error: 'the request is not well-formed HTTP' });
 });
 
-test('a connection on which nothing is asked is closed', async (t) => {
+test('an idle connection is closed', async (t) => {
   const service = await startHttpService(t, { QRS_IDLE_TIMEOUT: '1' });
   const socket = await open(t, service.url);
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   assert.match(await text(socket), /^HTTP\/1\.1 200 /);
 });
 
-test('further connections than may be open are closed at once', async (t) => {
+test('connections beyond the limit are closed at once', async (t) => {
   const service = await startHttpService(t, { QRS_CONNECTIONS_MAX: '1' });
   const first = await open(t, service.url);
   const second = await open(t, service.url);

@@ -1,10 +1,10 @@
-/** What an answer brings besides what was asked: ids, times, protection, other origins; and what proxies may say. */
+/** What every answer brings along: ids, times, protection, other origins; and what proxies may say. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rawRequest } from './http-client.ts';
 import { startHttpService } from './http-service.ts';
 
-test('every answer has an id, the one that the client gave where it can be written', async (t) => {
+test("every answer has an id: the client's own, if it can be written", async (t) => {
   const service = await startHttpService(t);
   const idOf = async (path: string, given?: string) => {
     const headers = given === undefined ? {} : { 'x-request-id': given };
@@ -34,7 +34,7 @@ test('every answer says how long its stages took, and protects its reader', asyn
   }
 });
 
-test('pages of the origins that are named may read answers, errors too', async (t) => {
+test('web pages of the named origins may read answers, and errors too', async (t) => {
   const service = await startHttpService(t, { QRS_CORS_ORIGINS: 'https://app.example.com, http://localhost:3000' });
   const allowed = async (origin: string, path = '/v1/query/7/results') => {
     const { headers } = await service.get(path, { headers: { origin } });
@@ -46,7 +46,7 @@ test('pages of the origins that are named may read answers, errors too', async (
   assert.deepEqual(await allowed('https://evil.example.com'), [null, null]);
 });
 
-test('a browser that asks whether a page may send a key needs none', async (t) => {
+test("a browser's preflight request needs no key", async (t) => {
   const service = await startHttpService(t, { QRS_CORS_ORIGINS: '*' });
   const preflight = {
     method: 'OPTIONS',
@@ -69,7 +69,7 @@ test('a browser that asks whether a page may send a key needs none', async (t) =
   assert.equal(got.get('access-control-allow-origin'), '*');
 });
 
-test('unless the settings say so, no other origin may read, and OPTIONS is no method of ours', async (t) => {
+test('without the setting no other origin may read, and OPTIONS is refused', async (t) => {
   const service = await startHttpService(t);
   const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'GET' };
   const answer = await service.get('/v1/query/7/results', { method: 'OPTIONS', headers });

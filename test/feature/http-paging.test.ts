@@ -1,4 +1,4 @@
-/** Contract §2: order and paging. Every row once, in order; where the next page is, and on which address. */
+/** Contract §2: order and paging. Every row once, in order; where the next page is, and at which address. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getEnvelope, getText, rawRequest, rowsOf, walk, walkCsv } from './http-client.ts';
@@ -81,7 +81,7 @@ test('paging', async (t) => {
     );
   });
 
-  await t.test('next_uri is on the prefix and host that the client used', async () => {
+  await t.test('next_uri has the prefix and host that the client used', async () => {
     const nextOf = async (path: string, host: string) => {
       const answer = await rawRequest(url, path, { 'x-service-api-key': service.key, host });
       return (JSON.parse(answer.body) as { next_uri: string }).next_uri;
@@ -95,7 +95,7 @@ test('paging', async (t) => {
     assert.equal(await nextOf('/v1/query/7/results?limit=1', '[::1]:80'), `http://[::1]:80/v1/${follows}`);
   });
 
-  await t.test('a Host header that is no host is refused, and does not come back', async () => {
+  await t.test('an invalid Host header is refused, and not sent back', async () => {
     for (const host of ['evil.example/x?', 'a b', '"><script>', 'a@b']) {
       const answer = await rawRequest(url, '/v1/query/7/results?limit=1', { 'x-service-api-key': service.key, host });
       assert.equal(answer.status, 400);
@@ -103,7 +103,7 @@ test('paging', async (t) => {
     }
   });
 
-  await t.test('a walk of any page size tiles the whole exactly', async () => {
+  await t.test('a walk with any page size has every row once', async () => {
     for (const limit of [1, 2, 3, 4, 5, 6]) {
       const pages = await walk(service, `/v1/query/7/results?limit=${limit}&columns=n`);
       assert.deepEqual(
@@ -129,7 +129,7 @@ test('paging', async (t) => {
   });
 });
 
-test('next_uri is on the public address where one is configured', async (t) => {
+test('next_uri has the public address where one is configured', async (t) => {
   const service = await startHttpService(t, { QRS_PUBLIC_URL: 'https://data.example' });
   const { id } = await service.publish(7, 'n\n1\n2\n');
   const { next_uri } = await getEnvelope(service, '/api/v1/query/7/results?limit=1');
@@ -152,7 +152,7 @@ test('the prefixes of the paging headers are a setting', async (t) => {
   );
 });
 
-test('pages join up across stored parts', async (t) => {
+test('joined pages are the whole across stored parts', async (t) => {
   const service = await startHttpService(t);
   const numbers = Array.from({ length: 5000 }, (_, n) => n);
   await service.publish(7, `n\n${numbers.join('\n')}\n`, { rowGroupRows: 2048, rowGroupsPerPart: 1 });

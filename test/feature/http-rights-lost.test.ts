@@ -1,4 +1,4 @@
-/** A right that goes while a request is under way: what the request would change is not changed (contract §9). */
+/** A key loses a right while its request is under way: nothing is changed (contract §9). */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -13,7 +13,7 @@ interface Asked {
   readonly body: string;
 }
 
-/** Sends the body only after `meanwhile`, once the service has let the request in. */
+/** Sends the body only after `meanwhile`, once the service has admitted the request. */
 async function askWhile(
   service: HttpService,
   { method = 'POST', path, key, body }: Asked,
@@ -32,7 +32,7 @@ async function askWhile(
   return [response.statusCode, response.headers['x-error-code']];
 }
 
-/** Query 7 is the team's, ann is one of it. */
+/** Query 7 is the team's, and ann is a member. */
 async function start(t: TestContext) {
   const service = await startHttpService(t);
   const { commandLine: qrs } = service;
@@ -49,7 +49,7 @@ async function start(t: TestContext) {
   return { service, qrs, keyOf, runs: async () => await (await service.catalog()).executions.list({ limit: 10 }) };
 }
 
-test('a key that is revoked meanwhile commits nothing: no result, no run, no change, no key', async (t) => {
+test('a key that is revoked in the meantime commits nothing: no result, no run, no change, no key', async (t) => {
   const { service, keyOf, runs } = await start(t);
   const { principals, queries } = await service.catalog();
   const queriesBefore = await queries.list();
@@ -70,7 +70,7 @@ test('a key that is revoked meanwhile commits nothing: no result, no run, no cha
   assert.deepEqual(await queries.list(), queriesBefore);
 });
 
-test('nor does one that expires meanwhile', async (t) => {
+test('a key that expires in the meantime commits nothing', async (t) => {
   const { service, qrs, keyOf, runs } = await start(t);
   const { key } = await keyOf('--scope', 'write', '--expires', '1h');
   const asked = { path: '/v1/query/7/executions', key, body: '{}' };
@@ -83,7 +83,7 @@ test('nor does one that expires meanwhile', async (t) => {
   assert.equal((await runs()).length, 1);
 });
 
-test('who leaves the team meanwhile is no longer one of those whose query it is', async (t) => {
+test('a key whose owner leaves the team in the meantime no longer acts for the team', async (t) => {
   const { service, qrs, keyOf, runs } = await start(t);
   const { key } = await keyOf('--scope', 'write');
   const leave = () => qrs.get('teams', 'remove-member', 'crew', 'ann');

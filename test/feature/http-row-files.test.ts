@@ -1,7 +1,7 @@
 /**
- * Row files behind HTTP: nobody can tell but by the time whether an answer came out of one. Every answer is asked of two services on the
- * same data, one of which has none, and has the same bytes, tag and headers from both: before the files are built, with them, and after they have
- * been damaged or evicted. A run is known by its seed.
+ * Row files over HTTP: only the time shows whether an answer came from one. Every answer is asked of two services on the same
+ * data, one without row files. Both give the same bytes, tag and headers: before the files are built, with them, and after they
+ * were damaged or evicted. A run is known by its seed.
  */
 import assert from 'node:assert/strict';
 import { readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
@@ -18,12 +18,12 @@ const CASES = Number(process.env.TEST_CASES ?? 4);
 const SEED = Number(process.env.TEST_SEED ?? 1);
 const ASKED_OF_EACH = 25;
 const ALL = 'ignore_max_datapoints_per_request=true';
-/** Nothing is answered from memory; views of any result are materialised; short pages end at the datapoint limit. */
+/** Nothing is answered from memory, any view is materialised, and short pages end at the datapoint limit. */
 const SETTINGS = { QRS_PAGE_CACHE: '0', QRS_DIRECT_ROWS: '0', QRS_MAX_DATAPOINTS: '600', QRS_INDEX_USES: 'off' };
 
 interface Pair {
   readonly service: HttpService;
-  /** The same address at a service that has no row files. */
+  /** The same address, at the service without row files. */
   plain(path: string, headers?: Record<string, string>): Promise<Response>;
   derived(): Promise<readonly string[]>;
   built(count: number): Promise<void>;
@@ -56,7 +56,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(5, new AbortController().signal);
 }
 
-/** All that a client sees of an answer but its date; addresses without the server's own. */
+/** Everything that a client sees of an answer except its date, with the server's own address taken out. */
 async function seen(response: Response) {
   const own = new URL(response.url).origin;
   const headers = [...response.headers].filter(
@@ -64,7 +64,7 @@ async function seen(response: Response) {
   );
   const text = Buffer.from(await response.arrayBuffer()).toString('latin1');
   const local = (value: string) => value.replaceAll(own, 'http://host');
-  // The tag covers the addresses within the bytes.
+  // The tag covers addresses within the bytes, so it is left out with them.
   const shown = headers.filter(([name]) => name !== 'etag' && name !== 'content-length');
   return { status: response.status, headers: shown.map(([name, value]) => [name, local(value)]), text: local(text) };
 }
@@ -92,7 +92,7 @@ function randomPath(random: Random, id: string, { columns, rows }: RandomResult)
   return `/v1/execution/${id}/results?${query.join('&')}`;
 }
 
-test('an answer out of row files is the answer without them: before, during and after they are built', async (t) => {
+test('an answer from row files equals the answer without them: before, during and after they are built', async (t) => {
   const pair = await startPair(t);
   await using stored = await StoredResults.of(pair.service);
   for (let seed = SEED; seed < SEED + CASES; seed += 1) {
@@ -105,7 +105,7 @@ test('an answer out of row files is the answer without them: before, during and 
       if (i === ASKED_OF_EACH - 10) await pair.built(1);
     }
     await until(() => ofKind(pair.service, 'row_files_built').some(({ executionId }) => executionId === id));
-    // The whole, which is a stream where it is long; some bytes of it; its digest.
+    // The whole answer (streamed if long), some bytes of it, and its digest.
     const whole = `/v1/execution/${id}/results?${ALL}&columns=amount&format=ndjson`;
     await sameFromBoth(pair, whole, { 'want-repr-digest': 'sha-256=1' });
     await sameFromBoth(pair, whole, { range: 'bytes=100-5000' });
@@ -114,7 +114,7 @@ test('an answer out of row files is the answer without them: before, during and 
   assert.deepEqual(ofKind(pair.service, 'row_file_damaged'), []);
 });
 
-/** A result of 4,000 rows in two parts, whose row files are there. */
+/** A result of 4,000 rows in two parts, with its row files. */
 async function built(pair: Pair) {
   const rows = Array.from({ length: 4000 }, (_, i) => `${i},text ${i * 7}`).join('\n');
   const { id } = await pair.service.publish(7, `number,text\n${rows}\n`, { rowGroupRows: 2048, rowGroupsPerPart: 1 });
@@ -124,7 +124,7 @@ async function built(pair: Pair) {
   return { id, path };
 }
 
-test('a result has its row files after its second page, and a walk of them has each tag from before', async (t) => {
+test('a result gets row files after its second page, and a walk of them has the tags from before', async (t) => {
   const pair = await startPair(t);
   const rows = Array.from({ length: 3000 }, (_, i) => i).join('\n');
   const { id } = await pair.service.publish(7, `number\n${rows}\n`, { rowGroupRows: 2048, rowGroupsPerPart: 1 });
@@ -140,7 +140,7 @@ test('a result has its row files after its second page, and a walk of them has e
   for (let offset = 0; offset < 3000; offset += 700) await sameFromBoth(pair, `${path}${offset}`);
 });
 
-test('an export alone is enough, and a sorted walk has row files of its view', async (t) => {
+test('one export is enough, and a sorted walk gets row files of its view', async (t) => {
   const pair = await startPair(t);
   const rows = Array.from({ length: 40_000 }, (_, i) => `${i},${(i * 7919) % 1000}`).join('\n');
   const { id } = await pair.service.publish(7, `number,key\n${rows}\n`);
@@ -170,7 +170,7 @@ test('a damaged row file is noticed and removed; the answer comes from the part'
   assert.deepEqual(await pair.derived(), []);
 });
 
-test('row files outlive the process, unless they are of another version', async (t) => {
+test('row files outlive the process, unless another version made them', async (t) => {
   const pair = await startPair(t);
   const { path } = await built(pair);
   const files = await pair.derived();
@@ -201,7 +201,7 @@ test('row files outlive the process, unless they are of another version', async 
   );
 });
 
-test('beyond the bound the row files of what was read longest ago go', async (t) => {
+test('beyond the bound the row files of the least recently read result go', async (t) => {
   const pair = await startPair(t);
   await built(pair);
   let bytes = 0;
@@ -218,7 +218,7 @@ test('beyond the bound the row files of what was read longest ago go', async (t)
   for (const offset of [50, 2100]) await sameFromBoth(small, `${first.path}&offset=${offset}`);
 });
 
-test('files that are deleted under the service are not missed', async (t) => {
+test('row files may be deleted under the running service', async (t) => {
   const pair = await startPair(t);
   const { path } = await built(pair);
   await sameFromBoth(pair, `${path}&offset=10`);
@@ -226,7 +226,7 @@ test('files that are deleted under the service are not missed', async (t) => {
   for (const offset of [0, 20, 2100]) await sameFromBoth(pair, `${path}&offset=${offset}`);
 });
 
-test('the disk of files that are deleted under the service is given back when another file is made', async (t) => {
+test('the disk space of deleted files is free again when another file is made', async (t) => {
   if (process.platform !== 'linux') return t.skip('only Linux says which files are open');
   const pair = await startPair(t);
   const { path } = await built(pair);

@@ -1,4 +1,4 @@
-/** Running queries over HTTP: execute, look, cancel, read (contract §10). */
+/** Running queries over HTTP: execute, poll, cancel, read (contract §10). */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type RunningService, startRunningService } from './running-service.ts';
@@ -33,7 +33,7 @@ async function execute(service: RunningService, id: number, body: object = {}): 
 const status = async (service: RunningService, id: string) =>
   (await service.send('GET', `/v1/execution/${id}/status`)).body;
 
-test('a run waits in its place, is run, and is read like every other', async (t) => {
+test('a run waits in the queue, is carried out, and is read like every other', async (t) => {
   const service = await start(t);
   const id = await addQuery(service);
   const first = await execute(service, id);
@@ -57,7 +57,7 @@ test('a run waits in its place, is run, and is read like every other', async (t)
   assert.deepEqual(service.faults, []);
 });
 
-test('what cannot be run is refused, saying why', async (t) => {
+test('a request that cannot be run is refused, and told why', async (t) => {
   const service = await start(t);
   const id = await addQuery(service);
   const bare = await addQuery(service, { name: 'no SQL' });
@@ -106,13 +106,13 @@ test('SQL that cannot be run is refused when the query is added, with line and c
     String(await refused('SELECT 1', [{ key: 'n', type: 'number', value: 'x' }])),
     /^parameter n is a number/,
   );
-  // What changes is looked at, too.
+  // Changed SQL is checked, too.
   const id = await addQuery(service);
   const changed = await service.send('PATCH', `/v1/query/${id}`, { query_sql: 'DROP TABLE x' });
   assert.deepEqual([changed.status, changed.body.error], [400, 'a query is one SELECT, and nothing else']);
 });
 
-test('who may run what: the scope first, then whose the query is', async (t) => {
+test("who may run what: first the key's scope is checked, then the query's owner", async (t) => {
   const service = await start(t);
   const { commandLine } = service;
   const open = await addQuery(service);
@@ -131,7 +131,7 @@ test('who may run what: the scope first, then whose the query is', async (t) => 
   assert.deepEqual([await code(open, admin), await code(hidden, admin)], [200, 200]);
 });
 
-test('a run is cancelled while it waits, and while it runs', async (t) => {
+test('a run can be cancelled while it waits and while it runs', async (t) => {
   const service = await start(t);
   const id = await addQuery(service, { name: 'endless', query_sql: ENDLESS });
   const waiting = await execute(service, id);
@@ -154,7 +154,7 @@ test('a run is cancelled while it waits, and while it runs', async (t) => {
   }
 });
 
-test('a run that fails says type, message, line and column', async (t) => {
+test('a failed run tells type, message, line and column', async (t) => {
   const service = await start(t);
   const sql = 'SELECT chain,\n  amount::INT / 0 AS n,\n  chain::INT AS broken\nFROM shop.orders';
   const execution = await execute(service, await addQuery(service, { name: 'broken', query_sql: sql }));
@@ -179,7 +179,7 @@ test('the same request under the same Idempotency-Key is the same run', async (t
   assert.equal((await ask({ query_parameters: { Chain: 'celo' } })).status, 422);
 });
 
-test('a key has no more runs waiting than it may', async (t) => {
+test('a key has no more runs waiting than its limit', async (t) => {
   const service = await start(t, { QRS_RUNS_WAITING_PER_KEY: '2' });
   const id = await addQuery(service);
   await execute(service, id);
@@ -189,7 +189,7 @@ test('a key has no more runs waiting than it may', async (t) => {
   assert.equal(body.error, 'this key has 2 runs waiting, and may have no more');
 });
 
-test('a run that the service runs itself is not started by a client: it waits, within the limits', async (t) => {
+test("a client cannot start a run that waits for the service's own engine", async (t) => {
   const service = await start(t, { QRS_RUNS_WAITING_PER_KEY: '1' });
   const id = await addQuery(service);
   const run = await execute(service, id);
@@ -200,7 +200,7 @@ test('a run that the service runs itself is not started by a client: it waits, w
   assert.equal((await service.send('POST', `/v1/query/${id}/execute`, {})).status, 429);
 });
 
-test('where runs are coalesced, who asks for what waits already gets that run', async (t) => {
+test('with coalescing on, a request equal to a waiting run gets that run', async (t) => {
   const service = await start(t, { QRS_COALESCE_RUNS: 'true' });
   const id = await addQuery(service);
   const first = await execute(service, id);
@@ -208,7 +208,7 @@ test('where runs are coalesced, who asks for what waits already gets that run', 
   assert.notEqual(await execute(service, id, { query_parameters: { Chain: 'celo' } }), first);
 });
 
-test('SQL of no query, where the setting allows it: private to its owner', async (t) => {
+test('SQL of no query, if the setting allows it, is private to its owner', async (t) => {
   const service = await start(t, { QRS_SQL_EXECUTE: 'true' });
   const run = async (sql: string) => {
     const { status: code, body } = await service.send('POST', '/v1/sql/execute', { sql });

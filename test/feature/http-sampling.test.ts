@@ -1,4 +1,4 @@
-/** Contract §2: `sample_count`. How the rows are drawn is proved by law-samples.test.ts. */
+/** Contract §2: `sample_count`. samples.property.test.ts proves how the rows are drawn. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getEnvelope, getText, rawRequest } from './http-client.ts';
@@ -9,7 +9,7 @@ test('sampling', async (t) => {
   await service.publish(7, 'n,w\n5,a\n3,b\n4,c\n1,d\n2,e\n');
   const sample = async (query: string) => await getEnvelope(service, `/v1/query/7/results?${query}`);
 
-  await t.test('exactly that many rows of the result, none twice', async () => {
+  await t.test('a sample has exactly that many rows of the result, none twice', async () => {
     for (const count of [1, 2, 3, 4]) {
       const { rows, metadata } = (await sample(`sample_count=${count}`)).result;
       assert.deepEqual([rows.length, metadata.row_count], [count, count]);
@@ -17,7 +17,7 @@ test('sampling', async (t) => {
     }
   });
 
-  await t.test('as many rows as there are, or more: the whole, in stored order', async () => {
+  await t.test('a sample of all rows, or more, is the whole in stored order', async () => {
     for (const count of [5, 6, 1_000_000, '99999999999999999999']) {
       const { rows } = (await sample(`sample_count=${count}`)).result;
       assert.deepEqual(
@@ -41,7 +41,7 @@ test('sampling', async (t) => {
     assert.equal(metadata.datapoint_count, 5);
   });
 
-  await t.test('sort_by applies to it, also by a column that is not answered', async () => {
+  await t.test('sort_by applies to it, also by a column that is not in the answer', async () => {
     const { rows } = (await sample('sample_count=4&sort_by=n+desc')).result;
     const numbers = rows.map(({ n }) => Number(n));
     assert.deepEqual(
@@ -83,7 +83,7 @@ test('sampling', async (t) => {
     assert.equal(seen.size, 5);
   });
 
-  await t.test('so that no cache may keep it', async () => {
+  await t.test('no cache may keep it', async () => {
     const headers = { 'x-service-api-key': service.key };
     const answer = await rawRequest(service.url, '/v1/query/7/results?sample_count=1', headers);
     assert.deepEqual([answer.headers['cache-control'], answer.headers.etag], ['no-store', undefined]);

@@ -1,4 +1,4 @@
-/** The HTTP service inside the test's own process, beside a command line on the same data directory and the same fake clock. */
+/** The HTTP service inside the test's own process, with a command line on the same data directory and the same fake clock. */
 
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -22,20 +22,20 @@ export interface HttpService {
   readonly url: string;
   /** A key of the user `ann`, who owns every query that `publish` makes. */
   readonly key: string;
-  /** What the service could not answer, in the order it happened. */
+  /** Internal errors, in order. */
   readonly faults: readonly unknown[];
-  /** What happened, in order. */
+  /** Everything observed, in order. */
   readonly observed: readonly Observation[];
-  /** Takes no more requests, as at SIGTERM; resolves when the last answer is out or has been cut. */
+  /** Accepts no more requests, as at SIGTERM. Resolves when the last answer is out or was cut. */
   stop(): Promise<void>;
-  /** Stops, and gives back all that the service took. The command line goes on. */
+  /** Stops, and releases everything. The command line goes on. */
   close(): Promise<void>;
   catalog(): Promise<Catalog>;
   /** GET, with ann's key unless another (or none: '') is given. */
   get(path: string, options?: GetOptions): Promise<Response>;
   /** The body of a GET that must answer 200. */
   json(path: string): Promise<Record<string, unknown>>;
-  /** Publishes a file's content as a run of the query, which is made public and ann's when there is none. */
+  /** Publishes the content as a run of the query. A query that does not exist is added, public and ann's. */
   publish(queryId: number, content: string | Uint8Array, options?: PublishOptions): Promise<Execution>;
 }
 
@@ -53,7 +53,7 @@ export interface PublishOptions {
   readonly parameters?: Readonly<Record<string, string>>;
   readonly executionId?: string;
   readonly resultBytesMax?: number;
-  /** Rows of a row group, and row groups of a part: small ones make a small result many parts. */
+  /** Rows of a row group, and row groups of a part. With small numbers a small result has many parts. */
   readonly rowGroupRows?: number;
   readonly rowGroupsPerPart?: number;
   /** Rows of the pre-sample. */
@@ -61,8 +61,9 @@ export interface PublishOptions {
 }
 
 /**
- * Settings for all services of a run that do not give these themselves, so that any test shows that it holds in another way, too:
- * `TEST_SETTINGS='QRS_ROW_FILES=0 QRS_INDEX_USES=1 QRS_INDEX_ROWS=0'` reads out of row files and indexes as soon as there are some.
+ * Settings for all services of a test run, unless a service sets them itself. So any test can be run in another way:
+ * `TEST_SETTINGS='QRS_ROW_FILES=0 QRS_INDEX_USES=1 QRS_INDEX_ROWS=0'` reads from row files and indexes as soon as there are
+ * some.
  */
 const FORCED = Object.fromEntries(
   (process.env.TEST_SETTINGS ?? '').split(' ').flatMap((pair) => {
@@ -71,7 +72,7 @@ const FORCED = Object.fromEntries(
   }),
 );
 
-/** A server on the command line's data directory, with settings and a version of its own. */
+/** Another server on the command line's data directory, with its own settings and version. */
 export async function openServer(
   commandLine: CommandLine,
   environment: Readonly<Record<string, string>>,
@@ -104,7 +105,7 @@ export async function openServer(
   return { service, server, close };
 }
 
-/** @param environment further settings */
+/** @param environment more settings */
 export async function startHttpService(
   t: TestContext,
   environment: Readonly<Record<string, string>> = {},

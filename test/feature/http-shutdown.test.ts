@@ -1,4 +1,7 @@
-/** Stopping: requests in flight have a grace period, new ones are told to come back, and a request that does not end is aborted visibly. */
+/**
+ * Stopping: requests in flight have a grace period, new ones are refused, and a request that does not end in time is visibly
+ * cut.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -8,7 +11,7 @@ import { type HttpService, startHttpService } from './http-service.ts';
 
 const LONG = '/v1/query/7/results?ignore_max_datapoints_per_request=true';
 
-/** The service, and an answer that goes on only while it is read: far more than the buffers on its way hold. */
+/** The service, and an answer that goes on only while it is read: much more than all buffers on its way hold. */
 async function withAnswerUnderWay(t: TestContext, environment: Readonly<Record<string, string>>) {
   const service = await startHttpService(t, environment);
   await service.publish(7, `w\n${`${'x'.repeat(200)}\n`.repeat(200_000)}`);
@@ -22,7 +25,7 @@ async function seen(service: HttpService, path: string) {
   return [status, headers.get('x-error-code'), headers.get('connection')];
 }
 
-test('while the last answer goes out: not ready, nothing new, alive; then it has stopped', async (t) => {
+test('while the last answer goes out the service is alive, not ready, and takes nothing new; then it stops', async (t) => {
   const { service, answer } = await withAnswerUnderWay(t, { QRS_SHUTDOWN_GRACE: '600' });
   const stopped = service.stop();
   assert.deepEqual(await seen(service, '/readyz'), [503, 'shutting_down', 'close']);
@@ -40,7 +43,7 @@ test('while the last answer goes out: not ready, nothing new, alive; then it has
   assert.deepEqual(service.faults, []);
 });
 
-test('what has not ended after the grace period is cut, and its client sees that', async (t) => {
+test('an answer that has not ended after the grace period is cut, and its client sees that', async (t) => {
   const { service, answer } = await withAnswerUnderWay(t, { QRS_SHUTDOWN_GRACE: '0' });
   await service.stop();
   await assert.rejects(text(answer), { code: 'ECONNRESET' });

@@ -15,7 +15,7 @@ async function submitted(service: HttpService): Promise<string> {
   return await service.commandLine.get('executions', 'submit', '--query', '7');
 }
 
-/** One that started 1,500 ms later, and is about to end 3,002 ms after that. */
+/** Submits a run that started 1,500 ms later, and ends 3,002 ms after that. */
 async function ending(service: HttpService): Promise<string> {
   const id = await submitted(service);
   service.commandLine.now += 1500;
@@ -24,7 +24,7 @@ async function ending(service: HttpService): Promise<string> {
   return id;
 }
 
-/** The JSON bodies of results and status, and the CSV answer. */
+/** Asks for the results and the status as JSON, and for the CSV. */
 async function answers(service: HttpService, id: string) {
   const csv = await getText(service, `/v1/execution/${id}/results/csv`);
   return {
@@ -171,7 +171,7 @@ test('FAILED before it started: no start, no place', async (t) => {
   });
 });
 
-test('CANCELLED: when it was, and no end', async (t) => {
+test('CANCELLED: when it was cancelled, and no end', async (t) => {
   const service = await startHttpService(t);
   const id = await ending(service);
   await service.commandLine.get('executions', 'cancel', id);
@@ -191,7 +191,7 @@ test('CANCELLED: when it was, and no end', async (t) => {
   });
 });
 
-test('EXPIRED: at the very millisecond, swept or not', async (t) => {
+test('EXPIRED: at the exact millisecond, swept or not', async (t) => {
   const service = await startHttpService(t);
   const id = await ending(service);
   await service.publish(7, 'n\n1\n', { executionId: id });
@@ -214,7 +214,7 @@ test('EXPIRED: at the very millisecond, swept or not', async (t) => {
   // A read that began before may go on for a minute.
   assert.match(await service.commandLine.get('sweep', '--yes'), /^expired=0\n/);
   service.commandLine.now += 60_000;
-  // The clock has jumped, so the sweep wants to be told.
+  // The clock has jumped, so the sweep needs `--yes`.
   assert.match(await service.commandLine.get('sweep', '--yes'), /^expired=1\n/);
   assert.deepEqual(await answers(service, id), expected);
 });
@@ -228,7 +228,7 @@ test('retention is a setting', async (t) => {
 test('COMPLETED_PARTIAL', async (t) => {
   const service = await startHttpService(t);
   const id = await ending(service);
-  // Nine cell bytes a row: the third would make it 27.
+  // Nine cell bytes a row: three rows would have 27.
   await service.publish(7, 'n,w\n1,x\n2,y\n3,z\n', { executionId: id, resultBytesMax: 26 });
   const times = {
     submitted_at: SUBMITTED,
@@ -257,7 +257,7 @@ test('COMPLETED_PARTIAL', async (t) => {
     }
   });
 
-  await t.test('allowed: the rows that are stored, cut at a row', async () => {
+  await t.test('allowed: the rows that are stored, cut between two rows', async () => {
     const answer = await service.json(`${results}?allow_partial_results=true`);
     const { result, ...envelope } = answer as { result: { rows: unknown; metadata: { total_row_count: number } } };
     assert.deepEqual(envelope, {
@@ -280,7 +280,7 @@ test('COMPLETED_PARTIAL', async (t) => {
     assert.equal((result_metadata as { total_row_count: number }).total_row_count, 2);
   });
 
-  await t.test('expired, it is EXPIRED, and no longer refused', async () => {
+  await t.test('after its expiry it is EXPIRED, and no longer refused', async () => {
     service.commandLine.now = Date.parse(EXPIRES);
     assert.equal((await service.json(results)).state, 'QUERY_STATE_EXPIRED');
   });

@@ -1,4 +1,4 @@
-/** Long answers: whole, or cut so that nobody can take them for whole; and what goes on beside them. */
+/** Long answers are whole, or cut so that nobody can take them for whole; and what other requests see meanwhile. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, truncate } from 'node:fs/promises';
@@ -22,7 +22,7 @@ async function withLongResult(t: TestContext, environment: Readonly<Record<strin
   return { service, id };
 }
 
-/** An answer that has begun, and whose client has read its first chunk. */
+/** An answer that has begun, of which the client has read the first chunk. */
 async function begin(
   service: HttpService,
   path: string,
@@ -70,7 +70,7 @@ for (const [name, path, encoding] of [
   ['CSV', CSV_PATH, undefined],
   ['compressed', CSV_PATH, 'gzip'],
 ] as const) {
-  test(`an answer that fails midway is cut, and the fault reported: ${name}`, async (t) => {
+  test(`an answer that fails midway is cut, and reported as a fault: ${name}`, async (t) => {
     const { service, id } = await withLongResult(t);
     await damageLastPart(service, id);
     const answer = await begin(service, path, encoding === undefined ? {} : { 'accept-encoding': encoding });
@@ -84,7 +84,7 @@ for (const [name, path, encoding] of [
   });
 }
 
-test('damage to an object that was sound before is noticed while an answer is being sent', async (t) => {
+test('damage that appears while an answer is being sent is noticed', async (t) => {
   const { service, id } = await withLongResult(t);
   await text(await begin(service, CSV_PATH));
   const answer = await begin(service, JSON_PATH);
@@ -92,7 +92,7 @@ test('damage to an object that was sound before is noticed while an answer is be
   await assert.rejects(text(answer), { code: 'ECONNRESET' });
 });
 
-test('what is damaged from the start is an error that says so, and verify names it', async (t) => {
+test('damage from the start is an error that says so, and verify names it', async (t) => {
   const { service, id } = await withLongResult(t);
   const damaged = await damageLastPart(service, id);
   const from = LONG_RESULT_ROWS - 10;
@@ -116,7 +116,7 @@ test('a client that leaves cancels the read', async (t) => {
   const answer = await begin(service, JSON_PATH);
   assert.equal((await service.get(JSON_PATH)).status, 429);
   answer.destroy();
-  // Its place is free as soon as the service has seen it go. Far more tries than that takes.
+  // Its place is free once the service has seen it leave. Tries far more often than that takes.
   let status = 0;
   for (let tries = 0; status !== 200 && tries < 2000; tries += 1) {
     const again = await openAnswer(service.url, JSON_PATH, { 'x-service-api-key': service.key });
@@ -127,7 +127,7 @@ test('a client that leaves cancels the read', async (t) => {
   assert.deepEqual(service.faults, []);
 });
 
-test('too many exports of one key: 429; of all keys: 503; both say when to come back, and small pages go on', async (t) => {
+test('too many exports of one key: 429; of all keys: 503; both say when to try again, and small pages go on', async (t) => {
   const { service } = await withLongResult(t, {
     QRS_HEAVY_READS_PER_KEY: '1',
     QRS_HEAVY_READS: '2',
@@ -153,7 +153,7 @@ test('too many exports of one key: 429; of all keys: 503; both say when to come 
   assert.equal((await text(second)).split('\n').length, LONG_RESULT_ROWS + 2);
 });
 
-test('HEAD of a long result answers at once and reads no further', async (t) => {
+test('HEAD of a long result answers at once and reads no more', async (t) => {
   const { service } = await withLongResult(t, { QRS_HEAVY_READS_PER_KEY: '1' });
   for (let call = 0; call < 3; call += 1) {
     const head = await service.get(CSV_PATH, { method: 'HEAD' });
@@ -161,17 +161,17 @@ test('HEAD of a long result answers at once and reads no further', async (t) => 
   }
 });
 
-test('a sweep does not break the long read of a result that has just expired', async (t) => {
+test('a sweep does not break a long read of a result that has just expired', async (t) => {
   const { service, id } = await withLongResult(t, { QRS_RETENTION_DAYS: '0.0001', QRS_LEASE_SECONDS: '300' });
   const stored = async () => (await readdir(join(service.commandLine.dataDir, 'results'))).filter(isExecutionId);
   const answer = await begin(service, JSON_PATH);
-  // Past the expiry (8.64 s) and the time limit of reads (60 s), within the reader's lease (300 s).
+  // After the expiry (8.64 s) and the time limit of reads (60 s), within the reader's lease (300 s).
   service.commandLine.now += 80_000;
   assert.match(await service.commandLine.get('sweep'), /^expired=2\n/);
   assert.deepEqual(await stored(), [id]);
   assert.equal((await service.json(JSON_PATH)).state, 'QUERY_STATE_EXPIRED');
   assert.equal(JSON.parse(await text(answer)).result.rows.length, LONG_RESULT_ROWS);
-  // The reader is done, and what it held back goes.
+  // The reader is done, so the result may go.
   await service.commandLine.get('sweep');
   assert.deepEqual(await stored(), []);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startHttpService } from './http-service.ts';
 
-test('however many ask for the same page at once, it is read once, and nobody is turned away', async (t) => {
+test('however many ask for the same page at once, it is read once, and nobody is refused', async (t) => {
   const service = await startHttpService(t, { QRS_PAGES_WAITING: '0' });
   await service.publish(7, `n,w\n${Array.from({ length: 5000 }, (_, n) => `${n},word ${n}`).join('\n')}\n`);
   for (const path of ['/v1/query/7/results?limit=4000', '/v1/query/7/results/csv?limit=3000&sort_by=w']) {

@@ -1,4 +1,4 @@
-/** Requests as no ordinary client sends them: each is answered in the shape of all errors, its key checked first (contract §4). */
+/** Requests that no ordinary client sends. Each is answered in the shape of all errors, its key checked first (contract §4). */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { METHODS } from 'node:http';
@@ -15,7 +15,7 @@ async function open({ url }: HttpService): Promise<Socket> {
   return socket;
 }
 
-/** All that comes back for these lines, on a connection of their own. */
+/** Everything that comes back for these lines, on a connection of their own. */
 async function exchange(service: HttpService, ...lines: readonly string[]): Promise<string> {
   const socket = await open(service);
   socket.write(`${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`);
@@ -67,7 +67,7 @@ test('no Host, a wrong Expect: 400 and 417, after the key', async (t) => {
   assert.match(await exchange(service, 'GET /healthz HTTP/1.1', 'Host: x', 'Expect: 100-continue'), / 200 OK\r\n/);
 });
 
-test('every method that HTTP knows, and one that it does not', async (t) => {
+test('every method of HTTP, and one that does not exist', async (t) => {
   const service = await startHttpService(t);
   for (const method of METHODS.filter((name) => !['GET', 'HEAD', 'CONNECT'].includes(name))) {
     const ask = (...more: readonly string[]) =>
@@ -76,7 +76,7 @@ test('every method that HTTP knows, and one that it does not', async (t) => {
     const message = `not found: ${method} /v1/query/7/results`;
     const key = `X-Service-Api-Key: ${service.key}`;
     for (const more of [[], ['Content-Type: ;;', 'Content-Length: 0'], ['Content-Type: text/x', 'Content-Length: 0']]) {
-      // There a result is published, by a key that may write.
+      // A key that may write would publish a result with this request.
       if (method === 'POST') continue;
       assertError(await ask(key, ...more), 404, 'route_not_found', message);
     }
@@ -87,7 +87,7 @@ test('every method that HTTP knows, and one that it does not', async (t) => {
   assertError(await exchange(service, 'FETCH /v1/query/7/results HTTP/1.1', 'Host: x'), 400, 'bad_request');
 });
 
-test('bytes after a request that are no HTTP abort the answer in flight; no error is written into it', async (t) => {
+test('bytes after a request that are not HTTP abort the answer in flight; no error is written into it', async (t) => {
   const service = await startHttpService(t);
   await publishLongResult(service, 7);
   const path = '/v1/query/7/results/csv?ignore_max_datapoints_per_request=true';
@@ -107,7 +107,7 @@ test('bytes after a request that are no HTTP abort the answer in flight; no erro
   assert(!answer.endsWith('\r\n0\r\n\r\n'), 'it must not look whole');
 });
 
-test('a client that has said all it has to say still gets its answer: whole, large, slow, by any version of HTTP', async (t) => {
+test('a client that has closed its sending half still gets its answer: whole, large, slow, in any version of HTTP', async (t) => {
   const service = await startHttpService(t, { QRS_DIRECT_ROWS: '0' });
   await publishLongResult(service, 7);
   const ask = async (path: string, version: string) => {
@@ -126,10 +126,10 @@ test('a client that has said all it has to say still gets its answer: whole, lar
   assert.deepEqual(service.faults, []);
 });
 
-test('a client that is gone altogether ends its read, even where that looks like having said all', async (t) => {
+test('a client that is gone altogether ends its read, even if it looks like one that closed its sending half', async (t) => {
   const service = await startHttpService(t, { QRS_DIRECT_ROWS: '0' });
   await publishLongResult(service, 7);
-  // The read waits until it has been told to stop: an answer would come only after the client has gone.
+  // The read waits until it is told to stop: an answer would come only after the client has gone.
   const { promise: never, resolve } = Promise.withResolvers<void>();
   const catalog = await service.catalog();
   t.mock.method(catalog.executions, 'findLatest', async () => {

@@ -1,6 +1,6 @@
 /**
- * Contract §6: each type of value in JSON and in CSV, to the character. Published from NDJSON with declared types, and from a
- * Parquet file for what text cannot say.
+ * Contract §6: values of each type in JSON and in CSV, to the character. Published from NDJSON with declared types, and from a
+ * Parquet file where text cannot say the value.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { getText } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 
-/** A value in the file, in a JSON answer and as a CSV field. */
+/** A value in the file, in a JSON answer, and as a CSV field. */
 type Case = readonly [type: string, source: string, json: string, csv: string];
 
 const UINT256_MAX = '115792089237316195423570985008687907853269984665640564039457584007913129639935';
@@ -121,7 +121,7 @@ const FROM_TEXT: readonly Case[] = [
   ['row(a bigint)', '{"a":null}', '{"a":null}', '"{""a"":null}"'],
 ];
 
-/** One row of one column for each case, as it stands in the answer: the text of the row's only value. */
+/** Each case is one row of one column; compares the text of its only value in the answer. */
 async function assertValues(
   t: TestContext,
   service: HttpService,
@@ -246,7 +246,7 @@ test('values that only Parquet can say', async (t) => {
   );
 });
 
-test('names are as free as values', async (t) => {
+test('any name is kept', async (t) => {
   const service = await startHttpService(t);
   const names = [
     'a',

@@ -19,7 +19,7 @@ export interface SendOptions {
 
 export type Send = (method: string, path: string, options?: SendOptions) => Promise<Sent>;
 
-/** @param key what is sent unless another is given */
+/** @param key the key unless another is given */
 export function sender(service: Pick<HttpService, 'url'>, key: string): Send {
   return async (method, path, options = {}) => {
     const { body, headers } = options;
@@ -46,7 +46,7 @@ export async function annWrites(service: HttpService): Promise<{ readonly key: s
   return { key, send: sender(service, key) };
 }
 
-/** The refusal says exactly this, under this code, and is an error like every other. */
+/** The refusal has exactly this text and this code, and the shape of every error. */
 export function assertRefused(sent: Sent, status: number, code: string, error: string | RegExp): void {
   assert.deepEqual([sent.status, sent.headers.get('x-error-code')], [status, code], sent.text);
   assert.equal(sent.headers.get('content-type'), 'application/json');

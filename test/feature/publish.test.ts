@@ -17,7 +17,7 @@ after(() => place[Symbol.asyncDispose]());
 
 const SMALL_PARTS = { rowGroupRows: 2048, rowGroupsPerPart: 2 };
 
-test('CSV: an empty field is null, a quoted empty one is text, and nothing is bent to a type', async () => {
+test('CSV: an empty field is null, a quoted empty one is text, and no value is changed to fit a type', async () => {
   const file = await place.write(
     'mixed.csv',
     '\ufeffid,code,share,day,at,flag,wide,note\r\n1,007,1.50,2024-02-29,2024-03-05T10:00:00.120,true,170141183460469231731687303715884105727,"a ""b"",\nc"\r\n-2,8,3,2024-03-01,2024-03-05 10:00:00,False,-1,""\r\n,,,,,,,\r\n',
@@ -262,7 +262,7 @@ test('a result is cut before the first row that would exceed the limit, wherever
   );
 });
 
-test('a limit smaller than the first row gives no rows, truncated', async () => {
+test('with a limit below the first row the result has no rows, and is truncated', async () => {
   const execution = await place.publish(await place.write('one.csv', 't\nabc\n'), {}, { resultBytesMax: 2 });
   const { rowCount, truncated, parts, columns } = await place.resultSet(execution);
   assert.deepEqual(
@@ -278,7 +278,7 @@ test('an empty result has its columns and no parts', async () => {
   assert.deepEqual({ rowCount, parts }, { rowCount: 0, parts: [] });
 });
 
-test('any text in any CSV field comes back as it was', async () => {
+test('any text in any CSV field comes back unchanged', async () => {
   const field = fc.string({ unit: 'grapheme', maxLength: 8 }).map((text) => text.replaceAll('\0', ''));
   const table = fc.array(fc.tuple(field, field), { minLength: 1, maxLength: 30 });
   await fc.assert(
@@ -292,7 +292,7 @@ test('any text in any CSV field comes back as it was', async () => {
   );
 });
 
-test('a run begun before is completed once, and only by a run of its query', async () => {
+test('a run begun before is completed once, and only as a run of its own query', async () => {
   const file = await place.write('a.csv', 'a\n1\n');
   const id = '01HZZZZZZZZZZZZZZZZZZZZZZZ';
   await place.catalog.executions.add({ id, queryId: QUERY_ID, parameters: {}, state: 'PENDING', submittedAt: 1 });
@@ -359,7 +359,7 @@ test('an aborted publish leaves nothing', async () => {
   assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
 });
 
-test('rows too wide for the memory that publishing may use are refused with what to raise', async () => {
+test('rows too wide for the memory of publishing are refused, and the error says which setting to raise', async () => {
   const wide = 'x'.repeat(2_000_000);
   const csv = await place.write('wide.csv', `n,word\n${`1,${wide}\n`.repeat(30)}`);
   const ndjson = await place.write('wide.ndjson', `{"n":1,"word":"${wide}"}\n`.repeat(30));
