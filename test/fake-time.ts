@@ -1,4 +1,4 @@
-/** A clock that a test moves, with sleepers that wake when it does. */
+/** A clock that a test moves, with sleepers that wake when it passes their time. */
 import type { Instant } from '../src/domain/instant.ts';
 import type { Sleep } from '../src/domain/time.ts';
 
@@ -37,12 +37,12 @@ export class FakeTime {
       for (const watcher of this.#watchers.splice(0)) watcher();
     });
 
-  /** Resolves when somebody goes to sleep next. */
+  /** Resolves when somebody next goes to sleep. */
   nextSleep(): Promise<void> {
     return new Promise((resolve) => this.#watchers.push(resolve));
   }
 
-  /** Moves the clock to `instant` and wakes whose time has come. */
+  /** Moves the clock to `instant` and wakes those whose time has come. */
   moveTo(instant: Instant): void {
     this.#now = instant;
     const due = this.#sleepers.filter((sleeper) => sleeper.until <= instant);

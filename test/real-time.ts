@@ -1,4 +1,4 @@
-/** Real waiting, for tests in which nothing waits on a clock that they move. */
+/** Real waiting, for tests without a fake clock. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Sleep } from '../src/domain/time.ts';
 

@@ -1,4 +1,4 @@
-/** What the tests of the schedule share: a real catalog for each test, a clock that the test moves, an engine that does as the test says. */
+/** What the tests of the schedule share: a real catalog for each test, a fake clock, and an engine that the test controls. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { FakeTime } from './fake-time.ts';
 import { sleep } from './real-time.ts';
 
 export const LEASE_MILLIS = 30_000;
-// Runs of the same millisecond are in the order in which they were submitted.
+// Runs submitted in the same millisecond are in the order of their submission.
 export const nextId = monotonicFactory();
 export const MINUTE = 60_000;
 export const at = (time: string) => Date.parse(`2024-03-05T${time}:00Z`);
@@ -51,14 +51,14 @@ beforeEach(async () => {
   await registerDatasets(world.catalog, [QUARTERLY], world.time.clock());
 });
 
-/** What stands for one `qrs serve`: its schedule, and what happened in it. */
+/** Stands for one `qrs serve`: its schedule, and what has happened in it. */
 export class Process {
   readonly events: string[] = [];
   readonly faults: unknown[] = [];
   readonly #watchers = new Map<string, () => void>();
   readonly deps: ScheduleDeps;
   readonly schedule: Schedule;
-  /** Runs in place of the SQL; by default one row. */
+  /** Runs in place of the SQL; by default it makes one row. */
   work: (signal: AbortSignal) => Promise<Materialized> = async () => ({ columns: COLUMNS, rowCount: 1 });
 
   constructor(owner: string, more: Partial<ScheduleDeps> = {}) {
@@ -97,12 +97,12 @@ export class Process {
     this.#watchers.get(kind)?.();
   }
 
-  /** Resolves when this happens next. */
+  /** Resolves at the next event of this kind. */
   next(kind: RefreshEvent['kind']): Promise<void> {
     return new Promise((resolve) => this.#watchers.set(kind, resolve));
   }
 
-  /** Makes the next refresh wait; resolves when it has begun, with what ends it. */
+  /** Makes the next refresh wait. Resolves when it has begun; `finish` ends it. */
   hold(): Promise<{ readonly finish: () => void }> {
     return new Promise((begun) => {
       this.work = (signal) =>

@@ -1,4 +1,4 @@
-/** Contract §1: what may stand in the query string, and what is answered when something else does. */
+/** Contract §1: what may be in the query string, and what is answered to anything else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getEnvelope, getText } from './http-client.ts';
@@ -17,7 +17,7 @@ test('parameters', async (t) => {
     return [response.headers.get('x-error-code'), ((await response.json()) as { error: string }).error];
   };
 
-  await t.test('execution_id and queryID are optional, and may say what the address says', async () => {
+  await t.test('execution_id and queryID are optional, and may repeat what the address says', async () => {
     assert.equal((await getText(service, `${byExecution}?execution_id=${id}`))[0], 200);
     assert.equal((await getText(service, `${byExecution}/csv?execution_id=${id.toLowerCase()}`))[0], 200);
     assert.equal((await getText(service, `${byQuery}?queryID=7`))[0], 200);
@@ -36,7 +36,7 @@ test('parameters', async (t) => {
     ]);
   });
 
-  await t.test('the status takes an execution_id that says the same, and refuses another', async () => {
+  await t.test('the status takes an execution_id equal to its address, and refuses another', async () => {
     const status = `/v1/execution/${id}/status`;
     assert.equal((await getText(service, `${status}?execution_id=${id}`))[0], 200);
     assert.deepEqual(await refusal('execution_id=01HR7PD8XYZ3M4N5P6Q7R8S9TA', status), [
@@ -45,7 +45,7 @@ test('parameters', async (t) => {
     ]);
   });
 
-  await t.test('a named parameter with two values, or with a NUL, is refused: no run can have it', async () => {
+  await t.test('a named parameter with two values, or with a NUL, is refused, since no run can have it', async () => {
     assert.equal((await getText(service, `${byQuery}?params.x=1&params.x=1`))[0], 404);
     for (const [query, problem] of [
       ['params.x=1&params.x=2', 'params.x: sent 2 times with different values, expected one'],
@@ -59,7 +59,7 @@ test('parameters', async (t) => {
     }
   });
 
-  await t.test('the one that the address does not name is ignored, as an unknown parameter is', async () => {
+  await t.test('of execution_id and queryID, the one that the address does not name is ignored', async () => {
     assert.equal((await getText(service, `${byExecution}?queryID=8`))[0], 200);
     assert.equal((await getText(service, `${byQuery}?execution_id=anything`))[0], 200);
   });
@@ -68,7 +68,7 @@ test('parameters', async (t) => {
     assert.deepEqual(await numbers('Limit=1&performance=large&=&&x'), [1, 2, 3]);
   });
 
-  await t.test('empty values are as if absent', async () => {
+  await t.test('empty values count as absent', async () => {
     const query =
       'filters=&sort_by=&columns=&limit=&offset=&sample_count=&allow_partial_results=&ignore_max_datapoints_per_request=&queryID=&api_key=';
     assert.deepEqual(await numbers(query), [1, 2, 3]);
@@ -116,7 +116,7 @@ test('parameters', async (t) => {
     assert.equal((await refusal('limit=%2B1'))[1], 'limit: found "+1", expected a whole number, at least 0');
   });
 
-  await t.test('limit=0: no rows, full metadata, nothing to continue', async () => {
+  await t.test('limit=0: no rows, full metadata, no next page', async () => {
     const page = await getEnvelope(service, `${byQuery}?limit=0`);
     assert.deepEqual(page.result.rows, []);
     assert.deepEqual(page.result.metadata, {
@@ -144,7 +144,7 @@ test('parameters', async (t) => {
   });
 });
 
-test('the query string as people write it', async (t) => {
+test('the query string may be written as people write it', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'a b,100%,50%zz,a+b,é\n1,2,3,4,5\n');
   const columns = async (text: string) =>
@@ -163,7 +163,7 @@ test('the query string as people write it', async (t) => {
     assert.equal((await getText(service, '/v1/query/7/results?x=%&%=1&y=%F'))[0], 200);
   });
 
-  await t.test('escapes are UTF-8, and so is what stands there bare', async () => {
+  await t.test('escapes are UTF-8, and unescaped characters are taken as they are', async () => {
     assert.deepEqual(await columns('%C3%A9'), ['é']);
     assert.deepEqual(await columns('%c3%a9'), ['é']);
     assert.equal((await getText(service, '/v1/query/7/results?x=%FF%FE'))[0], 200);
@@ -198,18 +198,18 @@ test('columns', async (t) => {
     assert.deepEqual(await columns('  wallet ,\tFee '), ['wallet', 'Fee']);
   });
 
-  await t.test('a name in double quotes is taken as it stands: commas, quotes and blanks', async () => {
+  await t.test('a name in double quotes is taken literally: commas, quotes and blanks', async () => {
     assert.deepEqual(await columns('"a,b", "wallet"'), ['a,b', 'wallet']);
     assert.deepEqual(await columns('"say ""hi"""'), ['say "hi"']);
     assert.deepEqual(await columns('"say \\"hi\\""'), ['say "hi"']);
     assert.deepEqual(await columns('" padded "'), [' padded ']);
   });
 
-  await t.test('a name asked twice is answered once, where it stood first', async () => {
+  await t.test('a name asked for twice is answered once, at its first place', async () => {
     assert.deepEqual(await columns('Fee,wallet,Fee,"wallet"'), ['Fee', 'wallet']);
   });
 
-  await t.test('a name matches without case when only one does', async () => {
+  await t.test('a name matches in any case when only one column does', async () => {
     assert.deepEqual(await columns('WALLET,fee,amount,Amount'), ['wallet', 'Fee', 'amount', 'Amount']);
     assert.equal(
       await refusal('AMOUNT'),
@@ -217,7 +217,7 @@ test('columns', async (t) => {
     );
   });
 
-  await t.test('an unknown name is refused, naming those near', async () => {
+  await t.test('an unknown name is refused, and names near it are offered', async () => {
     assert.equal(await refusal('walet'), 'columns: there is no column "walet". Did you mean "wallet"?');
     assert.equal(await refusal('wallet,time'), 'columns: there is no column "time". Did you mean "block_time"?');
     assert.match(
@@ -226,7 +226,7 @@ test('columns', async (t) => {
     );
   });
 
-  await t.test('what is no list of names is refused at its position', async () => {
+  await t.test('text that is no list of names is refused, with the position', async () => {
     assert.equal(
       await refusal('wallet,,Fee'),
       'columns, position 8: found no column name, expected one on each side of a comma',

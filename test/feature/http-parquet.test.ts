@@ -1,4 +1,4 @@
-/** Parquet answers: what is in the file, what cannot be, and what making it takes. */
+/** Parquet answers: what is in the file, what cannot be, and what making the file takes. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -101,11 +101,11 @@ test('columns, filters, sort, pages and samples', async (t) => {
   await filtered.arrayBuffer();
   assert.equal(filtered.headers.get('x-service-filtered-row-count'), '3');
   assert.equal(filtered.headers.get('x-service-row-count'), '1');
-  // All but the samples, each of which is another.
+  // All but the samples: no file of a sample is kept.
   assert.equal((await filesLeft(service)).length, 7);
 });
 
-test('names that cannot stand in one file are refused; without them it can be had', async (t) => {
+test('names that cannot be together in one file are refused; without them the file can be had', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, '{"chain":1,"Chain":2,"":3,"r":{"x":1}}\n', {
     format: 'ndjson',
@@ -132,7 +132,7 @@ test('names that cannot stand in one file are refused; without them it can be ha
   );
 });
 
-test('a long result, of several parts, is whole and in order, and is not compressed once more', async (t) => {
+test('a long result, of several parts, is whole and in order, and is not compressed again', async (t) => {
   const service = await startHttpService(t);
   await publishLongResult(service, 7);
   const response = await service.get(LONG, { headers: { 'accept-encoding': 'gzip' } });
@@ -154,9 +154,9 @@ test('a long result, of several parts, is whole and in order, and is not compres
   );
 });
 
-test('a file that is being sent is given to others, too; it is counted as sent until its client leaves', async (t) => {
+test('a file that is being sent is given to others, too; it counts as being sent until its client leaves', async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1' });
-  // Bytes at random, so that the file is larger than the buffers of a connection.
+  // Random bytes, so that the file is larger than the buffers of a connection.
   const rows = Array.from({ length: 110_000 }, () => randomBytes(90).toString('base64')).join('\n');
   await service.publish(7, `w\n${rows}\n`);
   const answer = await openAnswer(service.url, LONG, { 'x-service-api-key': service.key });
@@ -169,14 +169,14 @@ test('a file that is being sent is given to others, too; it is counted as sent u
   const other = await service.get(LONG);
   assert.deepEqual([other.status, (await other.arrayBuffer()).byteLength], [200, await sentBytes()]);
   answer.destroy();
-  // Far more tries than it takes until the service has seen it go.
+  // Tries far more often than it takes the service to see the client go.
   for (let tries = 0; (await sentBytes()) > 0 && tries < 2000; tries += 1) await service.get('/healthz');
   assert.equal(await sentBytes(), 0);
   assert.equal((await filesLeft(service)).length, 1);
   assert.deepEqual(service.faults, []);
 });
 
-test('the limit of Parquet answers of one key that are made at a time', async (t) => {
+test('one key may have a limited number of Parquet answers made at a time', async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1' });
   await service.publish(7, 'n\n1\n2\n');
   const { open } = LocalResultStore.prototype;
@@ -197,7 +197,7 @@ test('the limit of Parquet answers of one key that are made at a time', async (t
   assert.equal((await service.get(`${LONG}&limit=1`)).status, 200);
 });
 
-test('HEAD makes no file; what a file was like it says afterwards', async (t) => {
+test('HEAD makes no file; after a file was made, HEAD tells its length and tag', async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1', QRS_VIEW_CACHE: '0' });
   await service.publish(7, 'n\n1\n');
   const head = async () => {
@@ -215,7 +215,7 @@ test('HEAD makes no file; what a file was like it says afterwards', async (t) =>
   assert.equal(whole.headers.get('content-length'), String(bytes.byteLength));
   const digest = `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`;
   assert.equal(whole.headers.get('repr-digest'), digest);
-  // Nothing is kept here, but what the file was like is known. Far more tries than it takes until the file is gone.
+  // No file is kept here, but its length and tag are. Tries far more often than it takes until the file is gone.
   for (let tries = 0; (await filesLeft(service)).length > 0 && tries < 2000; tries += 1) await service.get('/healthz');
   assert.deepEqual(await head(), [200, 'application/vnd.apache.parquet', String(bytes.byteLength), etag, '1']);
   const unchanged = await service.get(LONG, { headers: { 'if-none-match': etag } });
@@ -223,7 +223,7 @@ test('HEAD makes no file; what a file was like it says afterwards', async (t) =>
   assert.deepEqual(await filesLeft(service), []);
 });
 
-test('a reader that begins at the end, as readers of Parquet do', async (t) => {
+test('a reader may begin at the end, as readers of Parquet do', async (t) => {
   const service = await startHttpService(t);
   await publishLongResult(service, 7);
   const part = async (range: string) => {

@@ -16,7 +16,7 @@ const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 interface Processes {
   /** Runs `qrs` to its end, with this standard input. @returns its standard output without the last line break */
   run(args: readonly string[], input?: string): Promise<string>;
-  /** A service on the same data directory, once it listens. */
+  /** Starts a service on the same data directory, and waits until it listens. */
   serve(): Promise<{ readonly url: string; readonly child: ChildProcess; readonly output: () => string }>;
 }
 
@@ -55,12 +55,12 @@ async function processes(t: TestContext): Promise<Processes> {
   };
 }
 
-/** Of each thread of a process its name, and how far it steps back (`nice`). */
+/** The name of each thread of a process, and its `nice` value. */
 function threadsOf(pid: number | undefined): readonly { readonly name: string; readonly nice: number }[] {
   const tasks = `/proc/${pid}/task`;
   return readdirSync(tasks).map((thread) => {
     const stat = readFileSync(`${tasks}/${thread}/stat`, 'utf8');
-    // The name stands in parentheses, may hold blanks, and is followed by the fields from the third on.
+    // The name is in parentheses, may hold blanks, and is followed by the fields from the third on.
     const [from, to] = [stat.indexOf('('), stat.lastIndexOf(')')];
     return { name: stat.slice(from + 1, to), nice: Number(stat.slice(to + 2).split(' ')[16]) };
   });
@@ -78,7 +78,7 @@ test('threads that compute give way to the event loop', { skip: noThreads }, asy
   assert.deepEqual(threads.find(({ name }) => name === 'MainThread')?.nice, 0);
 });
 
-test('published by one process, read from another, revoked by a third', async (t) => {
+test('a result is published by one process, read from another, and its key revoked by a third', async (t) => {
   const { run, serve } = await processes(t);
   await run(['users', 'add', 'ann']);
   const key = await run(['keys', 'create', '--user', 'ann']);

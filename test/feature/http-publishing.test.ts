@@ -1,4 +1,6 @@
-/** Contract §9: results over HTTP. Whatever is wrong with a body, nothing changes, and the answer says what and where. */
+/**
+ * Contract §9: results over HTTP. Whatever is wrong with a body, nothing changes, and the answer says what is wrong and where.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -26,7 +28,7 @@ async function rowsOf(service: HttpService, id: unknown): Promise<unknown> {
   return (result as { readonly rows: unknown }).rows;
 }
 
-/** No run of query 7, nothing staged, no object, no lease. */
+/** Asserts that there is no run of query 7, nothing staged, no object and no lease. */
 async function assertUntouched(service: HttpService): Promise<void> {
   const catalog = await service.catalog();
   assert.deepEqual(await catalog.executions.list({ queryId: 7, limit: 10 }), []);
@@ -81,7 +83,7 @@ test('a file becomes a finished run: CSV, NDJSON, Parquet, plain and compressed,
   ]);
 });
 
-test('a run whose engine is elsewhere: begun, started, and finished with a file, or failed, or cancelled', async (t) => {
+test('a run that an engine elsewhere carries out: begun, started, and finished with a file, or failed, or cancelled', async (t) => {
   const { service, send } = await start({}, t);
   const begin = async (body?: object) => (await send('POST', '/v1/query/7/executions', body && { body })).json;
   const run = await begin({ query_parameters: { chain: 'base', n: 5, on: true } });
@@ -120,7 +122,7 @@ test('a run whose engine is elsewhere: begun, started, and finished with a file,
   }
 });
 
-test('a body that is not what it is said to be changes nothing', async (t) => {
+test('a body that is not what its headers say changes nothing', async (t) => {
   const { service, send } = await start({ QRS_UPLOAD_MAX: '100000' }, t);
   const sha256 = (body: string) => `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
   const csv = { 'content-type': 'text/csv' };
@@ -225,7 +227,7 @@ function beginUpload({ url }: HttpService, key: string, length: number, head: st
   return upload;
 }
 
-/** Resolves when the service has begun to write an upload, and when none is left. */
+/** Resolves when the service has begun to write so many uploads; with 0, when none is left. */
 async function staged(service: HttpService, count: number): Promise<void> {
   const staging = join(service.commandLine.dataDir, 'results', 'staging');
   for (;;) {
@@ -235,7 +237,7 @@ async function staged(service: HttpService, count: number): Promise<void> {
   }
 }
 
-test('of a digest that is sent many times the last is the one that counts; each has its length', async (t) => {
+test('of several digests of one algorithm the last counts, and each must have its length', async (t) => {
   const { service, send } = await start({}, t);
   const [right, wrong] = [CSV, 'other'].map((body) => createHash('sha256').update(body).digest('base64'));
   const publish = async (digest: string) =>
@@ -257,7 +259,7 @@ test('of a digest that is sent many times the last is the one that counts; each 
   assert.equal((await publish(`${'sha-256=::,'.repeat(1000)}sha-256=:${right}:`)).status, 201);
 });
 
-test('parameters of a run are bounded in an address as they are in a body', async (t) => {
+test('parameters of a run have the same bounds in an address as in a body', async (t) => {
   const { service, send } = await start({}, t);
   const publish = async (query: string) =>
     await send('POST', `/v1/query/7/results?${query}`, { body: CSV, headers: { 'content-type': 'text/csv' } });
@@ -278,7 +280,7 @@ test('parameters of a run are bounded in an address as they are in a body', asyn
   assert.deepEqual(service.faults, []);
 });
 
-test('a client that dies, and a service that is stopped, in the middle of a body: nothing is left', async (t) => {
+test('a client that dies, or a service that is stopped, in the middle of a body leaves nothing behind', async (t) => {
   const { service, key } = await start({ QRS_SHUTDOWN_GRACE: '0' }, t);
   for (const bytes of [1, 65_536, 200_000]) {
     const upload = beginUpload(service, key, 1_000_000, `n\n${'1\n'.repeat(bytes / 2)}`);
@@ -296,7 +298,7 @@ test('a client that dies, and a service that is stopped, in the middle of a body
   assert.deepEqual(service.faults, []);
 });
 
-test('a body that stalls is cut with 408, and the connection of one who sends on after an answer is ended', async (t) => {
+test('a body that stalls is cut with 408; a client that keeps sending after its answer loses its connection', async (t) => {
   const { service, key } = await start({ QRS_UPLOAD_STALLED: '100ms' }, t);
   const upload = beginUpload(service, key, 1_000_000, 'n\n1\n');
   const [response] = await once(upload, 'response');
@@ -313,7 +315,7 @@ test('a body that stalls is cut with 408, and the connection of one who sends on
   await once(socket, 'close');
 });
 
-test('who may not publish is told so before the body is sent', async (t) => {
+test('a client that may not publish is told so before it sends the body', async (t) => {
   const { service, key } = await start({}, t);
   const ask = async (path: string, asKey: string) => {
     const upload = request(service.url + path, {
@@ -336,7 +338,7 @@ test('who may not publish is told so before the body is sent', async (t) => {
   assert.deepEqual(await ask('/v1/query/7/results', key), [201, true]);
 });
 
-test('a key sends as many results at once as it may; others are not held up', async (t) => {
+test('a key sends only so many results at once, and others are not held up', async (t) => {
   const { service, key, send } = await start({ QRS_UPLOADS_PER_KEY: '2', QRS_UPLOADS_MAX: '3' }, t);
   const other = await annWrites(service);
   const publish = async (sending: Send) =>
@@ -355,7 +357,7 @@ test('a key sends as many results at once as it may; others are not held up', as
   assert.equal((await publish(send)).status, 201);
 });
 
-test('an archived query is served, not run', async (t) => {
+test('an archived query is served, and takes no new results', async (t) => {
   const { service, send } = await start({}, t);
   const csv = { body: CSV, headers: { 'content-type': 'text/csv' } };
   await send('POST', '/v1/query/7/results', csv);
@@ -368,7 +370,7 @@ test('an archived query is served, not run', async (t) => {
   assert.equal((await send('PUT', `/v1/execution/${begun}/results`, csv)).status, 201);
 });
 
-test('what was published is what comes back, and its bytes on the disk are those of `qrs publish`', async (t) => {
+test('what was published comes back, with the same bytes on disk as by `qrs publish`', async (t) => {
   const { service, send } = await start({}, t);
   const lines = Array.from({ length: 40_000 }, (_, n) => `${n},${n % 7 === 0 ? '' : `w${n}`}`).join('\n');
   const csv = `n,word\n${lines}\n`;

@@ -1,4 +1,4 @@
-/** Contract §9: queries over HTTP, and those who administer. Contract §8: what a query says of itself. */
+/** Contract §9: queries over HTTP, and administration. Contract §8: what a query shows of itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startHttpService } from './http-service.ts';
@@ -19,7 +19,7 @@ const WHOLE = {
   is_private: true,
 };
 
-test('a query is added, read by those who may, and changed in what is named', async (t) => {
+test('a query is added, read by all who may see it, and changed only in what is named', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   const added = await send('POST', '/v1/query', { body: WHOLE });
@@ -62,7 +62,7 @@ test('a query is added, read by those who may, and changed in what is named', as
   }
 });
 
-test('the SQL is for its owner; what is empty is there, for clients that take it for granted', async (t) => {
+test("only the owner sees the SQL; a missing text is '', since clients expect every field", async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_sql: 'select 1 as n', query_id: 77 } });
@@ -81,7 +81,7 @@ test('the SQL is for its owner; what is empty is there, for clients that take it
   );
 });
 
-test('what is wrong with a body is named: the field, what was found, what was expected', async (t) => {
+test('an error in a body names the field, what was found, and what was expected', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
@@ -126,7 +126,7 @@ test('what is wrong with a body is named: the field, what was found, what was ex
   );
 });
 
-test('an id is taken once; one that was removed is not chosen again', async (t) => {
+test('a taken id is refused, and the id of a removed query is not chosen again', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 2 } });
@@ -142,7 +142,7 @@ test('an id is taken once; one that was removed is not chosen again', async (t) 
   assert.equal((await send('POST', '/v1/query')).text, '{"query_id":4}');
 });
 
-test('users, teams and keys, by a key that may administer', async (t) => {
+test('an admin key administers users, teams and keys', async (t) => {
   const service = await startHttpService(t);
   const admin = await service.commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'admin');
   const send = sender(service, admin);
@@ -218,7 +218,7 @@ test('lists of principals are paged', async (t) => {
   );
 });
 
-test('methods that do not fit are not there', async (t) => {
+test('methods that an address does not have are 404', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   await service.publish(7, 'n\n1\n');

@@ -1,4 +1,4 @@
-/** `/readyz` is ready only as long as the service can do its work, and says what is missing. */
+/** `/readyz` is ready only while the service can do its work, and says what is missing. */
 import assert from 'node:assert/strict';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { type HttpService, startHttpService } from './http-service.ts';
 
-/** Asked on a fresh service each: an outcome holds for a second. */
+/** Asks a fresh service each time, since an outcome is kept for a second. */
 async function readiness(service: HttpService): Promise<readonly [number, string | null, string]> {
   const answer = await service.get('/readyz', { key: '' });
   return [answer.status, answer.headers.get('x-error-code'), await answer.text()];
@@ -50,7 +50,7 @@ test('the catalog was replaced', async (t) => {
   assert.match(text, /the catalog: its file is gone, or is another than was opened/);
 });
 
-test('the results are gone, and are not silently begun anew', async (t) => {
+test('the results are gone, and the folder is not silently made anew', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'n\n1\n');
   await rename(results(service), `${results(service)}.away`);
@@ -60,7 +60,7 @@ test('the results are gone, and are not silently begun anew', async (t) => {
   assert.equal((await service.commandLine.run(['doctor'])).code, 1);
 });
 
-test('the results are those of another installation', async (t) => {
+test('the results belong to another installation', async (t) => {
   const service = await startHttpService(t);
   await writeFile(join(results(service), 'installation.txt'), 'another\n');
   assert.deepEqual(await readiness(service), missing('the store: it is not the one that belongs to the catalog'));

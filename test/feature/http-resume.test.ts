@@ -1,4 +1,4 @@
-/** Downloads that broke off continue where they stopped, and can be proved whole. */
+/** Downloads that broke off continue where they stopped, and can be checked as a whole. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ for (const address of ['results', 'results/csv']) {
       assert.equal(answer.headers.get('content-length'), String(bytes.byteLength));
       return { bytes, range: answer.headers.get('content-range') };
     };
-    // Nothing has been sent yet: the service finds out by itself where the bytes are.
+    // Nothing has been sent yet: the service itself finds out where the bytes are.
     const { bytes: early, range } = await bytesOf('bytes=1000000-1000099');
     const whole = Buffer.from(await (await service.get(path, { headers: PLAIN })).arrayBuffer());
     assert.equal(range, `bytes 1000000-1000099/${whole.byteLength}`);
@@ -43,7 +43,7 @@ for (const address of ['results', 'results/csv']) {
   });
 }
 
-test('a download says beforehand how many rows it has, and after one pass how long it is', async (t) => {
+test('a download tells its number of rows beforehand, and after one pass its length', async (t) => {
   const service = await startHttpService(t);
   const { id } = await publishLongResult(service, 7);
   const path = `/v1/execution/${id}/results/csv${WHOLE}`;
@@ -71,7 +71,7 @@ test('a client that wants the digest of a download has it before the first byte'
   assert.equal(first.headers.get('repr-digest'), digest);
   assert.equal(first.headers.get('content-length'), String(whole.byteLength));
   for (const headers of [PLAIN, { ...PLAIN, range: 'bytes=5-' }]) {
-    // Known once, it is told to everybody, after a pass that did not take it, too.
+    // Once known it is told to everybody, also after a pass that did not compute it.
     const again = await service.get(path, { headers });
     assert.equal(again.headers.get('repr-digest'), digest);
     await again.arrayBuffer();
@@ -82,7 +82,7 @@ test('a client that wants the digest of a download has it before the first byte'
   await compressed.arrayBuffer();
 });
 
-test('If-Range: with the tag of the answer the rest of it, with another the whole', async (t) => {
+test("If-Range with the answer's own tag gives the rest, with any other tag the whole", async (t) => {
   const service = await startHttpService(t);
   const { id } = await publishLongResult(service, 7);
   const path = `/v1/execution/${id}/results/csv${WHOLE}`;
@@ -98,7 +98,7 @@ test('If-Range: with the tag of the answer the rest of it, with another the whol
   }
 });
 
-test('a range after the end is a 416 that says how long the answer is', async (t) => {
+test('a range after the end is a 416 that tells the length of the answer', async (t) => {
   const service = await startHttpService(t);
   const { id } = await publishLongResult(service, 7);
   const answer = await service.get(`/v1/execution/${id}/results/csv${WHOLE}`, {
@@ -111,7 +111,7 @@ test('a range after the end is a 416 that says how long the answer is', async (t
   assert.match(error, /^Range: found a range that begins after the end, expected one within 2\d{7} bytes$/);
 });
 
-test('a page has ranges, too, however often it was asked for; several ranges at once are answered with the whole', async (t) => {
+test('a page has ranges, too, however often it was asked for; several ranges in one request get the whole', async (t) => {
   const service = await startHttpService(t);
   await service.publish(1, 'n\n1\n2\n');
   const path = '/v1/query/1/results/csv';
@@ -131,7 +131,7 @@ test('a page has ranges, too, however often it was asked for; several ranges at 
   }
 });
 
-test('the part of a page that is handed out is what is counted', async (t) => {
+test('only the part of a page that is sent is counted', async (t) => {
   const service = await startHttpService(t);
   await service.publish(1, `n\n${'1\n'.repeat(99)}`);
   const path = '/v1/query/1/results/csv';
@@ -146,7 +146,7 @@ test('the part of a page that is handed out is what is counted', async (t) => {
   ]);
 });
 
-test('a sweep in the middle of the first pass over a download takes nothing away from it', async (t) => {
+test('a sweep during the first pass over a download does not remove its parts', async (t) => {
   const service = await startHttpService(t, { QRS_RETENTION_DAYS: '0.0001', QRS_LEASE_SECONDS: '300' });
   const { id } = await publishLongResult(service, 7);
   const { open } = LocalResultStore.prototype;
@@ -157,7 +157,7 @@ test('a sweep in the middle of the first pass over a download takes nothing away
     async function (this: LocalResultStore, ...asked: Parameters<typeof open>) {
       opened += 1;
       if (opened === 3) {
-        // Past the expiry (8.64 s) and the time limit of reads (60 s), within the reader's lease (300 s).
+        // After the expiry (8.64 s) and the time limit of reads (60 s), within the reader's lease (300 s).
         service.commandLine.now += 80_000;
         await service.commandLine.get('sweep');
       }

@@ -1,8 +1,9 @@
 /**
- * The law of the oracle over every way to answer: random filters and sorts over tables of several parts and many row groups have the rows that
- * the naive interpreter finds, in its order, each once, whichever way they are found: by a search, while indexes are being built, by indexes,
- * by indexes and row files, by views, after indexes were damaged, and while they are removed; and a page that ends at the datapoint limit
- * ends at the same row whichever way. TEST_CASES=… makes a night of it, TEST_SEED=… repeats a run.
+ * The law of the oracle for every way to answer. Random filters and sorts over tables of several parts and many row groups have
+ * the rows that the naive interpreter finds, in its order, each once. This holds whichever way they are found: by a search,
+ * while indexes are being built, by indexes, by indexes and row files, by views, after indexes were damaged, and while they are
+ * removed. A page that ends at the datapoint limit ends at the same row every way. TEST_CASES=… makes a night of it,
+ * TEST_SEED=… repeats a run.
  */
 import assert from 'node:assert/strict';
 import { open, readdir, rm } from 'node:fs/promises';
@@ -26,7 +27,7 @@ const SEED = Number(process.env.TEST_SEED ?? 1);
 const CASES_PER_TABLE = 25;
 const ROWS_PER_PART = 5000;
 const ROW_COUNTS = [3000, 6500, 13_000];
-/** A table of so many rows is read directly, one of the others through views. */
+/** A table of this many rows is read directly, a longer one through views. */
 const DIRECT_ROWS = 6500;
 const ALL = 'ignore_max_datapoints_per_request=true';
 const DATAPOINTS_MAX = 12;
@@ -42,19 +43,19 @@ interface Case {
   readonly isLimited: boolean;
 }
 
-/** A table that is served, and all its rows as they are written. */
+/** A table that is served, and all its rows as they are written in answers. */
 interface Served {
   readonly service: HttpService;
   readonly id: string;
   readonly table: RandomResult;
   /** By format and columns. */
   readonly lines: Map<string, readonly string[]>;
-  /** How many rows the page of a limited case had when it was first read. */
+  /** How many rows the page of a limited case had at its first read. */
   readonly rowCounts: Map<Case, number>;
 }
 
 for (const rowFiles of ['off', '0']) {
-  test(`whichever way rows are found they are those of the naive interpreter (row files: ${rowFiles}, seed ${SEED})`, {
+  test(`whichever way rows are found, they are those of the naive interpreter (row files: ${rowFiles}, seed ${SEED})`, {
     timeout: 120_000 + TABLES * 60_000,
   }, async (t) => {
     const ways = new Map<string, number>();
@@ -78,7 +79,7 @@ for (const rowFiles of ['off', '0']) {
       const check = async (step: string) => {
         for (const asked of cases) countWay(ways, step, await checkCase(served, asked, `${step}, ${about}`));
       };
-      // The first request for a column starts the making of its index.
+      // The first request for a column starts the building of its index.
       await check('while indexes are built');
       await makeIndexes(served);
       await check('by indexes');
@@ -90,7 +91,7 @@ for (const rowFiles of ['off', '0']) {
     t.diagnostic(JSON.stringify(Object.fromEntries(ways)));
     assert.deepEqual(observed(service, 'index_failed'), []);
     assert(observed(service, 'index_damaged').length > 0);
-    // It would be no law of indexes if they answered nothing.
+    // It would be no law of indexes if indexes answered nothing.
     const found = ways.get('by indexes index') ?? 0;
     assert(found > 0.3 * TABLES * CASES_PER_TABLE, `${found} answers by indexes`);
   });
@@ -120,7 +121,10 @@ async function checkCase(served: Served, asked: Case, about: string): Promise<st
   return way.split(' ')[0]?.replace(':', '') ?? 'none';
 }
 
-/** How many rows the page may have: by its cells, and as many as the same page had before; where cells are wide it has fewer, but one. */
+/**
+ * How many rows the page may have: by its cells, and as many as at its first read. Where cells are wide it has fewer, and at
+ * least one.
+ */
 function limitedCount({ rowCounts }: Served, asked: Case, found: number): number {
   const byCells = Math.max(1, Math.floor(DATAPOINTS_MAX / asked.columns.length));
   const rowCount = rowCounts.get(asked) ?? Math.min(byCells, Math.max(1, found));
@@ -132,7 +136,7 @@ function countWay(ways: Map<string, number>, step: string, way: string): void {
   ways.set(`${step} ${way}`, (ways.get(`${step} ${way}`) ?? 0) + 1);
 }
 
-/** All rows of the table, as they stand in an answer of the same format and columns. */
+/** All rows of the table, as they are written in an answer of the same format and columns. */
 async function linesOf({ service, id, lines }: Served, { format, columns }: Case): Promise<readonly string[]> {
   const name = `${format} ${columns.join()}`;
   const known = lines.get(name);
@@ -154,7 +158,7 @@ function linesIn(body: string, format: Case['format']): readonly string[] {
   return text === '' ? [] : text.split(/(?<=\}),(?=\{")/);
 }
 
-/** By now every column that can have an index has one. */
+/** After this every column that can have an index has one. */
 async function makeIndexes({ service, id, table }: Served): Promise<void> {
   const names = table.columns.flatMap(({ name, type }) => (keyFormOf(type) === undefined ? [] : [name]));
   const there = async () => (await filesOf(service)).filter((file) => file.includes(`${id}.`)).length;
@@ -165,7 +169,7 @@ async function makeIndexes({ service, id, table }: Served): Promise<void> {
   }
 }
 
-/** One byte of every index is another one. */
+/** Changes one byte of every index. */
 async function damageIndexes(service: HttpService): Promise<void> {
   for (const path of await filesOf(service)) {
     await using file = await open(path, 'r+');
@@ -180,7 +184,7 @@ async function removeIndexes(service: HttpService): Promise<void> {
   for (const path of await filesOf(service)) await rm(path, { force: true });
 }
 
-/** The index files that there are. */
+/** The index files that exist. */
 async function filesOf({ commandLine }: HttpService): Promise<readonly string[]> {
   const directory = join(commandLine.dataDir, 'derived');
   return (await readdir(directory)).filter((name) => name.endsWith('.index')).map((name) => join(directory, name));
@@ -201,13 +205,13 @@ function randomCase(random: Random, table: RandomResult): Case {
     offset: random.chance(30) ? random.below(3000) : 0,
     limit: random.pick([1, 10, 100, 1000]),
     format: random.pick(['json', 'json', 'ndjson', 'csv']),
-    // Always with the position, so that no two rows are alike, and at the end.
+    // Always with the position as the last column, so that no two rows are equal.
     columns: random.chance(50) ? names : [...names.filter((name) => name !== 'row' && random.chance(40)), 'row'],
     isLimited: random.chance(60),
   };
 }
 
-/** Often among few rows that indexes find, where what else is asked has to be checked: perhaps something that all rows are. */
+/** Often among few rows that indexes find, where the rest of the filter has to be checked; that rest may hold for all rows. */
 function filterOf(random: Random, table: RandomResult): Typed<Condition> {
   const [column, first] = [table.columns.length - 1, random.below(table.rows.length)];
   const bound = (position: number) => ({ cell: { kind: 'exact', units: BigInt(position), scale: 0 } }) as const;

@@ -1,4 +1,4 @@
-/** The catalog and the store carry the id of one installation: whoever finds another stops, and has deleted nothing. */
+/** The catalog and the store carry the id of one installation. A command that finds another id stops, and has deleted nothing. */
 import assert from 'node:assert/strict';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ async function refusal(qrs: CommandLine, ...args: readonly string[]): Promise<st
   return err;
 }
 
-/** As a release before installation ids left them. */
+/** Leaves catalog and store as a release before installation ids did. */
 async function forgetIds(qrs: CommandLine): Promise<void> {
   await rm(join(qrs.dataDir, 'results', 'installation.txt'));
   using database = new DatabaseSync(join(qrs.dataDir, 'catalog.sqlite'));
@@ -51,7 +51,7 @@ test('the first use writes one id into both', async (t) => {
   assert.equal(finding.found, `the catalog and the store are those of installation ${await idOf(store)}`);
 });
 
-test("a catalog that is new, or another's, stops every command that uses the store, and deletes nothing", async (t) => {
+test("a new catalog, or another installation's, stops every command that uses the store, and deletes nothing", async (t) => {
   const qrs = await withResult(t);
   const store = join(qrs.dataDir, 'results');
   const before = await objectsOf(store);
@@ -76,7 +76,7 @@ test("a catalog that is new, or another's, stops every command that uses the sto
   assert.equal(await qrs.get('sweep'), 'expired=0\norphans=0\nbytes=0');
 });
 
-test('a catalog that is gone, and a folder of results that is gone, are not silently made anew', async (t) => {
+test('a catalog that is gone, or a results folder that is gone, is not silently made anew', async (t) => {
   const qrs = await withResult(t);
   await rename(join(qrs.dataDir, 'results'), join(qrs.directory, 'unmounted'));
   assert.match(await refusal(qrs, 'serve'), /the catalog has results, and the store has none of them \(1 were looked/);
@@ -90,14 +90,14 @@ test('a catalog that is gone, and a folder of results that is gone, are not sile
   assert.equal((await objectsOf(join(qrs.dataDir, 'results'))).length, 1);
 });
 
-test('an installation of before there were ids gets one, when its catalog and its store share a result', async (t) => {
+test('an installation from before ids gets one if its catalog and its store share a result', async (t) => {
   const qrs = await withResult(t);
   await forgetIds(qrs);
   assert.equal(await qrs.get('sweep'), 'expired=0\norphans=0\nbytes=0');
   assert.match((await idOf(join(qrs.dataDir, 'results'))) ?? '', /^[0-9a-f-]{36}$/);
 });
 
-test('one whose store has results that its catalog does not know, gets none', async (t) => {
+test('it gets none if the store has results that the catalog does not know', async (t) => {
   const [one, other] = [await withResult(t), await withResult(t)];
   await forgetIds(one);
   await forgetIds(other);
@@ -114,7 +114,7 @@ test('one whose store has results that its catalog does not know, gets none', as
   assert.equal((await objectsOf(join(one.dataDir, 'results'))).length, 1);
 });
 
-test('qrs doctor --adopt joins them knowingly, says what that means, and shuts the other catalog out', async (t) => {
+test('qrs doctor --adopt joins them on purpose, says what that means, and shuts the other catalog out', async (t) => {
   const qrs = await withResult(t);
   const store = join(qrs.dataDir, 'results');
   const other = await makeCommandLine(t, () => ({ QRS_STORE_URL: `file:${store}` }));

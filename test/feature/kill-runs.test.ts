@@ -1,6 +1,6 @@
 /**
- * A process that runs queries, killed with SIGKILL at random moments of claim, run and commit: nothing half is visible, no run is lost,
- * none is run twice to completion, and the sweep leaves nothing behind.
+ * A process that runs queries is killed with SIGKILL at random moments of claim, run and commit. Nothing half-done is visible,
+ * no run is lost, none is completed twice, and the sweep leaves nothing behind.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -70,7 +70,7 @@ test(`killed ${KILLS} times at random moments, each run ends once, whole or as f
     }
     assert.equal(execution.state, 'COMPLETED', `run ${index} is ${execution.state}`);
     completed += 1;
-    // A process that was killed right behind the commit has said nothing.
+    // A process killed right after the commit has reported nothing.
     assert.ok(ended <= 1, `run ${index} was completed ${ended} times`);
     assert.equal((await place.resultSet(execution)).rowCount, ROWS);
   }
@@ -86,7 +86,7 @@ test(`killed ${KILLS} times at random moments, each run ends once, whole or as f
   assert.deepEqual(await catalog.leases.list('write:'), []);
 });
 
-/** @returns what the process said, and how long it took from its beginning */
+/** @returns what the process reported, and how long it took from its beginning */
 async function runOnce(
   folder: string,
   killAfterMillis: number | undefined,

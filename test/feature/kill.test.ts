@@ -1,6 +1,6 @@
 /**
- * A publisher killed with SIGKILL at a random moment leaves a result or none, never half of one, and the sweep cleans up: all that the
- * publisher left, and nothing that was there before.
+ * A publisher that is killed with SIGKILL at a random moment leaves a whole result or none. The sweep then removes everything
+ * that the publisher left, and nothing that was there before.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -41,7 +41,7 @@ test(`killed ${KILLS} times at random moments, no half result is ever visible an
 
   // As a process that starts after the crash would.
   await using catalog = await openSqliteCatalog(join(place.folder, 'catalog.db'), { sleep });
-  // Two hundred kills leave more than a sweep takes without asking.
+  // Two hundred kills leave more than a sweep deletes without asking.
   const dependencies = { ...place.dependencies, catalog, trust: { shareMax: 0.1, confirmed: true } };
   await sweep(dependencies, 10_000, NEVER);
 
@@ -71,7 +71,7 @@ function isOurs(path: string, entry: Entry): boolean {
   return first === 'objects' ? isOursInStore(inStore.join('/'), entry) : path === 'staging' || path === 'objects';
 }
 
-/** Of a writer, and not the file of such a name that was planted. */
+/** A writer's folder, not the planted file with such a name. */
 function isStagingFolder(name: string): boolean {
   return isStagingName(name) && name !== `${ULID}.7`;
 }

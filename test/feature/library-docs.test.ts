@@ -1,6 +1,6 @@
 /**
- * The page of the library tells the truth: its programs compile against the library's types and run, and its errors are the classes
- * that the library exports, each with its own name.
+ * The library's page is true: its programs compile against the library's types and run, and its errors are the classes that the
+ * library exports, each with its own name.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -21,7 +21,7 @@ const programs = [...programsOf(PAGE), ...programsOf('README.md').filter(({ text
 let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'qrs-library-'));
-  // A package of the library's name whose files lie outside of node_modules, where Node takes TypeScript as it is.
+  // A package with the library's name, whose files lie outside of node_modules, where Node runs TypeScript.
   await mkdir(join(folder, 'package'));
   await mkdir(join(folder, 'node_modules'));
   await symlink(join(folder, 'package'), join(folder, 'node_modules/query-results-service'));
@@ -38,7 +38,7 @@ async function qrs(...words: readonly string[]): Promise<string> {
   return (await run(process.execPath, [join(ROOT, 'bin/qrs.js'), ...words], { env })).stdout.trim();
 }
 
-test('there are programs to look at', () => assert.ok(programs.length >= 4, `${programs.length} programs`));
+test('the page has programs', () => assert.ok(programs.length >= 4, `${programs.length} programs`));
 
 test('every program compiles', { timeout: 100_000 }, async () => {
   const files = await Promise.all(
@@ -51,7 +51,7 @@ test('every program compiles', { timeout: 100_000 }, async () => {
   const require = createRequire(import.meta.url);
   const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
   const types = join(dirname(require.resolve('@types/node/package.json')), '..');
-  // The options of the project, as a strict consumer has them.
+  // The project's own options, like those of a strict consumer.
   const options = {
     extends: join(ROOT, 'tsconfig.json'),
     compilerOptions: { typeRoots: [types], noUnusedLocals: false },

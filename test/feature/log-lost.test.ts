@@ -1,4 +1,4 @@
-/** A service serves without its log: where that cannot be written, lines are dropped and counted, and nothing else changes. */
+/** A service serves without its log: lines that cannot be written are dropped and counted, and nothing else changes. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { type TestContext, test } from 'node:test';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 
-/** @param log what standard error is */
+/** @param log what standard error is connected to */
 async function serve(
   t: TestContext,
   log: 'pipe' | number,
@@ -59,7 +59,7 @@ test('the disk of the log is full', { timeout: 60_000 }, async (t) => {
   assert.equal(await endOf(child), 0);
 });
 
-test('the reader of the log hangs: SIGTERM ends the service all the same', { timeout: 60_000 }, async (t) => {
+test('the reader of the log hangs: SIGTERM still ends the service', { timeout: 60_000 }, async (t) => {
   const { url, child } = await serve(t, 'pipe');
   child.stderr?.pause();
   // More than a pipe takes (64 KB).

@@ -1,4 +1,4 @@
-/** The law of wide rows: what is encoded and counted for many columns together is what it is for a few of them at a time. */
+/** The law of wide rows: many columns encoded and measured together give what they give a few at a time. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ async function totalOf(duckDb: DuckDb, columns: readonly ProjectedColumn[], path
   return Number(total);
 }
 
-/** One row's text put together from the texts of some of its columns at a time. */
+/** A row's text, put together from texts of a few of its columns each. */
 function together(texts: readonly string[], format: TextFormat): string {
   return format === 'csv' ? texts.join(',') : `{${texts.map((text) => text.slice(1, -1)).join(',')}}`;
 }
@@ -55,7 +55,7 @@ test(`rows of many columns of every type (seed ${SEED})`, async (t) => {
     const path = join(directory, `${index}.parquet`);
     await duckDb.query({ text: storeAs(result, path), values: [] }, signal);
     const columns = result.columns.map((column, at) => ({ ...column, index: at }));
-    // As `columns=` may ask for them: in another order than they are stored in.
+    // In another order than stored, as `columns=` may ask for them.
     if (random.chance(50)) columns.reverse();
     const groups = [columns.slice(0, 90), columns.slice(90, 170), columns.slice(170)];
     for (const format of ['json', 'csv'] as const) {

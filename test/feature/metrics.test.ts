@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startHttpService } from './http-service.ts';
 
-/** Sample by sample: `name{labels}` to its value. */
+/** Every sample: `name{labels}` to its value. */
 function samplesOf(text: string): ReadonlyMap<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
@@ -13,7 +13,7 @@ function samplesOf(text: string): ReadonlyMap<string, number> {
   );
 }
 
-/** Names of metrics, histograms by the three that they consist of. */
+/** Names of metrics; a histogram has three. */
 function namesOf(text: string): readonly string[] {
   return [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', kind]) =>
     kind === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
@@ -51,7 +51,7 @@ test('requests, stages, rows, bytes, caches, queues, DuckDB, catalog, datasets',
   assert.doesNotMatch(text, /secret|qrs_wrong/);
 });
 
-test('memory for answers that are sent again, and disk for those that are Parquet', async (t) => {
+test('memory of answers that may be sent again, and disk of Parquet answers', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'n,w\n1,x\n2,y\n');
   const gauges = async () => {
@@ -59,14 +59,14 @@ test('memory for answers that are sent again, and disk for those that are Parque
     return [samples.get('qrs_cache_bytes{cache="answers"}') ?? 0, samples.get('qrs_parquet_bytes')];
   };
   assert.deepEqual(await gauges(), [0, 0]);
-  // Once to read the page, once to find it in memory and keep its answer.
+  // The first reads the page, the second finds it in memory and keeps its answer.
   for (let number = 0; number < 2; number += 1) await (await service.get('/v1/query/7/results')).text();
   const [answers, parquet] = await gauges();
   assert((answers ?? 0) > 0);
   assert.equal(parquet, 0);
 });
 
-test('what the dashboard shows is there, and it leaves out nothing of ours', async (t) => {
+test('every metric on the dashboard exists, and the dashboard leaves out none of ours', async (t) => {
   const service = await startHttpService(t);
   const there = namesOf(await (await service.get('/metrics')).text());
   const dashboard = await readFile(join(import.meta.dirname, '../../docs/grafana-dashboard.json'), 'utf8');

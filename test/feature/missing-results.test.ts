@@ -1,4 +1,4 @@
-/** A result whose parts are missing from the store does not hide the run before it, and everybody who should know knows. */
+/** A result whose parts are missing from the store does not hide the run before it, and is reported to all who should know. */
 import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,14 +27,14 @@ async function partPaths(service: HttpService, { id }: Execution): Promise<reado
   return paths;
 }
 
-/** Behind the back of the service. @returns what puts it back */
+/** Removes the parts behind the service's back. @returns puts them back */
 async function lose(path: string | undefined): Promise<() => Promise<void>> {
   assert(path !== undefined);
   await rename(path, `${path}.lost`);
   return () => rename(`${path}.lost`, path);
 }
 
-/** Which run is answered, its first row, and which was passed over. */
+/** Which run is answered, its first row, and which run was skipped. */
 async function asked(service: HttpService, address: string) {
   const response = await service.get(address);
   const body = (await response.json()) as {
@@ -50,7 +50,7 @@ async function asked(service: HttpService, address: string) {
 const notices = ({ observed }: HttpService) =>
   observed.filter(({ kind }) => kind === 'result_missing' || kind === 'result_restored');
 
-test('parts that are missing from the start: the run before is the latest until they are back', async (t) => {
+test('parts missing from the start: the run before is the latest until they are back', async (t) => {
   const { service, older, newer } = await withTwoRuns(t);
   const [, , last] = await partPaths(service, newer);
   const putBack = await lose(last);
@@ -77,7 +77,7 @@ test('parts that are missing from the start: the run before is the latest until 
   assert.deepEqual(notices(service).at(-1), { kind: 'result_restored', executionId: newer.id });
 });
 
-test('parts that go missing later: the read that finds it out is answered from the run before, and so are all after it', async (t) => {
+test('parts that go missing later: the read that notices is answered from the run before, and so are all after it', async (t) => {
   const { service, older, newer } = await withTwoRuns(t);
   const hot = '/v1/query/7/results?limit=1';
   for (let time = 0; time < 3; time += 1) assert.deepEqual(await asked(service, hot), [newer.id, 10_000, null]);
@@ -97,7 +97,7 @@ test('where every result has lost parts, the newest is answered, and says that i
   assert.equal(execution_id, newer.id);
 });
 
-test('the doctor names the results that miss an object', async (t) => {
+test('the doctor names the results with missing objects', async (t) => {
   const { service, newer } = await withTwoRuns(t);
   const { commandLine } = service;
   const found = async () => {

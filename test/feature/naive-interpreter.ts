@@ -1,7 +1,7 @@
 /**
- * What filters and sorts mean, written down a second time as plainly as can be: no SQL, no parser, no types of the service.
+ * What filters and sorts mean, written down a second time as plainly as possible: no SQL, no parser, no types of the service.
  * Rows are arrays of plain cells, numbers are fractions of whole numbers, text is a list of code points, and a condition is
- * true, false or unknown (null). The service is held against this.
+ * true, false or unknown (null). Tests compare the service with this.
  */
 
 export type Cell =
@@ -173,13 +173,13 @@ export function compareCells(a: NonNullable<Cell>, b: NonNullable<Cell>): number
   throw new Error(`a ${a.kind} is not compared with a ${b.kind}`);
 }
 
-/** NaN equals NaN and is more than every number. */
+/** NaN equals NaN and is greater than every number. */
 function compareFloats(a: number, b: number): number {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** As doubles; but no number that can be written down is as large as infinity. */
+/** As doubles; but every number that can be written down is less than infinity. */
 function compareFloatAndExact(float: number, exact: { readonly units: bigint; readonly scale: number }): number {
   if (float === Number.POSITIVE_INFINITY) return 1;
   if (float === Number.NEGATIVE_INFINITY) return -1;
@@ -219,7 +219,7 @@ function wildcardsOf(pattern: string, escapeText: string | undefined): readonly 
   return wildcards;
 }
 
-/** By the table of all prefixes: reached[j] tells whether the pattern so far matches the first j characters. */
+/** By a table of all prefixes: reached[j] tells whether the pattern so far matches the first j characters. */
 function isLike(text: readonly string[], pattern: readonly Wildcard[]): boolean {
   let reached = text.map(() => false);
   reached = [true, ...reached];

@@ -1,4 +1,7 @@
-/** There is one zero (decision 12): −0.0 is stored and written as 0.0, whatever file it comes from and however deep it stands in it. */
+/**
+ * There is one zero (decision 12): −0.0 is stored and written as 0.0, whatever file it comes from and however deep it is
+ * nested.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -40,7 +43,7 @@ test('a published file keeps no sign of a zero, at any depth', async () => {
   assert.deepEqual(await place.rows(await place.publish(parquet)), [['0.0', '0.0', NESTED_STORED]]);
 });
 
-test('results stored with signs of zeros are answered without them, in every format and order', async (t) => {
+test('results that were stored with negative zeros are answered without them, in every format and order', async (t) => {
   const service = await startHttpService(t);
   await using stored = await StoredResults.of(service);
   const kinds: readonly ColumnType[] = [{ kind: 'double' }, { kind: 'real' }];

@@ -1,4 +1,4 @@
-/** Publishing from a program, without a package in between (package.test.ts has that): where it takes its settings from. */
+/** Publishing from a program, without an installed package (package.test.ts has that): where the settings come from. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { requireNode } from '../../src/library/node-version.ts';
 import { IllegalTransition, openPublisher, StartupError } from '../../src/publisher.ts';
 import { makeCommandLine } from './command.ts';
 
-test('the configuration file that it is given is read; the environment wins over it', async (t) => {
+test('the given configuration file is read; the environment wins over it', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-publisher-'));
   t.after(async () => await rm(directory, { recursive: true, force: true }));
   const qrs = await makeCommandLine(t);
@@ -24,7 +24,7 @@ test('the configuration file that it is given is read; the environment wins over
   assert.equal(await qrs.get('executions', 'list', '--query', '7'), id);
 });
 
-test('one that is not there is refused', async () => {
+test('a configuration file that does not exist is refused', async () => {
   await assert.rejects(openPublisher({ QRS_CONFIG_FILE: '/none/qrs.env' }), {
     message: 'QRS_CONFIG_FILE names /none/qrs.env, which does not exist',
   });
@@ -51,7 +51,7 @@ test('a run is submitted, started and completed with rows', async (t) => {
   assert.deepEqual([shown.state, shown.parameters], ['QUERY_STATE_COMPLETED', { day: '2024-03-05' }]);
 });
 
-test('a run fails or is cancelled; after that it is not touched', async (t) => {
+test('a run fails or is cancelled; after that it cannot be changed', async (t) => {
   const { publisher } = await publisherOf100(t);
   const failed = await publisher.submit({ queryId: 100 });
   const { state, error } = await publisher.fail(failed.id, { message: 'no table trades', line: 3, column: 8 });
@@ -70,7 +70,7 @@ test('a run fails or is cancelled; after that it is not touched', async (t) => {
   await assert.rejects(publisher.publish({ queryId: 100, executionId: cancelled.id, source }), IllegalTransition);
 });
 
-test('what a run cannot have is refused by name', async (t) => {
+test('input that a run cannot have is refused, and named', async (t) => {
   const { publisher } = await publisherOf100(t);
   const refused = async (work: Promise<unknown>, name: string, message: string) =>
     await assert.rejects(work, { name, message });

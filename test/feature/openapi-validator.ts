@@ -1,6 +1,6 @@
 /**
- * Holds answers against the OpenAPI document: address, method, status, content type, headers and body must be as described. Any
- * test that sees an answer of the service can hand it over.
+ * Compares answers with the OpenAPI document: address, method, status, content type, headers and body must be as described. Any
+ * test that sees an answer of the service can pass it here.
  */
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -16,12 +16,12 @@ export interface SeenResponse {
   readonly body: string;
 }
 
-/** @throws AssertionError naming the request and all that is not as described */
+/** @throws AssertionError naming the request and everything that is not as described */
 export type ValidateResponse = (seen: SeenResponse) => void;
 
 type Fragment = Readonly<Record<string, unknown>>;
 
-/** What HTTP or the connection adds, on any answer; every other header must be described. */
+/** Headers that HTTP or the connection adds to any answer. Every other header must be described. */
 const STANDARD_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-encoding',

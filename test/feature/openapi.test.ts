@@ -1,4 +1,4 @@
-/** The description of the API against the API: same addresses, and answers that are as described. */
+/** The API's description against the API: the same addresses, and answers as described. */
 import assert from 'node:assert/strict';
 import diagnostics from 'node:diagnostics_channel';
 import { readFile } from 'node:fs/promises';
@@ -45,7 +45,7 @@ const OPTIONS: HttpOptions = {
   documentation: { version: '1.2.3', datasets: [DATASET] },
 };
 
-/** The server, knowing one key and no query, with the list of its routes as `GET /v1/…`. */
+/** The server with one key and no query, and the list of its routes as `GET /v1/…`. */
 function emptyServer(): { readonly server: FastifyInstance; readonly routes: readonly string[] } {
   const nothing = { execution: async () => undefined, query: async () => undefined, refresh: () => undefined };
   const deps: HttpDeps = {

@@ -1,7 +1,7 @@
 /**
- * The law of the oracle: over tables of several parts and many row groups, whatever is filtered, sorted, projected and skipped, the
- * first page, each further page, and the whole as JSON, NDJSON, CSV and Parquet have the rows that the naive interpreter finds,
- * in its order, each once. TEST_CASES=… makes a night of it, TEST_SEED=… repeats a run.
+ * The law of the oracle. Over tables of several parts and many row groups, whatever is filtered, sorted, projected and skipped:
+ * the first page, each further page, and the whole as JSON, NDJSON, CSV and Parquet have the rows that the naive interpreter
+ * finds, in its order, each once. TEST_CASES=… makes a night of it, TEST_SEED=… repeats a run.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ const CASES_PER_TABLE = 3;
 
 /** Row groups have 2,048 rows: a part has two and a little of a third. */
 const ROWS_PER_PART = 5000;
-/** A table of so many rows is read directly, one of the others through views. */
+/** A table of this many rows is read directly, a longer one through views. */
 const DIRECT_ROWS = 6000;
 const ROW_COUNTS = [DIRECT_ROWS, 13_000];
 const EVERYTHING: Condition = { kind: 'and', operands: [] };
@@ -33,7 +33,7 @@ interface Case {
   readonly sort: Typed<readonly SortBy[]>;
   readonly columns: readonly string[];
   readonly offset: number;
-  /** Pages the rows are divided into, about. */
+  /** About the number of pages that the rows are divided into. */
   readonly pages: number;
   readonly lifted: boolean;
 }
@@ -43,7 +43,7 @@ test(`${CASES} random requests have the rows that the naive interpreter finds, o
 }, async (t) => {
   const service = await startHttpService(t, {
     QRS_DIRECT_ROWS: String(DIRECT_ROWS),
-    // More than the machine may have cores: order must not depend on it.
+    // More threads than the machine may have cores: order must not depend on that.
     QRS_READ_THREADS: '4',
     QRS_HEAVY_THREADS: '4',
   });
@@ -116,7 +116,7 @@ async function checkCase(service: HttpService, results: string, table: RandomRes
   );
 }
 
-/** Tells the first row that differs: of thousands, a difference of all would take minutes to print. */
+/** Reports the first row that differs: printing all differences of thousands of rows would take minutes. */
 function assertRows(what: string, rows: readonly string[], expected: readonly (string | undefined)[]): void {
   const at = rows.findIndex((row, i) => row !== expected[i]);
   if (at >= 0) assert.fail(`${what}: row ${at} is ${rows[at]} where ${expected[at]} is expected`);
@@ -130,7 +130,7 @@ function randomCase(random: Random, table: RandomResult): Case {
   return {
     filter: kind === 'sort' ? { text: '', means: EVERYTHING } : filter,
     sort: kind === 'filter' ? { text: '', means: [] } : randomSort(random, table),
-    // Always with the position, so that no two rows are alike.
+    // Always with the position, so that no two rows are equal.
     columns: random.chance(50) ? names : ['row', ...names.filter((name) => name !== 'row' && random.chance(40))],
     offset: random.chance(30) ? random.below(3000) : 0,
     pages: 1 + random.below(6),
@@ -161,7 +161,7 @@ async function json(service: HttpService, results: string, parameters: Parameter
   return jsonRows(await (await answer(service, pathOf(results, parameters))).text());
 }
 
-/** Each row as it is written. The last column is in every answer and no text, and no text has its name in it. */
+/** Each row as it is written. The last column is in every answer and is not text, and no text contains its name. */
 function jsonRows(body: string): readonly string[] {
   const text = rowsText(body);
   return text === '' ? [] : text.split(/(?<=\}),(?=\{")/);
@@ -181,7 +181,7 @@ async function walk(service: HttpService, results: string, parameters: Parameter
   return rows;
 }
 
-/** The header first. Quotes tell text from null. */
+/** The header comes first. Quotes tell text from null. */
 async function csv(service: HttpService, results: string, parameters: Parameters): Promise<readonly string[]> {
   const text = await (await answer(service, pathOf(`${results}/csv`, { ...parameters, ...ALL }))).text();
   return readCsv(text).map((line) => line.map((field) => (field.quoted ? `"${field.text}"` : field.text)).join(','));

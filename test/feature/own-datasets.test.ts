@@ -1,4 +1,4 @@
-/** Datasets of an installation's own: a folder with a declaration and its SQL, named by QRS_DATASETS_DIR. */
+/** An installation's own datasets: a folder with a declaration and its SQL, named by QRS_DATASETS_DIR. */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ ORDER BY 1, 2
 
 let folders = 0;
 
-/** A folder of these files. */
+/** Makes a folder with these files. */
 async function write(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = join(root, String(++folders));
   for (const [name, text] of Object.entries(files)) {
@@ -52,7 +52,7 @@ const ORDERS = {
   'shop/orders.csv': 'ordered_at,chain,amount\n2024-03-05 10:00:00,base,5.50\n2024-03-05 11:00:00,base,7\n',
 };
 
-test('it is refreshed, answered under its address, listed, and described with what its columns mean', async (t) => {
+test('an own dataset is refreshed, served at its address, listed, and described with the meanings of its columns', async (t) => {
   const environment = { QRS_DATASETS_DIR: await write(DATASET), QRS_SOURCES_DIR: await write(ORDERS) };
   const service = await startHttpService(t, environment);
   await service.commandLine.get('datasets', 'refresh', 'orders-by-day');
@@ -66,7 +66,7 @@ test('it is refreshed, answered under its address, listed, and described with wh
   assert.match(document, /"description":"Where they were paid\.","enum":\["base","celo"\]/);
 });
 
-describe('what is wrong is told with its file and line', () => {
+describe('an error is told with its file and line', () => {
   const replaced = (from: string, to: string) => ({
     'a/dataset.json': DECLARATION.replace(from, to),
     'a/query.sql': SQL,

@@ -1,6 +1,6 @@
 /**
- * The package as its users get it: packed, installed by npm into an empty folder, and used there by command, by library and over
- * HTTP. The only test that needs the package registry; where that cannot be reached it is skipped and says so.
+ * The package as its users get it: packed, installed by npm into an empty folder, and used there as a command, as a library and
+ * over HTTP. The only test that needs the package registry; without it the test is skipped and says so.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -20,7 +20,7 @@ const OLDEST_NODE = '22.16.0';
 const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ENOTCACHED/;
 const run = promisify(execFile);
 
-/** Without what npm tells the scripts it runs, which would speak of this project and not of the folder. */
+/** Without the variables that npm sets for the scripts it runs, which are about this project and not the folder. */
 function cleanEnvironment(): Readonly<Record<string, string | undefined>> {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(npm_(?!config_)|QRS_|NODE_OPTIONS$|NODE_TEST)/.test(name),
@@ -52,7 +52,7 @@ async function install(t: TestContext): Promise<{ readonly folder: string } | { 
   return { folder };
 }
 
-/** Its interpreter, from the registry; undefined where that does not have it for this machine. */
+/** The oldest Node, from the registry; undefined where the registry does not have it for this machine. */
 async function oldestNode(folder: string): Promise<string | undefined> {
   const home = join(folder, 'oldest-node');
   await mkdir(home);
@@ -62,7 +62,7 @@ async function oldestNode(folder: string): Promise<string | undefined> {
   return installed === undefined ? undefined : join(home, 'node_modules/node/bin/node');
 }
 
-/** The service, when it listens; ended with the test at the latest. */
+/** Starts the service, and waits until it listens. It is stopped with the test at the latest. */
 async function serve(t: TestContext, folder: string, args: readonly string[]) {
   const env = { ...cleanEnvironment(), QRS_PORT: '0', QRS_LOG_LEVEL: 'silent' };
   const child: ChildProcess = spawn(process.execPath, [join(folder, 'node_modules/.bin/qrs'), 'serve', ...args], {
@@ -84,7 +84,7 @@ async function serve(t: TestContext, folder: string, args: readonly string[]) {
     const [code] = await once(child, 'exit', { signal });
     return code;
   };
-  /** What it says on standard error, as soon as that has come to `pattern`. */
+  /** What it has written to standard error, as soon as that matches `pattern`. */
   const saying = async (pattern: RegExp) => {
     while (!pattern.test(said)) await once(stderr, 'data', { signal });
     return said;
@@ -161,7 +161,7 @@ process.stdout.write([process.version, state, file.state].join(' '));
     assert.equal(await execute(folder, node, ['publish.mjs']), `v${OLDEST_NODE} COMPLETED COMPLETED`);
   });
 
-  await t.test('the service: answers, and ends at SIGTERM', async (t) => {
+  await t.test('the service answers, and ends at SIGTERM', async (t) => {
     const key = await qrs('keys', 'create', '--user', 'ann');
     const service = await serve(t, folder, []);
     const response = await fetch(`${service.url}/v1/query/100/results/csv?api_key=${key}`);
@@ -181,7 +181,7 @@ process.stdout.write([process.version, state, file.state].join(' '));
     assert.equal(await service.stop(), 0);
   });
 
-  await t.test('without the Node that it brings: the running one, if that is new enough', async () => {
+  await t.test('without the Node that the package brings: the running one, if it is new enough', async () => {
     await rm(join(folder, 'node_modules/node/bin'), { recursive: true });
     assert.match(await execute(folder, process.execPath, [join(home, 'bin/qrs.js'), '--version']), /^\d+\.\d+\.\d+\n$/);
   });

@@ -1,4 +1,4 @@
-/** Reads a Parquet answer as a client would: by its own names and types, with another DuckDB than the service's. */
+/** Reads a Parquet answer as a client would: by its own names and types, with a DuckDB of its own. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,13 +6,13 @@ import { DuckDBInstance, type Json } from '@duckdb/node-api';
 
 export interface ReadParquet {
   readonly names: readonly string[];
-  /** As DuckDB writes types. */
+  /** In DuckDB's names. */
   readonly types: readonly string[];
   /** Bigints, decimals and dates as text; NaN and infinities, too. */
   readonly rows: readonly (readonly Json[])[];
 }
 
-/** @param select what to read of the file's rows, which are called `rows`; they come in the order of the file */
+/** @param select what to read of the file's rows, which are called `rows`; they come in the file's order */
 export async function readParquet(bytes: Uint8Array, select = '*'): Promise<ReadParquet> {
   const folder = await mkdtemp(join(tmpdir(), 'qrs-parquet-'));
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });

@@ -1,4 +1,4 @@
-/** The pre-sample: rows drawn at publishing, from which requests for a sample are answered. */
+/** The pre-sample: rows drawn when a result is published, from which samples are answered. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ function numbersTo(count: number): string {
   return `n\n${Array.from({ length: count }, (_, n) => `${n}\n`).join('')}`;
 }
 
-/** The rows of the pre-sample, by their number; undefined where there is none. */
+/** The numbers of the pre-sample's rows; undefined where there is none. */
 async function preSampled(
   place: Workplace,
   rows: number,
@@ -36,7 +36,7 @@ async function preSampled(
   return drawn.map(([n]) => Number(n));
 }
 
-test('only a result of more rows than the pre-sample has one', async () => {
+test('only a result with more rows than the pre-sample has one', async () => {
   await using place = await Workplace.open();
   assert.equal(await preSampled(place, 100, 100), undefined);
   assert.equal((await preSampled(place, 101, 100))?.length, 100);
@@ -101,6 +101,7 @@ test('over many publications every row is in it equally often', async () => {
       groups[Math.floor(n / 10)] = (groups[Math.floor(n / 10)] ?? 0) + 1;
   }
   const chiSquare = groups.reduce((sum, count) => sum + (count - publications) ** 2 / publications, 0);
-  // Drawn without replacement the counts vary less than χ² with 29 degrees of freedom, which exceeds 86 once in five million times.
+  // Drawn without replacement, the counts vary less than χ² with 29 degrees of freedom, which exceeds 86 once in five million
+  // times.
   assert.ok(chiSquare < 86, JSON.stringify(groups));
 });

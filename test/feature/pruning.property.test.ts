@@ -1,7 +1,7 @@
 /**
- * The law of pruning: whatever a Parquet file carries that lets a reader skip row groups (minimum and maximum, bloom filters,
- * dictionaries), a filter or a sort finds the rows that a scan finds which skips nothing. Over every type, several parts of several row
- * groups, and files with each aid and without, among them files as they were written before ours had no bloom filters.
+ * The law of pruning. Whatever in a Parquet file lets a reader skip row groups (minimum and maximum, bloom filters,
+ * dictionaries), a filter or a sort finds the rows that a scan without skipping finds. Over every type, several parts of
+ * several row groups, and files with each aid and without it, among them files from before ours had no bloom filters.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -29,13 +29,13 @@ const TABLES = 2;
 /** How often every comparison of every type is tried. */
 const ROUNDS = Math.ceil(CASES / 150);
 const ROW_GROUP_ROWS = 2048;
-/** Rows of the parts of each table: row groups that are full, one that is not, and one of a single row. */
+/** Rows of each table's parts: full row groups, one that is not full, and one of a single row. */
 const PART_ROWS = [2 * ROW_GROUP_ROWS, ROW_GROUP_ROWS + 5, 1] as const;
 const ROW_GROUPS = 5;
 const ALL_ROWS = 10_000;
 
 const NO_DICTIONARY = 'DICTIONARY_SIZE_LIMIT 0';
-/** How DuckDB writes the same rows: with all that lets it skip, and without one or the other. */
+/** How DuckDB writes the same rows: with everything that lets it skip, and without one or the other. */
 const AIDS = ['WRITE_BLOOM_FILTER true', 'WRITE_BLOOM_FILTER false', NO_DICTIONARY, 'PARQUET_VERSION V2'] as const;
 
 const LIMITS = DEFAULT_EXPRESSION_LIMITS;
@@ -77,7 +77,7 @@ before(async () => {
   unprunable = await instance.connect();
   await unprunable.run(`SET TimeZone = 'UTC'`);
   for (let i = 0; i < TABLES; i += 1) tables.push(await writeTable(SEED * 1_000_003 + i));
-  // From here on filters stay above the scan, and nothing is concluded from what is known of a column.
+  // After this filters stay above the scan, and DuckDB concludes nothing from what it knows of a column.
   const names = await unprunable.run(`SELECT name FROM duckdb_optimizers() WHERE name <> 'unused_columns'`);
   await unprunable.run(`SET disabled_optimizers = '${(await names.getRows()).join(',')}'`);
 });
@@ -89,7 +89,7 @@ after(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Few different values in a row group, so that it can be skipped, and that it has a dictionary and a bloom filter. */
+/** Few different values in a row group, so that it can be skipped, and gets a dictionary and a bloom filter. */
 async function writeTable(seed: number): Promise<Table> {
   const random = new Random(seed);
   const kinds = 1 + random.below(4);
@@ -120,13 +120,13 @@ async function writeTable(seed: number): Promise<Table> {
   return { seed, distinct, written };
 }
 
-/** A not-a-number has a sign, which is no part of its value. */
+/** A not-a-number has a sign, which is not part of its value. */
 function storedAs(kind: string, column: string): string {
   const isFloat = kind === 'double' || kind === 'real';
   return isFloat ? `CASE WHEN isnan(${column}) AND i % 5 < 3 THEN -${column} ELSE ${column} END AS ${column}` : column;
 }
 
-/** Statistics hold the first bytes of a text: texts that agree in many, and have large ones after them. */
+/** Statistics hold the first bytes of a text: texts with many equal first bytes, and large ones after them. */
 function edged(random: Random, cell: NonNullable<Cell>): NonNullable<Cell> {
   const before = random.pick(['', '', 'abcdefg', 'abcdefgh', '\u{10ffff}\u{10ffff}', 'ÿ'.repeat(8), 'a'.repeat(300)]);
   if (cell.kind === 'text') return { kind: 'text', text: `${before}${cell.text}` };

@@ -1,4 +1,4 @@
-/** The commit of a publish that fails, seems to fail, or cannot be told: what is deleted then, and what is said. */
+/** A publish whose commit fails, seems to fail, or has an unknown outcome: what is deleted then, and what is reported. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Catalog, Executions, Leases } from '../../src/catalog/catalog.ts';
@@ -64,12 +64,12 @@ test('after a failed commit nothing is deleted until the catalog has durably tak
   assert.deepEqual(await keys(place), []);
 });
 
-test('while the catalog takes no commit at all, nothing is deleted: the one that failed may come back', async () => {
+test('while the catalog takes no commit at all, nothing is deleted: the failed commit may come back', async () => {
   await using place = await Workplace.open();
   const faults = { executions: { addCompleted: failing }, leases: { revoke: failing, release: failing } };
   await assert.rejects(publishWith(place, faults), FSYNC_FAILED);
   assert.equal((await keys(place)).length, 1);
-  // The catalog is well again, and the lease's time is over: now the sweep ends it, and then deletes.
+  // The catalog works again, and the lease has expired: the sweep ends it, and then deletes.
   await sweep({ ...place.dependencies, clock: () => Date.now() + OPTIONS.leaseMillis }, 100, NEVER);
   assert.deepEqual(await keys(place), []);
 });
@@ -78,7 +78,7 @@ for (const [what, content] of [
   ['with rows', 'a\n1\n'],
   ['without any', 'a\n'],
 ] as const) {
-  test(`a commit that went through and was answered by an error is no failure: a result ${what}`, async () => {
+  test(`a commit that went through but reported an error is no failure: a result ${what}`, async () => {
     await using place = await Workplace.open();
     const addCompleted: Executions['addCompleted'] = async (...given) => {
       await place.catalog.executions.addCompleted(...given);
@@ -97,7 +97,7 @@ test('a commit that went through stays a success when what follows it fails', as
   assert.equal(execution.state, 'COMPLETED');
 });
 
-test('a disk that is full is told as that, and not as something wrong with the file', async () => {
+test('a full disk is reported as such, not as something wrong with the file', async () => {
   await using place = await Workplace.open();
   const put = async () => {
     throw Object.assign(new Error('ENOSPC: no space left on device, rename'), { code: 'ENOSPC' });

@@ -1,4 +1,4 @@
-/** Publishing CSV: RFC 4180 to the letter wherever leniency would drop something; a line that is not so is named. */
+/** Publishing CSV: RFC 4180 to the letter wherever leniency would lose something; the offending line is named. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Workplace } from './publishing.ts';
@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => place[Symbol.asyncDispose]());
 
-/** What is odd, the file, and the rows or the error. */
+/** What is odd about it, the file, and the rows or the error. */
 const CASES: readonly (readonly [string, string, readonly (readonly (string | null)[])[] | string])[] = [
   ['an empty field too many', 'a,b\n1,2\n3,4,\n', 'line 3: found 3 fields, expected 2'],
   ['the same without a last line end', 'a,b\n1,2\n3,4,', 'line 3: found 3 fields, expected 2'],

@@ -1,4 +1,4 @@
-/** Parquet files of other writers, whose values DuckDB would round or rename: published exactly, or refused by name. */
+/** Other writers' Parquet files with values that DuckDB would round or rename: published exactly, or refused by name. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ test('such a decimal without a fraction is a uint256 where that is declared', as
   );
 });
 
-test('nanoseconds are kept, and milliseconds are three digits within lists too', async () => {
+test('nanoseconds are kept, and milliseconds have three digits inside lists, too', async () => {
   const execution = await place.publish(fixture('nanos'));
   assert.deepEqual(await place.columns(execution), [
     'plain timestamp(9)',

@@ -1,4 +1,7 @@
-/** What is taken as input: text of other delimiters and encodings, compressed files; and what is refused, by the name of what it is. */
+/**
+ * What is accepted as input: text with other delimiters and encodings, compressed files. And what is refused, named as what it
+ * is.
+ */
 import assert from 'node:assert/strict';
 import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -111,13 +114,13 @@ test('Latin-1 has the characters of Unicode from U+0000 to U+00FF', async () => 
   assert.deepEqual(await place.rows(execution), [['\x80é']]);
 });
 
-test('a comma is no delimiter where another one is said', async () => {
+test('a comma is no delimiter where another one is given', async () => {
   const execution = await place.publish(await place.write('x.csv', 'a,b;c\n1,2;3\n'), { delimiter: ';' });
   assert.deepEqual(await place.columns(execution), ['a,b varchar', 'c bigint']);
   assert.deepEqual(await place.rows(execution), [['1,2', '3']]);
 });
 
-test('no rows of NDJSON have the columns that are declared', async () => {
+test('NDJSON without rows has the declared columns', async () => {
   for (const content of ['', '\n', '[]']) {
     const file = await place.write('none.ndjson', content);
     const execution = await place.publish(file, { declared: { a: 'uint256', b: 'array(varchar)' } });
@@ -127,7 +130,7 @@ test('no rows of NDJSON have the columns that are declared', async () => {
   }
 });
 
-test('a row that has an error beside other columns, and errors of many rows, are rows', async () => {
+test('a row with an error beside other columns, and many rows with errors, are rows', async () => {
   const mixed = await place.publish(await place.write('a.ndjson', '{"error":"none","job":7}\n'));
   assert.deepEqual(await place.rows(mixed), [['none', '7']]);
   const many = await place.publish(await place.write('b.ndjson', '{"error":"x"}\n{"error":"y"}\n'));

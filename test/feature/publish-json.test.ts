@@ -12,7 +12,7 @@ after(() => place[Symbol.asyncDispose]());
 
 const LONG = '12345678901234567890.123456';
 
-/** Lines of the values of the column `d`, its type (declared with a !), and the texts stored. */
+/** Values of the column `d`, its type (declared where it has a !), and the texts stored. */
 const EXACT: readonly (readonly [readonly string[], string, readonly (string | null)[]])[] = [
   [[LONG, `"${LONG}"`, '1e2', 'null'], '!decimal(38, 6)', [LONG, LONG, '100.000000', null]],
   [[LONG, '1.5'], 'decimal(26, 6)', [LONG, '1.500000']],
@@ -55,7 +55,7 @@ for (const [values, type, expected] of EXACT) {
   });
 }
 
-test('a value that its declared type cannot hold is refused: other text, finer times, other years, keys that become one', async () => {
+test('a value that its declared type cannot hold is refused: other text, finer times, other years, keys that become equal', async () => {
   for (const [value, type] of [
     ['"x"', 'json'],
     ['"10:00:00.1234567"', 'time'],
@@ -133,7 +133,7 @@ test('any number written in any way, among any text, keeps its digits', async ()
   );
 });
 
-test('an object with a key twice, nested and of no declared type, is kept as it is written', async () => {
+test('an object with a key twice, nested and without a declared type, is kept as it is written', async () => {
   const key = fc.constantFrom('a', 'b');
   const { value, object } = fc.letrec<{ value: string; object: string }>((tie) => ({
     value: fc.oneof(

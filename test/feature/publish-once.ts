@@ -1,4 +1,7 @@
-/** Publishes a file in a process of its own, so that a test can kill it: `publish-once.ts FOLDER FILE`. Says when it begins. */
+/**
+ * Publishes a file in a process of its own, so that a test can kill it: `publish-once.ts FOLDER FILE`. Prints a line when it
+ * begins.
+ */
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';

@@ -1,4 +1,4 @@
-/** How far a publish has come, as a person and as a program is told. */
+/** The progress of a publish, as a person and as a program sees it. */
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
@@ -57,7 +57,7 @@ for (const [format, content] of [
   ['csv', 'n\n1\n2\n3\n'],
   ['ndjson', '{"n":1}\n{"n":2}\n{"n":3}'],
 ] as const) {
-  test(`the whole number of rows is known while ${format} is converted`, async () => {
+  test(`the total number of rows is known while ${format} is converted`, async () => {
     await using place = await Workplace.open();
     const seen: Progress[] = [];
     const source = { kind: 'stream', stream: Readable.from([Buffer.from(content)]) } as const;

@@ -1,4 +1,6 @@
-/** Publishing rows that a program hands over: which types they become, what is refused and where, and that memory stays bounded. */
+/**
+ * Publishing rows that a program passes in: which types they become, what is refused and where, and that memory stays bounded.
+ */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
@@ -21,7 +23,7 @@ async function publishRows(rows: Rows, declared: Readonly<Record<string, string>
 
 const AT = new Date('2024-03-05T20:50:59.123Z');
 
-/** Values of the column `v`, the type of the column (declared with a !), and the texts stored. */
+/** Values of the column `v`, the column's type (declared where it has a !), and the texts stored. */
 const STORED: readonly (readonly [string, readonly unknown[], string, readonly (string | null)[]])[] = [
   ['whole numbers', [1, -2, 9007199254740991], 'bigint', ['1', '-2', '9007199254740991']],
   [
@@ -83,7 +85,7 @@ class Money {
 const circle: { self?: unknown } = {};
 circle.self = circle;
 
-/** Values of the column `v`, the type declared for it, and what is said. */
+/** Values of the column `v`, its declared type, and the error. */
 const REFUSED: readonly (readonly [readonly unknown[], string | undefined, string])[] = [
   [[1, () => 1], undefined, 'row 2, column "v": a function cannot be stored'],
   [[Symbol('x')], undefined, 'row 1, column "v": a symbol cannot be stored'],
@@ -130,7 +132,7 @@ for (const [values, type, message] of REFUSED) {
   });
 }
 
-test('what is no row, and rows without columns', async () => {
+test('input that is no row, and rows without columns', async () => {
   const rows = (...all: readonly unknown[]) => publishRows(all as readonly object[]);
   const expected = 'expected an object with a value for each column, found';
   await assert.rejects(rows({ v: 1 }, [1, 2]), { message: `row 2: ${expected} an object of the class Array` });
@@ -150,13 +152,13 @@ test('what is no row, and rows without columns', async () => {
   });
 });
 
-test('no rows, with types: a result of those columns', async () => {
+test('no rows, but types: a result with those columns', async () => {
   const execution = await publishRows([], { a: 'uint256', b: 'varchar' });
   assert.deepEqual(await place.columns(execution), ['a uint256', 'b varchar']);
   assert.deepEqual(await place.rows(execution), []);
 });
 
-test('columns are the properties, in order of first appearance; one that is missing is null', async () => {
+test('columns are the properties, in order of first appearance; a missing one is null', async () => {
   class Row {
     readonly a = 1;
     readonly '"b,' = 'x';
@@ -170,7 +172,7 @@ test('columns are the properties, in order of first appearance; one that is miss
   ]);
 });
 
-test('a kind of value that comes late is no surprise: the type is that of all rows', async () => {
+test('the type fits all rows, also when a kind of value comes late', async () => {
   const rows = function* () {
     for (let i = 0; i < 60_000; i += 1) yield { v: i, w: i };
     yield { v: 0.5, w: 2n ** 200n };
@@ -199,7 +201,7 @@ test('the next row is asked for when the ones before it are on disk', async () =
   assert.ok(most - before < 100_000_000, `${most - before} bytes more than before, for 200 MB of rows`);
 });
 
-test('what the rows fail with is what publishing fails with, and nothing stays', async () => {
+test('publishing fails with the error of the rows, and nothing stays', async () => {
   const lost = new Error('the connection to the database was lost');
   const rows = async function* () {
     yield { v: 1 };
@@ -209,7 +211,7 @@ test('what the rows fail with is what publishing fails with, and nothing stays',
   assert.deepEqual(await readdir(place.dependencies.stagingDirectory), []);
 });
 
-test('after a row that is refused no more are asked for, and whoever gives them is told', async () => {
+test('after a refused row no more are asked for, and the iterator is told', async () => {
   let ended = false;
   const rows = function* () {
     try {
@@ -222,7 +224,7 @@ test('after a row that is refused no more are asked for, and whoever gives them 
   assert.ok(ended);
 });
 
-test('rows that never come can be given up', async () => {
+test('waiting for rows that never come can be aborted', async () => {
   const stop = new AbortController();
   const asked = Promise.withResolvers<void>();
   const rows = {
@@ -284,7 +286,7 @@ test('any rows come back value by value', async () => {
   );
 });
 
-/** Of DuckDB's text for bytes: `\\xFF` or an ASCII character each. */
+/** The bytes of DuckDB's text for bytes: `\\xFF` or an ASCII character each. */
 function bytesOf(text: string): readonly number[] {
   return [...text.matchAll(/\\x(..)|([\s\S])/g)].map(([, hex, one = '']) =>
     hex === undefined ? one.charCodeAt(0) : Number.parseInt(hex, 16),

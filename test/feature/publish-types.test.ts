@@ -1,4 +1,6 @@
-/** Publishing Parquet: random values of every type that DuckDB writes come back as the file holds them, and odd names as they are. */
+/**
+ * Publishing Parquet: random values of every type that DuckDB writes come back as the file holds them, and odd names unchanged.
+ */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -37,8 +39,8 @@ test('a file of random values of every type comes back as it is', async () => {
   );
 });
 
-test('names that differ only in case, and names that DuckDB uses itself, stay as they are', async () => {
-  // DuckDB writes no such file, so its schema is renamed in place: names of one length.
+test('names that differ only in case, and names that DuckDB uses itself, stay unchanged', async () => {
+  // DuckDB writes no such file, so the schema is renamed in place: names of equal length.
   const file = join(place.folder, 'case.parquet');
   await place.query(`COPY (SELECT 1 AS aa, 2 AS ab, 3 AS file_row_number, 4 AS filename) TO '${file}'`);
   const bytes = (await readFile(file)).toString('latin1').replaceAll('ab', 'AA');
@@ -53,7 +55,7 @@ test('names that differ only in case, and names that DuckDB uses itself, stay as
   assert.deepEqual(await place.rows(execution), [['1', '2', '3', '4']]);
 });
 
-test('a publish that loses its lease ends and leaves nothing', async () => {
+test('a publish that loses its lease ends and leaves nothing behind', async () => {
   const file = await place.write('lost.csv', `n\n${'1\n'.repeat(20_000)}`);
   const objects = (await Array.fromAsync(place.store.list(''))).length;
   const revoke = async () => {

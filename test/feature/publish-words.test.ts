@@ -1,4 +1,4 @@
-/** What DuckDB says of a file that it cannot read never reaches whoever publishes it: each refusal is in the service's own words. */
+/** DuckDB's own messages about an unreadable file never reach whoever publishes it: each refusal is in the service's words. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => place[Symbol.asyncDispose]());
 
-/** Kinds of errors that DuckDB's messages begin with, and names of its code. */
+/** Kinds of errors that DuckDB's messages begin with, and names from its code. */
 const OF_DUCKDB =
   /\b[A-Z][A-Za-z]* Error:|Exception|read_csv|read_json|read_parquet|LINE \d|maximum_object_size|TProtocol/;
 
@@ -32,7 +32,7 @@ for (const [text, message] of BROKEN_JSON) {
   });
 }
 
-test('a Parquet file that is damaged anywhere is refused in words, or nothing of it was hit that anybody reads', async () => {
+test('a Parquet file that is damaged anywhere is refused in words, unless the damage hit nothing that anybody reads', async () => {
   const path = join(place.folder, 'whole.parquet');
   const rows = `SELECT i, 'text ' || i AS t, [i, i + 1] AS l, i::DECIMAL(10, 2) AS d FROM range(20000) r(i)`;
   await place.query(`COPY (${rows}) TO '${path}' (COMPRESSION zstd)`);

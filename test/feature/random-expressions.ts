@@ -1,4 +1,4 @@
-/** Random filters and sorts over a result: what a client would type, and beside it what that means in plain terms. */
+/** Random filters and sorts over a result: what a client would type, and the same in plain terms. */
 import type { ColumnType } from '../../src/domain/column-type.ts';
 import type { Cell, Condition, Operand, SortBy } from './naive-interpreter.ts';
 import { clockText, decimalText, type Random, type RandomResult, randomCell, zoneText } from './random-results.ts';
@@ -72,7 +72,7 @@ function randomTerm(random: Random, result: RandomResult): Typed<Condition> {
   };
 }
 
-/** A list of so many values that DuckDB plans it as a join. */
+/** A list with so many values that DuckDB plans it as a join. */
 export function randomLongList(random: Random, result: RandomResult): Typed<Condition> {
   const scalars = result.columns.flatMap(({ type }, index) => (type.kind === 'array' ? [] : [index]));
   const column = random.pick(scalars);
@@ -115,7 +115,7 @@ function randomLike(random: Random, column: number, name: string): Typed<Conditi
   );
 }
 
-/** A literal, mostly; sometimes a column that can be compared with this one. */
+/** Mostly a literal; sometimes a column that can be compared with this one. */
 function randomOperand(random: Random, result: RandomResult, column: number): Typed<Operand> {
   const type = typeAt(result, column);
   if (random.chance(20)) {
@@ -198,7 +198,7 @@ function hexText(random: Random): Typed<Cell> {
   return { text, means: { kind: 'text', text } };
 }
 
-/** The number itself, or one a little off, in and out of the range of its type, in many spellings. */
+/** The number itself, or one slightly off, inside and outside of its type's range, in many spellings. */
 function numberLiteral(random: Random, base: bigint, baseScale: number): Typed<Cell> {
   const extra = random.pick([0, 0, 0, 1, 5]);
   const shift = random.pick([0n, 0n, 0n, 1n, -1n, 10n ** 80n, -(10n ** 40n)]);
@@ -216,7 +216,7 @@ function numberLiteral(random: Random, base: bigint, baseScale: number): Typed<C
   return { text: random.pick(spellings), means: { kind: 'exact', units, scale } };
 }
 
-/** A literal takes the type of its column: it means the nearest value of the type, unless there is none so large. */
+/** A literal takes its column's type: it means the nearest value of the type, unless that is infinite. */
 function floatLiteral(random: Random, value: number, isReal: boolean): Typed<Cell> {
   if (!Number.isFinite(value)) return { text: quoted(String(value)), means: { kind: 'float', value } };
   if (random.chance(10)) {
@@ -266,7 +266,7 @@ function typeAt(result: RandomResult, column: number): ColumnType {
   return found.type;
 }
 
-/** Bare where that is possible, in the exact case: two of the names differ in nothing else. */
+/** Unquoted where possible, in the exact case: two of the names differ only in case. */
 function nameAt(random: Random, result: RandomResult, column: number): string {
   const name = result.columns[column]?.name ?? '';
   const isBare = ['amount', 'Amount', 'block_time', 'tx_hash', 'select', 'naïve'].includes(name);

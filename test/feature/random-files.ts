@@ -1,6 +1,6 @@
 /**
- * Random files for property tests: columns of every type of contract §6, and cells with what each must be in an answer. What
- * is expected comes from how a value was made, never from the code under test.
+ * Random files for property tests: columns of every type of contract §6, and cells with what each must be in an answer. What is
+ * expected comes from how the value was made, never from the code under test.
  */
 import fc from 'fast-check';
 
@@ -62,7 +62,7 @@ function scalar(type: string, bytes: number, values: fc.Arbitrary<string>): Type
   return { type, cell: values.map((json) => ({ source: json, expected: json, bytes })) };
 }
 
-/** Whole numbers of so many bits, often at an end of their range; wide ones are strings. */
+/** Whole numbers of so many bits, often at an end of their range. Wide ones are strings. */
 function whole(type: string, bits: number, bytes: number, signed = true): TypeOfCells {
   const [min, max] = signed ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n] : [0n, 2n ** BigInt(bits) - 1n];
   const value = fc.oneof(fc.bigInt({ min, max }), fc.constantFrom(min, max, 0n, 1n));
@@ -90,7 +90,7 @@ function decimal(precision: number, scale: number): TypeOfCells {
 function floating(type: string, bytes: number, finite: fc.Arbitrary<number>): TypeOfCells {
   const number = finite.map((n) => {
     const digits = JSON.stringify(n);
-    // So that a large one is compared as the double that it is.
+    // A large one is compared as the double that it is.
     return Number.isSafeInteger(n) || !/^-?[0-9]+$/.test(digits) ? digits : n.toExponential();
   });
   const { cell } = scalar(type, bytes, fc.oneof(number, number, fc.constantFrom('"NaN"', '"Infinity"', '"-Infinity"')));
@@ -101,7 +101,7 @@ function floating(type: string, bytes: number, finite: fc.Arbitrary<number>): Ty
   };
 }
 
-/** Instants from 1700 to 2200, which every timestamp type has. */
+/** Instants from 1700 to 2200, which every timestamp type can hold. */
 function timestamp(digits: 3 | 6 | 9, zone: '' | ' UTC'): TypeOfCells {
   const millis = fc.integer({ min: Date.UTC(1700, 0), max: Date.UTC(2200, 0) });
   const rest = fc.integer({ min: 0, max: 10 ** (digits - 3) - 1 });
@@ -146,7 +146,7 @@ const SCALARS: readonly TypeOfCells[] = [
   {
     type: 'json',
     cell: fc.constantFrom('{"a":[1,"é"]}', '[]', '"x"', '1.5', '[{"b":null}]').map((json) => ({
-      // A string where json is declared holds JSON, so a JSON string stands in it.
+      // Where JSON is declared, a string holds JSON text, so a JSON string is written inside a string.
       source: json.startsWith('"') ? JSON.stringify(json) : json,
       expected: JSON.stringify(json),
       bytes: Buffer.byteLength(json),
@@ -181,7 +181,7 @@ function array({ type, cell }: TypeOfCells): TypeOfCells {
   };
 }
 
-/** Keys of objects are texts: a value of any other type stands there as CSV would spell it. */
+/** Keys of objects are texts: a value of another type is written as CSV would spell it. */
 function map(key: TypeOfCells, { type, cell }: TypeOfCells): TypeOfCells {
   const keys = key.cell.map(({ expected, bytes }) => ({
     text: expected.startsWith('"') ? String(JSON.parse(expected)) : expected,
@@ -202,7 +202,7 @@ function row(fields: readonly TypeOfCells[]): TypeOfCells {
   const types = fields.map(({ type }, i) => `"${names[i]?.replaceAll('"', '""')}" ${type}`);
   const cells = fc.tuple(...fields.map(({ cell }) => nullable(cell)));
   return {
-    // As the service prints it: quotes only around what is no plain name.
+    // As the service prints the type: quotes only around names that need them.
     type: `row(${types.map((type) => type.replace(/^"([A-Za-z]+)"/, '$1')).join(', ')})`,
     cell: cells.map((values) =>
       joined(
@@ -236,7 +236,7 @@ function nullable(cell: fc.Arbitrary<RandomCell>): fc.Arbitrary<RandomCell> {
 }
 
 const scalarType = fc.constantFrom(...SCALARS);
-/** Of floating keys only those that everyone spells alike. */
+/** Of floating keys only those with a single spelling. */
 const keyType = fc.constantFrom(
   ...SCALARS.filter(({ type }) => type !== 'double' && type !== 'real'),
   ...['double', 'real'].map((type) => scalar(type, type === 'real' ? 4 : 8, fc.constantFrom('0.5', '-1.5', '"NaN"'))),
@@ -251,9 +251,7 @@ const nestedType = fc.oneof(
 );
 const columnType = fc.oneof({ weight: 3, arbitrary: scalarType }, { weight: 1, arbitrary: nestedType });
 
-/**
- * Files of one row or more: one of none has no columns in NDJSON.
- */
+/** Files of at least one row: NDJSON without rows has no columns. */
 export function randomFile(rowsMax: number): fc.Arbitrary<RandomFile> {
   const column = fc.tuple(name, columnType);
   const columns = fc.uniqueArray(column, { minLength: 1, maxLength: 6, selector: ([columnName]) => columnName });
@@ -271,7 +269,7 @@ export function ndjsonOf(file: RandomFile): string {
   return file.rows.map((cells) => `${objectOf(file.columns, cells, ({ source }) => source)}\n`).join('');
 }
 
-/** The file as CSV, every field in quotes; null is an empty field. A column without a name has none in CSV. */
+/** The file as CSV, every field in quotes; null is an empty field. In CSV a column without a name stays without one. */
 export function csvOf(file: RandomFile): string {
   const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
   const header = file.columns.map((column) => quoted(column.name)).join(',');
@@ -286,7 +284,7 @@ function csvText(source: string): string {
   return source.startsWith('"') ? String(JSON.parse(source)) : source;
 }
 
-/** The rows as they must stand in an answer, separated by commas. */
+/** The rows as they must be in an answer, separated by commas. */
 export function expectedRows(file: RandomFile): string {
   return file.rows.map((cells) => objectOf(file.columns, cells, ({ expected }) => expected)).join(',');
 }

@@ -1,5 +1,5 @@
 /**
- * Random results of every type, in plain cells, and the SQL that stores them as published results are stored. A small
+ * Random results of every type, in plain cells, and the SQL that stores them as published results are stored. It has a small
  * generator of its own: a run is known by its seed, and twenty thousand cases take a minute.
  */
 import { type ColumnType, formatColumnType } from '../../src/domain/column-type.ts';
@@ -34,7 +34,7 @@ export class Random {
     return picked;
   }
 
-  /** Of any size up to `digits` digits, small ones as likely as large ones. */
+  /** Of any number of digits up to `digits`, each equally likely. */
   whole(digits: number): bigint {
     let value = 0n;
     for (let i = 1 + this.below(digits); i > 0; i -= 1) value = value * 10n + BigInt(this.below(10));
@@ -230,7 +230,7 @@ function within(random: Random, min: bigint, max: bigint): bigint {
   return value < min || value > max ? (min < 0n ? value % 10n : BigInt(random.below(10))) : value;
 }
 
-/** Within the years that TIMESTAMP_NS has. */
+/** Within the years that TIMESTAMP_NS can hold. */
 function randomNanos(random: Random, unit: bigint): bigint {
   const day = 86_400_000_000_000n;
   const days = BigInt(random.below(5) - 2) * (random.chance(80) ? 1n : 20_000n);
@@ -243,8 +243,8 @@ function randomMicros(random: Random): bigint {
 }
 
 /**
- * SQL that writes the rows as one part at `path`, in their order. The tests trust their own values, so these are literals: each
- * once, and for each row which of them it has.
+ * SQL that writes the rows as one part at `path`, in their order. Values are literals, since the tests trust their own: each
+ * value once, and for each row which of them it has.
  */
 export function storeAs(result: RandomResult, path: string): string {
   const columns = result.columns.map(({ type }, index) => {

@@ -1,12 +1,12 @@
 /**
- * Random results of thousands of rows, so that they fill several parts and many row groups. How often its values come again, and
- * where, differs from column to column: that is what DuckDB prunes row groups by, and orders joins by.
+ * Random results of thousands of rows, which fill several parts and many row groups. How often values repeat, and where,
+ * differs from column to column: DuckDB prunes row groups and orders joins by that.
  */
 import type { ColumnType } from '../../src/domain/column-type.ts';
 import type { Cell } from './naive-interpreter.ts';
 import { type Random, type RandomResult, randomCell, randomType } from './random-results.ts';
 
-/** None is another's but for case, and none is empty: a Parquet answer cannot hold these. */
+/** No two differ only in case, and none is empty: a Parquet answer cannot hold such names. */
 const NAMES = ['amount', 'block_time', 'tx_hash', 'select', 'a b', '"', "it's", 'naïve', '😀', '%'];
 
 /** The cell of the row at a position. */
@@ -45,7 +45,7 @@ function randomCells(random: Random, type: ColumnType, rowCount: number): CellAt
       return (position) => pool[Math.floor(position / length)] ?? null;
     }
     default: {
-      // Nothing but one value, or none, until others come in a few rows near the end.
+      // A single value, or only nulls, until others come in a few rows near the end.
       const usual = random.chance(50) ? null : value();
       const pool = values(4);
       return (position) => (position > rowCount * 0.7 && random.chance(2) ? random.pick(pool) : usual);
@@ -57,7 +57,7 @@ function isJson(type: ColumnType): boolean {
   return type.kind === 'array' ? isJson(type.element) : type.kind === 'json';
 }
 
-/** A Parquet answer holds no text as JSON that is none. */
+/** In a Parquet answer, text of type JSON must be JSON. */
 function asJson(cell: NonNullable<Cell>): NonNullable<Cell> {
   if (cell.kind === 'text') return { kind: 'text', text: JSON.stringify(cell.text) };
   if (cell.kind !== 'list') return cell;

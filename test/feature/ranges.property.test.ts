@@ -1,6 +1,6 @@
 /**
- * The law of ranges: a part of an answer is that slice of the whole with the same tag, in every format and content encoding, of every
- * size; parts joined are the whole; and `If-Range` gives a part of that very answer or all of another.
+ * The law of ranges. A part of an answer is that slice of the whole with the same tag, in every format and content encoding, of
+ * any size. Joined parts are the whole. `If-Range` gives a part of that very answer, or all of another.
  */
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
@@ -36,7 +36,7 @@ async function ask(service: HttpService, path: string, headers: Readonly<Record<
   };
 }
 
-/** Answers that are finished in memory or in a file, and such as are sent while they are read. */
+/** Answers that are finished in memory or in a file, and answers that are sent while they are read. */
 async function addresses(
   service: HttpService,
 ): Promise<readonly { readonly path: string; readonly isWhole: boolean }[]> {
@@ -63,7 +63,7 @@ async function addresses(
   return [...whole.map((path) => ({ path, isWhole: true })), ...streamed.map((path) => ({ path, isWhole: false }))];
 }
 
-/** A range header, and the slice it means of so many bytes. */
+/** A Range header, and the slice that it means of so many bytes. */
 function randomRange(
   random: Random,
   bytes: number,
@@ -88,11 +88,11 @@ test(`a part is the slice of the whole with the same tag (TEST_SEED=${SEED})`, a
     /** By tag. */
     const wholes = new Map<string, Buffer>();
     for (const encoding of ENCODINGS) {
-      // Several times, so that it comes from wherever an answer may come from.
+      // Several times, so that the answer comes from every place that it may come from.
       for (let time = 0; time < (isWhole ? 3 : 1); time += 1) {
         const { status, etag, body } = await ask(service, path, { 'accept-encoding': encoding });
         assert.equal(status, 200);
-        // A stream may be compressed in other pieces; decompressed it is the same, and no range is given of it.
+        // A stream may be compressed in different pieces each time. Decompressed it is the same, and it has no ranges.
         if (isWhole || !etag.includes('+')) assert(wholes.get(etag)?.equals(body) ?? true, path);
         wholes.set(etag, body);
       }

@@ -1,4 +1,4 @@
-/** The law of the fast mode: what it answers is what the safe mode answers, or it says that it does not know. */
+/** The law of the fast mode: its answer equals the safe mode's, or it says that it does not know. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ const STATEMENT_MILLIS_MAX = 60_000;
 
 const CASES = Number(process.env.TEST_CASES ?? 60);
 const ROWS = 40_000;
-/** Where the only value is that is not finite. */
+/** The place of the only value that is not finite. */
 const NOT_FINITE = 25_000;
 const signal = new AbortController().signal;
 
@@ -37,7 +37,7 @@ const columns = [
 
 let directory: string;
 let part: Part;
-/** With one thread, as the service has it, rows come in order; with more, those of several row groups do not. */
+/** With one thread, as in the service, rows come in order. With more, rows of several row groups do not. */
 let duckDbs: readonly DuckDb[];
 
 before(async () => {
@@ -56,7 +56,7 @@ after(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** @param beside whether pages are read meanwhile */
+/** @param beside whether pages are read at the same time */
 async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly PartRange[], beside: boolean) {
   const limits = { runningMax: 2, waitingMax: 100 };
   const pageTurns = new WorkQueue(limits);
@@ -73,7 +73,7 @@ async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly Par
       keyId: 'ann',
       statementMillisMax: STATEMENT_MILLIS_MAX,
       monotonic: () => 0,
-      // Pauses take no time, and the time limit never comes.
+      // Pauses take no time, and the time limit is never reached.
       sleep: (millis) => (millis < STATEMENT_MILLIS_MAX ? Promise.resolve() : new Promise(() => undefined)),
       open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
     },
@@ -93,7 +93,7 @@ function joined(chunks: readonly Chunk[], format: 'json' | 'csv') {
   };
 }
 
-test('rows read in the fast mode, in ranges side by side, are those of one read in the safe mode', async () => {
+test('rows read in the fast mode, in ranges side by side, equal one read in the safe mode', async () => {
   const slices = fc.record({ from: fc.nat(ROWS - 1), rows: fc.integer({ min: 1, max: ROWS }) });
   const formats = fc.constantFrom('json', 'csv');
   const law = fc.asyncProperty(slices, formats, fc.boolean(), async ({ from, rows }, format, beside) => {
@@ -117,14 +117,14 @@ async function holds(duckDb: DuckDb | undefined, from: number, to: number): Prom
   return row?.[3];
 }
 
-test('the fast mode says when a value is not finite', async () => {
+test('the fast mode reports a value that is not finite', async () => {
   assert.equal(await holds(duckDbs[0], 0, NOT_FINITE), true);
   assert.equal(await holds(duckDbs[0], 0, NOT_FINITE + 1), false);
   assert.equal(await holds(duckDbs[0], NOT_FINITE, NOT_FINITE + 1), false);
   assert.equal(await holds(duckDbs[0], NOT_FINITE + 1, ROWS), true);
 });
 
-test('the fast mode says when rows did not come in order', async () => {
+test('the fast mode reports rows that did not come in order', async () => {
   const { text, values } = compileRange({ columns, format: 'csv' }, { path: part.key, from: 0, to: ROWS }, 'fast');
   // The same statement over rows in another order.
   const reversed = text.replace(/FROM (read_parquet\(.*?\))/, 'FROM (SELECT * FROM $1 ORDER BY file_row_number DESC)');

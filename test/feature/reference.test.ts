@@ -1,4 +1,4 @@
-/** The reference pages say what the code has: every setting and every command, and nothing else. */
+/** The reference pages have every setting and every command of the code, and nothing else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { REFERENCES, readReference } from '../../scripts/reference.ts';

@@ -1,6 +1,6 @@
 /**
- * The restaking sources of a test in short: a world is a few deposits, withdrawals, registrations, rates and names; its
- * block n is n × 12 seconds after 2024-03-01, and shares are written in ether.
+ * Short notation for a test's restaking sources. A world is a few deposits, withdrawals, registrations, rates and names. Block
+ * n is n × 12 seconds after 2024-03-01, and shares are written in ether.
  */
 import assert from 'node:assert/strict';
 import type { Dataset } from '../../src/datasets/dataset.ts';
@@ -94,6 +94,6 @@ export function strategies(values: Row, withEigen: boolean): Row {
   return { ...Object.fromEntries(zeros), beacon_chain_ETH_TVL: 0, ...eigen, ...values };
 }
 
-/** Two of the columns, for the cases where the others do not matter. */
+/** Two of the columns, for cases where the others do not matter. */
 export const only = (rows: readonly Row[], ...names: readonly string[]) =>
   rows.map((row) => names.map((name) => row[name]));

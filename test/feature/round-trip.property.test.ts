@@ -1,6 +1,7 @@
 /**
- * Law of the round trip: a result taken out in any format and published again is the same result, byte for byte: the types, and
- * every cell in its one spelling. CSV, NDJSON and JSON rows cannot say types, so they are declared; a Parquet file says its own.
+ * Law of the round trip: a result that is taken out in any format and published again is the same result, byte for byte: its
+ * types, and every cell in its one spelling. CSV, NDJSON and JSON rows cannot say types, so these are declared; a Parquet file
+ * says its own.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -50,12 +51,15 @@ async function againFrom(
   return await service.publish(8, bytes, { format, ...declared, ...SMALL_PARTS });
 }
 
-/** CSV has no name for a column without one, one column's null is its empty text, and no line end in a name can be read. */
+/**
+ * CSV cannot name a column without a name, cannot tell a lone column's null from its empty text, and cannot hold a line break
+ * in a name.
+ */
 function canBeCsv(file: RandomFile): boolean {
   return file.columns.length > 1 && file.columns.every(({ name }) => name !== '' && !/[\r\n]/.test(name));
 }
 
-/** DuckDB writes no Parquet with names that are one to whoever does not look at case; they are refused (http-formats.test.ts). */
+/** A Parquet file cannot have names that differ only in case; they are refused (http-formats.test.ts). */
 function canBeParquet(file: RandomFile): boolean {
   const names = file.columns.map(({ name }) => name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));
   const distinct = new Set(names).size === names.length && !names.includes('');
@@ -67,7 +71,7 @@ const files = fc
   .record({ file: randomFile(12), times: fc.constantFrom(1, 1, 1, 400) })
   .map(({ file, times }) => ({ ...file, rows: Array.from({ length: times }, () => file.rows).flat() }));
 
-test('what is published, taken out in any format and published again, is the same', async (t) => {
+test('a result taken out in any format and published again is the same', async (t) => {
   const service = await startHttpService(t);
   const law = fc.asyncProperty(files, async (file) => {
     const options = { format: 'ndjson', types: typesOf(file), ...SMALL_PARTS } as const;

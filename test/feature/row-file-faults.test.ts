@@ -1,4 +1,4 @@
-/** What happens to row files when something fails: nothing half-made is ever read, nobody waits, and it is tried again later. */
+/** Row files when something fails: nothing half-made is ever read, no request waits, and the build is tried again later. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ async function orderOf(directory: string, rowCount: number): Promise<RowFileOrde
   return { part, path, identity: 'one', columns, rowCount, cellBytes: 8 * rowCount, bytesMax: 1e9 };
 }
 
-test('a builder that is killed has built nothing; the next order gets another one', async (t) => {
+test('a builder that is killed has built nothing; the next order gets a new one', async (t) => {
   const directory = await folder(t);
   const order = await orderOf(directory, 300_000);
   await using builder = new BuilderProcess({
@@ -56,7 +56,7 @@ test('a builder that is killed has built nothing; the next order gets another on
   assert.ok((await builder.buildRowFile({ ...order, path: join(directory, 'again.rows') }, signal)) > 0);
 });
 
-test('a file that cannot be built leaves nothing; one of a result that takes more than the bound is not begun', async (t) => {
+test('a file that cannot be built leaves nothing; a result that takes more than the bound is not begun', async (t) => {
   const directory = await folder(t);
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
   let begun = 0;
@@ -94,7 +94,7 @@ function originIn(directory: string): RowOrigin {
   };
 }
 
-test('a file that is forgotten while it is being opened is closed, and whoever waits for it goes without it', async (t) => {
+test('a file forgotten while it is being opened is closed, and whoever waits for it goes without it', async (t) => {
   const directory = await folder(t);
   const order = await orderOf(directory, 100);
   await using duckDb = await openFolderDuckDb(directory, 1);
@@ -121,7 +121,7 @@ test('a file that was made from something else is not read', async (t) => {
   await assert.rejects(open.find(order.path, 'another'), RowFileDamaged);
   const file = await open.find(order.path, 'one');
   assert.equal(file?.about.rowCount, 100);
-  // Given up while it is read, it stays open; afterwards nobody begins to read it.
+  // Retired while it is being read, it stays open; after that nobody begins to read it.
   const reading = file.reading();
   open.forget(order.path);
   using again = file.reading();

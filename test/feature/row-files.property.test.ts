@@ -1,6 +1,7 @@
 /**
- * The law of row files: what is read out of one is what DuckDB makes of the part, to the byte: any rows, any columns in any order, JSON and
- * NDJSON, with the same cell bytes. A file that is damaged, wherever it is, gives no wrong byte. A run is known by its seed.
+ * The law of row files: reading a row file gives what DuckDB makes of the part, to the byte: any rows, any columns in any
+ * order, JSON and NDJSON, with the same cell bytes. A file that is damaged, anywhere, gives no wrong byte. A run is known by
+ * its seed.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, open, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
@@ -121,7 +122,7 @@ async function holdsLaw(t: TestContext, random: Random, table: Made): Promise<vo
     const row = rows[place] ?? 0;
     const expected = await byDuckDb(table, { columns, format: 'json', from: row, to: row + 1 });
     assert.deepEqual({ text: Buffer.from(text).toString(), rowCount: 1, cellBytes }, expected);
-    // Small buffers share one of some kilobytes; of the block nothing is kept.
+    // Small buffers share one of a few kilobytes; nothing of the block is kept.
     assert(
       text.buffer.byteLength <= Math.max(Buffer.poolSize, text.byteLength),
       `${text.buffer.byteLength} bytes kept`,
@@ -129,7 +130,7 @@ async function holdsLaw(t: TestContext, random: Random, table: Made): Promise<vo
   }
 }
 
-/** How many rows fit into so many cell bytes: where a datapoint limit cuts a page. */
+/** How many rows fit into so many cell bytes, as where a datapoint limit cuts a page. */
 async function holdsFit(file: RowFile, { part }: Made, { columns, from, to }: Asked, max: number): Promise<void> {
   const [row] = await duckDb.query(compileFit(columns, { path: part, from, to }, max), signal);
   const projection = rowProjection(columns, file.about) ?? assert.fail();
@@ -157,7 +158,7 @@ const NESTED = [
   ['double', `CASE i % 4 WHEN 0 THEN 'NaN'::DOUBLE WHEN 1 THEN NULL WHEN 2 THEN '-inf'::DOUBLE ELSE i / 7.0 END`],
 ] as const satisfies readonly (readonly [type: string, sql: string])[];
 
-test('so it does of maps, rows and lists within lists, and of texts that look like JSON', async (t) => {
+test('so it does for maps, rows and lists inside lists, and for texts that look like JSON', async (t) => {
   const columns = NESTED.map(([type], index) => ({ name: `"}${index}`, type: parseColumnType(type) as ColumnType }));
   const values = NESTED.map(([, sql], index) => `${sql} AS c${index}`).join(', ');
   const rows = 3000;
@@ -166,7 +167,7 @@ test('so it does of maps, rows and lists within lists, and of texts that look li
   await holdsLaw(t, new Random(SEED), await make(columns, rows, write));
 });
 
-test('where there are very many columns whole rows are read, and no columns are cut', async (t) => {
+test('with very many columns whole rows are read, and no columns are cut out', async (t) => {
   const count = 250;
   const columns = Array.from({ length: count }, (_, index) => ({ name: `n${index}`, type: parseColumnType('bigint') }));
   const values = columns.map((_, index) => `CASE WHEN i % 3 > 0 THEN i + ${index} END AS c${index}`).join(', ');
@@ -182,7 +183,7 @@ test('where there are very many columns whole rows are read, and no columns are 
   assert.equal(rowProjection(all.slice(1), file.about), undefined);
 });
 
-test('a byte that is changed anywhere, or a file that is cut, is noticed, and gives no other rows', async (t) => {
+test('a changed byte anywhere, or a cut file, is noticed, and gives no other rows', async (t) => {
   const random = new Random(SEED);
   const table = await makeRandom(random);
   const whole = await readFile(table.path);
@@ -210,7 +211,7 @@ test('a byte that is changed anywhere, or a file that is cut, is noticed, and gi
   assert.deepEqual(await byRowFile(await opened(table.path, t), asked), expected);
 });
 
-test('blocks that lean on what a frame begins with are not unpacked as one', () => {
+test('blocks that depend on the start of their frame are not unpacked as one', () => {
   const packed = (text: string) => packBlock([], 0, 0, Buffer.from(text));
   const plain = Array.from({ length: 16 }, (_, i) => packed(`{"number":${i * 7919},"text":"${'abc'.repeat(i)}"}`));
   assert.equal(isJoinable(plain), true);
@@ -218,11 +219,11 @@ test('blocks that lean on what a frame begins with are not unpacked as one', () 
     unpackGroup(plain.map(({ block }) => block)).map(String),
     plain.map(({ content }) => String(content)),
   );
-  // A run begins with a match at distance 1, which is what a frame begins with, and not what another block leaves.
+  // A run begins with a match at distance 1, which is the state at the start of a frame, and not the state after another block.
   assert.equal(isJoinable([...plain.slice(1), packed('1'.repeat(70_000))]), false);
 });
 
-test('rows too wide to be unpacked in passing, and text that takes too much room, have no row file', async () => {
+test('rows too wide to unpack between requests, and text that takes too much room, have no row file', async () => {
   const columns = [{ name: 'text', type: parseColumnType('varchar') }];
   const wide = (path: string) => `COPY (SELECT repeat('x', 3000000) AS c0) TO '${path}' (FORMAT parquet)`;
   await assert.rejects(make(columns, 1, wide), NotBuildable);
@@ -235,7 +236,7 @@ test('rows too wide to be unpacked in passing, and text that takes too much room
   await assert.rejects(buildRowFile(duckDb, { ...order, bytesMax: 1000 }, signal), NotBuildable);
 });
 
-test('a file that is removed while it is read is read to the end', async (t) => {
+test('a file that is removed while it is read can be read to its end', async (t) => {
   const table = await makeRandom(new Random(SEED + 1));
   const file = await opened(table.path, t);
   using _ = file.reading();

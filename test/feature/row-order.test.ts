@@ -1,6 +1,6 @@
 /**
  * Rows come in stored order also where DuckDB plans the filter as a join, which keeps no order: an `in` of five values or more.
- * 400,000 rows, of which every 506th has one of the eight values that are asked for.
+ * Of 400,000 rows every 506th has one of the eight values asked for.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ const WANTED = [3, 8, 21, 34, 55, 89, 144, 233];
 const KEPT = Array.from({ length: Math.ceil(ROWS / EVERY) }, (_, k) => k * EVERY);
 const FILTER = `filters=${encodeURIComponent(`kind in (${WANTED.join(', ')})`)}`;
 
-/** Column `n` counts from 0; `kind` is one of the wanted in every 506th row, and in the others none of them. */
+/** Column `n` counts from 0. `kind` is one of the wanted values in every 506th row, and another value elsewhere. */
 async function publishKinds(service: HttpService): Promise<string> {
   const path = join(service.commandLine.directory, 'kinds.parquet');
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });

@@ -1,6 +1,6 @@
 /**
- * Runs what waits in the queue in a process of its own, so that a test can kill it: `run-queued.ts FOLDER`. Says when it begins, and
- * which runs it has begun and ended; ends when nothing is left to run.
+ * Runs what waits in the queue, in a process of its own, so that a test can kill it: `run-queued.ts FOLDER`. Prints when it
+ * begins, and which runs it has begun and ended. Ends when nothing is left to run.
  */
 import { join } from 'node:path';
 import { ulid } from 'ulid';

@@ -1,4 +1,4 @@
-/** The HTTP service with what runs its queries, inside the test's own process. */
+/** The HTTP service together with its runner of queries, inside the test's own process. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -16,9 +16,9 @@ export interface RunningService {
   /** A key of ann's that may write. */
   readonly key: string;
   readonly faults: readonly unknown[];
-  /** From now on, what waits is run. */
+  /** Starts the runner: what waits is run from now on. */
   startRunner(): void;
-  /** Resolves when this next happens to a run. */
+  /** Resolves at a run's next event of this kind. */
   next(kind: RunEvent['kind']): Promise<void>;
   /** A request with ann's key unless another is given; `body` is sent as JSON. */
   send(method: string, path: string, body?: unknown, options?: SendOptions): Promise<Answer>;
@@ -35,7 +35,7 @@ export interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-/** @param sources files of source tables, by their place in the folder */
+/** @param sources files of source tables, by their path in the folder */
 export async function startRunningService(
   t: TestContext,
   sources: Readonly<Record<string, string>> = {},

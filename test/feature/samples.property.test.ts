@@ -1,4 +1,4 @@
-/** Laws of samples: a subset without repeats; every subset equally likely, which a χ² test over many draws would deny. */
+/** Laws of samples: a sample is a subset without repeats, and every subset is equally likely, by a χ² test over many draws. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import { type HttpService, startHttpService } from './http-service.ts';
 
 const CASES = Number(process.env.TEST_CASES ?? 20);
 
-/** The rows drawn, by their number, in the order of the answer. */
+/** The numbers of the rows drawn, in the answer's order. */
 async function draw(service: HttpService, queryId: number, count: number): Promise<readonly number[]> {
   const { rows } = (await getEnvelope(service, `/v1/query/${queryId}/results?sample_count=${count}`)).result;
   return rows.map(({ n }) => Number(n));
@@ -32,7 +32,7 @@ test('a sample is a subset without repeats, of the size asked for, in stored ord
   await fc.assert(law, { numRuns: CASES });
 });
 
-/** How far the counts are from all being equal. */
+/** How far the counts are from being equal. */
 function chiSquare(counts: Iterable<number>, expected: number): number {
   let sum = 0;
   for (const count of counts) sum += (count - expected) ** 2 / expected;
@@ -59,7 +59,7 @@ for (const count of [500, 1500]) {
     const service = await startHttpService(t);
     const total = 5000;
     await service.publish(7, numbersTo(total), { rowGroupRows: 2048, rowGroupsPerPart: 1 });
-    // The rows in 50 groups of neighbours, the parts' borders among them.
+    // The rows in 50 groups of neighbours; borders between parts fall inside groups.
     const groups = new Array<number>(50).fill(0);
     const draws = 40;
     for (let i = 0; i < draws; i += 1) {

@@ -1,9 +1,9 @@
 /**
- * One process of a service, cut down to its schedule: run by schedule-processes.test.ts, which ends it by force. Its clock stands still
- * until a message says what time it is; it answers `idle` when the schedule has done what was due and sleeps. Prints `kind execution`
- * for everything that happens; a holder called `hang…` never ends a refresh.
+ * One process of a service, reduced to its schedule. schedule-processes.test.ts runs it, and ends it by force. Its clock stands
+ * still until a message tells the time. It answers `idle` when the schedule has done what was due and sleeps. It prints `kind
+ * execution` for everything that happens; an owner called `hang…` never ends a refresh.
  *
- *     node schedule-process.ts CATALOG STAGING HOLDER EPOCH
+ *     node schedule-process.ts CATALOG STAGING OWNER EPOCH
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { ulid } from 'ulid';
@@ -36,7 +36,7 @@ const stopping = new AbortController();
 process.on('SIGTERM', () => stopping.abort());
 let isIdle = false;
 let sleeps = 0;
-/** The schedule sleeps between its looks, the keeper of a lease beside it: only the first is what the test waits for. */
+/** Both the schedule and the lease keeper sleep; the test waits only for the schedule. */
 const sleep: Sleep = async (millis, signal) => {
   const slept = time.sleep(millis, signal);
   if (signal !== stopping.signal) return await slept;
@@ -50,7 +50,7 @@ const sleep: Sleep = async (millis, signal) => {
 process.on('message', (now: number) => {
   const before = sleeps;
   time.moveTo(now);
-  // A sleeper that was woken is not idle any more by then, or has been and said so.
+  // A sleeper that was woken is no longer idle by then, or has reported it.
   setImmediate(() => {
     if (isIdle && sleeps === before) process.send?.('idle');
   });
@@ -95,5 +95,5 @@ await runSchedule(
   },
   stopping.signal,
 );
-// The channel would keep the process.
+// The channel would keep the process alive.
 process.disconnect?.();

@@ -1,4 +1,4 @@
-/** The schedule in several real processes on one catalog, one of them killed. What time it is for them the test says. */
+/** The schedule in several real processes on one catalog, one of which is killed. The test tells them the time. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,11 +27,11 @@ interface Started {
   readonly child: ChildProcess;
   /** The lines it has printed. */
   readonly lines: readonly string[];
-  /** Resolves when the line is printed, or was. */
+  /** Resolves when the line is printed, or at once if it was. */
   readonly printed: (pattern: RegExp) => Promise<void>;
   /** Resolves when its schedule sleeps for the first time. */
   readonly idle: Promise<unknown>;
-  /** Makes it so late; resolves when its schedule has done what was due then. */
+  /** Moves its clock; resolves when its schedule has done what was due then. */
   readonly moveTo: (now: number) => Promise<void>;
 }
 
@@ -84,7 +84,7 @@ test('two processes: each tick is run by one of them, and none twice', { timeout
   );
 });
 
-test('the one that holds the lease is killed: the other takes over once the lease has run out', {
+test('when the owner of the lease is killed, the other takes over once the lease has expired', {
   timeout: 120_000,
 }, async () => {
   const directory = await newFolder();

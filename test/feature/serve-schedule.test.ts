@@ -45,7 +45,7 @@ async function dataWithSources(t: TestContext, wallets: number): Promise<string>
   return dataDir;
 }
 
-/** Looks until there is something to see, which other processes bring about. */
+/** Looks again and again until other processes have brought it about. */
 async function eventually<T>(t: TestContext, look: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const found = await look();
@@ -82,7 +82,7 @@ test('two services that start together refresh each dataset once, and both serve
   }
 });
 
-test('a service that is killed in the middle of a refresh is followed by the other within the lease time', {
+test('when a service is killed during a refresh, the other takes over within the lease time', {
   timeout: 60_000,
 }, async (t) => {
   // Enough wallets for a refresh that lasts about a second.
@@ -94,7 +94,7 @@ test('a service that is killed in the middle of a refresh is followed by the oth
     const [lease] = await catalog.leases.list('refresh:points');
     return run?.state === 'EXECUTING' ? lease?.owner : undefined;
   });
-  // The third part of a holder's name is its process.
+  // The third part of an owner's name is its process id.
   const killed = both.find(({ child }) => child.pid === Number(owner.split('|')[2]));
   assert.ok(killed !== undefined, `${owner} is none of the two`);
   killed.child.kill('SIGKILL');

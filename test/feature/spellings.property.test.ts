@@ -1,8 +1,8 @@
 /**
- * The law of spellings: with `bigints=string` an answer differs from the plain one in nothing but that integers that a double cannot
- * tell from their neighbours are strings of the same digits, however deep they are; with `csv=spreadsheet` in nothing but the mark in
- * front and an apostrophe before texts that a spreadsheet would run. Held by random rows of all such types, in several parts and many
- * row groups, on every way that rows are read.
+ * The law of spellings. With `bigints=string` an answer differs from the plain one only in integers that a double cannot tell
+ * from their neighbours: these are strings of the same digits, at any depth. With `csv=spreadsheet` it differs only in the mark
+ * at its start and an apostrophe before texts that a spreadsheet would run. Tested on random rows of all such types, in several
+ * parts and many row groups, and on every way that rows are read.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ const TYPES = {
   raw: 'varbinary',
 } as const satisfies Readonly<Record<string, string>>;
 
-/** What a spreadsheet would take for a number or a date anyway is no text. */
+/** Texts that a spreadsheet takes for a number or date anyway. */
 const TEXTS: ReadonlySet<string> = new Set(['=text', '@span', 'doc']);
 const RUN = /^[=+\-@\t\r]/;
 
@@ -119,7 +119,7 @@ async function published(t: Parameters<typeof startHttpService>[0]): Promise<Htt
   const random = new Random(SEED);
   const lines = Array.from({ length: ROWS }, () => randomRow(random)).join('\n');
   await service.publish(7, `${lines}\n`, { format: 'ndjson', types: TYPES, rowGroupRows: 256, rowGroupsPerPart: 3 });
-  // Rows that have been read twice are kept as text, as they are spelled unless somebody asks.
+  // Rows that were read twice are kept in row files, in the plain spelling.
   for (const offset of [0, 10]) await service.json(`/v1/query/7/results?limit=5&offset=${offset}`);
   const isBuilt = () => service.observed.some(({ kind }) => kind === 'row_files_built');
   while (!isBuilt()) await service.get('/healthz');
@@ -173,7 +173,7 @@ test(`csv=spreadsheet (TEST_SEED=${SEED})`, async (t) => {
   }
 });
 
-test('they are part of the tag and of the address of the next page, and are refused where they are none', async (t) => {
+test("both are part of the tag and of the next page's address, and are refused where they do not apply", async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'n,w\n9007199254740993,=1\n-9007199254740993,b\n');
   const seen = async (query: string) => {
@@ -191,7 +191,7 @@ test('they are part of the tag and of the address of the next page, and are refu
     assert(asked.link.includes(parameter ?? ''), asked.link);
   }
   assert.equal((await seen('format=ndjson&bigints=STRING')).body, '{"n":"9007199254740993","w":"=1"}\n');
-  // Reading it as text takes the mark away.
+  // Reading it as text removes the mark.
   assert.equal((await seen('format=csv&csv=spreadsheet')).body, "n,w\n9007199254740993,'=1\n");
   const many = Array.from({ length: 250 }, (_, at) => `c${at}`).join();
   const numbers = Array.from({ length: 250 }, (_, at) => 9007199254740990 + at).join();

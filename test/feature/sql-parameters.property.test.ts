@@ -1,6 +1,6 @@
 /**
- * Parameters are bound, never pasted: whatever a value holds, and whatever stands around `{{name}}` in the SQL, the row that
- * comes back has the value itself. Errors are placed in the SQL as its author wrote it.
+ * Parameters are bound, never pasted: whatever a value holds, and whatever is around `{{name}}` in the SQL, the row that comes
+ * back has the value itself. Errors are placed in the SQL as its author wrote it.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -90,7 +90,7 @@ const decoy = fc.constantFrom(
   "'$1'",
 );
 
-test(`values come back as they are, whatever they hold and whatever is around them (${CASES} cases)`, async (t) => {
+test(`values come back unchanged, whatever they hold and whatever is around them (${CASES} cases)`, async (t) => {
   t.diagnostic(`seed ${SEED}`);
   const column = fc.record({ name: hostileName, value: hostileText, noise, decoy, quoted: fc.boolean() });
   await fc.assert(
@@ -132,7 +132,7 @@ test(`numbers keep all their digits (${CASES} cases)`, async (t) => {
   );
 });
 
-test(`the tokens of a SQL text are all of it, whatever it is (${CASES * 25} cases)`, () => {
+test(`the tokens of any SQL text, joined, are that text (${CASES * 25} cases)`, () => {
   const pieces = fc.constantFrom(...HOSTILE, "'", "''", 'SELECT', ' ', 'a$b', '{{', 'x', '1', "E'", '$a', ';');
   fc.assert(
     fc.property(fc.array(pieces), (parts) => {

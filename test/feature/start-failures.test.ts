@@ -1,4 +1,4 @@
-/** A service that cannot start says why in one line and ends, within seconds, whatever it is that is wrong. */
+/** A service that cannot start says why in one line and ends, within seconds, whatever is wrong. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { makeCommandLine } from './command.ts';
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 const TOO_LONG = 'x'.repeat(5000);
 
-/** For the settings that take nearly any text; what no other setting takes is a word with a percent sign. */
+/** For settings that take nearly any text. All others refuse a word with a percent sign. */
 const WRONG: Readonly<Record<string, string>> = {
   QRS_CONFIG_FILE: TOO_LONG,
   QRS_HOST: TOO_LONG,
@@ -23,7 +23,7 @@ const WRONG: Readonly<Record<string, string>> = {
   QRS_KEY: TOO_LONG,
 };
 
-test('every setting with a value that it cannot have: the command names it and what it expects', async (t) => {
+test('every setting with a value that it cannot have: the command names the setting and what it expects', async (t) => {
   const all: readonly Setting<unknown>[] = Object.values(SETTINGS);
   assert.ok(all.length > 40);
   for (const { name } of all) {
@@ -34,7 +34,7 @@ test('every setting with a value that it cannot have: the command names it and w
   }
 });
 
-/** What is wrong only when it is used, or is none of our settings. */
+/** Errors that show only in use, or that are not about a setting. */
 const UNUSABLE: Readonly<Record<string, { readonly environment: Record<string, string>; readonly says: RegExp }>> = {
   'a data directory that cannot be made': {
     environment: { QRS_DATA_DIR: '/proc/none/data' },

@@ -1,7 +1,7 @@
 /**
- * Puts a random result into the store and the catalog of a running service as it is, in parts, as publishing would leave it:
- * with column names that no file format holds side by side, and values that no reader of files has touched. The manifest has no blocks and the
- * parts have bloom filters, as it was once.
+ * Puts a random result into a running service's store and catalog, in parts, as publishing would: with column names that no
+ * file format can hold together, and values that no file reader has touched. As in old results, the manifest has no blocks and
+ * the parts have bloom filters.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
@@ -50,7 +50,7 @@ export class StoredResults implements AsyncDisposable {
     return new StoredResults(service, store, duckDb, directory);
   }
 
-  /** @returns the execution, completed */
+  /** @returns the completed execution */
   async put(result: RandomResult, rowsPerPart: number, signal: AbortSignal): Promise<Execution> {
     const now = this.#service.commandLine.now;
     const id = ulid(now);

@@ -1,4 +1,4 @@
-/** When a sweep stops: a clock that jumped, a catalog that is damaged, more leftovers than there usually are. */
+/** When a sweep stops: a clock that jumped, a damaged catalog, more leftovers than usual. */
 import assert from 'node:assert/strict';
 import { mkdir, open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { type CommandLine, makeCommandLine } from './command.ts';
 import { Workplace } from './publishing.ts';
 
 const DAY_MILLIS = 86_400_000;
-/** As long as a read may take. */
+/** The time that a read may take. */
 const MINUTE_MILLIS = 60_000;
 
 async function withResult(t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<CommandLine> {
@@ -26,7 +26,7 @@ async function objectsOf(qrs: CommandLine): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith('.parquet'));
 }
 
-/** As writers leave them: each with one object, and no lease any more. */
+/** Leftovers as writers make them: one object each, and no lease any more. */
 async function leaveBehind(qrs: CommandLine, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) {
     const folder = join(qrs.dataDir, 'results', `01HR${String(n).padStart(22, '0')}`, '9');
@@ -40,7 +40,7 @@ async function doctorOf(qrs: CommandLine, check: string): Promise<string | undef
   return findings.find((finding: { readonly check: string }) => finding.check === check)?.found;
 }
 
-test('a clock that is 200 days ahead deletes nothing, is told by the doctor, and may be confirmed', async (t) => {
+test('with the clock 200 days ahead nothing is deleted, the doctor reports it, and it may be confirmed', async (t) => {
   const qrs = await withResult(t);
   qrs.now += 200 * DAY_MILLIS;
   const told =
@@ -60,7 +60,7 @@ test('a clock that is 200 days ahead deletes nothing, is told by the doctor, and
   assert.equal(await qrs.get('sweep'), 'expired=0\norphans=0\nbytes=0');
 });
 
-test('a clock that was wrong and is put right again has lost nothing', async (t) => {
+test('a clock that was wrong and is right again has lost nothing', async (t) => {
   const qrs = await withResult(t);
   qrs.now += 200 * DAY_MILLIS;
   assert.equal((await qrs.run(['sweep'])).code, 1);
@@ -70,7 +70,7 @@ test('a clock that was wrong and is put right again has lost nothing', async (t)
   assert.equal((await objectsOf(qrs)).length, 1);
 });
 
-test('a running service looks at the clock, says that it jumped, and believes it after a day of running', async () => {
+test('a running service sees that its clock jumped, says so, and believes it after a day of running', async () => {
   await using place = await Workplace.open();
   const jumps: unknown[] = [];
   let now = 1_709_671_859_000;
@@ -90,7 +90,7 @@ test('a running service looks at the clock, says that it jumped, and believes it
   assert.equal(jumps.length, 1);
 });
 
-test('more leftovers than a tenth and a hundred objects stop the sweep; what has expired goes all the same', async (t) => {
+test('leftovers of more than a tenth and a hundred objects stop the sweep; expired results go all the same', async (t) => {
   const qrs = await withResult(t);
   await leaveBehind(qrs, 101);
   const { code, out, err } = await qrs.run(['sweep']);
@@ -118,7 +118,7 @@ test('a hundred leftovers, or fewer than the share, are deleted without asking',
   assert.match(await many.get('sweep'), /^expired=0\norphans=101\n/);
 });
 
-test('a catalog with a damaged page deletes nothing', async (t) => {
+test('with a damaged page in the catalog nothing is deleted', async (t) => {
   const qrs = await withResult(t);
   const path = join(qrs.dataDir, 'catalog.sqlite');
   const database = new DatabaseSync(path);
@@ -128,7 +128,7 @@ test('a catalog with a damaged page deletes nothing', async (t) => {
   database.exec('pragma wal_checkpoint(truncate)');
   database.close();
   await using file = await open(path, 'r+');
-  // An index page that looks like one without entries: no look-up fails, and every result seems unknown.
+  // An index page that looks empty: no look-up fails, and every result seems unknown.
   const empty = Buffer.alloc(size);
   empty[0] = 0x0a;
   empty.writeUInt16BE(size, 5);

@@ -23,7 +23,7 @@ async function publishOne(place: Workplace, retentionDays: number): Promise<Exec
   return await place.publish(await place.write('a.csv', 'a\n1\n'), {}, { retentionDays });
 }
 
-/** As a publisher does before it commits: a lease, a staged file, and an object put. */
+/** A publisher before its commit: a lease, a staged file, and an object put. */
 async function beginWriting(place: Workplace, id: string, owner: string) {
   const lease = await place.catalog.leases.acquire(writeResource(id), owner, Date.now(), MINUTE_MILLIS);
   assert.ok(lease);
@@ -35,7 +35,7 @@ async function beginWriting(place: Workplace, id: string, owner: string) {
   return lease;
 }
 
-/** A holder on this host that has just died. */
+/** An owner on this host that has just died. */
 function deadHolder(): string {
   const module = join(import.meta.dirname, '../../src/leases/lease-owner.ts');
   const script = `import { currentLeaseOwner } from ${JSON.stringify(module)}; process.stdout.write(currentLeaseOwner());`;
@@ -57,7 +57,7 @@ test('an expired result is deleted, with its bytes counted, and others are kept'
   assert.deepEqual(await sweep(later, 100, NEVER), { expired: 0, orphans: 0, bytes: 0 });
 });
 
-test('what was made from a result goes with it; files of other names stay', async () => {
+test('files derived from an expired result go with it; files with other names stay', async () => {
   await using place = await Workplace.open();
   const [kept, gone] = [await publishOne(place, 90), await publishOne(place, 1)];
   const { derivedDirectory } = place.dependencies;
@@ -70,7 +70,7 @@ test('what was made from a result goes with it; files of other names stay', asyn
   assert.deepEqual((await readdir(derivedDirectory)).sort(), [names[0], 'mine.rows']);
 });
 
-test('a short read that began before the expiry has its time: then the result goes, which reads as expired all the while', async () => {
+test('a short read that began before the expiry gets its time; then the result goes, which reads as expired all the while', async () => {
   await using place = await Workplace.open();
   const execution = await publishOne(place, 1);
   const { readTimeoutMillis } = place.dependencies;
@@ -97,7 +97,7 @@ test('an expired result that is being read is kept until the reader is done', as
   assert.deepEqual(await keys(place), []);
 });
 
-test('a completely full disk: the sweep works in the room of its reserve, and makes it again', async () => {
+test('on a completely full disk the sweep works in the room of its reserve, and makes it again', async () => {
   await using place = await Workplace.open();
   await publishOne(place, 1);
   const reserve = join(place.folder, 'reserve');
@@ -135,7 +135,7 @@ test('a completely full disk: the sweep works in the room of its reserve, and ma
   assert.equal((await stat(reserve)).size, 16, 'a foreign file stays');
 });
 
-test('an expired result that this process has open is kept, without a lease, and the sweep says that nothing went', async () => {
+test('an expired result that this process has open is kept, even without a lease, and the sweep reports no bytes freed', async () => {
   await using place = await Workplace.open();
   const execution = await publishOne(place, 1);
   const [part] = (await place.resultSet(execution)).parts;
@@ -166,7 +166,7 @@ test('what a dead writer left is deleted at once, and its lease ended', async ()
   assert.deepEqual(await place.catalog.leases.list(''), []);
 });
 
-test('a writer elsewhere is dead when its lease is past its time', async () => {
+test('a writer on another host is dead when its lease has expired', async () => {
   await using place = await Workplace.open();
   await beginWriting(place, ID, 'another host|1|1|1');
   assert.equal((await sweep(place.dependencies, 100, NEVER)).orphans, 0);
@@ -174,7 +174,7 @@ test('a writer elsewhere is dead when its lease is past its time', async () => {
   assert.equal((await sweep(later, 100, NEVER)).orphans, 2);
 });
 
-test('what the first of two writers of one execution left is deleted, the result of the second kept', async () => {
+test("of two writers of one execution, the first one's leftovers are deleted and the second one's result is kept", async () => {
   await using place = await Workplace.open();
   const id = '01HZZZZZZZZZZZZZZZZZZZZZZZ';
   await place.catalog.executions.add({ id, queryId: 1, parameters: {}, state: 'PENDING', submittedAt: 1 });
@@ -189,7 +189,7 @@ test('what the first of two writers of one execution left is deleted, the result
   );
 });
 
-test('this process is alive, a process that has ended is dead, and of another host nothing is certain', () => {
+test('this process is alive, an ended process is dead, and of another host nothing is certain', () => {
   assert.equal(isLeaseOwnerDead(currentLeaseOwner()), false);
   assert.equal(isLeaseOwnerDead(deadHolder()), true);
   assert.equal(isLeaseOwnerDead('another host|1|1|1'), false);

@@ -1,4 +1,4 @@
-/** What was asked for is counted: per key, day and query; told to its caller and to the operator; not lost when the service stops. */
+/** Usage is counted by key, day and query. The caller and the operator can see it, and it is not lost when the service stops. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -6,7 +6,7 @@ import { openAnswer, rawRequest } from './http-client.ts';
 import { startHttpService } from './http-service.ts';
 
 const CSV = 'n,w\n1,x\n2,y\n';
-/** Nothing is written but by the stop at the end. */
+/** Only the stop at the end writes usage. */
 const NEVER = { QRS_USAGE_INTERVAL: '3600' };
 
 test('requests, datapoints and the bytes that were sent, by key, day and query', async (t) => {
@@ -32,7 +32,7 @@ test('requests, datapoints and the bytes that were sent, by key, day and query',
   ]);
 });
 
-test('a streamed answer counts what went out, compressed as it was', async (t) => {
+test('a streamed answer counts what was sent, compressed as it was', async (t) => {
   const service = await startHttpService(t, { ...NEVER, QRS_MAX_DATAPOINTS: '1000000' });
   const rows = Array.from({ length: 60_000 }, (_, index) => index).join('\n');
   await service.publish(7, `n\n${rows}\n`);
@@ -74,7 +74,7 @@ test('the caller sees its key and its owner, and nobody else', async (t) => {
   assert.equal(all.key.requests, 11);
 });
 
-test('days that are none are refused', async (t) => {
+test('invalid days are refused', async (t) => {
   const service = await startHttpService(t, NEVER);
   for (const [parameters, error] of [
     ['from=5.3.2024', 'from: found "5.3.2024", expected a day such as 2024-03-05'],
@@ -88,7 +88,7 @@ test('days that are none are refused', async (t) => {
   assert.equal((await service.get('/v1/usage', { key: '' })).status, 401);
 });
 
-test('the operator tells apart what is wanted; lines for scripts, a table for people', async (t) => {
+test('the operator can group usage; lines for scripts, a table for people', async (t) => {
   const service = await startHttpService(t, NEVER);
   const { run, get } = service.commandLine;
   const key = await get('keys', 'list');

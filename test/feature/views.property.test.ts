@@ -1,6 +1,6 @@
 /**
- * The laws of views: the parts of a materialised one, joined, are the view; a slice of one that is found first and read then is the
- * slice that a scan gives.
+ * Laws of views: a materialised view's joined parts are the view; a slice found by keys first and read then equals the slice
+ * that a scan gives.
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -30,7 +30,7 @@ const STORED = [9000, 1, 11_000] as const;
 
 interface Row {
   readonly position: number;
-  /** Few values, and none for every seventh row: the order of ties is that of positions. */
+  /** Few values, and null in every seventh row. Ties are in the order of positions. */
   readonly group: number | undefined;
   readonly keep: boolean;
 }
@@ -95,7 +95,7 @@ const views = fc.record({
   partRows: fc.constantFrom(2048, 6144, 20_001, 30_000),
 });
 
-test('parts joined are the rows that the filter keeps, in the order of the keys, ties by position', async () => {
+test('joined parts are the rows that the filter keeps, in the order of the keys, ties by position', async () => {
   let made = 0;
   const law = fc.asyncProperty(views, async ({ order, onlyKept, partRows }) => {
     made += 1;
@@ -132,7 +132,7 @@ test('parts joined are the rows that the filter keeps, in the order of the keys,
       bytes,
       resultSet.parts.reduce((sum, part) => sum + part.objectBytes, 0),
     );
-    // Nothing else stays on the disk.
+    // Nothing else stays on disk.
     assert.equal((await readdir(folder)).length, resultSet.parts.length);
   });
   await fc.assert(law, { numRuns: CASES });
@@ -148,7 +148,7 @@ const slices = fc.record({
   cellBytesMax: fc.constantFrom(undefined, 1, 500),
 });
 
-test('a slice whose rows are found first and read then is the one that a scan gives', async () => {
+test('a slice found by keys first and read then equals the slice that a scan gives', async () => {
   const law = fc.asyncProperty(slices, async ({ keys, onlyKept, projection, format, ...slice }) => {
     const view = viewOf(onlyKept, keys);
     const asked = columns.flatMap((column, index) => (projection.includes(index) ? [{ ...column, index }] : []));

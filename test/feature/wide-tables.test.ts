@@ -1,4 +1,4 @@
-/** Tables of more columns than DuckDB lets an expression be deep: published from each kind of file, read in each format. */
+/** Tables with more columns than DuckDB lets an expression be deep: published from each kind of file, read in each format. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const NAMES = Array.from({ length: COLUMNS }, (_, column) => `col_${column}`);
 const TYPES = ['bigint', 'varchar', 'double', 'boolean', 'date', 'timestamp(3)'];
 const TABLE = Array.from({ length: ROWS }, (_, row) => NAMES.map((_, column) => cellAt(row, column)));
 
-/** Columns of six kinds, with nulls in all but the first. */
+/** Columns of six kinds, all but the first with nulls. */
 function cellAt(row: number, column: number): Cell {
   if (column > 0 && (row + column) % 11 === 0) return null;
   switch (column % 6) {
@@ -49,7 +49,7 @@ function csvFile(): string {
 
 const ndjsonFile = () => TABLE.map((cells) => `${JSON.stringify(objectOf(cells))}\n`).join('');
 
-/** From the objects, with the types given: no cell passes through the code that is tested. */
+/** Made from the objects with the given types: no cell passes through the code under test. */
 async function parquetFile(directory: string): Promise<Uint8Array> {
   const types = ['BIGINT', 'VARCHAR', 'DOUBLE', 'BOOLEAN', 'DATE', 'TIMESTAMP_MS'];
   const columns = NAMES.map((name, column) => `${name}: '${types[column % 6]}'`).join(', ');
@@ -82,7 +82,7 @@ for (const format of ['csv', 'ndjson', 'parquet'] as const) {
     const whole = await getEnvelope(service, `${results}?${ALL}`);
     assert.deepEqual(
       whole.result.metadata.column_types,
-      // Text of JSON stays text.
+      // JSON texts stay text.
       NAMES.map((_, column) => (format === 'ndjson' && column % 6 >= 4 ? 'varchar' : TYPES[column % 6])),
     );
     assert.deepEqual(whole.result.rows, rows);
@@ -121,7 +121,7 @@ for (const format of ['csv', 'ndjson', 'parquet'] as const) {
   });
 }
 
-test('5,000 columns, written in changing order: those that are asked for, in the order asked', async (t) => {
+test('5,000 columns, written in changing order: those asked for, in the order asked', async (t) => {
   const service = await startHttpService(t);
   const names = Array.from({ length: 5000 }, (_, column) => `col_${column}`);
   const cell = (row: number, column: number) => (column % 2 === 0 ? row * column : { row, at: [column] });
@@ -147,7 +147,7 @@ test('5,000 columns, written in changing order: those that are asked for, in the
   assert.match(await unknown.text(), /col_5000.*col_500/);
 });
 
-test('of a wide table, too, the column and the row of a value that does not fit are named', async (t) => {
+test('an error in a wide table also names the column and row of a value that does not fit', async (t) => {
   const service = await startHttpService(t);
   const names = Array.from({ length: 100 }, (_, column) => `col_${column}`);
   const line = (cells: readonly string[]) => `${cells.join(',')}\n`;

@@ -1,4 +1,4 @@
-/** `qrs serve --workers`: several processes on one address, which are one service to everybody who asks. */
+/** `qrs serve --workers`: several processes on one address, which look like one service. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ interface Workers {
   readonly url: string;
   readonly key: string;
   readonly child: ChildProcess;
-  /** The next line of the log that has this in it. */
+  /** The next line of the log that contains this. */
   line(part: string): Promise<string>;
   run(...args: readonly string[]): string;
 }
@@ -74,7 +74,7 @@ async function metricsOf(url: string): Promise<ReadonlyMap<string, number>> {
   );
 }
 
-test('two workers answer as one service: metrics and usage are sums, a revoked key is refused by both', async (t) => {
+test('two workers answer as one service: metrics and usage are sums, and a revoked key is refused by both', async (t) => {
   const { url, key, child, run } = await serveWith(t, { QRS_USAGE_INTERVAL: '0.1' });
   const results = `${url}/v1/query/7/results`;
   for (let i = 0; i < 6; i++) assert.equal((await ask(results, { 'x-service-api-key': key })).status, 200);
@@ -82,7 +82,7 @@ test('two workers answer as one service: metrics and usage are sums, a revoked k
   assert.equal(metrics.get('qrs_workers'), 2);
   assert.equal(metrics.get('qrs_http_requests_total{route="/v1/query/:id/results",status="200"}'), 6);
   assert.equal(metrics.get('qrs_rows_total'), 6);
-  // Told by the catalog, so both tell the same: not twice.
+  // Both read it from the catalog, so it is not summed.
   assert.equal(metrics.get('qrs_publishing_under_way'), 0);
   run('keys', 'revoke', run('keys', 'list'));
   for (let i = 0; i < 4; i++) assert.equal((await ask(results, { 'x-service-api-key': key })).status, 401);
@@ -92,7 +92,7 @@ test('two workers answer as one service: metrics and usage are sums, a revoked k
   assert.equal(used.requests, 6);
 });
 
-test('the burst of a key is that of all workers together', async (t) => {
+test("a key's burst is for all workers together", async (t) => {
   const { url, key } = await serveWith(t, { QRS_RATE_LIMIT: '0.001', QRS_RATE_BURST: '20' });
   const statuses: Record<number, number> = {};
   for (let i = 0; i < 60; i++) {
@@ -102,7 +102,7 @@ test('the burst of a key is that of all workers together', async (t) => {
   assert.deepEqual(statuses, { 200: 20, 429: 40 });
 });
 
-test('a worker that is killed is replaced, and the other answers meanwhile', async (t) => {
+test('a killed worker is replaced, and the other answers meanwhile', async (t) => {
   const { url, child, line } = await serveWith(t, {});
   await line('"message":"listening"');
   await line('"message":"listening"');
