@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatTable } from './table.ts';
 
-test('names above, texts at the left, numbers at the right', () => {
+test('names on top, texts at the left, numbers at the right', () => {
   assert.equal(
     formatTable(
       ['user', 'requests'],
@@ -37,7 +37,7 @@ test('on a narrow terminal texts are cut, the longest ones first; ids and number
   ]);
 });
 
-test('on one too narrow for that each row is a block', () => {
+test('on a terminal too narrow for that, each row is a block', () => {
   assert.equal(
     formatTable(RUNS, ROWS, 50),
     [

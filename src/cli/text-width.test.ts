@@ -6,13 +6,13 @@ test('East Asian characters and pictures are two columns wide, marks above a let
   assert.deepEqual(['', 'abc', 'é', 'e\u0301', '漢字', 'ｱ', '😀', '한'].map(textWidth), [0, 3, 1, 1, 4, 1, 2, 2]);
 });
 
-test('what does not fit ends in a mark, and is no wider than asked', () => {
+test('text that does not fit ends in a mark, and is no wider than asked', () => {
   assert.deepEqual(
     [cutTo('abcdef', 6), cutTo('abcdef', 5), cutTo('漢字漢', 5), cutTo('漢字漢', 4)],
     ['abcdef', 'abcd…', '漢字…', '漢…'],
   );
 });
 
-test('nothing reaches a terminal that it would obey', () => {
+test('control characters never reach a terminal', () => {
   assert.equal(shownText('a\nb\tc\u001b[31m\u0000\u009b\u202ed'), 'a\\nb\\tc\\u001b[31m\\u0000\\u009b\\u202ed');
 });

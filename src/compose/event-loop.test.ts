@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventLoopWatch } from './event-loop.ts';
 
-test('the most CPU time from one turn to the next, and that of 99 in 100, until they are told', async () => {
+test('the greatest CPU time of a turn, and the 99th percentile, since the last report', async () => {
   let cpuMicros = 0;
   const turns = Array.from({ length: 200 }, (_, turn) => (turn === 150 ? 42_000 : 1000));
   const stop = new AbortController();

@@ -43,7 +43,7 @@ test('the age is that of the last good run, though a newer one failed', async ()
   assert.deepEqual(freshness, { latest: failed, served: good, ageMillis: 20 * 60_000, nextTick: at('10:30:00') });
 });
 
-test('the age is never negative, though a wrong clock says that the run has not begun yet', async () => {
+test('the age is never negative, even if a wrong clock says that the run has not begun yet', async () => {
   const ahead = run('1', 'COMPLETED', '23:00:00');
   assert.equal((await datasetAgeOf(dataset, catalogWith(ahead, ahead), at('10:20:00'))).ageMillis, 0);
 });
@@ -54,7 +54,7 @@ test('a dataset that never had a good run has no age', async () => {
   assert.deepEqual([freshness.served, freshness.ageMillis], [undefined, undefined]);
 });
 
-test('the period is the longest time that now lies in or next to, though refreshes are not evenly apart', () => {
+test('the period is the longest interval around now, also where refreshes are not evenly spaced', () => {
   const hours = (schedule: string, now: string) => periodMillisOf({ schedule }, Date.parse(now)) / 3_600_000;
   assert.equal(hours('*/15 * * * *', '2024-03-05T10:07:00Z'), 0.25);
   assert.equal(hours('0 0 * * *', '2024-03-05T10:07:00Z'), 24);

@@ -29,7 +29,7 @@ test('the datasets become public queries, once, however many processes start at 
   for (const catalog of catalogs) await catalog[Symbol.asyncDispose]();
 });
 
-test("a reserved query id that is somebody else's: that dataset is left out, the others are there", async () => {
+test("a reserved query id that is somebody else's: that dataset is left out, the others are registered", async () => {
   await using catalog = await openSqliteCatalog(join(root, 'taken.sqlite'), { sleep });
   await catalog.principals.addUser('ann', 0);
   await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'ann' }, visibility: 'private' }, 0);

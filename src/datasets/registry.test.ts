@@ -77,7 +77,7 @@ describe('columns, in the order of the specification', () => {
   });
 });
 
-test('every strategy contract is an address in lower case, and stands for one token', () => {
+test('every strategy contract is an address in lower case, and belongs to one token', () => {
   for (const { contract } of STRATEGIES) assert.match(contract, /^0x[0-9a-f]{40}$/);
   assert.equal(new Set(STRATEGIES.map((s) => s.contract)).size, 14);
 });

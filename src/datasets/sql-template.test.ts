@@ -7,7 +7,7 @@ test('gaps are filled, in fragments too', () => {
   assert.equal(sql, 'WITH s AS (SELECT "x") SELECT "x"');
 });
 
-test('gaps that are filled in for each run stay', () => {
+test('gaps that each run fills stay', () => {
   assert.equal(fillTemplate('SELECT {{as_of}}', {}, ['as_of']), 'SELECT {{as_of}}');
 });
 
@@ -18,17 +18,17 @@ test('a gap without a fragment is an error', () => {
   );
 });
 
-test('a gap of a fragment is told with the fragment and its line', () => {
+test('a gap in a fragment is reported with the fragment and its line', () => {
   assert.throws(
     () => fillTemplate('SELECT\n{{shares}}', { shares: 'a,\nb,\n{{nme}}' }),
     /^Error: line 3 of the fragment shares has a gap \{\{nme\}\}, but there is no fragment of that name$/,
   );
 });
 
-test('a fragment without a gap is an error', () => {
+test('an unknown fragment is an error', () => {
   assert.throws(() => fillTemplate('SELECT 1', { name: 'x' }), /the SQL has no gap for the fragment name/);
 });
 
-test('a fragment that holds itself is an error', () => {
+test('a fragment that contains itself is an error', () => {
   assert.throws(() => fillTemplate('{{a}}', { a: '{{a}}' }), /nested more than 4 deep/);
 });

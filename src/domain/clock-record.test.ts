@@ -6,13 +6,13 @@ import { DAY_MILLIS } from './instant.ts';
 const HOUR = DAY_MILLIS / 24;
 const NOON = 1_709_640_000_000;
 
-test('the first look believes the clock, and a look within a day of the last one, ahead or behind', () => {
+test('the first look trusts the clock, and so does a look within a day of the last one, before or after', () => {
   assert.deepEqual(lookAtClock(undefined, NOON, undefined), { latestSeen: NOON });
   assert.deepEqual(lookAtClock({ latestSeen: NOON }, NOON + DAY_MILLIS, undefined), { latestSeen: NOON + DAY_MILLIS });
   assert.deepEqual(lookAtClock({ latestSeen: NOON }, NOON - DAY_MILLIS, undefined), { latestSeen: NOON });
 });
 
-test('more than a day away, the clock is not believed until the service has run for a day', () => {
+test('a clock more than a day away is not trusted until the service has run for a day', () => {
   for (const jump of [DAY_MILLIS + 1, 200 * DAY_MILLIS, -DAY_MILLIS - 1]) {
     const to = NOON + jump;
     let record = lookAtClock({ latestSeen: NOON }, to, NOON - HOUR);
@@ -26,7 +26,7 @@ test('more than a day away, the clock is not believed until the service has run 
   }
 });
 
-test('time in which nothing runs is not counted, and time in which two processes run is counted once', () => {
+test('time in which nothing runs does not count, and time in which two processes run counts once', () => {
   const doubt = { from: 0, to: NOON, leftMillis: DAY_MILLIS };
   const restarted = lookAtClock({ latestSeen: NOON, doubt }, NOON + 20 * HOUR, undefined);
   assert.equal(restarted.doubt?.leftMillis, DAY_MILLIS);

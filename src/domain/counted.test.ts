@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bytesInWords, counted, durationInWords } from './counted.ts';
 
-test('one is one, and every other number is many', () => {
+test('one is singular, every other number plural', () => {
   assert.deepEqual(
     [counted(0, 'row'), counted(1, 'row'), counted(1234, 'row'), counted(2, 'query', 'queries')],
     ['0 rows', '1 row', '1,234 rows', '2 queries'],

@@ -30,16 +30,16 @@ describe('ticks', () => {
     ['0 8 * * mon-fri', '2024-03-08 09:00:00', ['03-11 08:00', '03-12 08:00']],
     ['0 8 * * 7', '2024-03-05 00:00:00', ['03-10 08:00']],
     ['0 8 * * 0', '2024-03-05 00:00:00', ['03-10 08:00']],
-    // Both days restricted: either will do. 2024-09-13 is a Friday.
+    // Both days are restricted: either will do. 2024-09-13 is a Friday.
     ['0 0 13 * fri', '2024-09-05 00:00:00', ['09-06 00:00', '09-13 00:00', '09-20 00:00']],
-    // A day that begins with an asterisk restricts nothing by itself: both must match.
+    // A day that begins with an asterisk does not restrict by itself: both must match.
     ['0 0 */2 * fri', '2024-09-05 00:00:00', ['09-13 00:00', '09-27 00:00']],
   ];
   for (const [cron, after, expected] of cases) {
     test(`${cron} after ${after}`, () => assert.deepEqual(ticks(cron, after, expected.length), expected));
   }
 
-  test('29 February comes in leap years only, 2100 is none, and on a given weekday it may take decades', () => {
+  test('29 February comes only in leap years (2100 is none), and may take decades to fall on a given weekday', () => {
     assert.equal(show(nextTick(parseCron('0 0 29 2 *'), at('2024-03-01 00:00:00'))), '2028-02-29 00:00:00');
     assert.equal(show(nextTick(parseCron('0 0 29 2 *'), at('2096-03-01 00:00:00'))), '2104-02-29 00:00:00');
   });
@@ -79,7 +79,7 @@ describe('errors name the field and what was expected', () => {
   }
 });
 
-test('the ticks are the minutes whose fields match, as counted minute by minute', () => {
+test('the ticks are the minutes whose fields match, counted minute by minute', () => {
   const list = (min: number, max: number) =>
     fc.oneof(
       fc.constant('*'),

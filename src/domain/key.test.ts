@@ -18,7 +18,7 @@ test('other lengths are refused', () => {
   assert.throws(() => formatKeyId(new Uint8Array(11)), RangeError);
 });
 
-test('what is made is a key, and different bytes make different keys', () => {
+test('a generated key is valid, and different bytes make different keys', () => {
   const bytes = fc.uint8Array({ minLength: KEY_BYTES, maxLength: KEY_BYTES });
   fc.assert(
     fc.property(bytes, bytes, (a, b) => {
@@ -29,7 +29,7 @@ test('what is made is a key, and different bytes make different keys', () => {
   assert.equal((KEY_ID_BYTES * 8) % 5, 0);
 });
 
-test('what is no key is recognised', () => {
+test('text that is no key is recognised', () => {
   const key = formatKey(new Uint8Array(25));
   for (const text of ['', 'qrs_', key.slice(1), `${key}0`, `${key}\n`, key.toUpperCase(), key.replace('0', 'l')]) {
     assert.equal(isKey(text), false, text);

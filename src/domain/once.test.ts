@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { once } from './once.ts';
 
-test('all who ask share one piece of work, also when it is done', async () => {
+test('all who ask share one piece of work, also after it is done', async () => {
   let calls = 0;
   const open = once(async () => {
     calls += 1;
@@ -14,7 +14,7 @@ test('all who ask share one piece of work, also when it is done', async () => {
   assert.equal(calls, 1);
 });
 
-test('a failed open is tried again, by whoever asks next and not by those who waited for it', async () => {
+test('a failed open is tried again for whoever asks next, not for those who waited for it', async () => {
   const outcomes = ['the disk is away', 'the disk is still away', 'open'];
   let calls = 0;
   const open = once(async () => {

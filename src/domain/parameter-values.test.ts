@@ -9,7 +9,7 @@ const DECLARED: readonly QueryParameter[] = [
   { key: 'n', type: 'number', value: '10' },
 ];
 
-test('what the caller named holds, then what the query says, in the order declared', () => {
+test("the caller's values come first, then the query's own, in the order of declaration", () => {
   assert.deepEqual(parameterValues(DECLARED, { n: ' 12.50 ', day: '2024-03-05T20:50Z' }), [
     { key: 'Chain', type: 'enum', value: 'base' },
     { key: 'day', type: 'datetime', value: '2024-03-05 20:50:00+00:00' },
@@ -36,7 +36,7 @@ describe('refused', () => {
   }
 });
 
-test('an enum of a thousand values: the nearest are named, and how many there are', () => {
+test('for an enum of a thousand values, the error offers the nearest and says how many there are', () => {
   const enumOptions = Array.from({ length: 1000 }, (_, i) => `${'option'.repeat(12)}_${i}`);
   const read = (value: string) => () => parameterValues([{ key: 'e', type: 'enum', enumOptions }], { e: value });
   const found = enumOptions[7]?.replace('_', '-') ?? '';
@@ -80,7 +80,7 @@ describe('declarations', () => {
     test(String(message), () => assert.throws(() => checkParameters(parameters), message));
   }
 
-  test('each has a value to look at the text with', () => {
+  test('each has a value with which the SQL can be checked', () => {
     checkParameters(DECLARED);
     assert.deepEqual(
       exampleValues(DECLARED).map(({ value }) => value),

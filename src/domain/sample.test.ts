@@ -16,7 +16,7 @@ test('positions are different, ascending and below the total', () => {
   assert.ok(positions.every((position) => position >= 0 && position < 1000));
 });
 
-test('each of the 10 subsets of 2 out of 5 is equally likely, also for seeds that follow each other', () => {
+test('each of the 10 subsets of 2 out of 5 is equally likely, also for consecutive seeds', () => {
   const counts = new Map<string, number>();
   const draws = 20_000;
   for (let seed = 0n; seed < draws; seed += 1n) {
@@ -26,7 +26,7 @@ test('each of the 10 subsets of 2 out of 5 is equally likely, also for seeds tha
   assert.equal(counts.size, 10);
   const expected = draws / 10;
   const chiSquare = [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
-  // 9 degrees of freedom: 27.9 is exceeded once in a thousand fair series.
+  // With 9 degrees of freedom, a fair series exceeds 27.9 once in a thousand times.
   assert.ok(chiSquare < 27.9, `χ² = ${chiSquare}`);
 });
 

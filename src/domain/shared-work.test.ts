@@ -5,7 +5,7 @@ import { SharedWork } from './shared-work.ts';
 
 const never = new AbortController().signal;
 
-/** Work that a test ends, and what became of it. */
+/** Work that the test ends, and its outcome. */
 function work() {
   const ends: PromiseWithResolvers<string>[] = [];
   const signals: AbortSignal[] = [];
@@ -18,7 +18,7 @@ function work() {
   return { ends, signals, start };
 }
 
-test('who asks at the same time shares one piece of work, and its failure', async () => {
+test('those who ask at the same time share one piece of work, and its failure', async () => {
   const shared = new SharedWork<string>();
   const { ends, start } = work();
   const both = Promise.all([shared.join('a', start, never), shared.join('a', start, never)]);
@@ -31,7 +31,7 @@ test('who asks at the same time shares one piece of work, and its failure', asyn
   for (const one of failing) await assert.rejects(one, { message: 'broken' });
 });
 
-test('one who leaves does not end it for the others; it is aborted when all have left', async () => {
+test('one who leaves does not stop it for the others; it is aborted when all have left', async () => {
   const shared = new SharedWork<string>();
   const { ends, signals, start } = work();
   const leavers = [new AbortController(), new AbortController()];
@@ -47,7 +47,7 @@ test('one who leaves does not end it for the others; it is aborted when all have
   assert.equal(await next, 'anew');
 });
 
-test('work that is done once is done again only after a failure', async () => {
+test('work that is done once is repeated only after a failure', async () => {
   let times = 0;
   const get = once(async () => {
     times += 1;

@@ -8,7 +8,7 @@ function bucketsWith(options: { readonly perSecond: number; readonly burst: numb
   return { clock, buckets: new TokenBuckets({ namesMax: 10, ...options, monotonic: () => clock.millis }) };
 }
 
-test('a burst at once, then as fast as it fills; each name for itself', () => {
+test('a burst at once, then as fast as the bucket refills; each name has its own', () => {
   const { clock, buckets } = bucketsWith({ perSecond: 2, burst: 3 });
   assert.deepEqual(buckets.take('a'), { allowed: true, remaining: 2, seconds: 1 });
   assert.deepEqual(buckets.take('a'), { allowed: true, remaining: 1, seconds: 1 });
@@ -24,7 +24,7 @@ test('a burst at once, then as fast as it fills; each name for itself', () => {
   assert.equal(buckets.look('a').remaining, 3);
 });
 
-test('a slow bucket says how long to wait, for one token or for all', () => {
+test('a slow bucket tells how long to wait, for one token or for all', () => {
   const { clock, buckets } = bucketsWith({ perSecond: 0.1, burst: 2 });
   assert.deepEqual(buckets.take('a'), { allowed: true, remaining: 1, seconds: 10 });
   assert.deepEqual(buckets.take('a'), { allowed: true, remaining: 0, seconds: 10 });
@@ -32,14 +32,14 @@ test('a slow bucket says how long to wait, for one token or for all', () => {
   assert.deepEqual(buckets.take('a'), { allowed: false, remaining: 0, seconds: 6 });
 });
 
-test('names are bounded: the first is forgotten first', () => {
+test('the number of names is bounded: the oldest is forgotten', () => {
   const { buckets } = bucketsWith({ perSecond: 1, burst: 1, namesMax: 2 });
   for (const name of ['a', 'b', 'c']) buckets.take(name);
   assert.equal(buckets.size, 2);
   assert.equal(buckets.take('c').allowed, false);
 });
 
-test('never more than the burst and what has filled since', () => {
+test('never more than the burst and what has refilled since', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 50 }),
@@ -58,7 +58,7 @@ test('never more than the burst and what has filled since', () => {
   );
 });
 
-test('a share of the tokens at once, and those that nobody used come back, up to the burst', () => {
+test('a share of the tokens can be taken at once, and unused ones given back, up to the burst', () => {
   const { clock, buckets } = bucketsWith({ perSecond: 1, burst: 10 });
   assert.equal(buckets.takeShare('a', 4), 2);
   assert.equal(buckets.look('a').remaining, 8);

@@ -30,7 +30,7 @@ test('a column name in double quotes may have commas, equals signs and quotes', 
   });
 });
 
-test('the option may be given again', () => {
+test('the option may be repeated', () => {
   const both = typeDeclarations(['b=date', 'c=real'], typeDeclarations(['a=uuid']));
   assert.deepEqual([...both.keys()], ['a', 'b', 'c']);
 });
@@ -39,14 +39,14 @@ test('as many as can be sent are read in a moment, and more than 10,000 are refu
   const texts = Array.from({ length: 10_000 }, (_, i) => `c${i}=date`);
   const begun = performance.now();
   assert.equal(typeDeclarations(texts).size, 10_000);
-  // Each text once more copying what came before took seconds.
+  // Copying all earlier texts for each one would take seconds.
   assert.ok(performance.now() - begun < 1000);
   const says = 'The types of at most 10000 columns can be declared.';
   assert.throws(() => typeDeclarations([...texts, 'one=date']), new TypeDeclarationError(says));
   assert.throws(() => typeDeclarations([`${texts.join(',')},one=date`]), new TypeDeclarationError(says));
 });
 
-test('what is no declaration is refused', () => {
+test('text that is no declaration is refused', () => {
   assert.throws(() => read('price'), /A declaration is COLUMN=TYPE; "price" is none\./);
   assert.throws(() => read('a=date,'), /"" is none/);
   assert.throws(() => read('a=date,a=real'), /The type of "a" is declared twice\./);

@@ -68,7 +68,7 @@ for (const [type, value, expected] of CASES) {
   });
 }
 
-test('rows of 5,000 columns are counted, each on its own and all together', async () => {
+test('rows of 5,000 columns are measured, each alone and all together', async () => {
   const types = Array.from({ length: 5000 }, (_, i) => parseColumnType(i % 2 === 0 ? 'varchar' : 'bigint'));
   const cells = types.map((_, i) => (i % 2 === 0 ? `'ab' AS c${i}` : `${i} AS c${i}`));
   const rows = `SELECT ${cells.join(', ')} UNION ALL SELECT ${cells.join(', ')}`;
@@ -76,7 +76,7 @@ test('rows of 5,000 columns are counted, each on its own and all together', asyn
   assert.equal(await evaluate(`SELECT ${totalBytesOf(types)} FROM (${rows})`), 50_000n);
 });
 
-test('a row counts the sum of its cells', async () => {
+test('a row has the sum of its cells', async () => {
   const types = ['bigint', 'varchar', 'array(integer)'].map(parseColumnType);
   const row = `SELECT NULL::BIGINT AS c0, 'abc' AS c1, [1, 2] AS c2`;
   assert.equal(await evaluate(`SELECT ${rowBytesOf(types)} FROM (${row})`), 11n);

@@ -30,7 +30,7 @@ function* splitMix(seed: bigint): Generator<bigint> {
   }
 }
 
-test('many positions are those with the smallest numbers of SplitMix64, whatever the seed', async () => {
+test('many positions are those with the smallest numbers of SplitMix64, for any seed', async () => {
   for (const seed of [0n, 1n, 2n ** 63n, 2n ** 64n - 1n]) {
     const draw = { seed, count: DRAWN_HERE_MAX + 500, total: 5000 };
     const numbers = splitMix(seed)
@@ -55,7 +55,7 @@ test('the same seed draws the same positions, another seed others', async () => 
   }
 });
 
-test('however many positions are drawn, the statement stays small', () => {
+test('the statement stays small, however many positions are drawn', () => {
   for (const count of [DRAWN_HERE_MAX + 1, 10_000_000]) {
     const parameters = new Parameters();
     const text = drawnPositions({ seed: 7n, count, total: 20_000_000 }, parameters);
@@ -64,7 +64,7 @@ test('however many positions are drawn, the statement stays small', () => {
   }
 });
 
-test('every subset of three positions out of six is equally likely by the smallest numbers', async () => {
+test('every subset of three positions out of six is equally likely to have the smallest numbers', async () => {
   const draws = 600;
   const counts = new Map<string, number>();
   for (let seed = 0n; seed < draws; seed += 1n) {
@@ -75,6 +75,6 @@ test('every subset of three positions out of six is equally likely by the smalle
   }
   assert.equal(counts.size, 20);
   const chiSquare = [...counts.values()].reduce((sum, count) => sum + (count - draws / 20) ** 2 / (draws / 20), 0);
-  // χ² with 19 degrees of freedom exceeds 43.8 once in a thousand times; the seeds are fixed, so the outcome is.
+  // χ² with 19 degrees of freedom exceeds 43.8 once in a thousand times. The seeds are fixed, and so is the outcome.
   assert.ok(chiSquare < 43.8, `χ² = ${chiSquare}`);
 });

@@ -1,4 +1,4 @@
-/** Statements end when their signal says so, whenever it does. */
+/** A statement ends when its signal is aborted, at whatever moment. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,13 +24,13 @@ async function open(t: TestContext): Promise<DuckDb> {
   return duckDb;
 }
 
-/** Takes minutes to run, and the chain of conditions many milliseconds to plan. */
+/** Takes minutes to run; the chain of conditions takes many milliseconds to plan. */
 const ENDLESS = {
   text: `SELECT count(*) FROM range(1000000) a(i), range(1000000) b(j) WHERE ${Array.from({ length: 500 }, (_, n) => `i + j = -${n}`).join(' OR ')}`,
   values: [],
 };
 
-test('an abort ends a statement, also one that comes while it is still planned', { timeout: 60_000 }, async (t) => {
+test('an abort ends a statement, also while it is being planned', { timeout: 60_000 }, async (t) => {
   const duckDb = await open(t);
   for (const millis of [0, 1, 2, 5, 10, 20, 50, 100]) {
     await assert.rejects(duckDb.query(ENDLESS, AbortSignal.timeout(millis)), { name: 'TimeoutError' });
@@ -38,7 +38,7 @@ test('an abort ends a statement, also one that comes while it is still planned',
   assert.deepEqual(await duckDb.query({ text: 'SELECT 1', values: [] }, t.signal), [[1]]);
 });
 
-test('closing ends what still runs', { timeout: 60_000 }, async (t) => {
+test('closing ends statements that still run', { timeout: 60_000 }, async (t) => {
   const duckDb = await open(t);
   const endless = assert.rejects(duckDb.query(ENDLESS, t.signal), /INTERRUPT/);
   await duckDb[Symbol.asyncDispose]();

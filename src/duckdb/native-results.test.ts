@@ -5,7 +5,7 @@ import { NativeResults } from './native-results.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-test('each time that more than 32 MiB of results have been taken, young garbage is collected, after this turn', async () => {
+test('each time that 32 MiB of results have been taken, young garbage is collected after the turn', async () => {
   let collections = 0;
   const results = new NativeResults(() => {
     collections += 1;

@@ -11,7 +11,7 @@ import type { Statement } from './statement.ts';
 const NEVER = new AbortController().signal;
 
 let root: string;
-/** As the service opens them: one thread for publishing, several to search and to write views. */
+/** As the service opens them: one thread for publishing, several for searches and views. */
 const duckDbs: DuckDb[] = [];
 
 before(async () => {
@@ -46,7 +46,7 @@ const PARTS = () => `read_parquet(['${root}/0.parquet', '${root}/1.parquet'], fi
 const statement = (text: string): Statement => ({ text, values: [] });
 const LIST = 'c1 IN (3, 8, 21, 34, 55, 89, 144, 233)';
 
-/** What the read path does without asking for an order: if one were no longer kept, each page would cost a sort. */
+/** What the read path does without asking for an order. If DuckDB no longer kept one of these, each page would cost a sort. */
 const KEPT = [
   ['all rows of two parts', () => `COPY (SELECT c0 FROM ${PARTS()}) TO '${root}/out'`],
   ['a filter', () => `COPY (SELECT c0 FROM ${PARTS()} WHERE c1 > 5 AND contains(c2, '7')) TO '${root}/out'`],

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { sleep } from '../../test/real-time.ts';
 import { DuckDb } from './duckdb.ts';
 
-test('values of fixed width come as DuckDB holds them, over several chunks; of other types they are refused', async (t) => {
+test("values of fixed width come in DuckDB's own bytes, over several chunks; other types are refused", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-vectors-'));
   t.after(async () => await rm(directory, { recursive: true }));
   await using duckDb = await DuckDb.open({
@@ -28,7 +28,7 @@ test('values of fixed width come as DuckDB holds them, over several chunks; of o
       DATE '1970-01-03', TIME '00:00:00.000258', make_timestamp(258), '80000000-0000-0000-0000-000000000001'::UUID`),
     [
       ...['0201', '02010000', '0201000000000000', 'f'.repeat(32), '02000000', '0201000000000000', '0201000000000000'],
-      // DuckDB turns the first bit over, to order UUIDs as numbers with a sign.
+      // DuckDB inverts the first bit, to order UUIDs as signed numbers.
       '01000000000000000000000000000000',
     ],
   );

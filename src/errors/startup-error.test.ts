@@ -7,7 +7,7 @@ const sqlite = (errcode: number) =>
   Object.assign(new Error('as SQLite says it'), { code: 'ERR_SQLITE_ERROR', errcode });
 const text = (error: unknown) => (error instanceof Error ? error.message : error);
 
-test('an address that cannot be had: one line that says what to do', () => {
+test('an address that cannot be used: one line that says what to do', () => {
   const lines: Readonly<Record<string, string>> = {
     EADDRINUSE: 'port 80 is taken by another program; stop it or set QRS_PORT',
     EACCES: 'port 80 needs more rights than this user has; set QRS_PORT to 1024 or above',
@@ -33,7 +33,7 @@ test('a folder that cannot be used', () => {
   }
 });
 
-test('a catalog that cannot be written, also by the extended codes of SQLite', () => {
+test("a catalog that cannot be written, also with SQLite's extended codes", () => {
   assert.match(catalogAdvice(sqlite(8)), /writable for this user/);
   assert.match(catalogAdvice(sqlite(8 | (1 << 8))), /writable for this user/);
   assert.match(catalogAdvice(sqlite(13)), /free some space/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isStorageFull } from './storage-full.ts';
 
-test('a full disk is known by whoever says it, however deep', () => {
+test('a full disk is recognised in every error that says so, however deep', () => {
   const sqlite = Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
   const system = Object.assign(new Error('ENOSPC: no space'), { code: 'ENOSPC' });
   const duckDb = new Error('IO Error: Could not write file "/x": No space left on device');

@@ -60,7 +60,7 @@ test('"and" binds tighter than "or", "not" tighter than both, and a chain is one
   assert.deepEqual(second?.kind === 'and' ? second.operands.map(({ kind }) => kind) : [], ['not', 'flag', 'flag']);
 });
 
-test('every node knows where it stands', () => {
+test('every node has its position in the text', () => {
   const text = `a = 1 or "b c" in ('x', 2.50)`;
   const { root } = parseFilter(text, DEFAULT_EXPRESSION_LIMITS);
   const byteChunks: string[] = [];
@@ -94,7 +94,7 @@ test('positions in errors count characters, not code units', () => {
   assert.equal(refusal(`'😀' == 1`).position, 5);
 });
 
-test('a chain of 50,000 conditions is read without recursion', () => {
+test('a chain of 50,000 conditions is parsed without recursion', () => {
   for (const word of ['and', 'or']) {
     const text = Array.from({ length: 50_000 }, (_, i) => `a = ${i}`).join(` ${word} `);
     const filter = parseFilter(text, UNBOUNDED);
@@ -103,7 +103,7 @@ test('a chain of 50,000 conditions is read without recursion', () => {
   }
 });
 
-test('parsing is linear: a quarter of a million hostile characters take no more than seconds', () => {
+test('parsing is linear: a quarter of a million hostile characters take seconds at most', () => {
   const length = 250_000;
   const hostile: Readonly<Record<string, string>> = {
     quotes: "'".repeat(length),
@@ -217,7 +217,7 @@ test('law: parse(format(tree)) = tree', () => {
   );
 });
 
-test('law: any text is read or refused with an error on one line', () => {
+test('law: any text is parsed, or refused with an error on one line', () => {
   const piece = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom(

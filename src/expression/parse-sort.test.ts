@@ -10,20 +10,20 @@ function formatted(text: string): string {
   return formatSort(parseSort(text, DEFAULT_EXPRESSION_LIMITS));
 }
 
-test('keys are columns with a direction and a place for nulls, in any case', () => {
+test('sort keys are columns with a direction and a place for nulls, in any case', () => {
   assert.equal(formatted('amount_usd desc, block_time'), 'amount_usd desc, block_time');
   assert.equal(formatted('a ASC NULLS LAST,b\tNulls First'), 'a, b nulls first');
   assert.equal(formatted('"special, ""column""" DESC'), '"special, ""column""" desc');
 });
 
-test('no word is reserved where a column stands', () => {
+test('no word is reserved in the place of a column', () => {
   assert.equal(
     formatted('desc desc, first, nulls nulls first, order, null'),
     'desc desc, first, nulls nulls first, order, "null"',
   );
 });
 
-test('there is a bound on the number of keys', () => {
+test('the number of sort keys is bounded', () => {
   assert.throws(
     () => parseSort('a, b, c', { ...DEFAULT_EXPRESSION_LIMITS, sortKeysMax: 2 }),
     (error) => error instanceof ExpressionError && error.code === 'sort_limit' && error.position === 7,
@@ -52,7 +52,7 @@ test('law: parse(format(keys)) = keys', () => {
   );
 });
 
-test('law: any text is read or refused with an error on one line', () => {
+test('law: any text is parsed, or refused with an error on one line', () => {
   const piece = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom('a', 'desc', 'nulls', 'first', ',', '"', '-', "'b'", '1'),

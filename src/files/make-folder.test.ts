@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeFolder } from './make-folder.ts';
 
-test('all that is missing is made, for its owner alone, by any number at once', async (t) => {
+test('every missing folder is made, for its owner alone, by any number of processes at once', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'qrs-folder-'));
   t.after(async () => await rm(root, { recursive: true, force: true }));
   const path = join(root, 'a', 'b', 'c');
@@ -16,7 +16,7 @@ test('all that is missing is made, for its owner alone, by any number at once', 
   await makeFolder(path);
 });
 
-test('a file in its place or above it', async (t) => {
+test('a file in its place or above it is an error', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'qrs-folder-'));
   t.after(async () => await rm(root, { recursive: true, force: true }));
   await writeFile(join(root, 'file'), '');
@@ -24,7 +24,7 @@ test('a file in its place or above it', async (t) => {
   await assert.rejects(makeFolder(join(root, 'file', 'below')), { code: 'ENOTDIR' });
 });
 
-test('a place where no folder can be made, though its parent is there, is an error and not a wait for ever', async (t) => {
+test('a place where no folder can be made, though its parent exists, is an error and not an endless wait', async (t) => {
   if (process.platform !== 'linux') return t.skip('only Linux has /proc');
   await assert.rejects(makeFolder('/proc/none/below'), { code: 'ENOENT' });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeScratchFolder } from './scratch-folder.ts';
 
-/** Of a process that lives, and names that only look like ours. */
+/** The folder of a living process, and names that only look like ours. */
 const STAYING = [`scratch-${process.ppid}-abcdef`, 'other', '1999-backup', 'scratch-2024-backups', 'scratch-notes'];
 
 test('folders of ended processes go, those of living ones and other files stay', async (t) => {

@@ -9,7 +9,7 @@ function afterFailures(address: string, count: number): AuthFailureLimiter {
   return keys;
 }
 
-test('after too many wrong keys an address waits, and only that one', () => {
+test('after too many wrong keys an address has to wait, and only that address', () => {
   const keys = afterFailures('10.0.0.1', 3);
   assert.throws(
     () => keys.count('10.0.0.1'),
@@ -19,13 +19,13 @@ test('after too many wrong keys an address waits, and only that one', () => {
   afterFailures('10.0.0.1', 2).count('10.0.0.1');
 });
 
-test('all addresses of an IPv6 /64 are one', () => {
+test('all addresses of an IPv6 /64 count as one', () => {
   const keys = afterFailures('2001:db8:0:1::1', 3);
   assert.throws(() => keys.count('2001:db8::1:ffff:0:0:2'), RequestError);
   keys.count('2001:db8:0:2::1');
 });
 
-test('0 is no limit', () => {
+test('0 means no limit', () => {
   const keys = new AuthFailureLimiter({ perMinute: 0, monotonic: () => 0 });
   for (let number = 0; number < 1000; number += 1) keys.count('::1');
 });

@@ -30,7 +30,7 @@ const DECOMPRESS: Readonly<Record<Encoding, (bytes: Uint8Array) => Uint8Array>> 
 };
 
 for (const encoding of ['zstd', 'br', 'gzip'] as const) {
-  test(`${encoding}: what was compressed, at once or as it came, is read back`, async () => {
+  test(`${encoding}: what was compressed, at once or in pieces, decompresses to the original`, async () => {
     const bytes = Buffer.from('the same words again and again '.repeat(1000));
     const compressed = await compress(bytes, encoding);
     assert.ok(compressed.byteLength < bytes.byteLength / 10);

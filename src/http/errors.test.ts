@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isFault, toRequestError } from './errors.ts';
 
-test('a full disk is 503 storage_full, whatever could not be written for it, and the log tells of it', () => {
+test('a full disk is 503 storage_full, whatever could not be written, and the log says so', () => {
   const lease = Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
   const view = new Error('IO Error: Could not write file "/x": No space left on device');
   for (const error of [lease, view]) {
@@ -14,7 +14,7 @@ test('a full disk is 503 storage_full, whatever could not be written for it, and
   assert.equal(toRequestError(new Error('another'), 'r1').code, 'internal');
 });
 
-test('a process that may open no more files is overloaded, however it is said', () => {
+test('a process that may open no more files is overloaded, in every way it is reported', () => {
   const system = Object.assign(new Error("EMFILE: too many open files, open '/data/x'"), { code: 'EMFILE' });
   const duckDb = new Error('IO Error: Cannot open file "/data/x": Too many open files');
   for (const error of [system, duckDb, new Error('reading failed', { cause: system })]) {

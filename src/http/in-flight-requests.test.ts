@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FakeTime } from '../../test/fake-time.ts';
 import { InFlightRequests } from './in-flight-requests.ts';
 
-test('it is quiet when the last request has ended', async () => {
+test('it is drained when the last request has ended', async () => {
   const { sleep } = new FakeTime(0);
   const inFlight = new InFlightRequests();
   inFlight.begin();
@@ -17,7 +17,7 @@ test('it is quiet when the last request has ended', async () => {
   assert.equal(await drained, 0);
 });
 
-test('with no request it is quiet at once; with one that does not end, when the time is up', async () => {
+test('without requests it is drained at once; with one that does not end, when the time is up', async () => {
   const time = new FakeTime(0);
   const idle = new InFlightRequests();
   idle.stopAccepting();

@@ -10,7 +10,7 @@ function readiness(time: FakeTime, checks: Readonly<Record<string, () => Promise
   return { failed, looking: new Readiness({ checks, monotonic: time.clock, sleep: time.sleep, onFailed }) };
 }
 
-test('what fails is named, with its reason where that may be told', async () => {
+test('a failed check is named, with its reason if that may be told', async () => {
   const checks = {
     catalog: async () => {},
     store: () => Promise.reject(new NotReady('its folder is gone')),
@@ -27,7 +27,7 @@ test('what fails is named, with its reason where that may be told', async () => 
   assert.deepEqual(failed, ['store', 'engine']);
 });
 
-test('those who ask at once share a look, which holds for a second', async () => {
+test('requests at the same time share a check, whose outcome holds for a second', async () => {
   const time = new FakeTime(0);
   let looks = 0;
   const check = async () => {
@@ -43,7 +43,7 @@ test('those who ask at once share a look, which holds for a second', async () =>
   assert.equal(looks, 2);
 });
 
-test('a check that does not end is a failure', async () => {
+test('a check that does not end counts as failed', async () => {
   const time = new FakeTime(0);
   const { looking } = readiness(time, { catalog: () => new Promise(() => {}) });
   const missing = looking.missing();

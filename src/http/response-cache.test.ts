@@ -10,7 +10,7 @@ import type { CatalogCache } from '../results/cache/catalog-cache.ts';
 import { InFlightRequests } from './in-flight-requests.ts';
 import { makeResponseCache, ResponseCache } from './response-cache.ts';
 
-/** A catalog that takes its time, as over a network. */
+/** A catalog that is slow, as over a network. */
 class SlowCatalogCache implements Pick<CatalogCache, 'version' | 'refresh'> {
   readonly version = 1;
   readonly asked = Promise.withResolvers<void>();
@@ -22,7 +22,7 @@ class SlowCatalogCache implements Pick<CatalogCache, 'version' | 'refresh'> {
   }
 }
 
-test('a client that goes while the catalog is asked leaves nothing in flight', async (t) => {
+test('a client that leaves while the catalog is asked leaves nothing in flight', async (t) => {
   const catalogCache = new SlowCatalogCache();
   const inFlight = new InFlightRequests();
   const observed: Observation[] = [];

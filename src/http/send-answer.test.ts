@@ -6,14 +6,14 @@ import { RequestStats } from '../observation/request-stats.ts';
 import { CompressedCache } from './compressed-cache.ts';
 import { sendAnswer } from './send-answer.ts';
 
-/** A reply whose stream nobody reads, as when the connection closed before it was handed over. */
+/** A reply whose stream nobody reads, as when the connection closed before. */
 function unreadReply(raw: EventEmitter): FastifyReply {
   const reply: object = { raw, header: () => reply, code: () => reply, send: () => reply };
   return reply as FastifyReply;
 }
 
 for (const when of ['before', 'after'] as const) {
-  test(`a stream that is never read is given back: the response closed ${when} it was handed over`, async () => {
+  test(`a stream that is never read is released: the response closed ${when} it was handed over`, async () => {
     let isGivenBack = false;
     const chunks = (async function* () {
       try {

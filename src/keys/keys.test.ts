@@ -13,7 +13,7 @@ test('a hash is the hex SHA-256 of the whole key text', () => {
   assert.equal(hashKey('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
 });
 
-test('hashes are the same or not', () => {
+test('hashes are compared', () => {
   assert.equal(sameHash(hashKey('a'), hashKey('a')), true);
   assert.equal(sameHash(hashKey('a'), hashKey('b')), false);
   assert.equal(sameHash(hashKey('a'), ''), false);

@@ -6,7 +6,7 @@ import { KeptLease } from './kept-lease.ts';
 
 const MINUTE = 60_000;
 
-/** The leases of a catalog that does what a test says. */
+/** The leases of a catalog that the test controls. */
 class Leases {
   readonly calls: string[] = [];
   renewal: 'renewed' | 'lost' | 'busy' = 'renewed';
@@ -50,7 +50,7 @@ async function keep() {
   return { time, leases, errors, lease, pass };
 }
 
-test('it is renewed three times as often as it runs out, and given back at the end', async () => {
+test('it is renewed three times within its duration, and released at the end', async () => {
   const { leases, lease, pass } = await keep();
   await pass(MINUTE);
   await pass(MINUTE);
@@ -60,7 +60,7 @@ test('it is renewed three times as often as it runs out, and given back at the e
   assert.deepEqual(leases.calls, ['renew 1', 'renew 2', 'revoke']);
 });
 
-test('losing it aborts the work, naming the lease', async () => {
+test('losing the lease aborts the work, and the error names the lease', async () => {
   const { leases, lease, time } = await keep();
   leases.renewal = 'lost';
   const lost = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ test('losing it aborts the work, naming the lease', async () => {
   assert.equal(lease.signal.reason.message, 'the lease write:1 was lost while working');
 });
 
-test('a catalog that is busy costs the lease only once its time is over', async () => {
+test('while the catalog is busy the lease is lost only once it has expired', async () => {
   const { leases, errors, lease, time, pass } = await keep();
   leases.renewal = 'busy';
   await pass(MINUTE);
@@ -84,7 +84,7 @@ test('a catalog that is busy costs the lease only once its time is over', async 
   assert.equal(errors.length, 3);
 });
 
-test('abandoned, it stays behind and has run out', async () => {
+test('an abandoned lease stays behind, expired', async () => {
   const { leases, lease } = await keep();
   await lease.abandon();
   await lease[Symbol.asyncDispose]();

@@ -49,7 +49,7 @@ test('a key in steady use is written once a minute, all keys in one commit, and 
   assert.equal(written.length, 4);
 });
 
-test('what could not be written is written with the next', async () => {
+test('a use that could not be written is written with the next', async () => {
   const { uses, written, observed, state } = start();
   state.broken = true;
   uses.observe(answered('k1', NOON));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { LineBuffer } from './line-buffer.ts';
 
-/** A stream that a test lets go on. */
+/** A stream that accepts writes when the test says so. */
 function stream() {
   const texts: string[] = [];
   const waiting: ((error?: Error) => void)[] = [];
@@ -17,7 +17,7 @@ function stream() {
 
 const gapLine = (lines: number) => `${lines} missing\n`;
 
-test('the lines of one turn go out together', async () => {
+test('the lines of one turn are written together', async () => {
   const { texts, write } = stream();
   const buffer = new LineBuffer({ write, gapLine });
   buffer.add('a\n');
@@ -27,7 +27,7 @@ test('the lines of one turn go out together', async () => {
   assert.deepEqual(texts, ['a\nb\n']);
 });
 
-test('while the stream is busy lines wait, up to the bound; the others are dropped and told of', async () => {
+test('while the stream is busy lines wait, up to the bound; further ones are dropped and reported', async () => {
   const { texts, write, settle } = stream();
   const buffer = new LineBuffer({ write, gapLine, lengthMax: 6 });
   buffer.add('a\n');
@@ -45,7 +45,7 @@ test('while the stream is busy lines wait, up to the bound; the others are dropp
   assert.equal(buffer.dropped, 2);
 });
 
-test('what could not be written is counted, and written again is what comes later', async () => {
+test('lines that could not be written are counted, and later ones are written again', async () => {
   const { texts, write, settle } = stream();
   const buffer = new LineBuffer({ write, gapLine });
   buffer.add('a\n');

@@ -38,7 +38,7 @@ function answered(more: Partial<AnsweredRequest> = {}): AnsweredRequest {
   };
 }
 
-test('a request is one line with all that it cost', () => {
+test('a request is one line with everything that it cost', () => {
   assert.deepEqual(logged([answered()]), [
     {
       level: 'info',
@@ -63,7 +63,7 @@ test('a request is one line with all that it cost', () => {
   ]);
 });
 
-test('a request that met nothing says only what there is', () => {
+test('a line leaves out what does not apply to its request', () => {
   const stats = Object.assign(new RequestStats(), { errorCode: 'invalid_api_key', bodyBytes: 27 });
   const [line] = logged([answered({ keyId: undefined, route: undefined, status: 401, stats })]);
   assert.deepEqual(line, {
@@ -83,7 +83,7 @@ test('a request that met nothing says only what there is', () => {
   });
 });
 
-test('probes are for whoever wants to see everything; above the level nothing is written', () => {
+test('probes are logged at the lowest level; nothing above the configured level is written', () => {
   const probe = answered({ keyId: undefined, route: '/healthz' });
   assert.deepEqual(logged([probe]), []);
   assert.equal(logged([probe], 'debug').length, 1);
@@ -105,7 +105,7 @@ test('a fault has its stack and its causes, whatever was thrown', () => {
   assert.equal((other?.error as { readonly message: string } | undefined)?.message, 'a text');
 });
 
-test('a key is never in the log, wherever it was found', () => {
+test('a key is never in the log, wherever it came from', () => {
   const key = `qrs_${'k3y'.repeat(13)}z`;
   const lines = logged([
     answered({ requestId: key }),
@@ -150,7 +150,7 @@ test('the life of the service', () => {
   );
 });
 
-test('on a terminal the same in words', () => {
+test('on a terminal, the same in words', () => {
   const line = '{"level":"info","time":"2024-03-05T20:50:59.124Z","status":200,"stages":{"a":1},"message":"request"}';
   assert.equal(readableLine(line), '20:50:59.124 info request status=200 stages={"a":1}\n');
   const fault =

@@ -5,7 +5,7 @@ import { countedBy, summed, timedBy } from './summed-metrics.ts';
 
 const BOUNDS = [0.001, 0.01, 1];
 
-test('what was summed reads as if the registry had been told each time', async () => {
+test('a sum reads as if the registry had been told of each value', async () => {
   const ours = new Registry();
   const rows = summed('rows_total', 'Rows.', ours);
   const requests = countedBy('requests_total', 'Requests.', ['route', 'status'], ours);
@@ -33,7 +33,7 @@ test('what was summed reads as if the registry had been told each time', async (
       durations(route, seconds);
       toldDurations.observe({ route }, seconds);
     }
-    // Asked in between, it goes on from there.
+    // Read in between; after that it goes on from there.
     assert.equal(await ours.metrics(), await theirs.metrics());
   }
   const [count] = /^duration_seconds_bucket{le="0.01",route="\/a"} .*$/m.exec(await ours.metrics()) ?? [];

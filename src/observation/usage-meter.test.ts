@@ -31,7 +31,7 @@ function meterWith(add: (uses: readonly Use[]) => Promise<void>) {
   return { meter, time, observed };
 }
 
-test('requests are summed by day (on which the answer was over), key and query, and written once', async () => {
+test('requests are summed by key, query and the day on which the answer ended, and written once', async () => {
   const written: (readonly Use[])[] = [];
   const { meter } = meterWith(async (uses) => {
     written.push(uses);
@@ -53,7 +53,7 @@ test('requests are summed by day (on which the answer was over), key and query, 
   ]);
 });
 
-test('what could not be written is kept, with what came meanwhile', async () => {
+test('usage that could not be written is kept, together with later usage', async () => {
   const written: (readonly Use[])[] = [];
   let broken = true;
   const { meter, observed } = meterWith(async (uses) => {
@@ -72,7 +72,7 @@ test('what could not be written is kept, with what came meanwhile', async () => 
   assert.equal(meter.waiting, 0);
 });
 
-test('it writes at every interval, and what is left when it is stopped', async () => {
+test('it writes at every interval, and the rest when it is stopped', async () => {
   const written: number[] = [];
   const { meter, time } = meterWith(async (uses) => {
     written.push(uses.length);

@@ -1,4 +1,4 @@
-/** Queries that are run at times of their own: over a real catalog, with a clock that the test moves. */
+/** Queries with schedules of their own, over a real catalog, with a fake clock. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ const owner = { kind: 'user', name: 'ann' } as const;
 const add = (id: number, schedule: string, more = {}) =>
   catalog.queries.add({ id, owner, visibility: 'public', sql: 'SELECT 1 AS n', schedule, ...more }, time.clock());
 
-/** What stands for one process. */
+/** Stands for one process. */
 function makeProcess(limits = { waitingMax: 10, waitingOfKeyMax: 10 }) {
   const queue = new RunQueue({
     catalog,
@@ -62,14 +62,14 @@ function makeProcess(limits = { waitingMax: 10, waitingOfKeyMax: 10 }) {
 
 const runs = async (queryId: number) => (await catalog.executions.list({ queryId, limit: 100 })).length;
 
-/** Ends what waits, as a runner would. */
+/** Ends the waiting runs, as a runner would. */
 async function endAll(): Promise<void> {
   for (const { id } of await catalog.executions.list({ state: ['PENDING', 'EXECUTING'], limit: 100 })) {
     await catalog.executions.cancel(id, time.clock());
   }
 }
 
-test('a query is run at each of its ticks, from the first after it was given its schedule', async () => {
+test('a query is run at each of its ticks, from the first tick after it got its schedule', async () => {
   await add(7, '*/15 * * * *');
   const { look } = makeProcess();
   await look();
@@ -88,7 +88,7 @@ test('a query is run at each of its ticks, from the first after it was given its
   }
 });
 
-test('many processes run a tick once; of several missed, the last is run', async () => {
+test('of many processes one runs a tick; of several missed ticks the last is run', async () => {
   await add(7, '*/15 * * * *');
   const processes = [makeProcess(), makeProcess(), makeProcess()];
   time.moveTo(at('10:15'));
@@ -102,7 +102,7 @@ test('many processes run a tick once; of several missed, the last is run', async
   assert.equal(await runs(7), 2);
 });
 
-test('a query does not overlap itself: while its run waits or runs, the next tick asks for none', async () => {
+test('a query does not overlap itself: while its run waits or runs, the next tick adds none', async () => {
   await add(7, '*/15 * * * *');
   const { look } = makeProcess();
   for (const moment of ['10:15', '10:30', '10:45']) {
@@ -116,7 +116,7 @@ test('a query does not overlap itself: while its run waits or runs, the next tic
   assert.equal(await runs(7), 2);
 });
 
-test('schedules of one owner have the limits of one key: what finds no place keeps its tick, and others have theirs', async () => {
+test('the schedules of one owner have the limits of one key: a run without a place keeps its tick, and other owners get theirs', async () => {
   await catalog.principals.addUser('bob', 0);
   await add(7, '*/15 * * * *');
   await add(8, '*/15 * * * *');
@@ -132,7 +132,7 @@ test('schedules of one owner have the limits of one key: what finds no place kee
   assert.equal(await claim(), undefined);
 });
 
-test('what cannot be run is told once for each tick', async () => {
+test('a query that cannot be run is reported once for each tick', async () => {
   await add(7, '*/15 * * * *', { parameters: [{ key: 'day', type: 'datetime' }] });
   const { look } = makeProcess();
   time.moveTo(at('10:15'));
@@ -143,7 +143,7 @@ test('what cannot be run is told once for each tick', async () => {
   assert.equal(await runs(7), 0);
 });
 
-test('a schedule that is changed has no ticks of before', async () => {
+test('a changed schedule has no ticks from before the change', async () => {
   await add(7, '0 0 1 1 *');
   const { look } = makeProcess();
   await look();

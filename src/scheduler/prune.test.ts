@@ -12,7 +12,7 @@ import { pruneSuperseded } from './prune.ts';
 const root = await mkdtemp(join(tmpdir(), 'qrs-prune-'));
 after(() => rm(root, { recursive: true, force: true }));
 
-test('the latest results stay, older ones go, those being read and those that failed are let be', async () => {
+test('the latest results stay, older ones go; those being read and failed runs are left alone', async () => {
   await using catalog = await openSqliteCatalog(join(root, 'catalog.sqlite'), { sleep });
   await catalog.principals.addUser('ann', 0);
   const owner = { kind: 'user', name: 'ann' } as const;

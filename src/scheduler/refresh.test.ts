@@ -1,4 +1,4 @@
-/** Refreshes that end otherwise than they should: with their process, or with an error. */
+/** Refreshes that do not end well: with their process, or with an error. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { at, LEASE_MILLIS, Process, QUARTERLY, running, states, world } from '../../test/schedule-world.ts';
@@ -7,7 +7,7 @@ import { EngineError } from '../engine/engine.ts';
 import { refreshNow } from './schedule.ts';
 
 describe('a process that ends in the middle of a refresh', () => {
-  /** A process whose lease is not renewed, and what would end its refresh after all. */
+  /** A process that does not renew its lease, and the function that ends its refresh later. */
   async function beginAndStall() {
     const process = new Process('a', { sleep: () => new Promise(() => {}) });
     const begun = process.hold();
@@ -15,7 +15,7 @@ describe('a process that ends in the middle of a refresh', () => {
     return { process, ...(await begun) };
   }
 
-  test('is followed by exactly one other once its lease has run out, and what it left is failed', async () => {
+  test('another refreshes once the lease has expired, exactly one, and fails the run that was left', async () => {
     await beginAndStall();
     const others = [new Process('b'), new Process('c')];
     world.time.advance(LEASE_MILLIS - 1);
@@ -29,13 +29,13 @@ describe('a process that ends in the middle of a refresh', () => {
     assert.equal(orphan?.error?.type, 'interrupted');
   });
 
-  test('is followed at once when it is known to be dead', async () => {
+  test('another refreshes at once when the process is known to be dead', async () => {
     await beginAndStall();
     await new Process('b', { isLeaseOwnerDead: (owner) => owner === 'a' }).schedule.runDue(running);
     assert.deepEqual(await states(), ['FAILED', 'COMPLETED']);
   });
 
-  test('and was only asleep: what it brings too late is refused', async () => {
+  test('if it only slept, its late result is refused', async () => {
     const { process, finish } = await beginAndStall();
     world.time.advance(LEASE_MILLIS);
     await new Process('b').schedule.runDue(running);
@@ -45,7 +45,7 @@ describe('a process that ends in the middle of a refresh', () => {
     assert.deepEqual(await states(), ['FAILED', 'COMPLETED']);
   });
 
-  test('by order: its run is cancelled, and the next process takes it up at once', async () => {
+  test('if it was stopped, its run is cancelled, and the next process refreshes at once', async () => {
     const controller = new AbortController();
     const a = new Process('a');
     const begun = a.hold();
@@ -59,8 +59,8 @@ describe('a process that ends in the middle of a refresh', () => {
   });
 });
 
-describe('a refresh that fails', () => {
-  test('puts its error on the execution, leaves the last good one served, and is tried again at the next tick', async () => {
+describe('a failed refresh', () => {
+  test('has its error on the execution, leaves the last good result served, and is tried again at the next tick', async () => {
     const a = new Process('a');
     await a.schedule.runDue(running);
     const good = await world.catalog.executions.findLatest(QUARTERLY.queryId, {}, world.time.clock());
@@ -80,7 +80,7 @@ describe('a refresh that fails', () => {
     assert.equal((await states()).length, 3);
   });
 
-  test('when the columns are not those declared', async () => {
+  test('fails when the columns are not those declared', async () => {
     const a = new Process('a');
     a.work = async () => ({ columns: columnsOf({ n: 'varchar' }), rowCount: 1 });
     const outcome = await refreshNow(QUARTERLY, a.deps, running);
@@ -91,7 +91,7 @@ describe('a refresh that fails', () => {
     });
   });
 
-  test('in a way nobody foresaw: the execution says nothing of the inside, the outcome has it', async () => {
+  test('fails with an unexpected error: the execution does not tell it, the outcome does', async () => {
     const cause = new Error('/secret/path is full');
     const a = new Process('a', { publish: () => Promise.reject(cause) });
     const outcome = await refreshNow(QUARTERLY, a.deps, running);

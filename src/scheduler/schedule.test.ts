@@ -49,12 +49,12 @@ describe('when a dataset is due', () => {
     );
   });
 
-  test('the loop sleeps until the next tick or the next look, and ends with the signal', async () => {
+  test('the loop sleeps until the next tick or poll, and ends with its signal', async () => {
     const controller = new AbortController();
     const process = new Process('a', { pollMillis: 20 * MINUTE });
     const asleep = world.time.nextSleep().then(() => world.time.nextSleep());
     const loop = runSchedule(process.deps, controller.signal);
-    // The first to sleep is the renewal of the lease, the second the loop itself.
+    // The first to sleep is the lease's renewal, the second the loop itself.
     await asleep;
     const again = world.time.nextSleep().then(() => world.time.nextSleep());
     world.time.moveTo(at('10:15'));
@@ -65,8 +65,8 @@ describe('when a dataset is due', () => {
   });
 });
 
-describe('a dataset that nobody has set up', () => {
-  test('is not due until it is', async () => {
+describe('a dataset whose sources are not set up', () => {
+  test('is not due until they are', async () => {
     let setUp = false;
     const { schedule, events } = new Process('a', { isSetUp: async () => setUp });
     await schedule.runDue(running);
@@ -78,7 +78,7 @@ describe('a dataset that nobody has set up', () => {
 });
 
 describe('a refresh that lasts', () => {
-  test('keeps its lease by renewing it, and no other begins', async () => {
+  test('renews its lease, and no other begins', async () => {
     const [a, b] = [new Process('a'), new Process('b')];
     const begun = a.hold();
     const first = a.schedule.runDue(running);
@@ -96,7 +96,7 @@ describe('a refresh that lasts', () => {
     assert.deepEqual([a.events, b.events, await states()], [['started', 'refreshed'], [], ['COMPLETED']]);
   });
 
-  test('past the next tick: that one follows it', async () => {
+  test("that lasts past the next tick is followed by that tick's refresh", async () => {
     const a = new Process('a', { leaseMillis: 60 * MINUTE });
     const begun = a.hold();
     const first = a.schedule.runDue(running);
@@ -129,7 +129,7 @@ describe('a clock that was days ahead for a while', () => {
     assert.equal(latest?.submittedAt, at('10:16'));
   });
 
-  test('and stays so beside one that is right: each of them runs a tick once', async () => {
+  test('beside a right one stops nothing: each tick is run once', async () => {
     const wrong = new Process('wrong', { clock: () => world.time.clock() + DAYS });
     const right = new Process('right');
     for (const now of ['10:16', '10:17', '10:18', '10:31', '10:32']) {
@@ -139,7 +139,7 @@ describe('a clock that was days ahead for a while', () => {
     assert.equal((await states()).length, 4);
   });
 
-  test('its tasks come round, too', async () => {
+  test('does not stop the tasks', async () => {
     let sweeps = 0;
     const run = async () => {
       sweeps += 1;
@@ -168,7 +168,7 @@ test("a refresh leaves alone what others submitted for the dataset's query", asy
 });
 
 describe('tasks', () => {
-  test('are run on a full disk, where no tick can be claimed: the sweep is what frees it', async () => {
+  test('run on a full disk, where no tick can be claimed: the sweep is what frees it', async () => {
     let runs = 0;
     const sweep = {
       name: 'sweep',
@@ -188,7 +188,7 @@ describe('tasks', () => {
     assert.deepEqual([runs, process.faults], [1, []]);
   });
 
-  test('run once at each tick, in one of the processes, and a failure stops nothing', async () => {
+  test('run once at each tick, in one process, and a failed task stops nothing', async () => {
     let runs = 0;
     const sweep = {
       name: 'sweep',

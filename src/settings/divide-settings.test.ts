@@ -21,7 +21,7 @@ test('memory, disk, connections and limits of a whole service are divided; limit
   assert.equal(part.rateBurst, whole.rateBurst);
 });
 
-test('what is unlimited stays so, and nothing becomes zero', () => {
+test('an unlimited setting stays unlimited, and none becomes zero', () => {
   const part = divideSettings(
     settingsOf({ QRS_MEMORY: '4GB', QRS_FAILED_KEYS_PER_MINUTE: '0', QRS_VIEWS_MAX: '1' }),
     4,
@@ -30,7 +30,7 @@ test('what is unlimited stays so, and nothing becomes zero', () => {
   assert.equal(part.viewsMax, 1);
 });
 
-test('workers that would have too little memory are refused', () => {
+test('workers that would get too little memory are refused', () => {
   assert.throws(() => divideSettings(settingsOf({ QRS_MEMORY: '800MB' }), 4), {
     message:
       'QRS_MEMORY is 800 MB, which leaves each of 4 workers 200 MB; each needs 256 MB: give more memory, or fewer workers',

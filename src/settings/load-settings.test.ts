@@ -18,7 +18,7 @@ function refusal(environment: Texts, files: Texts = {}): string {
   return 'accepted';
 }
 
-test('with nothing given, every setting has its default', () => {
+test('without any input every setting has its default', () => {
   const { settings, effective } = load({ HOME: '/home/ann', PATH: '/bin' });
   assert.partialDeepStrictEqual(settings, {
     configFile: undefined,
@@ -69,21 +69,21 @@ test('the environment wins over the file, the file over the defaults', () => {
   assert.equal(sources.QRS_DATA_DIR, 'default');
 });
 
-test('QRS_CONFIG_FILE names another file, which must be there', () => {
+test('QRS_CONFIG_FILE names another file, which must exist', () => {
   const files = { 'qrs.env': 'QRS_PORT=1', '/etc/qrs.conf': 'QRS_PORT=2' };
   assert.equal(load({ QRS_CONFIG_FILE: '/etc/qrs.conf' }, files).settings.port, 2);
   assert.equal(load({ QRS_CONFIG_FILE: '' }, files).settings.port, 1);
   assert.equal(refusal({ QRS_CONFIG_FILE: 'x.env' }), 'QRS_CONFIG_FILE names x.env, which does not exist');
 });
 
-test('what is in effect, written to a file, has the same effect', () => {
+test('the effective settings, written to a file, have the same effect', () => {
   const given = { QRS_PORT: '0', QRS_RETENTION_DAYS: '0.5', QRS_READ_MEMORY: '1.5 GiB', QRS_KEY_HEADERS: 'X-A, X-B' };
   const first = load(given);
   const file = first.effective.map(({ name, value }) => `${name}=${value}\n`).join('');
   assert.deepEqual(load({}, { 'qrs.env': file }).settings, first.settings);
 });
 
-test('an empty value is no value', () => {
+test('an empty value counts as not set', () => {
   assert.equal(load({ QRS_PORT: ' ', QRS_DATA_DIR: '', QRS_CATALOG_URL: '' }).settings.port, 8080);
 });
 
@@ -148,7 +148,7 @@ test('a bad value is refused with its name, the value, and what is expected', ()
   );
 });
 
-test('what is planned but not built is refused by name, its password masked', () => {
+test('a kind of catalog, store or engine that does not exist yet is refused by name, its password masked', () => {
   assert.equal(
     refusal({ QRS_CATALOG_URL: 'postgres://qrs:s3cr@t@db/qrs?password=x' }),
     'QRS_CATALOG_URL is "postgres://qrs:***@db/qrs?password=***": this version keeps its catalog in SQLite only, expected sqlite: or sqlite:/path/to/file',
@@ -157,7 +157,7 @@ test('what is planned but not built is refused by name, its password masked', ()
   assert.match(refusal({ QRS_ENGINE_URL: 'trino://host' }), /this version runs queries in DuckDB only/);
 });
 
-test('an unknown name is refused, with the one that was probably meant', () => {
+test('an unknown name is refused, and the probably intended one named', () => {
   assert.equal(refusal({ QRS_PROT: '1' }), 'QRS_PROT (in the environment) is no setting; did you mean QRS_PORT?');
   assert.equal(
     refusal({}, { 'qrs.env': '\nQRS_DATADIR=/x' }),
@@ -169,7 +169,7 @@ test('an unknown name is refused, with the one that was probably meant', () => {
   );
 });
 
-test('a file that is not of NAME=VALUE lines is refused, with the line', () => {
+test('a file with a line that is not NAME=VALUE is refused, with the line', () => {
   assert.equal(refusal({}, { 'qrs.env': 'QRS_PORT=1\nexport A B' }), 'qrs.env, line 2: expected NAME=VALUE');
   assert.equal(
     refusal({}, { 'qrs.env': 'QRS_PORT=1\n\nQRS_PORT=2' }),

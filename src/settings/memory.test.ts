@@ -20,7 +20,7 @@ test('the most memory is 60 % of the machine, at most 4 GB, at least 512 MB', ()
   assert.equal(load({ QRS_MEMORY: 'AUTO' }, 3 * GB).memoryBytes, 1.8 * GB);
 });
 
-test('given, it is what it says, whatever the machine has', () => {
+test('a given size counts, whatever the machine has', () => {
   assert.equal(load({ QRS_MEMORY: '16GB' }, 3 * GB).memoryBytes, 16 * GB);
 });
 
@@ -37,13 +37,13 @@ test('the other settings of memory are shares of it, at least 64 MB each, and 16
   assert.equal(load({ QRS_MEMORY: '1GB', QRS_ENGINE_MEMORY: '64MB' }).engineMemoryBytes, 64_000_000);
 });
 
-test('queries that run at a time share theirs, but each has what the curated datasets need', () => {
+test('queries that run at the same time share theirs, and each gets what the curated datasets need', () => {
   assert.equal(engineMemoryOfEach(1_000_000_000, 2), 500_000_000);
   assert.equal(engineMemoryOfEach(200_000_000, 2), 160_000_000);
   assert.equal(engineMemoryOfEach(64_000_000, 2), 64_000_000);
 });
 
-test('each may be given as another share, or as a size', () => {
+test('each may be set to another share, or to a size', () => {
   const settings = load({
     QRS_MEMORY: '2GB',
     QRS_READ_MEMORY: '12.5 %',
@@ -56,7 +56,7 @@ test('each may be given as another share, or as a size', () => {
   );
 });
 
-test('the sum says what each takes, and what is left to the process itself', () => {
+test('the sum says what each takes, and what is left for the process itself', () => {
   assert.equal(
     formatMemorySum(memorySum(load({}, 64 * GB))),
     'reading 1200 MB + views and Parquet answers 480 MB + publishing 1040 MB + scheduled queries 400 MB + finished answers 400 MB + the process itself 480 MB = 4000 MB',
@@ -65,7 +65,7 @@ test('the sum says what each takes, and what is left to the process itself', () 
   assert.equal(beyond.restBytes, -640_000_000);
 });
 
-test('what is no share and no size is refused', () => {
+test('a value that is neither a share nor a size is refused', () => {
   for (const [name, value] of [
     ['QRS_MEMORY', '50%'],
     ['QRS_MEMORY', '511MB'],

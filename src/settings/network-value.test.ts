@@ -14,7 +14,7 @@ test('whom to trust: nobody, everybody, a number of proxies, networks', () => {
   }
 });
 
-test('origins are schemes with hosts and nothing behind', () => {
+test('origins are a scheme and a host, and nothing else', () => {
   assert.deepEqual(webOrigins(''), []);
   assert.deepEqual(webOrigins('*'), ['*']);
   assert.deepEqual(webOrigins('https://a.example/, http://localhost:3000'), [

@@ -5,7 +5,7 @@ import { whileBusy } from './busy.ts';
 /** As `node:sqlite` throws it: the extended result code SQLITE_BUSY_SNAPSHOT. */
 const locked = Object.assign(new Error('database is locked'), { errcode: 517 });
 
-test('a locked catalog is asked again after pauses of up to 20 ms, for ten seconds', async () => {
+test('a locked catalog is tried again after pauses of up to 20 ms, for ten seconds', async () => {
   const pauses: number[] = [];
   const sleep = async (millis: number) => void pauses.push(millis);
   const attempt = () => {
@@ -22,7 +22,7 @@ test('a locked catalog is asked again after pauses of up to 20 ms, for ten secon
   );
 });
 
-test('as soon as it is free the attempt goes through; another error is not tried again', async () => {
+test('it succeeds as soon as the catalog is free; another error is not tried again', async () => {
   let attempts = 0;
   const second = () => {
     attempts += 1;

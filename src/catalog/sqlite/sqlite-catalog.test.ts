@@ -1,4 +1,4 @@
-/** What is particular to the SQLite catalog; what every catalog must do is in test/contract/catalog.ts. */
+/** What only the SQLite catalog does. What every catalog must do is in test/contract/catalog.ts. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -45,7 +45,7 @@ test('a catalog made by a newer release is refused and left alone', async (t) =>
   });
 });
 
-test('a file that is something else is refused', async (t) => {
+test('a file that is not a SQLite database is refused', async (t) => {
   const directory = await temporaryDirectory(t);
   const text = join(directory, 'text');
   await writeFile(text, 'name,price\n'.repeat(1000));
@@ -61,7 +61,7 @@ test('a file that is something else is refused', async (t) => {
   });
 });
 
-test('a step of a migration that fails takes nothing with it', async () => {
+test('a failed step of a migration leaves nothing behind', async () => {
   using database = new DatabaseSync(':memory:');
   const steps = [
     { number: 1, name: 'good', script: 'create table a (x)' },
@@ -94,7 +94,7 @@ test('processes that open a new catalog at the same moment all get it', async (t
   assert.equal((await catalog.principals.listUsers()).length, 3);
 });
 
-test('a catalog that another process has locked is opened when it is free again', async (t) => {
+test('a catalog that another process has locked is opened when it is free', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
   using other = new DatabaseSync(path);
   other.exec('begin exclusive');
@@ -108,7 +108,7 @@ test('a catalog that another process has locked is opened when it is free again'
   assert.deepEqual(await catalog.principals.listUsers(), []);
 });
 
-test("another process's lock is waited for without stopping the event loop", async (t) => {
+test("waiting for another process's lock does not stop the event loop", async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
   await using catalog = await openSqliteCatalog(path, { sleep });
   using other = new DatabaseSync(path);
@@ -124,7 +124,7 @@ test("another process's lock is waited for without stopping the event loop", asy
   assert.equal((await catalog.principals.listUsers()).length, 1);
 });
 
-test('a disk that takes its time with a commit holds up nobody who reads', async (t) => {
+test('a slow commit does not hold up reads', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
   await using catalog = await openSqliteCatalog(path, { sleep, commitMillis: 500 });
   await catalog.principals.addUser('ann', 0);
@@ -143,7 +143,7 @@ test('a disk that takes its time with a commit holds up nobody who reads', async
   assert.equal((await catalog.principals.listTeams()).length, 1);
 });
 
-test('those who write take turns, and a transaction that fails leaves nothing and lets the next one write', async (t) => {
+test('writers take turns, and a failed transaction leaves nothing behind and lets the next one write', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
   await using catalog = await openSqliteCatalog(path, { sleep });
   const outcomes = await Promise.allSettled([
@@ -159,7 +159,7 @@ test('those who write take turns, and a transaction that fails leaves nothing an
   assert.deepEqual((await catalog.principals.listTeams())[0]?.members, ['ann']);
 });
 
-test('a check says when a newer release has migrated the file, when it was replaced, and when no commit goes through', async (t) => {
+test('the check reports a migration by a newer release, a replaced file, and commits that do not go through', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
   await using catalog = await openSqliteCatalog(path, { sleep });
   await catalog.check();
@@ -169,7 +169,7 @@ test('a check says when a newer release has migrated the file, when it was repla
     await assert.rejects(catalog.check(), /made by a newer release/);
     other.exec(`pragma user_version = ${MIGRATIONS.length}`);
     await catalog.check();
-    // As a disk that fails does: the statement goes through to the commit and no further.
+    // As on a failing disk: the statement fails at its commit.
     other.exec(`create trigger refuse before update on probes begin select raise(abort, 'disk I/O error'); end`);
     await assert.rejects(catalog.check(), /disk I\/O error/);
   }
@@ -179,7 +179,7 @@ test('a check says when a newer release has migrated the file, when it was repla
   await assert.rejects(catalog.check(), /is gone, or is another than was opened/);
 });
 
-test('a page of the file that is overwritten is found, whichever it is', async (t) => {
+test('any overwritten page of the file is found', async (t) => {
   const directory = await temporaryDirectory(t);
   const path = join(directory, 'catalog.sqlite');
   {
@@ -205,7 +205,7 @@ test('every way to look for runs walks an index, however many runs there are', a
   const texts: { sql: string; parameters: readonly unknown[] }[] = [];
   const database = new DatabaseSync(':memory:');
   await migrate(database, sleep);
-  // Nothing is written, and so no such file is made.
+  // Nothing is written, so no such file is made.
   const writer = new SqliteWriter({ path: '/none', busyMillis: 0, commitMillis: 0 });
   const db = new Kysely<CatalogTables>({
     dialect: new NodeSqliteDialect({ reader: database, writer, sleep }),
@@ -234,7 +234,7 @@ test('every way to look for runs walks an index, however many runs there are', a
   );
   assert.equal(plans.length, 16);
   for (const step of plans.flat()) {
-    // A list of all runs goes down its index from the newest; all else looks up where to begin. Nothing is sorted.
+    // A list of all runs walks its index from the newest; every other search starts inside an index. Nothing is sorted.
     assert.match(step, /^SEARCH .* USING|^SCAN executions USING INDEX executions_newest$/);
   }
 });

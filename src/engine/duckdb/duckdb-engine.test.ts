@@ -14,7 +14,7 @@ const root = await mkdtemp(join(tmpdir(), 'qrs-sources-'));
 after(() => rm(root, { recursive: true, force: true }));
 
 engineContract('duckdb', async (files, { timeLimitMillis }) => {
-  // A name with all that DuckDB would read as a pattern or the end of a text.
+  // A name with everything that DuckDB would read as a pattern or as the end of a text.
   const sourcesDirectory = await mkdtemp(join(root, "it's [all] *sources?-"));
   for (const [name, text] of Object.entries(files)) {
     const path = join(sourcesDirectory, name);
@@ -68,7 +68,7 @@ for (const [type, text, expected] of [
   });
 }
 
-test('a process that cannot be started fails the query, and says so', async (t) => {
+test('a process that cannot be started fails the query, and the error says so', async (t) => {
   const program = process.execPath;
   t.after(() => {
     process.execPath = program;

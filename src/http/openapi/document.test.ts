@@ -18,7 +18,7 @@ const document = openApiDocument({
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Every object in the document with the place it is at. */
+/** Every object in the document, with its place. */
 function* nodes(value: unknown, place = '#'): Generator<readonly [string, Node]> {
   if (typeof value !== 'object' || value === null) return;
   yield [place, value as Node];
@@ -35,7 +35,7 @@ function resolve(place: string): unknown {
   return parts.reduce<unknown>((found, part) => (found as Node | undefined)?.[part], document);
 }
 
-/** What a reference leads to, or the object itself. */
+/** The object that a reference leads to, or the object itself. */
 function followed(node: Node | undefined): Node | undefined {
   return typeof node?.$ref === 'string' ? (resolve(node.$ref) as Node) : node;
 }

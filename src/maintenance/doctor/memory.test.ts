@@ -11,7 +11,7 @@ function examine(environment: Readonly<Record<string, string>>, machineMegabytes
   return examineMemory(settings, machineBytes);
 }
 
-test('as it is by default it fits', () => {
+test('the defaults fit', () => {
   assert.deepEqual(examine({}, 4000), {
     check: 'memory',
     status: 'ok',
@@ -20,7 +20,7 @@ test('as it is by default it fits', () => {
   });
 });
 
-test('more than the machine has, or shares that leave nothing to the process, are told', () => {
+test('more than the machine has, or shares that leave nothing to the process, are reported', () => {
   const beyond = examine({ QRS_MEMORY: '6GB' }, 4000);
   assert.deepEqual(
     [beyond.status, beyond.advice],

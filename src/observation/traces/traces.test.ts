@@ -84,12 +84,12 @@ interface SentSpan {
   readonly attributes: readonly { readonly key: string; readonly value: object }[];
 }
 
-/** OTLP as the collector is sent it, as far as the tests look. */
+/** OTLP as the collector receives it, as far as the tests look. */
 interface SentTraces {
   readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly SentSpan[] }[] }[];
 }
 
-/** Takes what is sent to it, and answers as it is told. */
+/** Records what it receives, and answers with the test's status. */
 async function startCollector(t: TestContext, status: () => number) {
   const received: { readonly path: string; readonly spans: readonly SentSpan[] }[] = [];
   const server = createServer(async (request, response) => {
@@ -156,7 +156,7 @@ test('a request is a span in the trace of its client, and each of its stages one
   });
 });
 
-test('a trace goes on as it began, sampled or not; others are sampled by their share', async (t) => {
+test('a trace stays sampled or unsampled, as it began; new traces are sampled by their share', async (t) => {
   const began = (flags: string) => answered({ requestId: flags, traceparent: `00-${TRACE_ID}-${SPAN_ID}-${flags}` });
   const names = async (sampler: string) => {
     const sent = await spansSent(t, [began('01'), began('00'), answered({ requestId: 'of ours' })], {
@@ -170,20 +170,20 @@ test('a trace goes on as it began, sampled or not; others are sampled by their s
   assert.deepEqual(await names('always_off'), []);
 });
 
-test('a traceparent that is none begins a trace of our own', async (t) => {
+test('an invalid traceparent begins a new trace', async (t) => {
   const sent = await spansSent(t, [answered({ traceparent: `00-${'0'.repeat(32)}-${SPAN_ID}-01` })]);
   const request = sent.find(({ kind }) => kind === 2);
   assert.equal(request?.parentSpanId, undefined);
   assert.match(request?.traceId ?? '', /^(?!0+$)[0-9a-f]{32}$/);
 });
 
-test('spans beyond what is being sent and what the queue holds are dropped', async (t) => {
+test('spans beyond those being sent and those in the full queue are dropped', async (t) => {
   const requests = Array.from({ length: 20 }, () => answered());
   const sent = await spansSent(t, requests, { OTEL_BSP_MAX_QUEUE_SIZE: '4', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2' });
   assert.equal(sent.length, 2 + 4);
 });
 
-test('a collector that refuses is one fault, and what was for it is dropped', async (t) => {
+test('a collector that refuses counts as one fault, and its spans are dropped', async (t) => {
   const { url } = await startCollector(t, () => 400);
   const { tracing, observed } = tracingTo(url);
   tracing.observe(answered());

@@ -11,17 +11,17 @@ import type { Source } from '../sources/source.ts';
 import { writeParts } from './part-writer.ts';
 
 const LAYOUT = { rowGroupRows: 1, rowGroupsPerPart: 1, preSampleRows: 1, resultBytesMax: 1e9 };
-/** Longer than it takes the writer to look again. */
+/** Longer than the writer's pause between two looks. */
 const LOOKED_AGAIN_MILLIS = 300;
 
-test('a part is read once it is finished, which the one before the last need not be', async (t) => {
+test('a part is measured once it is finished; the one before the last may still be unfinished', async (t) => {
   const parent = await mkdtemp(join(tmpdir(), 'qrs-parts-'));
   t.after(async () => await rm(parent, { recursive: true, force: true }));
   const folder = join(parent, 'parts');
   const finished = new Set<string>();
   const begin = async (index: number) => await writeFile(join(folder, `part-${index}.parquet`), 'rows');
   const finish = (index: number) => finished.add(join(folder, `part-${index}.parquet`));
-  // As DuckDB does with one thread: the next file is there before the one before has its footer.
+  // As DuckDB does with one thread: the next file appears before the one before has its footer.
   const copy = async () => {
     await mkdir(folder);
     for (const index of [0, 1, 2]) {

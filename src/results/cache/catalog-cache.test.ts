@@ -6,7 +6,7 @@ import { CatalogCache } from './catalog-cache.ts';
 
 const ANN: Principal = { keyId: 'k', owner: { kind: 'user', name: 'ann' }, teams: [] } as never;
 
-/** Look-ups over a catalog in which one key is right. */
+/** Counts look-ups in a catalog with one right key. */
 function countRows() {
   const asked: string[] = [];
   const state = { version: 1 };
@@ -28,7 +28,7 @@ function countRows() {
   return { asked, find, commit };
 }
 
-test('a wrong key costs one look-up as long as nothing is committed', async () => {
+test('a wrong key costs one look-up until the next commit', async () => {
   const { asked, find, commit } = countRows();
   for (let time = 0; time < 3; time += 1) assert.equal(await find('wrong'), undefined);
   assert.deepEqual(asked, ['wrong']);
@@ -37,7 +37,7 @@ test('a wrong key costs one look-up as long as nothing is committed', async () =
   assert.deepEqual(asked, ['wrong', 'wrong'], 'it may have been added');
 });
 
-test('however many wrong keys come, what is known of right ones stays', async () => {
+test('any number of wrong keys leaves the entries of right ones', async () => {
   const { asked, find } = countRows();
   await find('right');
   for (let number = 0; number < 50_000; number += 1) await find(`wrong ${number}`);
@@ -46,7 +46,7 @@ test('however many wrong keys come, what is known of right ones stays', async ()
   assert.deepEqual(asked, []);
 });
 
-test('what is known of the catalog takes a bounded number of bytes; what was asked for longest ago is looked up again', async () => {
+test('entries take a bounded number of bytes; the least recently used is looked up again', async () => {
   const asked: string[] = [];
   // A manifest of 5,000 columns takes as much as thousands of executions.
   const columns = Array.from({ length: 5000 }, (_, index) => ({ name: `column ${index}`, type: { kind: 'bigint' } }));

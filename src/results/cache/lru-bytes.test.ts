@@ -17,14 +17,14 @@ test('the least recently used goes first, and the bytes stay within the bound', 
   assert.equal(cache.get('i')?.byteLength, 700);
 });
 
-test('what would take more than an eighth of the whole is not kept', () => {
+test('an entry of more than an eighth of the whole is not kept', () => {
   const cache = cacheOf(8_000);
   cache.put('large', bytes(1_000));
   assert.equal(cache.get('large'), undefined);
   assert.equal(cache.bytes, 0);
 });
 
-test('the same key again replaces, and counts once', () => {
+test('the same key again replaces the entry, and counts once', () => {
   const cache = cacheOf(100_000);
   cache.put('a', bytes(100));
   const once = cache.bytes;

@@ -7,7 +7,7 @@ import { SingleFlight } from './single-flight.ts';
 const signal = new AbortController().signal;
 const always = () => true;
 
-/** Work that is told from outside what comes of it, and how often it was begun. */
+/** Work whose outcome the test decides, and a count of how often it began. */
 function controlled() {
   const begun: PromiseWithResolvers<string>[] = [];
   const work = () => {
@@ -20,7 +20,7 @@ function controlled() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('all who ask meanwhile take what came of it; who asks later has it done anew', async () => {
+test('all who ask during the work get its outcome; who asks later starts it anew', async () => {
   const { begun, work } = controlled();
   const flights = new SingleFlight<string>();
   const asked = [1, 2, 3].map(() => flights.run('a', signal, work, always));
@@ -32,7 +32,7 @@ test('all who ask meanwhile take what came of it; who asks later has it done ane
   assert.equal(begun.length, 2);
 });
 
-test('a failure is everybody’s, unless it concerns only who did the work: then the next one does it', async () => {
+test('all share a failure, unless it concerns only the caller that did the work: then the next one does it', async () => {
   for (const [error, begins] of [
     [new RequestError('overloaded', 'full'), 1],
     [new ClientGone(), 2],
@@ -51,7 +51,7 @@ test('a failure is everybody’s, unless it concerns only who did the work: then
   }
 });
 
-test('what cannot be shared each does for itself; who leaves waits no longer', async () => {
+test('an outcome that cannot be shared is computed for each; who leaves waits no longer', async () => {
   const { begun, work } = controlled();
   const flights = new SingleFlight<string>();
   const leaving = new AbortController();

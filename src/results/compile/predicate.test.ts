@@ -55,7 +55,7 @@ test('every value is a parameter, cast to the type of its column', () => {
   ]);
 });
 
-test('binary and floating values are equal as ranges, which no bloom filter is asked about', () => {
+test('binary and floating values are compared as ranges, for which DuckDB asks no bloom filter', () => {
   assert.deepEqual(compiled('b = 0xAB'), ['(c6 >= unhex($1) AND c6 <= unhex($1))', 'ab']);
   assert.deepEqual(compiled('b in (0xAB)'), ['(c6 >= unhex($1) AND c6 <= unhex($1))', 'ab']);
   assert.deepEqual(compiled('f = 0'), ['(c4 >= $1::DOUBLE AND c4 <= $1::DOUBLE)', '0e0']);
@@ -83,7 +83,7 @@ test('256-bit numbers are compared by the length of their digits, then by the di
   assert.deepEqual(compiled('u = 0x10'), ['(c2 = $1)', '16']);
 });
 
-test('columns are compared with columns across widths', () => {
+test('columns of different widths are compared with each other', () => {
   assert.deepEqual(compiled('n < d'), ['(c0::DECIMAL(13, 3) < c1::DECIMAL(13, 3))']);
   assert.deepEqual(compiled('u != wide'), [
     "((c2::VARCHAR || '000000000000000000')::BIGNUM <> replace(c15::VARCHAR, '.', '')::BIGNUM)",
@@ -93,7 +93,7 @@ test('columns are compared with columns across widths', () => {
   assert.deepEqual(compiled('ts = ts'), ['(c8 = c8)']);
 });
 
-test('patterns are functions where there is one, else regular expressions', () => {
+test('a pattern becomes a function where there is one, else a regular expression', () => {
   assert.deepEqual(compiled("t like '%USDC%'"), ['(contains(c5, $1))', 'USDC']);
   assert.deepEqual(compiled("t ilike 'usdc%%'"), ['(prefix(lower(c5), lower($1)))', 'usdc']);
   assert.deepEqual(compiled("t like '%100$%' escape '$'"), ['(ends_with(c5, $1))', '100%']);
@@ -113,7 +113,7 @@ test('sort keys', () => {
   ]);
 });
 
-test('nothing that was typed reaches the text, whatever it looks like', () => {
+test('nothing that was typed gets into the SQL text, whatever it is', () => {
   const hostile = [
     `'; DROP TABLE executions; --`,
     `' OR 1=1 --`,

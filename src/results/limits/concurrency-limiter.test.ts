@@ -5,7 +5,7 @@ import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
 const never = new AbortController().signal;
 
-test('one key may have so many heavy reads, and is refused at once beyond that; all keys together so many, and wait', async () => {
+test('the heavy reads of one key are limited and refused at once; those of all keys are limited, and wait', async () => {
   const limits = { heavyReadsMax: 3, heavyReadsPerKeyMax: 2, heavyReadsWaitMillis: 60_000 };
   const limiter = new ConcurrencyLimiter(limits, new FakeTime(0).sleep);
   const first = await limiter.acquire('ann', never);
@@ -25,7 +25,7 @@ test('one key may have so many heavy reads, and is refused at once beyond that; 
   assert.equal(limiter.running, 3);
 });
 
-test('who waits too long for a place, or leaves, takes none', async () => {
+test('a read that waits too long, or leaves, takes no place', async () => {
   const time = new FakeTime(0);
   const limits = { heavyReadsMax: 1, heavyReadsPerKeyMax: 1, heavyReadsWaitMillis: 60_000 };
   const limiter = new ConcurrencyLimiter(limits, time.sleep);

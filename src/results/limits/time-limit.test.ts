@@ -1,4 +1,4 @@
-/** What a time limit tells: how long it is, and why a read may have been slow. */
+/** What the error of a time limit says: the limit, and why the read may have been slow. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ async function open(t: TestContext): Promise<DuckDb> {
   return duckDb;
 }
 
-/** Asks again until it is so. */
+/** Asks again until it holds. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -49,7 +49,7 @@ test('a read that spilled says that memory was short', { timeout: 60_000 }, asyn
   assert.equal((await duckDb.use(never)).spilledBytes, 0);
 });
 
-test('one that did not, or whose DuckDB cannot be asked, does not', { timeout: 60_000 }, async (t) => {
+test('a read that did not spill, or whose DuckDB cannot be asked, does not say so', { timeout: 60_000 }, async (t) => {
   const duckDb = await open(t);
   const time = new FakeTime(0);
   const search = (within: AbortSignal) => duckDb.query({ text: ENDLESS_SEARCH, values: [] }, within);
@@ -66,7 +66,7 @@ test('one that did not, or whose DuckDB cannot be asked, does not', { timeout: 6
   }
 });
 
-test('a DuckDB that does not say what it uses does not keep the read going', { timeout: 60_000 }, async (t) => {
+test('a DuckDB that does not answer what it uses does not keep the read going', { timeout: 60_000 }, async (t) => {
   const duckDb = await open(t);
   const time = new FakeTime(0);
   const search = (within: AbortSignal) => duckDb.query({ text: ENDLESS_SEARCH, values: [] }, within);
@@ -83,7 +83,7 @@ test('a DuckDB that does not say what it uses does not keep the read going', { t
   await refused;
 });
 
-test('what fails by itself, or is given up, is told as that', async () => {
+test('an error of the read itself, or of its signal, stays as it is', async () => {
   const use = async () => ({ spilledBytes: 0 });
   const fail = () => Promise.reject(new Error('broken'));
   const limit = { millisMax: 60_000, duckDb: { use }, sleep: new FakeTime(0).sleep };

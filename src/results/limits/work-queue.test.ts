@@ -4,13 +4,13 @@ import { WorkQueue } from './work-queue.ts';
 
 const never = new AbortController().signal;
 
-/** A task that ends when told to. */
+/** A task that ends when the test ends it. */
 function held() {
   const { promise, resolve } = Promise.withResolvers<string>();
   return { task: () => promise, end: resolve };
 }
 
-test('runs as many as it may at a time, the others in the order they came', async () => {
+test('runs so many at a time, the others in the order in which they came', async () => {
   const queue = new WorkQueue({ runningMax: 1, waitingMax: 2 });
   const order: string[] = [];
   const first = held();
@@ -45,7 +45,7 @@ test('keys take turns, however much one of them asks for', async () => {
   assert.deepEqual(order, ['ann 1', 'bob 1', 'cyd 1', 'ann 2', 'bob 2', 'ann 3']);
 });
 
-test('when too many wait the key that has the most gives up its last, so that another always gets in', async () => {
+test('when too many wait, the key with the most gives up its last, so that another always gets in', async () => {
   const queue = new WorkQueue({ runningMax: 1, waitingMax: 4 });
   const order: string[] = [];
   const first = held();
@@ -86,7 +86,7 @@ test('refuses at once when too many wait', async () => {
   assert.equal(await running, 'done');
 });
 
-test('who gives up while waiting leaves the queue, and a task that fails gives its place back', async () => {
+test('a caller that gives up leaves the queue, and a failed task frees its place', async () => {
   const queue = new WorkQueue({ runningMax: 1, waitingMax: 5 });
   const first = held();
   const running = queue.run('ann', first.task, never);
@@ -104,7 +104,7 @@ test('who gives up while waiting leaves the queue, and a task that fails gives i
   assert.equal(await queue.run('ann', async () => 'still works', never), 'still works');
 });
 
-test('a queue that gives way does one piece at a time while the other has work, and then as many as it may', async () => {
+test('a queue that yields runs one task at a time while the other has work, and after that as many as it may', async () => {
   const pages = new WorkQueue({ runningMax: 2, waitingMax: 5 });
   const exports = new WorkQueue({ runningMax: 2, waitingMax: 5 }, pages);
   const [page, first, second, third] = [held(), held(), held(), held()];

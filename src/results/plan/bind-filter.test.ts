@@ -41,7 +41,7 @@ test('a name is found exactly, else without case when only one matches, bare or 
   assert.equal(codeOf('chains = 1'), 'filter_column');
 });
 
-test('a quoted name that is no column is text, where a column stands beside it', () => {
+test('a quoted name that is no column is text where the other side is a column', () => {
   assert.deepEqual(bind('chain = "base"'), bind(`chain = 'base'`));
   assert.deepEqual(bind('"base" = chain'), bind(`chain = 'base'`));
   assert.deepEqual(bind('chain in ("base", "op")'), bind(`chain in ('base', 'op')`));
@@ -56,7 +56,7 @@ test('a literal on the left turns the comparison round', () => {
   assert.deepEqual(bind('5 >= amount'), bind('amount <= 5'));
 });
 
-test('numbers between and beyond the values of a type are compared exactly', () => {
+test('a number between two values of a type, or beyond all of them, is compared exactly', () => {
   const known = (truth: boolean) => ({ kind: 'known', column: AMOUNT, truth });
   assert.deepEqual(bind('amount < 1000'), known(true));
   assert.deepEqual(bind('amount >= 1000'), known(false));

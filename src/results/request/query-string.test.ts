@@ -38,7 +38,7 @@ for (const [text, expected] of CASES) {
   });
 }
 
-test('what is printed is read back the same', () => {
+test('a formatted query string parses to the same parameters', () => {
   const pairs = fc.dictionary(
     fc.string({ unit: 'grapheme' }),
     fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1 }),
@@ -52,11 +52,11 @@ test('what is printed is read back the same', () => {
   );
 });
 
-test('any text is read without an error', () => {
+test('any text is parsed without an error', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void parseQueryString(text)));
 });
 
-test('an empty value is as if absent, the same value twice is one value, two values are refused', () => {
+test('an empty value counts as absent, the same value twice as one, and two different values are refused', () => {
   assert.equal(parameterOf(parseQueryString('limit='), 'limit'), undefined);
   assert.equal(parameterOf(parseQueryString('limit=5&limit=5&limit='), 'limit'), '5');
   assert.throws(

@@ -11,7 +11,7 @@ function parse(text: string) {
   return parseSharedParameters(parseQueryString(text), TARGET);
 }
 
-test('these are the parameters of specification §4.9, but the key, and ours: the format and how values are spelled', () => {
+test('these are the parameters of specification §4.9 without the key, and our own: the format and how values are spelled', () => {
   assert.deepEqual(TABLE.map(({ name }) => name).toSorted(), [
     'allow_partial_results',
     'bigints',

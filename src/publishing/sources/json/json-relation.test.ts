@@ -1,4 +1,4 @@
-/** Objects of many keys, whatever the order of their members: read by sorting, they give what was written. */
+/** Objects of many keys with their members in any order: reading them by sorting gives what was written. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { openJson } from './json-source.ts';
 
 const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const signal = new AbortController().signal;
-/** Keys that are alike: in the order of UTF-16 and of UTF-8, ignoring case, as the begin of another, as a path. */
+/** Keys that are nearly equal: in UTF-16 and UTF-8 order, ignoring case, as the beginning of another, as a path. */
 const ODD = ['a', 'a\u0001', 'A', 'aa', '', ' ', 'ﬀ', '😀', '/', '~1', '$', '*', '"', "'", '\\', 'é', 'e\u0301', '0'];
 const KEYS = [...ODD, ...Array.from({ length: 1000 }, (_, index) => `k${index}`)];
 const OBJECTS = "read_json_objects($1, format = 'newline_delimited')";
@@ -34,7 +34,7 @@ async function inFolder(t: TestContext) {
   return { duckDb, path, read };
 }
 
-test(`members in any order, some of them missing, stand below their keys (seed ${SEED})`, async (t) => {
+test(`members in any order, with some missing, get to their keys (seed ${SEED})`, async (t) => {
   const { read } = await inFolder(t);
   const random = new Random(SEED);
   const values = [1, -2.5, 'x', '"', 'null', true, null, { b: [1, null] }, [], '\ufdd1'];
@@ -48,7 +48,7 @@ test(`members in any order, some of them missing, stand below their keys (seed $
           .sort((a, b) => a.at - b.at)
           .map(({ member }) => member);
   });
-  // Written member by member: an object of JavaScript would move "0" to its front.
+  // Written member by member: a JavaScript object would move "0" to its front.
   const lines = rows.map(
     (members) => `{${members.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join(',')}}`,
   );

@@ -5,7 +5,7 @@ import { DEFAULT_EXPRESSION_LIMITS } from '../../../expression/limits.ts';
 import { parseFilter } from '../../../expression/parse-filter.ts';
 import { readLiteral } from './literal.ts';
 
-/** How a column of the type reads the literal, in brief: the value, `between …`, `beyond …`, or the error. */
+/** How a column of the type reads the literal, in short: the value, `between …`, `beyond …`, or the error. */
 function read(typed: string, typeName: string): unknown {
   const { root } = parseFilter(`a = ${typed}`, DEFAULT_EXPRESSION_LIMITS);
   const type = parseColumnType(typeName);
@@ -49,7 +49,7 @@ test('decimals, in units of their last digit', () => {
   assert.equal(read('9999999.999', 'decimal(10, 3)'), 9999999999n);
 });
 
-test('real and double leave the rounding to DuckDB, and know where they end', () => {
+test('real and double leave the rounding to DuckDB, and know their limits', () => {
   assert.equal(read('0.10', 'double'), '1e-1');
   assert.equal(read('-0', 'double'), '0e0');
   assert.equal(read("'nan'", 'real'), 'NaN');
