@@ -1,4 +1,5 @@
 /** From the service's parts to what the routes that write need. */
+import { statfs } from 'node:fs/promises';
 import { RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
 import { RequestError } from '../errors/errors.ts';
 import { QueryChecks } from '../http/writing/query-checks.ts';
@@ -8,8 +9,10 @@ import type { WritingDeps } from '../http/writing/writing.ts';
 import { createKey, type RandomBytes } from '../keys/create-key.ts';
 import { type PublishDependencies, publish } from '../publishing/publish.ts';
 import { PublishError } from '../publishing/publish-error.ts';
+import { StagingBudget } from '../publishing/staging-budget.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
+import { diskBytes } from '../settings/disk.ts';
 import { publisherOf } from './publishing.ts';
 import { queryChecker, runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
@@ -23,6 +26,9 @@ export interface WritingEffects {
   readonly randomBytes: RandomBytes;
 }
 
+/** Of one body: more take minutes to decompress, however few bytes they hold. */
+const ZSTD_FRAMES_MAX = 10_000;
+
 /** With the whole queue, for what runs it in this process. */
 export type OpenedWriting = WritingDeps & { readonly runQueue: RunQueue };
 
@@ -32,6 +38,10 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
   const catalog = await service.catalog();
   // As many as are let in may wait, each with its file on the disk.
   const turns = new WorkQueue({ runningMax: settings.uploadsRunningMax, waitingMax: settings.uploadsMax });
+  const staging = new StagingBudget(async (staged) => {
+    const { bavail, bsize } = await statfs(service.directories.staging);
+    return diskBytes(settings.uploadDisk, bavail * bsize + staged);
+  });
   return {
     catalog,
     clock,
@@ -45,7 +55,7 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
     slots: new UploadSlots({ perKeyMax: settings.uploadsPerKeyMax, allMax: settings.uploadsMax }),
     publish: async (upload, signal) => {
       try {
-        return await publishUpload(service, effects, turns, upload, signal);
+        return await publishUpload(service, effects, { turns, staging }, upload, signal);
       } catch (error) {
         throw error instanceof PublishError ? explain(error) : error;
       }
@@ -53,22 +63,34 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
   };
 }
 
+/** What uploads share. */
+interface UploadLimits {
+  readonly turns: WorkQueue;
+  readonly staging: StagingBudget;
+}
+
 async function publishUpload(
   service: Service,
   effects: WritingEffects,
-  turns: WorkQueue,
+  { turns, staging }: UploadLimits,
   upload: Upload,
   signal: AbortSignal,
 ) {
   const { dependencies, options } = await publisherOf(service, effects);
-  const { keyId, body, commit, ...request } = upload;
+  const { keyId, body, announcedBytes, commit, ...request } = upload;
+  using staged = await staging.begin(announcedBytes);
   return await publish(
     {
       ...dependencies,
       catalog: committingBy(commit, dependencies.catalog),
       takeTurn: (waiting) => turns.enter(keyId, waiting),
+      staged,
     },
-    { ...request, source: { kind: 'stream', stream: body }, fileBytesMax: service.settings.uploadBytesMax },
+    {
+      ...request,
+      source: { kind: 'stream', stream: body() },
+      decompression: { bytesMax: service.settings.uploadBytesMax, framesMax: ZSTD_FRAMES_MAX },
+    },
     options,
     signal,
   );
@@ -103,6 +125,10 @@ function explain(error: PublishError): RequestError {
         'storage_full',
         'nothing was published, since a disk of the service is full; try again later',
       );
+    case 'no_room':
+      return new RequestError('storage_full', error.message);
+    case 'too_large':
+      return new RequestError('body_too_large', error.message);
     default:
       return error.kind satisfies never;
   }

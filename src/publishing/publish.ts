@@ -29,7 +29,8 @@ import type { KeptLease } from '../leases/kept-lease.ts';
 import { acquireWriteLease } from '../leases/write-lease.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { PublishError } from './publish-error.ts';
-import { type InputRequest, readInput } from './sources/read-input.ts';
+import { type InputRequest, localInput, readInput } from './sources/read-input.ts';
+import { type StagedWrites, UNLIMITED_STAGING } from './staging-budget.ts';
 import { type Converted, convert, type RowsDone } from './write/convert.ts';
 import type { PartLayout, StagedPart } from './write/part-writer.ts';
 import { PRE_SAMPLE_ROWS } from './write/pre-sample.ts';
@@ -53,6 +54,8 @@ export interface PublishDependencies {
   readonly newId: () => string;
   /** A place among those that convert at the same time, each with the memory above; at once when left out. */
   readonly takeTurn?: (signal: AbortSignal) => Promise<Disposable>;
+  /** Told of all that is staged, before it is written or soon after; what it throws ends the publish. No limit when left out. */
+  readonly staged?: StagedWrites;
   /** This process, as `currentLeaseOwner` names it. */
   readonly owner: string;
 }
@@ -182,8 +185,11 @@ async function stage(
   await mkdir(staging, { recursive: true });
   onProgress({ phase: 'reading', bytes: 0 });
   const onRead = (bytes: number) => onProgress({ phase: 'reading', bytes });
-  const { path, kind, types } = await readInput(request, staging, onRead, signal);
+  const { staged = UNLIMITED_STAGING } = dependencies;
+  const copies = { folder: staging, staged, onRead };
+  const input = await localInput(request, copies, signal);
   using _ = await dependencies.takeTurn?.(signal);
+  const { path, kind, types } = await readInput(request, input, copies, signal);
   await using duckDb = await DuckDb.open({
     threads: 1,
     memoryLimit: dependencies.memoryLimit,
@@ -198,6 +204,7 @@ async function stage(
     file: path,
     types,
     scratch: staging,
+    staged,
     delimiter: request.delimiter,
   };
   const conversion = {

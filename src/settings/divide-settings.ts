@@ -1,4 +1,5 @@
 /** What the settings allow the service, divided between the processes that make it up. */
+import { diskOfEach } from './disk.ts';
 import { SettingsError } from './load-settings.ts';
 import type { Settings } from './settings.ts';
 
@@ -13,6 +14,7 @@ const DIVIDED = [
   'viewBytesMax',
   'viewsMax',
   'parquetBytesMax',
+  'uploadsMax',
   'pagesWaitingMax',
   'heavyReadsMax',
   'connectionsMax',
@@ -33,5 +35,9 @@ export function divideSettings(settings: Settings, workers: number): Settings {
   }
   // A limit of zero means that there is none, or nothing.
   const part = (value: number) => (value === 0 ? 0 : Math.max(1, Math.floor(value / workers)));
-  return { ...settings, ...Object.fromEntries(DIVIDED.map((name) => [name, part(settings[name])])) };
+  return {
+    ...settings,
+    ...Object.fromEntries(DIVIDED.map((name) => [name, part(settings[name])])),
+    uploadDisk: diskOfEach(settings.uploadDisk, workers),
+  };
 }

@@ -3,6 +3,7 @@
  * lists the same (a test compares them); `Settings` is the table's values, typed.
  */
 import { DAY_MILLIS } from '../domain/instant.ts';
+import { disk } from './disk.ts';
 import { catalogLocation, engineLocation, storeLocation } from './location.ts';
 import { ENGINE_BYTES_MIN, machineShare, memoryShare, type Share } from './memory.ts';
 import { trustedProxies, webOrigins } from './network-value.ts';
@@ -165,6 +166,10 @@ export const SETTINGS = {
   uploadBytesMax: setting('QRS_UPLOAD_MAX', '64GB', size(1, '1 byte'), {
     about:
       'The most bytes of one result that is sent over HTTP, as it comes and decompressed. What is stored of it is bounded by `QRS_MAX_RESULT_BYTES`.',
+  }),
+  uploadDisk: setting('QRS_UPLOAD_DISK', '50%', disk(1, '1 byte'), {
+    about:
+      'The most disk for all results together that are being sent over HTTP, until they are stored: as they come, decompressed and converted. A size, or a share of what is free when one begins. Beyond that the answer is 503 at once, or 413 where one alone takes more.',
   }),
   uploadStalledMillis: setting('QRS_UPLOAD_STALLED', '60', duration(100, DAY_MILLIS), {
     about: 'How long nothing may come of the body of a request; then the answer is 408, and nothing has changed.',

@@ -20,7 +20,10 @@ import type { StreamHandler, WriteDeps, WriteRequest, WriteRoute } from './write
 export interface Upload extends BodyDescription {
   readonly keyId: string;
   readonly queryId: number;
-  readonly body: Readable;
+  /** Begins to flow when it is first asked for. */
+  readonly body: () => Readable;
+  /** How long it is said to be; 0 where that is not said. */
+  readonly announcedBytes: number;
   readonly types: ReadonlyMap<string, ColumnType>;
   readonly parameters: Readonly<Record<string, string>>;
   /** The run to complete; a new one when left out. */
@@ -89,7 +92,8 @@ async function publish(
       ...description,
       types,
       keyId: principal.keyId,
-      body: request.body(),
+      body: request.body,
+      announcedBytes: Number(request.header('content-length') ?? 0),
       commit: committing(request, target, deps),
     },
     signal,

@@ -2,22 +2,32 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { PublishError } from '../publish-error.ts';
+import type { StagedWrites } from '../staging-budget.ts';
 
 export const ENCODINGS = ['utf-8', 'utf-16', 'utf-16le', 'utf-16be', 'latin-1', 'windows-1252'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
+export interface EncodedText {
+  readonly path: string;
+  /** Its first bytes. */
+  readonly head: Buffer;
+  readonly encoding: Exclude<Encoding, 'utf-8'>;
+}
+
 /** @throws PublishError when the bytes are not of the encoding; the signal's reason once it is aborted */
 export async function transcode(
-  path: string,
-  head: Buffer,
-  encoding: Exclude<Encoding, 'utf-8'>,
-  destination: string,
+  { path, head, encoding }: EncodedText,
+  { destination, staged }: { readonly destination: string; readonly staged: StagedWrites },
   signal: AbortSignal,
 ): Promise<void> {
   const decode = decoderOf(encoding, head);
+  const taken = (text: string) => {
+    staged.take(Buffer.byteLength(text));
+    return text;
+  };
   async function* decoded(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
-    for await (const chunk of chunks) yield decode(chunk);
-    yield decode(undefined);
+    for await (const chunk of chunks) yield taken(decode(chunk));
+    yield taken(decode(undefined));
   }
   await pipeline(createReadStream(path), decoded, createWriteStream(destination), { signal });
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ColumnType } from '../../domain/column-type.ts';
 import { PublishError } from '../publish-error.ts';
 import { type Rows, spoolRows } from './rows/spool-rows.ts';
-import { type FileInput, localFile, type ReadableFile, type Reading, readableFile } from './source-file.ts';
+import { type FileInput, localFile, type ReadableFile, type Reading, readableFile, type Spool } from './source-file.ts';
 
 export type Input = FileInput | { readonly kind: 'rows'; readonly rows: Rows };
 
@@ -18,27 +18,46 @@ export interface ReadInput extends ReadableFile {
   readonly types: ReadonlyMap<string, ColumnType>;
 }
 
+/** Input that lies on the local disk as it came: rows as lines of JSON, and everything else byte for byte. */
+export interface LocalInput {
+  readonly path: string;
+  /** Those declared, and those that the input tells by itself. */
+  readonly types: ReadonlyMap<string, ColumnType>;
+}
+
+/** Where copies are written: `folder`, and who is told of their bytes before. */
+export interface Copies extends Pick<Spool, 'staged' | 'onRead'> {
+  readonly folder: string;
+}
+
 /**
- * @param folder where copies may be written
- * @param onRead told how many bytes have been copied so far, of what can be read only once
- * @throws PublishError for what is known to be no table
+ * Waits for all of an input that can be read only once.
+ * @throws PublishError where there is no such file, or rows that cannot be stored; what `staged` throws
  */
+export async function localInput(
+  request: InputRequest,
+  { folder, ...copies }: Copies,
+  signal: AbortSignal,
+): Promise<LocalInput> {
+  const { source, types = new Map() } = request;
+  const spool = { path: join(folder, 'input'), ...copies };
+  if (source.kind !== 'rows') return { path: await localFile(source, spool, signal), types };
+  refuseReading(request);
+  const told = await spoolRows(source.rows, { declared: types, ...spool }, signal);
+  return { path: spool.path, types: told };
+}
+
+/** @throws PublishError for what is known to be no table; what `staged` throws */
 export async function readInput(
   request: InputRequest,
-  folder: string,
-  onRead: (bytes: number) => void,
+  { path, types }: LocalInput,
+  { folder, staged }: Copies,
   signal: AbortSignal,
 ): Promise<ReadInput> {
-  const { source, types = new Map() } = request;
-  const spool = join(folder, 'input');
-  if (source.kind === 'rows') {
-    refuseReading(request);
-    const told = await spoolRows(source.rows, { declared: types, path: spool, onRead }, signal);
-    return { path: spool, kind: { kind: 'json', layout: 'newline_delimited' }, types: told };
-  }
-  const file = await localFile(source, { path: spool, onRead }, signal);
+  const { source } = request;
+  if (source.kind === 'rows') return { path, kind: { kind: 'json', layout: 'newline_delimited' }, types };
   const name = source.kind === 'file' ? source.path : '';
-  return { ...(await readableFile(file, name, request, folder, signal)), types };
+  return { ...(await readableFile({ path, name }, request, { folder, staged }, signal)), types };
 }
 
 function refuseReading(request: Reading): void {

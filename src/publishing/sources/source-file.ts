@@ -5,7 +5,8 @@ import { extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { PublishError } from '../publish-error.ts';
-import { type Compression, compressionOf, decompress } from './decompress.ts';
+import type { StagedWrites } from '../staging-budget.ts';
+import { type Compression, compressionOf, type DecompressionLimits, decompress } from './decompress.ts';
 import { type Encoding, transcode } from './encoding.ts';
 import { HEAD_BYTES, refuseForeign } from './foreign-file.ts';
 import type { JsonLayout } from './json/json-relation.ts';
@@ -56,12 +57,15 @@ export interface Spool {
   readonly path: string;
   /** Told how many bytes of it are there. */
   readonly onRead: (bytes: number) => void;
+  /** Told of bytes before they are written; what it throws ends the copy. */
+  readonly staged: StagedWrites;
 }
 
-async function copyTo({ path, onRead }: Spool, stream: Readable, signal: AbortSignal): Promise<string> {
+async function copyTo({ path, onRead, staged }: Spool, stream: Readable, signal: AbortSignal): Promise<string> {
   let bytes = 0;
   const count = async function* (chunks: AsyncIterable<Buffer | string>) {
     for await (const chunk of chunks) {
+      staged.take(Buffer.byteLength(chunk));
       yield chunk;
       bytes += Buffer.byteLength(chunk);
       onRead(bytes);
@@ -80,8 +84,8 @@ export interface Reading {
   readonly encoding?: Encoding | undefined;
   /** How the file is said to be compressed; by its first bytes when left out. */
   readonly compression?: Compression | undefined;
-  /** The most bytes that the file may have decompressed. */
-  readonly fileBytesMax?: number | undefined;
+  /** Of what is compressed. */
+  readonly decompression?: DecompressionLimits | undefined;
 }
 
 export type FileKind = { readonly kind: 'parquet' | 'csv' } | { readonly kind: 'json'; readonly layout: JsonLayout };
@@ -93,16 +97,14 @@ export interface ReadableFile {
 }
 
 /**
- * @param path where the bytes are
- * @param name what the user calls the file, for its extension
- * @param folder where copies may be written
- * @throws PublishError for a file that is known to be no table
+ * @param file where the bytes are, and what the user calls the file, for its extension
+ * @param copies where copies may be written, and who is told of their bytes
+ * @throws PublishError for a file that is known to be no table; what `staged` throws
  */
 export async function readableFile(
-  path: string,
-  name: string,
-  { format, encoding = 'utf-8', delimiter, compression: declared, fileBytesMax }: Reading,
-  folder: string,
+  { path, name }: { readonly path: string; readonly name: string },
+  { format, encoding = 'utf-8', delimiter, compression: declared, decompression }: Reading,
+  { folder, staged }: { readonly folder: string } & Pick<Spool, 'staged'>,
   signal: AbortSignal,
 ): Promise<ReadableFile> {
   let [at, head] = [path, await headOf(path)];
@@ -112,12 +114,12 @@ export async function readableFile(
   }
   if (compression !== undefined) {
     at = join(folder, 'decompressed');
-    await decompress(path, compression, { destination: at, bytesMax: fileBytesMax }, signal);
+    await decompress(path, compression, { ...decompression, destination: at, staged }, signal);
     head = await headOf(at);
   }
   if (encoding !== 'utf-8') {
     const decoded = join(folder, 'decoded');
-    await transcode(at, head, encoding, decoded, signal);
+    await transcode({ path: at, head, encoding }, { destination: decoded, staged }, signal);
     [at, head] = [decoded, await headOf(decoded)];
   }
   refuseForeign(head);

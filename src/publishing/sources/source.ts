@@ -8,6 +8,7 @@ import { invalidValue } from '../../duckdb/source-type.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
 import { PublishError } from '../publish-error.ts';
+import type { StagedWrites } from '../staging-budget.ts';
 
 /** Lets a failed statement say which column it failed in, and with what value. */
 export const INVALID_VALUE = 'invalid value in column ';
@@ -73,6 +74,8 @@ export interface SourceContext {
   readonly delimiter?: string | undefined;
   /** Absolute; a folder for files of this source's own, thrown away in the end. */
   readonly scratch: string;
+  /** Told of the bytes of these files. */
+  readonly staged: StagedWrites;
 }
 
 /** Opens a source; what DuckDB complains of meanwhile is told as the kind of file explains it. */

@@ -26,6 +26,7 @@ import {
   statementOver,
 } from '../sources/source.ts';
 import type { FileKind } from '../sources/source-file.ts';
+import type { StagedWrites } from '../staging-budget.ts';
 import { type PartLayout, type PartsTarget, type StagedPart, type StagedParts, writeParts } from './part-writer.ts';
 import { writePreSample } from './pre-sample.ts';
 
@@ -64,6 +65,7 @@ export interface Converted extends StagedParts {
  */
 export async function convert(conversion: Conversion, signal: AbortSignal): Promise<Converted> {
   const { context, layout, folder, ...effects } = conversion;
+  const staged = new RemovedTogether(context.staged);
   let source = await openSource(context, conversion.kind, signal);
   checkDeclared(context.types, source);
   let widened = false;
@@ -71,17 +73,19 @@ export async function convert(conversion: Conversion, signal: AbortSignal): Prom
   for (;;) {
     try {
       const write = (during: AbortSignal, onRows: PartsTarget['onRows']) =>
-        writeParts(context.duckDb, source, { folder, layout: groups, sleep: effects.sleep, onRows }, during);
-      const staged = await withCheck(write, source, effects.onRows, signal);
+        writeParts(context.duckDb, source, { folder, layout: groups, sleep: effects.sleep, staged, onRows }, during);
+      const written = await withCheck(write, source, effects.onRows, signal);
       const columns = source.columns.map(({ name, type }) => ({ name, type }));
       const types = columns.map(({ type }) => type);
       const draw = { path: join(folder, 'pre-sample.parquet'), layout: groups, random: effects.random };
-      const sample = await writePreSample(context.duckDb, { parts: staged.parts, types }, draw, signal);
-      return { ...staged, columns, sample };
+      const sample = await writePreSample(context.duckDb, { parts: written.parts, types }, draw, signal);
+      staged.take(sample?.objectBytes ?? 0);
+      return { ...written, columns, sample };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof Error)) throw error;
       await rm(folder, { recursive: true, force: true });
+      staged.giveAll();
       if (!widened && isBeyondSample(error, source)) {
         widened = true;
         source = await source.widen(signal);
@@ -89,6 +93,26 @@ export async function convert(conversion: Conversion, signal: AbortSignal): Prom
         groups = { ...layout, rowGroupRows: ROW_GROUP_ROWS_MIN };
       } else throw await explain(error, context, source, signal);
     }
+  }
+}
+
+/** What was written to a folder that is thrown away as a whole, if it must be written again. */
+class RemovedTogether {
+  readonly #staged: StagedWrites;
+  #taken = 0;
+
+  constructor(staged: StagedWrites) {
+    this.#staged = staged;
+  }
+
+  take(bytes: number): void {
+    this.#staged.take(bytes);
+    this.#taken += bytes;
+  }
+
+  giveAll(): void {
+    this.#staged.give(this.#taken);
+    this.#taken = 0;
   }
 }
 

@@ -8,6 +8,7 @@ import { sleep } from '../../../test/real-time.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import type { Source } from '../sources/source.ts';
+import { UNLIMITED_STAGING } from '../staging-budget.ts';
 import { writeParts } from './part-writer.ts';
 
 const LAYOUT = { rowGroupRows: 1, rowGroupsPerPart: 1, preSampleRows: 1, resultBytesMax: 1e9 };
@@ -44,7 +45,7 @@ test('a part is measured once it is finished; the one before the last may still 
   const { parts } = await writeParts(
     { query } as unknown as DuckDb,
     source,
-    { folder, layout: LAYOUT, sleep, onRows: () => undefined },
+    { folder, layout: LAYOUT, sleep, staged: UNLIMITED_STAGING, onRows: () => undefined },
     never,
   );
   assert.equal(parts.length, 3);

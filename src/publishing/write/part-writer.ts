@@ -17,6 +17,7 @@ import type { RowOrder } from '../../duckdb/statement.ts';
 import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
 import { checksumWithBlocks } from '../../files/block-checksums.ts';
 import type { Source } from '../sources/source.ts';
+import type { StagedWrites } from '../staging-budget.ts';
 import { measureBlocks } from './part-blocks.ts';
 import { storedRows } from './stored-rows.ts';
 
@@ -51,6 +52,8 @@ export interface PartsTarget {
   readonly folder: string;
   readonly layout: PartLayout;
   readonly sleep: Sleep;
+  /** Told of each part when it is finished. */
+  readonly staged: Pick<StagedWrites, 'take'>;
   /** Told how many rows are finished, and how many cell bytes. */
   readonly onRows: (rows: number, bytes: number) => void;
 }
@@ -61,7 +64,7 @@ export interface PartsTarget {
 export async function writeParts(
   duckDb: DuckDb,
   source: Source,
-  { folder, layout, sleep, onRows }: PartsTarget,
+  { folder, layout, sleep, staged, onRows }: PartsTarget,
   signal: AbortSignal,
 ): Promise<StagedParts> {
   const types = source.columns.map((column) => column.type);
@@ -89,6 +92,7 @@ export async function writeParts(
       if (last) await writing;
       while (parts.length < complete && bytes <= layout.resultBytesMax) {
         const part = await measurePart(duckDb, join(folder, `part-${parts.length}.parquet`), rows, types, signal);
+        staged.take(part.objectBytes);
         parts.push(part);
         bytes += part.cellBytes;
         rows += part.rowCount;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openFolderDuckDb } from '../../../../test/feature/folder-duckdb.ts';
 import { Random } from '../../../../test/feature/random-results.ts';
+import { UNLIMITED_STAGING } from '../../staging-budget.ts';
 import { KEYS_UNKNOWN, relationOf } from './json-relation.ts';
 import { openJson } from './json-source.ts';
 
@@ -84,7 +85,7 @@ test('columns of nested values take no statements of their own', async (t) => {
         return await duckDb.query(statement, during);
       },
     });
-    const context = { duckDb: counting, path, file: path, types: new Map(), scratch: path };
+    const context = { duckDb: counting, path, file: path, types: new Map(), scratch: path, staged: UNLIMITED_STAGING };
     const source = await openJson(context, 'newline_delimited', signal);
     assert.deepEqual(
       source.columns.slice(0, 2).map(({ type }) => type.kind),

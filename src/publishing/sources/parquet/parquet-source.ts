@@ -2,6 +2,7 @@
  * A Parquet file as a source: its own types (duckdb/source-type.ts) unless declared, its own names even where DuckDB renames.
  * Where DuckDB would round values, a copy of the file is read whose footer says less (parquet-footer.ts).
  */
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ColumnType } from '../../../domain/column-type.ts';
 import { formatColumnType, parseColumnType } from '../../../domain/column-type.ts';
@@ -65,6 +66,7 @@ async function exactFile(context: SourceContext, nodes: readonly ParquetNode[]):
   const bare = bareLeaves(nodes);
   if (bare.length === 0) return context.path;
   const copy = join(context.scratch, 'bare.parquet');
+  context.staged.take((await stat(context.file)).size);
   await copyWithBareLeaves(context.file, copy, new Set(bare));
   return escapeGlob(copy);
 }

@@ -28,7 +28,7 @@ export interface RowsSpool extends Spool {
  */
 export async function spoolRows(
   rows: Rows,
-  { declared, path, onRead }: RowsSpool,
+  { declared, path, onRead, staged }: RowsSpool,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ColumnType>> {
   const columns = new RowColumns(declared);
@@ -36,7 +36,7 @@ export async function spoolRows(
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
   const written = pipeline(
-    Readable.from(batches(rows, columns, onRead), { objectMode: true, highWaterMark: 1 }),
+    Readable.from(batches(rows, columns, { onRead, staged }), { objectMode: true, highWaterMark: 1 }),
     createWriteStream(path),
     {
       signal,
@@ -55,7 +55,11 @@ export async function spoolRows(
   return columns.types();
 }
 
-async function* batches(rows: Rows, columns: RowColumns, onRead: (bytes: number) => void): AsyncGenerator<string> {
+async function* batches(
+  rows: Rows,
+  columns: RowColumns,
+  { onRead, staged }: Pick<Spool, 'onRead' | 'staged'>,
+): AsyncGenerator<string> {
   let batch = '';
   let bytes = 0;
   let number = 0;
@@ -63,11 +67,13 @@ async function* batches(rows: Rows, columns: RowColumns, onRead: (bytes: number)
     number += 1;
     batch += `${lineOf(row, number, columns)}\n`;
     if (batch.length < BATCH_LENGTH) continue;
+    staged.take(Buffer.byteLength(batch));
     yield batch;
     bytes += Buffer.byteLength(batch);
     onRead(bytes);
     batch = '';
   }
+  staged.take(Buffer.byteLength(batch));
   if (batch !== '') yield batch;
 }
 
