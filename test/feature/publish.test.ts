@@ -301,52 +301,6 @@ test('a run begun before is completed once, and only as a run of its own query',
   await assert.rejects(place.publish(file, { queryId: 99 }), /there is no query 99/);
 });
 
-const REFUSED: readonly (readonly [string, string, string | Buffer, RegExp, Record<string, string>?])[] = [
-  ['no header', 'x.csv', '', /line 1: the file is empty/],
-  ['a column twice', 'x.csv', 'a,b,a\n', /line 1: the column name "a" is given 2 times \(columns 1, 3\)/],
-  ['a row too long', 'x.csv', 'a,b\n1,2\n1,2,3\n', /line 3: found 3 fields, expected 2/],
-  ['a row too short', 'x.csv', 'a,b\n1\n', /line 2: found 1 fields, expected 2/],
-  ['an open quote', 'x.csv', 'a,b\n1,"x\n', /line 2: a quoted field does not end/],
-  ['bytes that are no UTF-8', 'x.csv', Buffer.from('a,b\n1,\xff\n', 'latin1'), /line 2: the text is not UTF-8/],
-  ['UTF-16', 'x.csv', Buffer.from('\ufeffa,b\n', 'utf16le'), /UTF-16/],
-  ['a cut compressed file', 'x.csv', Buffer.from([0x1f, 0x8b, 8, 0]), /the gzip data ends early/],
-  ['a broken line of JSON', 'x.ndjson', '{"a":1}\n{"a":\n{"a":2}\n', /line 2: the JSON cannot be read/],
-  ['JSON that is no UTF-8', 'x.ndjson', Buffer.from('{"a":1}\n{"a":"\xff"}\n', 'latin1'), /line 2: the JSON cannot/],
-  ['a JSON line that is no object', 'x.ndjson', '{"a":1}\n[5]\n', /line 2: expected a JSON object/],
-  ['a key twice', 'x.ndjson', '{"a":1}\n{"a":1,"a":2}\n', /line 2: the object has a key twice/],
-  ['an open JSON array', 'x.json', '[{"a":1},{"a":2}', /the JSON cannot be read/],
-  ['no keys at all', 'x.ndjson', '{}\n', /no columns/],
-  ['no Parquet', 'x.parquet', 'PAR1 and nothing more', /not Parquet, or its end is missing/],
-  [
-    'a value that is not of its type',
-    'x.csv',
-    'a,b\n1,2\n1,-5\n',
-    /row 2, column "b": "-5" cannot be stored as uint256/,
-    { b: 'uint256' },
-  ],
-  ['a type for no column', 'x.csv', 'amount\n1\n', /column "amuont".*did you mean "amount"\?/, { amuont: 'uint256' }],
-  [
-    'a nested value of another shape',
-    'x.ndjson',
-    '{"a":[1]}\n{"a":["x"]}\n',
-    /row 2, column "a"/,
-    { a: 'array(bigint)' },
-  ],
-];
-
-for (const [what, name, content, message, declared = {}] of REFUSED) {
-  test(`refused, with nothing changed: ${what}`, async () => {
-    const before = await place.catalog.executions.list({ limit: 1000 });
-    const objects = (await Array.fromAsync(place.store.list(''))).length;
-    const file = await place.write(name, content);
-    await assert.rejects(place.publish(file, { declared }), { name: 'PublishError', message });
-    assert.equal((await place.catalog.executions.list({ limit: 1000 })).length, before.length);
-    assert.equal((await Array.fromAsync(place.store.list(''))).length, objects);
-    assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
-    assert.deepEqual(await place.catalog.leases.list('write:'), []);
-  });
-}
-
 test('an aborted publish leaves nothing', async () => {
   const stop = new AbortController();
   const file = join(place.folder, 'long.parquet');
@@ -357,19 +311,4 @@ test('an aborted publish leaves nothing', async () => {
     /stopped/,
   );
   assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
-});
-
-test('rows too wide for the memory of publishing are refused, and the error says which setting to raise', async () => {
-  const wide = 'x'.repeat(2_000_000);
-  const csv = await place.write('wide.csv', `n,word\n${`1,${wide}\n`.repeat(30)}`);
-  const ndjson = await place.write('wide.ndjson', `{"n":1,"word":"${wide}"}\n`.repeat(30));
-  for (const path of [csv, ndjson]) {
-    const dependencies = { ...place.dependencies, memoryLimit: '64MB' };
-    const request = { queryId: QUERY_ID, source: { kind: 'file', path }, types: new Map() } as const;
-    await assert.rejects(publish(dependencies, request, OPTIONS, NEVER), {
-      name: 'PublishError',
-      message: 'the rows are too wide for the memory that publishing may use: raise QRS_PUBLISH_MEMORY',
-    });
-    assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
-  }
 });
