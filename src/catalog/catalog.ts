@@ -15,6 +15,7 @@ import type { NewQuery, Query, QueryChanges, QueryFilter } from '../domain/query
 import type { ResultSet } from '../domain/result-set.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { UsageFilter, UsagePart, UsageSum, Use } from '../domain/usage.ts';
+import type { Browsing } from './browsing.ts';
 
 export interface Catalog extends AsyncDisposable {
   /** Rejects if the catalog cannot be reached, is another than was opened, has a schema that is not ours, or takes no commit. */
@@ -37,6 +38,7 @@ export interface Catalog extends AsyncDisposable {
   readonly principals: Principals;
   readonly queries: Queries;
   readonly executions: Executions;
+  readonly browsing: Browsing;
   readonly runs: Runs;
   readonly leases: Leases;
   readonly ticks: Ticks;

@@ -31,3 +31,16 @@ export function startOfDay(day: string): Instant | undefined {
   const start = Date.parse(`${day}T00:00:00Z`);
   return Number.isNaN(start) || dayOf(start) !== day ? undefined : start;
 }
+
+const WRITTEN = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d(?:\.\d{1,9})?))?)? ?(Z|UTC|[+-]\d\d:\d\d)?$/i;
+
+/**
+ * A time as people and programs write it: `2024-03-05`, `2024-03-05 20:50`, `2024-03-05T20:50:59.123Z`, with what is missing zero, in UTC
+ * unless it says otherwise. Undefined for what is no time of the calendar.
+ */
+export function parseInstant(text: string): Instant | undefined {
+  const [, day = '', minute = '00:00', second = '00', zone = 'Z'] = WRITTEN.exec(text) ?? [];
+  if (startOfDay(day) === undefined) return undefined;
+  const instant = Date.parse(`${day}T${minute}:${second}${/^utc$/i.test(zone) ? 'Z' : zone.toUpperCase()}`);
+  return Number.isNaN(instant) ? undefined : instant;
+}

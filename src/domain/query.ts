@@ -8,6 +8,9 @@ import { includesScope } from './scope.ts';
 
 export const QUERY_PARAMETER_TYPES = ['text', 'number', 'datetime', 'enum'] as const;
 
+/** Queries with this tag hold the runs of SQL that is no query's. They are in no list, unless the tag is asked for. */
+export const UNLISTED_TAG = 'sql-execute';
+
 /** What stands at `{{key}}` in a query's text (contract §10). */
 export interface QueryParameter {
   readonly key: string;

@@ -19,6 +19,7 @@ import type { Metrics } from '../observation/metrics.ts';
 import type { LruBytes } from '../results/cache/lru-bytes.ts';
 import type { ResultsDeps } from '../results/deps.ts';
 import { type Authenticate, admitRequest } from './authenticate.ts';
+import { type BrowsingDeps, browsingRoutes } from './browsing/browsing-routes.ts';
 import { refuseConnection } from './connection-errors.ts';
 import { cutWhenStalled } from './cut-when-stalled.ts';
 import { documentationRoutes } from './docs.ts';
@@ -64,6 +65,7 @@ export interface HttpDeps {
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   readonly sleep: Sleep;
   readonly usage: UsageRoutesDeps;
+  readonly browsing: BrowsingDeps;
   readonly writing: WritingDeps;
 }
 
@@ -189,6 +191,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   for (const prefix of ['/v1', '/api/v1']) {
     resultsRoutes(server, prefix, deps.results, sending);
     usageRoutes(server, prefix, deps.usage);
+    browsingRoutes(server, prefix, deps.browsing, options.publicUrl);
     writing(server, prefix, deps.writing, {
       ...options.writing,
       publicUrl: options.publicUrl,

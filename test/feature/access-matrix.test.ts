@@ -38,6 +38,7 @@ const ROUTES: readonly Route[] = [
   ].map((path) => ({ method: 'GET', path, need: 'read', allowed: 200 }) as const),
   { method: 'GET', path: '/execution/{run}/status', need: 'read', allowed: 200 },
   { method: 'GET', path: '/query/{query}', need: 'read', allowed: 200 },
+  { method: 'GET', path: '/query/{query}/executions', need: 'read', allowed: 200 },
   { method: 'PATCH', path: '/query/{query}', need: 'write', body: '{}', allowed: 200 },
   { method: 'POST', path: '/query/{query}/unarchive', need: 'write', allowed: 200 },
   { method: 'POST', path: '/query/{query}/archive', need: 'write', body: '{"x":1}', allowed: 400 },
@@ -54,6 +55,7 @@ const ROUTES: readonly Route[] = [
 
 /** Routes that name no query. */
 const OTHERS: readonly Route[] = [
+  { method: 'GET', path: '/queries', need: 'nothing', allowed: 200 },
   { method: 'GET', path: '/usage', need: 'nothing', allowed: 200 },
   { method: 'GET', path: '/points/alpha/pts', need: 'nothing', allowed: 404 },
   { method: 'GET', path: '/restaking/operator-stats', need: 'nothing', allowed: 404 },

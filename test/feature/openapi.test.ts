@@ -68,6 +68,7 @@ function emptyServer(): { readonly server: FastifyInstance; readonly routes: rea
     },
     metrics: { contentType: 'text/plain', text: async () => '' },
     writing: { catalog: {}, runsAnySql: true } as unknown as HttpDeps['writing'],
+    browsing: { catalog: {}, clock: () => 0 } as unknown as HttpDeps['browsing'],
     usage: { usage: { add: async () => undefined, sum: async () => [] }, clock: () => 0 },
   };
   const routes: string[] = [];
@@ -171,6 +172,13 @@ test('answers are as described', async (t) => {
     '/v1/query/7': 200,
     '/v1/query/9': 404,
     '/v1/query/seven': 400,
+    '/v1/query/8/executions': 200,
+    '/v1/query/8/executions?state=failed&limit=1': 200,
+    '/v1/query/9/executions': 404,
+    '/v1/query/7/executions?state=done': 400,
+    '/v1/queries': 200,
+    '/v1/queries?limit=1&search=7': 200,
+    '/v1/queries?has_results=maybe': 400,
     '/v1/users': 403,
     '/v1/usage': 200,
     '/v1/usage?from=2024-03-05&to=2024-03-04': 400,

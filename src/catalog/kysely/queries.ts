@@ -159,7 +159,7 @@ function columnsOf(changes: QueryChanges): Columns {
   };
 }
 
-function queryOf(row: QueryRow): Query {
+export function queryOf(row: QueryRow): Query {
   return {
     id: row.id,
     ...(row.name !== null && { name: row.name }),

@@ -12,6 +12,7 @@ import { NotReady } from '../../errors/not-ready.ts';
 import { CATALOG_BYTES_MIN, catalogAdvice } from '../../errors/startup-error.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { Catalog, CatalogSteps } from '../catalog.ts';
+import { KyselyBrowsing } from '../kysely/browsing.ts';
 import { KyselyExecutions } from '../kysely/executions.ts';
 import { KyselyIdempotencyKeys } from '../kysely/idempotency-keys.ts';
 import { KyselyInstallation } from '../kysely/installation.ts';
@@ -78,6 +79,7 @@ export async function openSqliteCatalog(
 class SqliteCatalog implements Catalog {
   readonly principals: KyselyPrincipals;
   readonly queries: KyselyQueries;
+  readonly browsing: KyselyBrowsing;
   readonly executions: KyselyExecutions;
   readonly runs: KyselyRuns;
   readonly leases: KyselyLeases;
@@ -108,6 +110,7 @@ class SqliteCatalog implements Catalog {
     this.principals = new KyselyPrincipals(this.#db);
     this.queries = new KyselyQueries(this.#db);
     this.executions = new KyselyExecutions(this.#db);
+    this.browsing = new KyselyBrowsing(this.#db);
     this.runs = new KyselyRuns(this.#db);
     this.leases = new KyselyLeases(this.#db);
     this.ticks = new KyselyTicks(this.#db);

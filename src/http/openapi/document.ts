@@ -3,6 +3,7 @@
  * parameters, errors, states, column types. What a table says is answered and described alike.
  */
 import { ABOUT } from './about.ts';
+import { BROWSING_SCHEMAS, browsingPaths } from './browsing-operations.ts';
 import { VALUE_SCHEMAS } from './column-schema.ts';
 import { rowSchemaOf, schemaNameOf } from './dataset-rows.ts';
 import { datasetResultsSchema, ENVELOPE_SCHEMAS } from './envelope-schemas.ts';
@@ -42,7 +43,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
   const { version, serverUrl, keyHeaders, headerPrefixes, datasets } = description;
   const exampleUrl = serverUrl ?? 'http://localhost:8080';
   const { paths, responses, examples } = shareRepeated({
-    ...joinPaths(resultsPaths({ exampleUrl, datasets }), writingPaths()),
+    ...joinPaths({ ...resultsPaths({ exampleUrl, datasets }), ...browsingPaths() }, writingPaths()),
     ...usagePaths(),
     ...servicePaths(serverUrl ?? '/'),
   });
@@ -68,6 +69,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
         ...VALUE_SCHEMAS,
         ...FORMAT_SCHEMAS,
         ...USAGE_SCHEMAS,
+        ...BROWSING_SCHEMAS,
         ...WRITING_SCHEMAS,
         ...Object.assign({}, ...datasets.map(datasetSchemas)),
       },

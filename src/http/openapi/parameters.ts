@@ -4,6 +4,40 @@ import { type Fragment, refTo } from './schema.ts';
 
 const FILTERS_PAGE = 'docs/reference/filters.md';
 
+/** Of lists. */
+const LIST_PARAMETERS: Readonly<Record<string, Fragment>> = {
+  runState: {
+    name: 'state',
+    in: 'query',
+    description: 'Only runs in this state. A result past its expiry is expired, swept or not.',
+    schema: refTo('schemas', 'State'),
+  },
+  submittedFrom: {
+    name: 'from',
+    in: 'query',
+    description: 'Only runs submitted at this time or later: `2024-03-05`, `2024-03-05T20:50:59Z`.',
+    schema: { type: 'string' },
+  },
+  submittedTo: {
+    name: 'to',
+    in: 'query',
+    description: 'Only runs submitted before this time.',
+    schema: { type: 'string' },
+  },
+  listLimit: {
+    name: 'limit',
+    in: 'query',
+    description: 'The most to list; 50, when absent.',
+    schema: { type: 'integer', minimum: 0, maximum: 200 },
+  },
+  listOffset: {
+    name: 'offset',
+    in: 'query',
+    description: 'Where to start.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+};
+
 export function parameterComponents(): Readonly<Record<string, Fragment>> {
   return {
     ...Object.fromEntries(Object.values<SharedParameter>(SHARED_PARAMETERS).map((p) => [p.name, queryParameter(p)])),
@@ -23,6 +57,7 @@ export function parameterComponents(): Readonly<Record<string, Fragment>> {
       schema: { type: 'string' },
       example: SHARED_PARAMETERS.queryId.example,
     },
+    ...LIST_PARAMETERS,
     ifNoneMatch: {
       name: 'If-None-Match',
       in: 'header',

@@ -91,6 +91,26 @@ export function listOf(name: string, item: Fragment): Fragment {
   );
 }
 
+/** What a query says of itself, wherever it is shown. */
+export const QUERY_PROPERTIES: Fragment = {
+  query_id: QUERY_ID,
+  name: TEXT,
+  description: TEXT,
+  tags: { type: 'array', items: TEXT },
+  version: { type: 'integer', minimum: 1, description: 'One more with each change.' },
+  owner: TEXT,
+  parameters: { type: 'array', items: refTo('schemas', 'QueryParameter') },
+  query_engine: TEXT,
+  query_sql: { type: 'string', description: 'For keys of its owner.' },
+  schedule: TEXT,
+  is_private: { type: 'boolean' },
+  is_archived: { type: 'boolean' },
+  is_unsaved: { const: false },
+  created_at: INSTANT,
+  updated_at: INSTANT,
+};
+export const QUERY_PROPERTIES_OPTIONAL = ['query_sql', 'schedule'];
+
 export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   QueryParameter: PARAMETER,
   QueryDefinition: base(DEFINITION, Object.keys(DEFINITION)),
@@ -101,23 +121,15 @@ export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   QueryId: object({ query_id: QUERY_ID }),
   Query: object(
     {
-      query_id: QUERY_ID,
-      name: TEXT,
-      description: TEXT,
-      tags: { type: 'array', items: TEXT },
-      version: { type: 'integer', minimum: 1, description: 'One more with each change.' },
-      owner: TEXT,
-      parameters: { type: 'array', items: refTo('schemas', 'QueryParameter') },
-      query_engine: TEXT,
-      query_sql: { type: 'string', description: 'For keys of its owner.' },
-      schedule: TEXT,
-      is_private: { type: 'boolean' },
-      is_archived: { type: 'boolean' },
-      is_unsaved: { const: false },
-      created_at: INSTANT,
-      updated_at: INSTANT,
+      ...QUERY_PROPERTIES,
+      latest_execution: refTo('schemas', 'LatestExecution'),
+      columns: {
+        type: 'array',
+        items: refTo('schemas', 'QueryColumn'),
+        description: 'Of the latest result.',
+      },
     },
-    ['query_sql', 'schedule'],
+    [...QUERY_PROPERTIES_OPTIONAL, 'latest_execution', 'columns'],
   ),
   NewRun: object({ query_parameters: RUN_PARAMETERS }, ['query_parameters']),
   RunRequest: object({ query_parameters: RUN_PARAMETERS, performance: PERFORMANCE }, [

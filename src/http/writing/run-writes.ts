@@ -2,7 +2,7 @@
 import type { CatalogSteps } from '../../catalog/catalog.ts';
 import { type Execution, formatState } from '../../domain/execution.ts';
 import type { Owner, Principal } from '../../domain/principal.ts';
-import type { Query } from '../../domain/query.ts';
+import { type Query, UNLISTED_TAG } from '../../domain/query.ts';
 import type { RunQueue, RunRequest } from '../../runs/run-queue.ts';
 import { writableQuery } from './authorize.ts';
 import { type ReadField, readFields, required, text } from './fields.ts';
@@ -18,8 +18,6 @@ export interface RunWritesDeps extends WriteDeps {
 }
 
 const SQL_LENGTH_MAX = 500_000;
-/** Tags the private query of each owner to which such runs belong. */
-const ANY_SQL_TAG = 'sql-execute';
 
 export function runWrites(deps: RunWritesDeps): readonly WriteRoute[] {
   const route = (path: string, handle: JsonHandler): WriteRoute => ({
@@ -76,12 +74,12 @@ async function anySqlQuery(
   queries: CatalogSteps['queries'],
   owner: Owner,
 ): Promise<Query> {
-  const tagged = await queries.list({ owner, tag: ANY_SQL_TAG });
+  const tagged = await queries.list({ owner, tag: UNLISTED_TAG });
   const found = tagged.find(({ visibility }) => visibility === 'private');
   if (found !== undefined) return found;
   const name = 'SQL without a query';
   return await queries.addWithNextId(
-    { name, owner, visibility: 'private', tags: [ANY_SQL_TAG] },
+    { name, owner, visibility: 'private', tags: [UNLISTED_TAG] },
     clock(),
     reservedIdsFrom,
   );

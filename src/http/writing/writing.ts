@@ -1,11 +1,9 @@
 /** All routes that change something, and those that only administrators may read. */
 import type { FastifyInstance } from 'fastify';
-import { readableQuery } from './authorize.ts';
 import { type ExecutionWritesDeps, executionWrites } from './execution-writes.ts';
 import type { IdempotencyDeps } from './idempotency.ts';
 import { principalViews } from './principal-views.ts';
 import { type PrincipalWritesDeps, principalWrites } from './principal-writes.ts';
-import { queryView } from './query-view.ts';
 import { type QueryWritesDeps, queryWrites } from './query-writes.ts';
 import { type RunWritesDeps, runWrites } from './run-writes.ts';
 import { type UploadWritesDeps, uploadWrites } from './upload-writes.ts';
@@ -25,18 +23,4 @@ export function writing(server: FastifyInstance, prefix: string, deps: WritingDe
   );
   for (const route of routes) register(route);
   principalViews(server, prefix, deps.catalog.principals, options.publicUrl);
-  server.route({
-    method: ['GET', 'HEAD'],
-    url: `${prefix}/query/:id`,
-    handler: async (request, reply) => {
-      const { principal, stats } = request;
-      if (principal === undefined) throw new Error('a query was asked for without a key');
-      const query = await readableQuery(deps.catalog, principal, (request.params as { readonly id: string }).id);
-      stats.queryId = query.id;
-      return reply
-        .header('cache-control', 'no-store')
-        .header('content-type', 'application/json')
-        .send(Buffer.from(JSON.stringify(queryView(query, principal))));
-    },
-  });
 }

@@ -1,10 +1,10 @@
-/** `GET /v1/query/{id}`: a query as its readers see it, with the field names that the hosted API's clients read (contract §8). */
+/** A query as its readers see it, with the field names that the hosted API's clients read (contract §8). */
 import { formatInstant } from '../../domain/instant.ts';
 import { actsFor, type Principal } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
 
 /** A missing text is sent as '', since the hosted API's clients expect every field. Only the owner sees the SQL. */
-export function queryView(query: Query, principal: Principal): object {
+export function queryView(query: Query, principal: Principal) {
   const isOwn = principal.scope === 'admin' || actsFor(principal, query.owner);
   return {
     query_id: query.id,

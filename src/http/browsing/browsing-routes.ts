@@ -1,0 +1,142 @@
+/**
+ * Looking around (contract §8): which queries there are, what one is, which runs it has had. A key is shown what it may read, and nothing
+ * of the rest, not even in a total. None of it costs datapoints.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { formatColumnType } from '../../domain/column-type.ts';
+import { EXECUTION_STATES, type ExecutionState, formatState, STATES, stateAt } from '../../domain/execution.ts';
+import type { Clock } from '../../domain/instant.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { parameterOf, parseQueryString, type QueryParameters } from '../../results/request/query-string.ts';
+import { queryStringOf } from '../authenticate.ts';
+import { clientUrlOf } from '../client-url.ts';
+import { readableQuery } from '../writing/authorize.ts';
+import { booleanOf, instantOf, invalid, listBody, sliceOf } from './list-parameters.ts';
+import { queryView } from './query-view.ts';
+import { latestView, runView } from './run-view.ts';
+
+export interface BrowsingDeps {
+  readonly catalog: Pick<Catalog, 'browsing' | 'queries' | 'executions'>;
+  readonly clock: Clock;
+}
+
+interface Asked {
+  readonly request: FastifyRequest;
+  readonly principal: Principal;
+  readonly parameters: QueryParameters;
+  /** The address without parameters. */
+  readonly address: string;
+}
+
+const TEXT_MAX = 500;
+
+/** @param publicUrl scheme and host of `next_uri`; undefined: as the client addressed the service */
+export function browsingRoutes(
+  server: FastifyInstance,
+  prefix: string,
+  deps: BrowsingDeps,
+  publicUrl: string | undefined,
+): void {
+  const serve = (path: string, bodyOf: (asked: Asked, deps: BrowsingDeps) => Promise<object>) =>
+    server.route({
+      method: ['GET', 'HEAD'],
+      url: prefix + path,
+      handler: async (request, reply) => {
+        const { principal } = request;
+        if (principal === undefined) throw new Error(`${path} was reached without a key`);
+        const parameters = parseQueryString(queryStringOf(request));
+        const [below = ''] = request.url.split('?', 1);
+        const address = (publicUrl ?? clientUrlOf(request)) + below.replace(/\/$/, '');
+        const body = await bodyOf({ request, principal, parameters, address }, deps);
+        return reply
+          .header('cache-control', 'no-store')
+          .header('content-type', 'application/json')
+          .send(Buffer.from(JSON.stringify(body)));
+      },
+    });
+  serve('/queries', queriesBody);
+  serve('/query/:id', queryBody);
+  serve('/query/:id/executions', executionsBody);
+}
+
+async function queriesBody(
+  { principal, parameters, address }: Asked,
+  { catalog, clock }: BrowsingDeps,
+): Promise<object> {
+  const now = clock();
+  const slice = sliceOf(parameters);
+  const [text, owner, tag] = ['search', 'owner', 'tag'].map((name) => textOf(parameters, name));
+  const hasResults = booleanOf(parameters, 'has_results');
+  const found = await catalog.browsing.searchQueries({
+    ...slice,
+    reader: principal,
+    now,
+    ...(text !== undefined && { text }),
+    ...(owner !== undefined && { owner }),
+    ...(tag !== undefined && { tag }),
+    ...(hasResults !== undefined && { hasResults }),
+  });
+  const items = found.items.map(({ query, latest }) => {
+    const { query_sql: _, ...view } = queryView(query, principal);
+    return { ...view, ...(latest !== undefined && { latest_execution: latestView(latest, now) }) };
+  });
+  return listBody('queries', { ...found, items }, slice, parameters, address);
+}
+
+async function queryBody({ request, principal }: Asked, { catalog, clock }: BrowsingDeps): Promise<object> {
+  const query = await queryOf(request, principal, catalog);
+  const now = clock();
+  const latest = await catalog.browsing.findLatestRun(query.id, now);
+  if (latest === undefined) return queryView(query, principal);
+  const hasResult = STATES[stateAt(latest.execution, now)].hasResult;
+  const resultSet = hasResult ? await catalog.executions.findResultSet(latest.execution.id) : undefined;
+  return {
+    ...queryView(query, principal),
+    latest_execution: latestView(latest, now),
+    ...(resultSet !== undefined && {
+      columns: resultSet.columns.map(({ name, type }) => ({ name, type: formatColumnType(type) })),
+    }),
+  };
+}
+
+async function executionsBody(
+  { request, principal, parameters, address }: Asked,
+  { catalog, clock }: BrowsingDeps,
+): Promise<object> {
+  const query = await queryOf(request, principal, catalog);
+  const now = clock();
+  const slice = sliceOf(parameters);
+  const [from, to] = [instantOf(parameters, 'from'), instantOf(parameters, 'to')];
+  const state = stateOf(parameters);
+  const found = await catalog.browsing.listRuns({
+    ...slice,
+    queryId: query.id,
+    now,
+    ...(state !== undefined && { state }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  });
+  const items = found.items.map((run) => runView(run, now));
+  return listBody('executions', { ...found, items }, slice, parameters, address);
+}
+
+async function queryOf(request: FastifyRequest, principal: Principal, catalog: BrowsingDeps['catalog']) {
+  const query = await readableQuery(catalog, principal, (request.params as { readonly id: string }).id);
+  request.stats.queryId = query.id;
+  return query;
+}
+
+function textOf(parameters: QueryParameters, name: string): string | undefined {
+  const text = parameterOf(parameters, name);
+  if (text !== undefined && text.length > TEXT_MAX) throw invalid(name, text, `at most ${TEXT_MAX} characters`);
+  return text;
+}
+
+function stateOf(parameters: QueryParameters): ExecutionState | undefined {
+  const text = parameterOf(parameters, 'state');
+  if (text === undefined) return undefined;
+  const state = EXECUTION_STATES.find((name) => [name, formatState(name)].includes(text.toUpperCase()));
+  if (state === undefined) throw invalid('state', text, `one of ${EXECUTION_STATES.map(formatState).join(', ')}`);
+  return state;
+}

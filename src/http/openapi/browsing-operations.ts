@@ -1,0 +1,126 @@
+/** The endpoints to look around with (contract §8): lists of queries and of runs. */
+import { errorResponses } from './error-responses.ts';
+import { exampleEnvelope } from './examples.ts';
+import { pathItem } from './path-item.ts';
+import { neverKept } from './response-headers.ts';
+import { type Fragment, refTo } from './schema.ts';
+import { listOf, object, QUERY_PROPERTIES, QUERY_PROPERTIES_OPTIONAL } from './writing-schemas.ts';
+
+const INSTANT = refTo('schemas', 'Instant');
+const COUNT: Fragment = { type: 'integer', minimum: 0 };
+
+const SIZE: Fragment = {
+  row_count: { ...COUNT, description: 'Rows of the stored result.' },
+  bytes: { ...COUNT, description: 'Cell bytes of the stored result.' },
+};
+
+export const BROWSING_SCHEMAS: Readonly<Record<string, Fragment>> = {
+  LatestExecution: object(
+    {
+      execution_id: { type: 'string' },
+      state: refTo('schemas', 'State'),
+      submitted_at: INSTANT,
+      execution_ended_at: INSTANT,
+      expires_at: INSTANT,
+      ...SIZE,
+    },
+    ['execution_ended_at', 'expires_at', 'row_count', 'bytes'],
+  ),
+  ListedQuery: object({ ...QUERY_PROPERTIES, latest_execution: refTo('schemas', 'LatestExecution') }, [
+    ...QUERY_PROPERTIES_OPTIONAL,
+    'latest_execution',
+  ]),
+  QueryColumn: object({ name: { type: 'string' }, type: { type: 'string' }, description: { type: 'string' } }, [
+    'description',
+  ]),
+  ListedExecution: {
+    allOf: [refTo('schemas', 'Envelope')],
+    properties: {
+      error: refTo('schemas', 'ExecutionError'),
+      query_parameters: { type: 'object', additionalProperties: { type: 'string' } },
+      ...SIZE,
+    },
+    unevaluatedProperties: false,
+  },
+};
+
+const LATEST: Fragment = {
+  execution_id: '01HR7PD8XYZ3M4N5P6Q7R8S9TA',
+  state: 'QUERY_STATE_COMPLETED',
+  submitted_at: '2024-03-05T20:50:59.123000Z',
+  execution_ended_at: '2024-03-05T20:51:03.783000Z',
+  expires_at: '2024-06-03T20:51:03.783000Z',
+  row_count: 5_000_000,
+  bytes: 320_000_000,
+};
+
+const QUERY_EXAMPLE: Fragment = {
+  query_id: 1_215_383,
+  name: 'Whales of each chain',
+  description: 'Wallets with more than 1,000,000 USD.',
+  tags: ['wallets'],
+  version: 1,
+  owner: 'ann',
+  parameters: [],
+  query_engine: 'duckdb',
+  is_private: false,
+  is_archived: false,
+  is_unsaved: false,
+  created_at: '2024-03-05T20:50:59.123000Z',
+  updated_at: '2024-03-05T20:50:59.123000Z',
+  latest_execution: LATEST,
+};
+
+export function browsingPaths(): Readonly<Record<string, Fragment>> {
+  return {
+    '/v1/queries': pathItem({
+      operationId: 'getQueries',
+      tags: ['Queries'],
+      summary: 'The queries that the key may read',
+      description: 'Newest first; with `search` those first that have its words in their names.',
+      parameters: [
+        textParameter('search', 'Words that stand in the name, the description, the tags or the id.'),
+        textParameter('owner', 'The name of a user or a team.'),
+        textParameter('tag', 'A tag.'),
+        { name: 'has_results', in: 'query', description: 'Whether a result is stored.', schema: { type: 'boolean' } },
+        refTo('parameters', 'listLimit'),
+        refTo('parameters', 'listOffset'),
+      ],
+      responses: {
+        200: answered(listOf('queries', refTo('schemas', 'ListedQuery')), { queries: [QUERY_EXAMPLE], total: 1 }),
+        ...errorResponses('reading'),
+      },
+    }),
+    '/v1/query/{query_id}/executions': pathItem(
+      {
+        operationId: 'getQueryExecutions',
+        tags: ['Queries'],
+        summary: 'The runs of a query',
+        description: 'Newest first.',
+        parameters: ['runState', 'submittedFrom', 'submittedTo', 'listLimit', 'listOffset'].map((name) =>
+          refTo('parameters', name),
+        ),
+        responses: {
+          200: answered(listOf('executions', refTo('schemas', 'ListedExecution')), {
+            executions: [{ ...exampleEnvelope('COMPLETED'), row_count: 5_000_000, bytes: 320_000_000 }],
+            total: 1,
+          }),
+          ...errorResponses('reading'),
+        },
+      },
+      { parameters: [refTo('parameters', 'queryIdInPath')] },
+    ),
+  };
+}
+
+function textParameter(name: string, description: string): Fragment {
+  return { name, in: 'query', description, schema: { type: 'string' } };
+}
+
+function answered(schema: Fragment, example: Fragment): Fragment {
+  return {
+    description: 'A page of the list.',
+    headers: neverKept(),
+    content: { 'application/json': { schema, example } },
+  };
+}
