@@ -15,8 +15,13 @@ export function rateLimitOf(
   monotonic: () => number,
 ): RateLimit | undefined {
   const { rateLimit: perSecond, rateBurst: burst } = settings;
-  const tokens = given ?? tokenBucketsOf(settings, monotonic);
+  const tokens = given ?? ownTokens(tokenBucketsOf(settings, monotonic));
   return perSecond === 'off' || tokens === undefined ? undefined : new RateLimit({ perSecond, burst, tokens });
+}
+
+/** Of the only process, which has nobody to ask. */
+function ownTokens(buckets: TokenBuckets | undefined): RequestTokens | undefined {
+  return buckets && { takeNow: (keyId) => buckets.take(keyId), take: (keyId) => buckets.take(keyId) };
 }
 
 /** The buckets of all keys; undefined where requests are not limited. */

@@ -38,11 +38,6 @@ export class TokenBuckets {
     return this.#buckets.size;
   }
 
-  /** Takes a token, where there is one. The same as `take`: nobody else has to be asked. */
-  takeNow(name: string): Allowance {
-    return this.take(name);
-  }
-
   /** Takes a token, where there is one. */
   take(name: string): Allowance {
     const bucket = this.#filled(name) ?? this.#add(name);

@@ -11,13 +11,9 @@ import type { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { compileRange } from '../../src/results/compile/range.ts';
 import { ROW_SEPARATOR } from '../../src/results/compile/row-encoding.ts';
 import { WorkQueue } from '../../src/results/limits/work-queue.ts';
-import {
-  type Chunk,
-  PAGE_RANGE_ROWS,
-  type PartRange,
-  PartReader,
-  rangesOf,
-} from '../../src/results/read/part-reader.ts';
+import type { Chunk } from '../../src/results/read/chunk.ts';
+import { PAGE_RANGE_ROWS, type PartRange, rangesOf } from '../../src/results/read/part-ranges.ts';
+import { PartReader } from '../../src/results/read/part-reader.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const STATEMENT_MILLIS_MAX = 60_000;

@@ -1,7 +1,7 @@
 /**
  * What a complete pass over a streamed answer has shown: the length of each of its segments. Results are immutable, so it stays right.
  */
-import type { ChunkSize } from '../read/part-reader.ts';
+import type { ChunkSize } from '../read/chunk.ts';
 
 export interface SegmentIndex {
   readonly segmentBytes: readonly number[];

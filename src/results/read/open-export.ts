@@ -44,7 +44,7 @@ export async function openExport(
     { columns, format: 'json' },
     depsFor(columns.length, { ...deps, keyId, open, rows: undefined }),
   );
-  const opened = await openSlice({ plan, slice, columns, resultSet: made ?? source, reader }, signal);
+  const opened = await openSlice({ plan, slice, columns, resultSet: made ?? source }, reader, signal);
   const from = Math.min(opened.offset, (made ?? source).rowCount);
   const kept = held.move();
   return {

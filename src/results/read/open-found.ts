@@ -3,17 +3,16 @@
  * are in few row groups. In other cases nothing is opened here, and all rows are searched, which is then as fast. Nor is an
  * answer opened here that is too large for memory.
  */
-import { cellBytesWithin } from '../../domain/datapoints.ts';
 import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { AskedIndexes } from '../derived/indexes/result-indexes.ts';
-import { pageRowsMax } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
+import type { Chunk } from './chunk.ts';
 import { locate } from './locate.ts';
-import { fitsMemory, pageOf, type SliceRequest } from './open-slice.ts';
+import { fitsMemory, pageOf, pageOfSlice, type SliceRequest, wantedOf } from './open-slice.ts';
 import type { PageOfRows } from './page.ts';
-import type { Chunk } from './part-reader.ts';
+import type { ViewReader } from './view-reader.ts';
 
 /** A row, encoded as in an answer. */
 export interface EncodedRow {
@@ -41,9 +40,16 @@ const NEAR_GROUPS_MIN = 4;
 /** Encoded rows are read in steps of this many, until there are enough. */
 const STEP_ROWS = 64;
 
+/** How rows that have been found are read. */
+export interface FoundReading {
+  /** Of the answer. */
+  readonly format: TextFormat;
+  /** Undefined where none have been encoded. */
+  readonly rows: EncodedRows | undefined;
+  readonly reader: Pick<ViewReader, 'among'>;
+}
+
 /**
- * @param format of the answer
- * @param rows undefined where no rows were encoded before
  * @returns undefined where the rows have to be searched
  * @throws RequestError datapoint_limit, and what a read throws
  */
@@ -51,28 +57,21 @@ export async function openFound(
   stored: SliceRequest,
   view: View,
   asked: AskedIndexes,
-  { format, rows }: { readonly format: TextFormat; readonly rows: EncodedRows | undefined },
+  { format, rows, reader }: FoundReading,
   signal: AbortSignal,
 ): Promise<PageOfRows | undefined> {
-  const { plan, slice, resultSet, reader } = stored;
+  const { slice, resultSet } = stored;
   if (asked.kind === 'none') return undefined;
-  const cellBytesMax = plan.datapointsMax === undefined ? undefined : cellBytesWithin(plan.datapointsMax);
-  if (asked.kind === 'candidates') {
-    if (asked.positions.length === 0) return pageOf(stored, undefined, false, 0);
-    if (!areNear(asked.positions, resultSet)) return undefined;
-    const { offset, rowCountMax } = slice;
-    const wanted = {
-      offset: Math.min(offset, resultSet.rowCount),
-      rowCountMax: Math.min(rowCountMax, pageRowsMax(plan), resultSet.rowCount),
-    };
-    const among = { ...wanted, cellBytesMax };
-    const { chunk, more } = await reader.sliceAmong(resultSet.parts, view, among, asked.positions, signal);
-    const isCounted = !more && (chunk !== undefined || offset === 0);
-    return pageOf(stored, chunk, more, isCounted ? offset + (chunk?.rowCount ?? 0) : undefined);
-  }
-  const { positions, rowCount } = asked;
+  const { positions } = asked;
+  const rowCount = asked.kind === 'rows' ? asked.rowCount : 0;
   if (positions.length === 0) return pageOf(stored, undefined, false, rowCount);
   if (!fitsMemory(stored.columns, resultSet, positions.length)) return undefined;
+  const wanted = wantedOf(stored);
+  if (asked.kind === 'candidates') {
+    if (!areNear(positions, resultSet)) return undefined;
+    return pageOfSlice(stored, await reader.among(resultSet.parts, view, wanted, positions, signal));
+  }
+  const { cellBytesMax } = wanted;
   const reading = format === 'csv' || rows === undefined ? undefined : { rows, columns: stored.columns, cellBytesMax };
   const encoded = reading && (await readEnough(positions, reading, signal));
   let chunk: Chunk | undefined;
@@ -82,7 +81,7 @@ export async function openFound(
     if (!areNear(inOrder, resultSet)) return undefined;
     const found = { rows: { kind: 'all' }, sortKeys: view.sortKeys } as const;
     const all = { offset: 0, rowCountMax: positions.length, cellBytesMax };
-    chunk = (await reader.sliceAmong(resultSet.parts, found, all, inOrder, signal)).chunk;
+    chunk = (await reader.among(resultSet.parts, found, all, inOrder, signal)).chunk;
   }
   return pageOf(stored, chunk, slice.offset + (chunk?.rowCount ?? 0) < rowCount, rowCount);
 }

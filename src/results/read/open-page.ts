@@ -17,11 +17,13 @@ import type { ConcurrencyLimiter } from '../limits/concurrency-limiter.ts';
 import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
-import { openFound } from './open-found.ts';
+import { type FoundReading, openFound } from './open-found.ts';
 import { openSlice, openViewSlice, type SliceRequest } from './open-slice.ts';
 import type { PageOfRows, ReadRequest } from './page.ts';
-import { PartReader, type PartReaderDeps } from './part-reader.ts';
+import { PartReader } from './part-reader.ts';
+import type { PartReaderDeps } from './read-parts.ts';
 import { projectColumns, rowSourceOf } from './row-source.ts';
+import { ViewReader } from './view-reader.ts';
 import { wayOf } from './way.ts';
 import { depsFor, type WideReads } from './wide-reads.ts';
 
@@ -54,28 +56,29 @@ export async function openPage(
   const { store, views, limiter } = deps;
   const columns = projectColumns(plan, request.resultSet);
   const { slice, resultSet, view } = rowSourceOf(plan, request.resultSet, deps.random);
-  const readerOf = (open: PartReaderDeps['open'], rows: RowsOf | undefined) =>
-    new PartReader(
-      { columns, format, spelling: plan.spelling },
-      depsFor(columns.length, { ...deps, keyId, open, rows }),
-    );
+  const encoding = { columns, format, spelling: plan.spelling };
+  const depsOf = (open: PartReaderDeps['open'], rows: RowsOf | undefined) =>
+    depsFor(columns.length, { ...deps, keyId, open, rows });
   // Rows of a sample are not read from row files, since the next sample has other rows. Nor are rows in another spelling than
   // the usual one, which is all that row files hold.
   const rowFiles = plan.spelling === 'plain' && view?.rows.kind !== 'drawn' ? deps.rowFiles : undefined;
   const rows = rowFiles?.ofResult(executionId, resultSet);
-  const stored = { plan, slice, columns, resultSet, reader: readerOf((...asked) => store.open(...asked), rows) };
+  const stored = { plan, slice, columns, resultSet };
+  const storedDeps = depsOf((...asked) => store.open(...asked), rows);
   if (view === undefined) {
-    const opened = noteRead(await openSlice(stored, signal), rows, format);
+    const opened = noteRead(await openSlice(stored, new PartReader(encoding, storedDeps), signal), rows, format);
     // Without a filter every row counts.
     const page = plan.countsExactly ? { ...opened, filteredRowCount: resultSet.rowCount } : opened;
     return await acquireIfLarge(page, keyId, limiter, signal);
   }
-  const { asked, found } = await findPage(request, stored, view, { format, rows, indexes: deps.indexes }, signal);
+  const reader = new ViewReader(encoding, storedDeps);
+  const finding = { format, rows, reader, indexes: deps.indexes };
+  const { asked, found } = await findPage(request, stored, view, finding, signal);
   const isDirect = isCheap(plan, slice.offset, resultSet, deps.directRowsMax) && !views.has(executionId, view);
   request.tellWay(wayOf(asked, found !== undefined, resultSet, isDirect ? 'search' : 'view'));
   if (found !== undefined && (!plan.countsExactly || found.filteredRowCount !== undefined)) return found;
   if (isDirect) {
-    const page = withCount(await openViewSlice(stored, view, signal), asked);
+    const page = withCount(await openViewSlice(stored, view, reader, signal), asked);
     if (!plan.countsExactly || page.filteredRowCount !== undefined) return page;
   }
   let open: OpenView;
@@ -86,12 +89,15 @@ export async function openPage(
     const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);
     if (!isTooWide || plan.datapointsMax === undefined || plan.countsExactly) throw error;
     using _ = await limiter.acquire(keyId, signal);
-    return await openViewSlice(stored, view, signal);
+    return await openViewSlice(stored, view, reader, signal);
   }
   try {
     const ofView = rowFiles?.ofView(executionId, open);
-    const reader = readerOf(async ({ key }) => openDerived(key), ofView);
-    const opened = await openSlice({ plan, slice, columns, resultSet: open.resultSet, reader }, signal);
+    const viewReader = new PartReader(
+      encoding,
+      depsOf(async ({ key }) => openDerived(key), ofView),
+    );
+    const opened = await openSlice({ ...stored, resultSet: open.resultSet }, viewReader, signal);
     const page = noteRead(opened, ofView, format);
     const released = { ...page, filteredRowCount: open.resultSet.rowCount, release: () => open[Symbol.dispose]() };
     return await acquireIfLarge(released, keyId, limiter, signal);
@@ -112,11 +118,7 @@ async function findPage(
   { executionId }: ReadRequest,
   stored: SliceRequest,
   view: View,
-  {
-    format,
-    rows,
-    indexes,
-  }: { readonly format: TextFormat; readonly rows: RowsOf | undefined } & Pick<ReadDeps, 'indexes'>,
+  { indexes, ...reading }: FoundReading & { readonly rows: RowsOf | undefined } & Pick<ReadDeps, 'indexes'>,
   signal: AbortSignal,
 ): Promise<{ readonly asked: AskedIndexes | undefined; readonly found: PageOfRows | undefined }> {
   const { plan, slice, resultSet } = stored;
@@ -124,8 +126,8 @@ async function findPage(
   const asked = await indexes.ask(executionId, resultSet, view, wanted, signal);
   if (asked === undefined) return { asked, found: undefined };
   // Rows that indexes find are scattered. Reading them is fast only with row files, so these are built at once.
-  if (asked.kind === 'rows' && format !== 'csv') rows?.noteRead(true);
-  return { asked, found: await openFound(stored, view, asked, { format, rows }, signal) };
+  if (asked.kind === 'rows' && reading.format !== 'csv') reading.rows?.noteRead(true);
+  return { asked, found: await openFound(stored, view, asked, reading, signal) };
 }
 
 /** Indexes may know the number of rows even where they could not find the rows. */

@@ -5,20 +5,23 @@
 import { cellBytesWithin } from '../../domain/datapoints.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
+import type { ViewSlice } from '../compile/view.ts';
 import { datapointRefusal, pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
+import type { Chunk } from './chunk.ts';
 import type { PageOfRows } from './page.ts';
-import { type Chunk, EXPORT_RANGE_ROWS, PAGE_RANGE_ROWS, type PartReader, rangesOf } from './part-reader.ts';
+import { EXPORT_RANGE_ROWS, PAGE_RANGE_ROWS, rangesOf } from './part-ranges.ts';
+import type { PartReader } from './part-reader.ts';
 import type { Slice } from './row-source.ts';
+import type { ReadSlice, ViewReader } from './view-reader.ts';
 
-/** A slice to open, and the reader that reads its rows. */
+/** A slice to open. */
 export interface SliceRequest {
   readonly plan: ReadPlan;
   readonly slice: Slice;
   readonly columns: readonly ProjectedColumn[];
   /** The result, or view, that the slice is cut from. */
   readonly resultSet: ResultSet;
-  readonly reader: PartReader;
 }
 
 /** The largest answer that is held in memory. A page at the default datapoint limit is 5 to 25 MB. */
@@ -26,7 +29,8 @@ const BUFFERED_BYTES_MAX = 32 * 1024 * 1024;
 
 /** @throws RequestError datapoint_limit, and what a read throws */
 export async function openSlice(
-  { plan, slice, columns, resultSet, reader }: SliceRequest,
+  { plan, slice, columns, resultSet }: SliceRequest,
+  reader: PartReader,
   signal: AbortSignal,
 ): Promise<PageOfRows> {
   const total = resultSet.rowCount;
@@ -55,17 +59,29 @@ export async function openSlice(
 
 /** Reads a slice of the view at once: such a page is small. @throws as `openSlice` */
 export async function openViewSlice(
-  { plan, slice, columns, resultSet, reader }: SliceRequest,
+  request: SliceRequest,
   view: View,
+  reader: ViewReader,
   signal: AbortSignal,
 ): Promise<PageOfRows> {
-  const rowCountMax = Math.min(slice.rowCountMax, pageRowsMax(plan), resultSet.rowCount);
-  const cellBytesMax = plan.datapointsMax === undefined ? undefined : cellBytesWithin(plan.datapointsMax);
-  const wanted = { offset: Math.min(slice.offset, resultSet.rowCount), rowCountMax, cellBytesMax };
-  const { chunk, more } = await reader.viewSlice(resultSet.parts, view, wanted, signal);
+  return pageOfSlice(request, await reader.slice(request.resultSet.parts, view, wantedOf(request), signal));
+}
+
+/** What is to be read of a view: at most as many rows as the page may have, and as there are. */
+export function wantedOf({ plan, slice, resultSet }: SliceRequest): ViewSlice {
+  return {
+    offset: Math.min(slice.offset, resultSet.rowCount),
+    rowCountMax: Math.min(slice.rowCountMax, pageRowsMax(plan), resultSet.rowCount),
+    cellBytesMax: plan.datapointsMax === undefined ? undefined : cellBytesWithin(plan.datapointsMax),
+  };
+}
+
+/** A slice of a view as a page: who has read its last row knows how many the view has. @throws RequestError datapoint_limit */
+export function pageOfSlice(request: SliceRequest, { chunk, more }: ReadSlice): PageOfRows {
+  const { offset } = request.slice;
   const rowCount = chunk?.rowCount ?? 0;
-  const isCounted = !more && (rowCount > 0 || slice.offset === 0);
-  return pageOf({ plan, slice, columns }, chunk, more, isCounted ? slice.offset + rowCount : undefined);
+  const isCounted = !more && (rowCount > 0 || offset === 0);
+  return pageOf(request, chunk, more, isCounted ? offset + rowCount : undefined);
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { ResultSet } from '../../domain/result-set.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
-import type { Chunk, ChunkSize } from './part-reader.ts';
+import type { Chunk, ChunkSize } from './chunk.ts';
 
 /** What to read, and for whom. */
 export interface ReadRequest {

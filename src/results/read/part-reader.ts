@@ -3,117 +3,20 @@
  * side by side, none of them far ahead of what has been taken, so memory is bounded however large the answer and however
  * slow the client.
  */
-import type { RowRange } from '../../domain/blocks.ts';
-import { allRowsOf, type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
-import type { Sleep } from '../../domain/time.ts';
-import type { DuckDb, Row } from '../../duckdb/duckdb.ts';
-import { rowOrderOf } from '../../duckdb/row-order.ts';
-import type { Statement } from '../../duckdb/statement.ts';
-import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
+import type { Part } from '../../domain/result-set.ts';
+import { ObjectDamaged } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
-import { ROW_SEPARATOR, type RowEncoding } from '../compile/row-encoding.ts';
-import {
-  compilePositions,
-  compileSlice,
-  compileSliceAmong,
-  compileSliceAt,
-  compileViewSlice,
-  type ViewSlice,
-} from '../compile/view.ts';
-import type { RowsOf } from '../derived/row-files/row-files.ts';
-import { withinMillis } from '../limits/time-limit.ts';
-import type { Turns } from '../limits/work-queue.ts';
-import type { View } from '../plan/view.ts';
-import { damaged, readFailure } from '../read-failure.ts';
-import type { TextFormat } from '../request/format.ts';
-import type { ByteChunks } from './byte-chunks.ts';
-import { locate } from './locate.ts';
+import type { RowEncoding } from '../compile/row-encoding.ts';
+import { damaged } from '../read-failure.ts';
+import { type Chunk, type ChunkSize, joinChunks } from './chunk.ts';
+import { type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
 import { readAhead } from './read-ahead.ts';
+import { type PartReaderDeps, readParts } from './read-parts.ts';
 
-export interface PartReaderDeps {
-  /** Reads out of many parts at once: with all threads. */
-  readonly scanner: DuckDb;
-  /** Makes a part's file available for reading these rows, counted within it. */
-  readonly open: (part: Part, rows: RowRange, signal: AbortSignal) => Promise<OpenObject>;
-  /** Rows that have been encoded before; undefined where none are. */
-  readonly rows: RowsOf | undefined;
-  /** Reads ranges: one thread, so that rows keep their order and many reads at a time do not get in each other's way. */
-  readonly rangeReader: DuckDb;
-  /** How many ranges of one answer are read side by side. */
-  readonly rangesAtOnce: number;
-  /** Whose read it is: keys take turns. */
-  readonly keyId: string;
-  /** Where pages take turns: more at a time than there are cores would only make all of them slower. */
-  readonly pageTurns: Turns;
-  /** Where searches of many rows take turns: each takes all threads, and a thread of the pool that files are read on. */
-  readonly searches: Turns;
-  /** Where long reads take turns, one range at a time. */
-  readonly exports: Turns;
-  /** The longest that one statement may take. */
-  readonly statementMillisMax: number;
-  /** Milliseconds that only ever grow. */
-  readonly monotonic: () => number;
-  readonly sleep: Sleep;
-}
-
-export interface ChunkSize {
-  /** Of a chunk never 0. */
-  readonly rowCount: number;
-  readonly cellBytes: number;
-}
-
-export interface Chunk extends ChunkSize {
-  /** Encoded rows with separators between them, none at either end. Of rows that were skipped there are none. */
-  readonly byteChunks: ByteChunks;
-}
-
-export interface PartRange extends RowRange {
-  readonly part: Part;
-}
-
-/** A row group: several of them, side by side, make a page. */
-export const PAGE_RANGE_ROWS = ROW_GROUP_ROWS;
-/** Two row groups take a tenth less time than one by one: whoever reads everything has no need of the first rows sooner. */
-export const EXPORT_RANGE_ROWS = 2 * ROW_GROUP_ROWS;
 const SPLIT_BESIDE_PAGES = 4;
-const RANGE_BYTES_AIM = 8 * 1024 * 1024;
-/** A cell without a value takes no bytes where it is stored, but has its place, and its name, in an answer. */
-const RANGE_CELLS_AIM = 1024 * 1024;
 /** Up to so many rows the safe mode is the faster one: there is less to plan. */
 const SAFE_ROWS_MAX = 1000;
-/** So few rows of a sort are found by their keys first, among so many that these do not lie in the same row groups anyway. */
-const FOUND_ROWS_MAX = 1000;
-const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
-
-/**
- * Rows `from` to `to` (exclusive) of a result set, cut into ranges of at most so many rows, and fewer where these are wide.
- * @param columnCount columns that are read
- */
-export function rangesOf(
-  parts: readonly Part[],
-  from: number,
-  to: number,
-  rangeRowsMax: number,
-  columnCount: number,
-): readonly PartRange[] {
-  const ranges: PartRange[] = [];
-  const fewRows = Math.min(rangeRowsMax, Math.floor(RANGE_CELLS_AIM / Math.max(1, columnCount)));
-  for (const part of parts) {
-    const end = Math.min(to - part.firstRow, part.rowCount);
-    const rowBytes = Math.max(1, part.cellBytes / Math.max(1, part.rowCount));
-    const rowsMax = Math.max(1, Math.min(fewRows, Math.floor(RANGE_BYTES_AIM / rowBytes)));
-    let at = Math.max(0, from - part.firstRow);
-    while (at < end) {
-      // A long read goes in steps that end where row groups do, so that none is decompressed twice.
-      const next = end - at <= rowsMax ? end : Math.min(end, (Math.floor(at / rowsMax) + 1) * rowsMax);
-      ranges.push({ part, from: at, to: next });
-      at = next;
-    }
-  }
-  return ranges;
-}
-
 export class PartReader {
   readonly #encoding: RowEncoding;
   readonly #deps: PartReaderDeps;
@@ -154,7 +57,11 @@ export class PartReader {
     const fitting = await rows?.fit(range.part, range, columns, cellBytesMax, signal);
     if (fitting !== undefined) return fitting;
     const statement = ([path = '']: readonly string[]) => compileFit(columns, { ...range, path }, cellBytesMax);
-    const [row] = await pageTurns.run(keyId, () => this.#read([range], statement, signal), signal);
+    const [row] = await pageTurns.run(
+      keyId,
+      () => readParts(this.#deps, this.#deps.scanner, [range], statement, signal),
+      signal,
+    );
     return { rowCount: Number(row?.[0] ?? 0), cellBytes: Number(row?.[1] ?? 0) };
   }
 
@@ -193,7 +100,7 @@ export class PartReader {
   async #range({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {
     const readIn = async (mode: ReadMode) => {
       const statement = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
-      const [row] = await this.#read([{ part, from, to }], statement, signal, this.#deps.rangeReader);
+      const [row] = await readParts(this.#deps, this.#deps.rangeReader, [{ part, from, to }], statement, signal);
       return row ?? [];
     };
     const small = to - from <= SAFE_ROWS_MAX || this.#encoding.columns.length > FEW_COLUMNS_MAX;
@@ -210,138 +117,4 @@ export class PartReader {
     }
     return { byteChunks: [bytes], rowCount: to - from, cellBytes: Number(cellBytes) };
   }
-
-  /** One slice of a view, read directly; `more` when rows follow it. */
-  async viewSlice(
-    parts: readonly Part[],
-    view: View,
-    slice: ViewSlice,
-    signal: AbortSignal,
-  ): Promise<{ readonly chunk: Chunk | undefined; readonly more: boolean }> {
-    if (parts.length === 0) return { chunk: undefined, more: false };
-    // As above: the running sum is only needed where the widest rows might not fit.
-    const fits = slice.cellBytesMax === undefined || slice.rowCountMax * widestRowOf(parts) <= slice.cellBytesMax;
-    const wanted = { ...slice, cellBytesMax: fits ? undefined : slice.cellBytesMax };
-    const search = () =>
-      isFoundFirst(parts, view, slice)
-        ? this.#foundFirst(parts, view, wanted, signal)
-        : this.#scanned(parts, view, wanted, signal);
-    const { searches, keyId } = this.#deps;
-    return chunkOf(await searches.run(keyId, search, signal));
-  }
-
-  /**
-   * As `viewSlice`, of a view all whose rows are at these positions of the result, in order, perhaps among others.
-   * @param positions at least one
-   */
-  async sliceAmong(
-    parts: readonly Part[],
-    view: View,
-    slice: ViewSlice,
-    positions: Uint32Array,
-    signal: AbortSignal,
-  ): Promise<{ readonly chunk: Chunk | undefined; readonly more: boolean }> {
-    const located = locate(parts, positions);
-    const among = located.flatMap(({ rows }, part) => rows.map((row) => ({ part, row: BigInt(row) })));
-    const ranges = located.map(({ part, rows }) => ({ part, from: rows[0] ?? 0, to: (rows.at(-1) ?? 0) + 1 }));
-    const statement = (paths: readonly string[]) => compileSliceAmong(this.#encoding, paths, view, slice, among);
-    const { searches, keyId } = this.#deps;
-    const [row] = await searches.run(keyId, () => this.#read(ranges, statement, signal), signal);
-    return chunkOf(row ?? []);
-  }
-
-  async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
-    const statement = async (paths: readonly string[], within: AbortSignal) => {
-      // Of a draw all rows are taken, so none has to be the first.
-      const isCut = view.sortKeys.length === 0 && view.rows.kind === 'matching';
-      const slicing = compileSlice(this.#encoding.columns, paths, view, slice);
-      const order = isCut ? await rowOrderOf(this.#deps.scanner, slicing, within) : 'kept';
-      return compileViewSlice(this.#encoding, paths, view, slice, order);
-    };
-    const [row] = await this.#read(parts.map(wholePart), statement, signal);
-    return row ?? [];
-  }
-
-  /** As `#scanned`: only what the order depends on is read of all rows, and the rest where the rows turn out to be. */
-  async #foundFirst(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
-    const search = (paths: readonly string[]) => compilePositions(paths, view, slice);
-    const found = await this.#read(parts.map(wholePart), search, signal);
-    // The one row more only says that others follow.
-    const positions = found
-      .slice(0, slice.rowCountMax)
-      .map(([part, row]) => ({ part: Number(part), row: row as bigint }));
-    if (positions.length === 0) return [null, 0, 0, found.length];
-    const statement = (paths: readonly string[]) => compileSliceAt(this.#encoding, paths, view, slice, positions);
-    const [row] = await this.#read(parts.map(wholePart), statement, signal);
-    const [bytes, rowCount, cellBytes, read] = row ?? [];
-    if (Number(read) !== positions.length) {
-      throw new Error(`${Number(read)} rows were read where ${positions.length} had been found`);
-    }
-    return [bytes ?? null, rowCount ?? 0, cellBytes ?? 0, found.length];
-  }
-
-  async #read(
-    ranges: readonly PartRange[],
-    compile: (paths: readonly string[], signal: AbortSignal) => Statement | Promise<Statement>,
-    signal: AbortSignal,
-    duckDb = this.#deps.scanner,
-  ): Promise<readonly Row[]> {
-    const { open, statementMillisMax: millisMax, sleep } = this.#deps;
-    return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
-      await using objects = new AsyncDisposableStack();
-      try {
-        const paths: string[] = [];
-        for (const { part, ...rows } of ranges) paths.push(objects.use(await open(part, rows, within)).path);
-        return await duckDb.query(await compile(paths, within), within);
-      } catch (error) {
-        throw readFailure(error);
-      }
-    });
-  }
-}
-
-/** What `compileViewSlice` and its like answer with. */
-function chunkOf([bytes, rowCount, cellBytes, found]: Row): {
-  readonly chunk: Chunk | undefined;
-  readonly more: boolean;
-} {
-  const chunk =
-    bytes instanceof Uint8Array
-      ? { byteChunks: [bytes], rowCount: Number(rowCount), cellBytes: Number(cellBytes) }
-      : undefined;
-  return { chunk, more: Number(found) > Number(rowCount) };
-}
-
-/** Whether a slice costs less found first and read then: it is small, and not in few row groups anyway. */
-function isFoundFirst(parts: readonly Part[], { sortKeys }: View, { rowCountMax }: ViewSlice): boolean {
-  if (sortKeys.length === 0 || rowCountMax > FOUND_ROWS_MAX) return false;
-  return parts.reduce((sum, part) => sum + part.rowCount, 0) > FOUND_AMONG_ROWS_MIN;
-}
-
-/** The range cut into `count` ranges of about the same size, or fewer if it has fewer rows. */
-function splitRange(range: PartRange, count: number): readonly PartRange[] {
-  const cutAt = (index: number) => range.from + Math.round(((range.to - range.from) * index) / count);
-  const ranges = Array.from({ length: count }, (_, index) => ({
-    ...range,
-    from: cutAt(index),
-    to: cutAt(index + 1),
-  }));
-  return ranges.filter(({ from, to }) => from < to);
-}
-
-function joinChunks(chunks: readonly Chunk[], format: TextFormat): Chunk {
-  const separator = Buffer.from(ROW_SEPARATOR[format]);
-  return {
-    byteChunks: chunks.flatMap(({ byteChunks }, index) => (index === 0 ? byteChunks : [separator, ...byteChunks])),
-    rowCount: chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0),
-    cellBytes: chunks.reduce((sum, chunk) => sum + chunk.cellBytes, 0),
-  };
-}
-
-function wholePart(part: Part): PartRange {
-  return { part, ...allRowsOf(part) };
-}
-
-function widestRowOf(parts: readonly Part[]): number {
-  return parts.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
 }

@@ -4,7 +4,7 @@
  * instance with more memory. They wait for each other before they take a place in a queue, so that others can use the queue.
  */
 import type { Turns } from '../limits/work-queue.ts';
-import type { PartReaderDeps } from './part-reader.ts';
+import type { PartReaderDeps } from './read-parts.ts';
 
 export const WIDE_COLUMNS_MIN = 500;
 

@@ -3,8 +3,8 @@ import type { Execution, ExecutionState } from '../../domain/execution.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import type { Spelling } from '../plan/read-plan.ts';
 import type { ByteChunks } from '../read/byte-chunks.ts';
+import type { Chunk } from '../read/chunk.ts';
 import type { PageOfRows } from '../read/page.ts';
-import type { Chunk } from '../read/part-reader.ts';
 import type { NextPage } from './next-page.ts';
 
 export interface AnswerSource {

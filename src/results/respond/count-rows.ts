@@ -1,8 +1,8 @@
 /** Counts what is sent to a reader: rows, cell bytes and datapoints. */
 import { datapointsOf } from '../../domain/datapoints.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
+import type { Chunk } from '../read/chunk.ts';
 import type { PageOfRows } from '../read/page.ts';
-import type { Chunk } from '../read/part-reader.ts';
 
 const NOTHING = { rowCount: 0, cellBytes: 0 } as const;
 

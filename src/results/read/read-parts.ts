@@ -1,0 +1,58 @@
+/** Statements over parts: each is run within its time, on files that are kept open as long as it takes. */
+import type { RowRange } from '../../domain/blocks.ts';
+import type { Part } from '../../domain/result-set.ts';
+import type { Sleep } from '../../domain/time.ts';
+import type { DuckDb, Row } from '../../duckdb/duckdb.ts';
+import type { Statement } from '../../duckdb/statement.ts';
+import type { OpenObject } from '../../store/result-store.ts';
+import type { RowsOf } from '../derived/row-files/row-files.ts';
+import { withinMillis } from '../limits/time-limit.ts';
+import type { Turns } from '../limits/work-queue.ts';
+import { readFailure } from '../read-failure.ts';
+import type { PartRange } from './part-ranges.ts';
+
+export interface PartReaderDeps {
+  /** Reads out of many parts at once: with all threads. */
+  readonly scanner: DuckDb;
+  /** Makes a part's file available for reading these rows, counted within it. */
+  readonly open: (part: Part, rows: RowRange, signal: AbortSignal) => Promise<OpenObject>;
+  /** Rows that have been encoded before; undefined where none are. */
+  readonly rows: RowsOf | undefined;
+  /** Reads ranges: one thread, so that rows keep their order and many reads at a time do not get in each other's way. */
+  readonly rangeReader: DuckDb;
+  /** How many ranges of one answer are read side by side. */
+  readonly rangesAtOnce: number;
+  /** Whose read it is: keys take turns. */
+  readonly keyId: string;
+  /** Where pages take turns: more at a time than there are cores would only make all of them slower. */
+  readonly pageTurns: Turns;
+  /** Where searches of many rows take turns: each takes all threads, and a thread of the pool that files are read on. */
+  readonly searches: Turns;
+  /** Where long reads take turns, one range at a time. */
+  readonly exports: Turns;
+  /** The longest that one statement may take. */
+  readonly statementMillisMax: number;
+  /** Milliseconds that only ever grow. */
+  readonly monotonic: () => number;
+  readonly sleep: Sleep;
+}
+
+/** @param compile is given a path for each range @throws RequestError read_timeout · result_damaged; the signal's reason */
+export async function readParts(
+  { open, statementMillisMax: millisMax, sleep }: Pick<PartReaderDeps, 'open' | 'statementMillisMax' | 'sleep'>,
+  duckDb: DuckDb,
+  ranges: readonly PartRange[],
+  compile: (paths: readonly string[], signal: AbortSignal) => Statement | Promise<Statement>,
+  signal: AbortSignal,
+): Promise<readonly Row[]> {
+  return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
+    await using objects = new AsyncDisposableStack();
+    try {
+      const paths: string[] = [];
+      for (const { part, ...rows } of ranges) paths.push(objects.use(await open(part, rows, within)).path);
+      return await duckDb.query(await compile(paths, within), within);
+    } catch (error) {
+      throw readFailure(error);
+    }
+  });
+}

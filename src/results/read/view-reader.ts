@@ -1,0 +1,118 @@
+/** Reads slices of a view, which are small, directly from the parts: by a search of all rows, or of those among which they are. */
+import type { Part } from '../../domain/result-set.ts';
+import { ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import type { Row } from '../../duckdb/duckdb.ts';
+import { rowOrderOf } from '../../duckdb/row-order.ts';
+import type { RowEncoding } from '../compile/row-encoding.ts';
+import {
+  compilePositions,
+  compileSlice,
+  compileSliceAmong,
+  compileSliceAt,
+  compileViewSlice,
+  type ViewSlice,
+} from '../compile/view.ts';
+import type { View } from '../plan/view.ts';
+import type { Chunk } from './chunk.ts';
+import { locate } from './locate.ts';
+import { wholePart, widestRowOf } from './part-ranges.ts';
+import { type PartReaderDeps, readParts } from './read-parts.ts';
+
+export interface ReadSlice {
+  readonly chunk: Chunk | undefined;
+  /** Rows follow it. */
+  readonly more: boolean;
+}
+
+/** So few rows of a sort are found by their keys first, among so many that these do not lie in the same row groups anyway. */
+const FOUND_ROWS_MAX = 1000;
+const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
+
+export class ViewReader {
+  readonly #encoding: RowEncoding;
+  readonly #deps: PartReaderDeps;
+
+  constructor(encoding: RowEncoding, deps: PartReaderDeps) {
+    this.#encoding = encoding;
+    this.#deps = deps;
+  }
+
+  /** One slice of a view, read directly; `more` when rows follow it. */
+  async slice(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<ReadSlice> {
+    if (parts.length === 0) return { chunk: undefined, more: false };
+    // As with ranges: the running sum is only needed where the widest rows might not fit.
+    const fits = slice.cellBytesMax === undefined || slice.rowCountMax * widestRowOf(parts) <= slice.cellBytesMax;
+    const wanted = { ...slice, cellBytesMax: fits ? undefined : slice.cellBytesMax };
+    const search = () =>
+      isFoundFirst(parts, view, slice)
+        ? this.#foundFirst(parts, view, wanted, signal)
+        : this.#scanned(parts, view, wanted, signal);
+    const { searches, keyId } = this.#deps;
+    return chunkOf(await searches.run(keyId, search, signal));
+  }
+
+  /**
+   * As `slice`, of a view all whose rows are at these positions of the result, in order, perhaps among others.
+   * @param positions at least one
+   */
+  async among(
+    parts: readonly Part[],
+    view: View,
+    slice: ViewSlice,
+    positions: Uint32Array,
+    signal: AbortSignal,
+  ): Promise<ReadSlice> {
+    const located = locate(parts, positions);
+    const among = located.flatMap(({ rows }, part) => rows.map((row) => ({ part, row: BigInt(row) })));
+    const ranges = located.map(({ part, rows }) => ({ part, from: rows[0] ?? 0, to: (rows.at(-1) ?? 0) + 1 }));
+    const statement = (paths: readonly string[]) => compileSliceAmong(this.#encoding, paths, view, slice, among);
+    const { searches, keyId, scanner } = this.#deps;
+    const [row] = await searches.run(keyId, () => readParts(this.#deps, scanner, ranges, statement, signal), signal);
+    return chunkOf(row ?? []);
+  }
+
+  async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
+    const statement = async (paths: readonly string[], within: AbortSignal) => {
+      // Of a draw all rows are taken, so none has to be the first.
+      const isCut = view.sortKeys.length === 0 && view.rows.kind === 'matching';
+      const slicing = compileSlice(this.#encoding.columns, paths, view, slice);
+      const order = isCut ? await rowOrderOf(this.#deps.scanner, slicing, within) : 'kept';
+      return compileViewSlice(this.#encoding, paths, view, slice, order);
+    };
+    const [row] = await readParts(this.#deps, this.#deps.scanner, parts.map(wholePart), statement, signal);
+    return row ?? [];
+  }
+
+  /** As `#scanned`: only what the order depends on is read of all rows, and the rest where the rows turn out to be. */
+  async #foundFirst(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
+    const search = (paths: readonly string[]) => compilePositions(paths, view, slice);
+    const found = await readParts(this.#deps, this.#deps.scanner, parts.map(wholePart), search, signal);
+    // The one row more only says that others follow.
+    const positions = found
+      .slice(0, slice.rowCountMax)
+      .map(([part, row]) => ({ part: Number(part), row: row as bigint }));
+    if (positions.length === 0) return [null, 0, 0, found.length];
+    const statement = (paths: readonly string[]) => compileSliceAt(this.#encoding, paths, view, slice, positions);
+    const [row] = await readParts(this.#deps, this.#deps.scanner, parts.map(wholePart), statement, signal);
+    const [bytes, rowCount, cellBytes, read] = row ?? [];
+    if (Number(read) !== positions.length) {
+      throw new Error(`${Number(read)} rows were read where ${positions.length} had been found`);
+    }
+    return [bytes ?? null, rowCount ?? 0, cellBytes ?? 0, found.length];
+  }
+}
+
+/** What `compileViewSlice` and its like answer with. */
+function chunkOf([bytes, rowCount, cellBytes, found]: Row): ReadSlice {
+  const chunk =
+    bytes instanceof Uint8Array
+      ? { byteChunks: [bytes], rowCount: Number(rowCount), cellBytes: Number(cellBytes) }
+      : undefined;
+  return { chunk, more: Number(found) > Number(rowCount) };
+}
+
+/** Whether a slice costs less found first and read then: it is small, and not in few row groups anyway. */
+function isFoundFirst(parts: readonly Part[], { sortKeys }: View, { rowCountMax }: ViewSlice): boolean {
+  if (sortKeys.length === 0 || rowCountMax > FOUND_ROWS_MAX) return false;
+  return parts.reduce((sum, part) => sum + part.rowCount, 0) > FOUND_AMONG_ROWS_MIN;
+}
