@@ -1,7 +1,12 @@
 /** The types of the library: what a producer passes in, and what it gets back. */
 import type { Readable } from 'node:stream';
 import type { Execution } from '../domain/execution.ts';
-import type { Progress } from '../publishing/publish.ts';
+import type { Progress as WorkProgress } from '../publishing/publish.ts';
+
+/** Over HTTP: the phase `sending`, with what has been sent so far. On a data directory: the phases of the work itself. */
+export type Progress =
+  | WorkProgress
+  | { readonly phase: 'sending'; readonly bytes: number; readonly bytesTotal: number };
 
 interface OfEverySource {
   /** The query that this is a run of; it must have been added (`qrs queries add`). */

@@ -3,22 +3,26 @@
  * library exports, each with its own name.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import * as library from '../../src/publisher.ts';
 import { programsOf } from './docs-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+const QRS = join(ROOT, 'bin/qrs.js');
 const PAGE = 'docs/reference/library.md';
 const run = promisify(execFile);
 const programs = [...programsOf(PAGE), ...programsOf('README.md').filter(({ text }) => text.includes('openPublisher'))];
 
 let folder: string;
+let service: { readonly child: ChildProcess; readonly url: string; readonly key: string };
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'qrs-library-'));
   // A package with the library's name, whose files lie outside of node_modules, where Node runs TypeScript.
@@ -30,12 +34,24 @@ before(async () => {
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   await writeFile(join(folder, 'trades.csv'), 'amount,hash\n12345678901234567890,0xff\n');
   for (const words of ['users add ann', 'queries add --id 100 --user ann']) await qrs(...words.split(' '));
+  const key = await qrs('keys', 'create', '--user', 'ann', '--scope', 'write');
+  const env = { ...environment(), QRS_PORT: '0', QRS_LOG_LEVEL: 'silent' };
+  const child = spawn(process.execPath, [QRS, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
+  service = { child, url, key };
 });
-after(async () => await rm(folder, { recursive: true, force: true }));
+after(async () => {
+  service?.child.kill('SIGTERM');
+  if (service?.child.exitCode === null) await once(service.child, 'exit');
+  await rm(folder, { recursive: true, force: true });
+});
+
+function environment() {
+  return { PATH: process.env.PATH, QRS_DATA_DIR: join(folder, 'data') };
+}
 
 async function qrs(...words: readonly string[]): Promise<string> {
-  const env = { PATH: process.env.PATH, QRS_DATA_DIR: join(folder, 'data') };
-  return (await run(process.execPath, [join(ROOT, 'bin/qrs.js'), ...words], { env })).stdout.trim();
+  return (await run(process.execPath, [QRS, ...words], { env: environment() })).stdout.trim();
 }
 
 test('the page has programs', () => assert.ok(programs.length >= 4, `${programs.length} programs`));
@@ -44,7 +60,7 @@ test('every program compiles', { timeout: 100_000 }, async () => {
   const files = await Promise.all(
     programs.map(async ({ text }, i) => {
       const file = join(folder, `program-${i}.ts`);
-      await writeFile(file, text);
+      await writeFile(file, text.replaceAll('http://127.0.0.1:8080', service.url));
       return file;
     }),
   );
@@ -66,7 +82,7 @@ test('every program compiles', { timeout: 100_000 }, async () => {
 for (const [i, { place }] of programs.entries()) {
   test(`${place} runs, and its last run is finished`, async () => {
     const file = join(folder, `program-${i}.ts`);
-    const env = { PATH: process.env.PATH };
+    const env = { PATH: process.env.PATH, KEY: service.key };
     const { stderr } = await run(process.execPath, ['--disable-warning=ExperimentalWarning', file], {
       cwd: folder,
       env,

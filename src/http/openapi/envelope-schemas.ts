@@ -31,6 +31,11 @@ const ENVELOPE: Fragment = {
   execution_ended_at: INSTANT,
   cancelled_at: INSTANT,
   expires_at: { ...INSTANT, description: 'Until when the result is kept.' },
+  query_parameters: {
+    type: 'object',
+    description: 'The parameters of the run and their values. Not in answers with rows.',
+    additionalProperties: { type: 'string' },
+  },
 };
 
 const ENVELOPE_REQUIRED = ['execution_id', 'query_id', 'state', 'is_execution_finished', 'submitted_at'];

@@ -98,7 +98,7 @@ function queryPaths(): Paths {
         summary: 'Publish a result',
         description: PUBLISHES,
         body: 'file',
-        parameters: [TYPES, refTo('parameters', 'queryParameters')],
+        parameters: [TYPES, DELIMITER, refTo('parameters', 'queryParameters')],
         status: 201,
         answer: 'Envelope',
       }),
@@ -165,7 +165,7 @@ function executionPaths(): Paths {
         summary: 'Publish the result of a run that was begun',
         description: PUBLISHES,
         body: 'file',
-        parameters: [TYPES],
+        parameters: [TYPES, DELIMITER],
         status: 201,
         answer: 'Envelope',
       }),
@@ -260,6 +260,14 @@ const TYPES: Fragment = {
   in: 'query',
   description: 'Types of columns that the file cannot tell: `amount=uint256,price=decimal(10, 3)`.',
   schema: { type: 'string' },
+};
+
+const DELIMITER: Fragment = {
+  name: 'delimiter',
+  in: 'query',
+  description:
+    'What separates the fields of CSV, one character: a comma, a semicolon or a tab, as the header has it, if absent.',
+  schema: { type: 'string', minLength: 1, maxLength: 1 },
 };
 
 const PAGE: readonly Fragment[] = [

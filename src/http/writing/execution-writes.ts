@@ -11,7 +11,7 @@ import {
   POSITION_MAX,
 } from '../../domain/run-input.ts';
 import { RequestError } from '../../errors/errors.ts';
-import { envelopeOf } from '../../results/respond/envelope.ts';
+import { runEnvelopeOf } from '../../results/respond/envelope.ts';
 import type { RunQueue } from '../../runs/run-queue.ts';
 import { writableExecution, writableQuery } from './authorize.ts';
 import { integer, type ReadField, readFields, required, text } from './fields.ts';
@@ -42,7 +42,7 @@ export function executionWrites(deps: ExecutionWritesDeps): readonly WriteRoute[
 
 /** The execution as it is now, without rows. */
 export function executionBody(execution: Execution, now: number): object {
-  return envelopeOf(execution, stateAt(execution, now));
+  return runEnvelopeOf(execution, stateAt(execution, now));
 }
 
 function beginning(deps: ExecutionWritesDeps): JsonHandler {

@@ -9,7 +9,7 @@ import { type Execution, STATES } from '../../domain/execution.ts';
 import { parametersProblem } from '../../domain/run-input.ts';
 import { TypeDeclarationError, typeDeclarations } from '../../domain/type-declarations.ts';
 import { RequestError } from '../../errors/errors.ts';
-import type { QueryParameters } from '../../results/request/query-string.ts';
+import { parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
 import { queryParametersOf } from '../../results/request/results-request.ts';
 import { writableExecution, writableQuery } from './authorize.ts';
 import { type BodyDescription, describeBody } from './body-description.ts';
@@ -25,6 +25,8 @@ export interface Upload extends BodyDescription {
   /** How long it is said to be; 0 where that is not said. */
   readonly announcedBytes: number;
   readonly types: ReadonlyMap<string, ColumnType>;
+  /** Of CSV; by its header when left out. */
+  readonly delimiter?: string;
   readonly parameters: Readonly<Record<string, string>>;
   /** The run to complete; a new one when left out. */
   readonly executionId?: string;
@@ -85,12 +87,14 @@ async function publish(
   stats.queryId = target.queryId;
   const description = describeBody(request.header('content-type'), request.header('content-encoding'));
   const types = typesOf(parameters);
+  const delimiter = parameterOf(parameters, 'delimiter');
   using _ = deps.slots.take(principal.keyId);
   const execution = await deps.publish(
     {
       ...target,
       ...description,
       types,
+      ...(delimiter !== undefined && { delimiter }),
       keyId: principal.keyId,
       body: request.body,
       announcedBytes: Number(request.header('content-length') ?? 0),

@@ -60,7 +60,8 @@ export async function readInput(
   return { ...(await readableFile({ path, name }, request, { folder, staged }, signal)), types };
 }
 
-function refuseReading(request: Reading): void {
+/** @throws PublishError for what says how a file is to be read */
+export function refuseReading(request: Reading): void {
   const given = (['format', 'delimiter', 'encoding'] as const).find((name) => request[name] !== undefined);
   if (given !== undefined) throw new PublishError(`${given} is for files and streams, and these are rows`);
 }

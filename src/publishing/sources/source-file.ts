@@ -27,6 +27,11 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
   '.json': 'ndjson',
 };
 
+/** The format that a file's name tells. */
+export function formatOfName(name: string): Format | undefined {
+  return EXTENSIONS[extname(name).toLowerCase()];
+}
+
 /**
  * The absolute path of a regular file with the input's bytes: the file itself, or a copy at `spool` of what can be read only
  * once (a stream, a pipe).
@@ -167,7 +172,7 @@ function kindOf(head: Buffer, name: string, format: Format | undefined): FileKin
     .trimStart()[0];
   const isJson = first === '{' || first === '[';
   const guessed = head.subarray(0, 4).toString('latin1') === 'PAR1' ? 'parquet' : isJson ? 'ndjson' : 'csv';
-  const decided = format ?? EXTENSIONS[extname(name).toLowerCase()] ?? guessed;
+  const decided = format ?? formatOfName(name) ?? guessed;
   switch (decided) {
     case 'parquet':
     case 'csv':

@@ -7,7 +7,7 @@ import type { Answer } from '../answer.ts';
 import { CONTENT_TYPES, FORMAT_NAMES, type Format } from '../request/format.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
 import { cacheHeadersOf, etagOf, matchesEtag } from './cache-policy.ts';
-import { envelopeOf, metadataOf } from './envelope.ts';
+import { envelopeOf, metadataOf, runEnvelopeOf } from './envelope.ts';
 
 /** @throws RequestError no_result, in a format that cannot carry an envelope */
 export function respondWithoutResult(
@@ -35,7 +35,7 @@ export interface Status {
 export function respondStatus(request: ResultsRequest, status: Status, now: Instant): Answer {
   const { execution, state, shownState, resultSet, queuePosition } = status;
   const body = {
-    ...envelopeOf(execution, shownState),
+    ...runEnvelopeOf(execution, shownState),
     ...(resultSet !== undefined && { result_metadata: metadataOf(execution, resultSet, resultSet) }),
     ...(queuePosition !== undefined && { queue_position: queuePosition }),
   };

@@ -24,6 +24,13 @@ export function envelopeOf(execution: Execution, state: ExecutionState): Fields 
   };
 }
 
+/** What those who write runs and poll them are told besides: the values of a run's parameters, if it has any. */
+export function runEnvelopeOf(execution: Execution, state: ExecutionState): Fields {
+  const { parameters } = execution;
+  const envelope = envelopeOf(execution, state);
+  return Object.keys(parameters).length === 0 ? envelope : { ...envelope, query_parameters: parameters };
+}
+
 function errorOf(error: NonNullable<Execution['error']>): Fields {
   const metadata = {
     ...(error.line !== undefined && { line: error.line }),

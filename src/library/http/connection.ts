@@ -1,0 +1,148 @@
+/**
+ * One attempt at a request to the service: what is sent, and its answer read whole. A service that refuses a file answers before it has
+ * come; the rest is then not sent.
+ */
+import { createReadStream } from 'node:fs';
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { pipeline } from 'node:stream/promises';
+import { PublishError } from '../../publishing/publish-error.ts';
+
+export interface Sending {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** Below the address of the service: `/v1/query/7/results`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Body;
+}
+
+export type Body =
+  | { readonly kind: 'text'; readonly text: string }
+  /** So many bytes, from the beginning. `onSent` is told how many of them have gone out. */
+  | { readonly kind: 'file'; readonly path: string; readonly bytes: number; readonly onSent: (bytes: number) => void };
+
+export interface Answer {
+  readonly status: number;
+  /** Of a refusal: `X-Error-Code`. */
+  readonly code: string | undefined;
+  readonly retryAfter: string | undefined;
+  /** Empty where the answer is no JSON object. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const ANSWER_BYTES_MAX = 1_000_000;
+/** How long neither side may send a byte: converting a large file takes the service minutes. */
+const SILENT_MILLIS = 15 * 60_000;
+
+export class Connection implements Disposable {
+  readonly #base: URL;
+  readonly #key: string;
+  readonly #agent: http.Agent;
+
+  /** @param base scheme and host, with a prefix if the service has one */
+  constructor(base: URL, key: string) {
+    this.#base = base;
+    this.#key = key;
+    this.#agent = new (base.protocol === 'https:' ? https : http).Agent({ keepAlive: true });
+  }
+
+  /** @throws the signal's reason · PublishError for a file that cannot be read · an Error for everything that may pass */
+  async attempt(sending: Sending, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted();
+    const outgoing = this.#request(sending);
+    const stop = () => outgoing.destroy(new Error('aborted'));
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await answerTo(outgoing, sending.body);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      if (!outgoing.writableFinished) outgoing.destroy();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  #request({ method, path, headers, body }: Sending): ClientRequest {
+    const { protocol, pathname } = this.#base;
+    const bytes = body?.kind === 'file' ? body.bytes : Buffer.byteLength(body?.text ?? '');
+    const outgoing = (protocol === 'https:' ? https : http).request(
+      new URL(pathname.replace(/\/+$/, '') + path, this.#base),
+      {
+        method,
+        agent: this.#agent,
+        timeout: SILENT_MILLIS,
+        headers: { ...headers, 'x-service-api-key': this.#key, ...(body && { 'content-length': bytes }) },
+      },
+    );
+    outgoing.on('timeout', () =>
+      outgoing.destroy(new Error(`nothing was sent or received for ${SILENT_MILLIS / 60_000} minutes`)),
+    );
+    return outgoing;
+  }
+}
+
+async function answerTo(outgoing: ClientRequest, body: Body | undefined): Promise<Answer> {
+  const answer = new Promise<Answer>((resolve, reject) => {
+    let answers = false;
+    outgoing.on('response', (response) => {
+      answers = true;
+      readAnswer(response).then(resolve, reject);
+    });
+    const fail = (error: unknown) => {
+      // What goes wrong with the rest of a file that has been answered matters to nobody.
+      if (!answers) reject(error);
+    };
+    outgoing.on('error', fail);
+    write(outgoing, body).catch(fail);
+  });
+  return await answer;
+}
+
+async function write(outgoing: ClientRequest, body: Body | undefined): Promise<void> {
+  if (body?.kind !== 'file' || body.bytes === 0) {
+    outgoing.end(body?.kind === 'text' ? body.text : undefined);
+    return;
+  }
+  const { path, bytes, onSent } = body;
+  let sent = 0;
+  async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      yield chunk;
+      sent += chunk.byteLength;
+      onSent(sent);
+    }
+    if (sent < bytes) throw new PublishError(`${path} became shorter while it was sent`);
+  }
+  await pipeline(createReadStream(path, { end: bytes - 1 }), counted, outgoing);
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes <= ANSWER_BYTES_MAX) chunks.push(chunk);
+  }
+  const { statusCode = 0, headers } = response;
+  const code = headers['x-error-code'];
+  return {
+    status: statusCode,
+    code: typeof code === 'string' ? code : undefined,
+    retryAfter: headers['retry-after'],
+    body: jsonObject(Buffer.concat(chunks).toString('utf8')),
+  };
+}
+
+function jsonObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Requests to the service, each of which is done once however often it has to be sent: whatever changes something goes out under an
+ * `Idempotency-Key` of its own, and the service carries out a key once (decision 19).
+ */
+import type { Instant } from '../../domain/instant.ts';
+import type { Sleep } from '../../domain/time.ts';
+import { PublishError } from '../../publishing/publish-error.ts';
+import type { Answer, Connection, Sending } from './connection.ts';
+import { ServiceError } from './refusals.ts';
+
+export interface ClientEffects {
+  readonly clock: () => Instant;
+  readonly sleep: Sleep;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** A text that no other request has. */
+  readonly newIdempotencyKey: () => string;
+}
+
+/** By asking again, these may pass (contract §4): the others do not. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+const PASSING_CODE = 'idempotency_in_progress';
+const FIRST_PAUSE_MILLIS = 500;
+const PAUSE_MAX_MILLIS = 30_000;
+/** A service that asks for more than this is not waited for. */
+const RETRY_AFTER_MAX_MILLIS = 300_000;
+
+export class ServiceClient {
+  readonly #connection: Pick<Connection, 'attempt'>;
+  readonly #retriesMax: number;
+  readonly #effects: ClientEffects;
+
+  /** @param retriesMax how often a request is sent again */
+  constructor(connection: Pick<Connection, 'attempt'>, retriesMax: number, effects: ClientEffects) {
+    this.#connection = connection;
+    this.#retriesMax = retriesMax;
+    this.#effects = effects;
+  }
+
+  /**
+   * @returns the answer, which may be a refusal, but none that asking again could have changed unless the limit is reached
+   * @throws ServiceError when none came · PublishError for a file that cannot be read · the signal's reason
+   */
+  async send(sending: Sending, signal: AbortSignal): Promise<Answer> {
+    const { sleep, newIdempotencyKey } = this.#effects;
+    const headers =
+      sending.method === 'GET'
+        ? sending.headers
+        : { ...sending.headers, 'idempotency-key': `"${newIdempotencyKey()}"` };
+    for (let attempt = 0; ; attempt += 1) {
+      const outcome = await this.#attempt({ ...sending, headers }, signal);
+      const pause = this.#pauseAfter(outcome, attempt);
+      if (pause === undefined) return outcomeOrThrow(outcome, sending, attempt + 1);
+      await sleep(pause, signal).catch(() => signal.throwIfAborted());
+    }
+  }
+
+  async #attempt(sending: Sending, signal: AbortSignal): Promise<Answer | Error> {
+    try {
+      return await this.#connection.attempt(sending, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Error) || error instanceof PublishError) throw error;
+      return error;
+    }
+  }
+
+  /** In milliseconds; undefined: the outcome stands. */
+  #pauseAfter(outcome: Answer | Error, attempt: number): number | undefined {
+    if (attempt >= this.#retriesMax) return undefined;
+    const growing = Math.min(PAUSE_MAX_MILLIS, FIRST_PAUSE_MILLIS * 2 ** attempt);
+    const backoff = growing * (0.5 + this.#effects.random() / 2);
+    if (outcome instanceof Error) return backoff;
+    if (!PASSING_STATUSES.has(outcome.status) && outcome.code !== PASSING_CODE) return undefined;
+    const asked = this.#retryAfterMillis(outcome.retryAfter);
+    if (asked === undefined) return backoff;
+    return asked <= RETRY_AFTER_MAX_MILLIS ? Math.max(asked, 0) : undefined;
+  }
+
+  /** Seconds, or a date (RFC 9110 §10.2.3). */
+  #retryAfterMillis(header: string | undefined): number | undefined {
+    if (header === undefined) return undefined;
+    const millis = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - this.#effects.clock();
+    return Number.isNaN(millis) ? undefined : millis;
+  }
+}
+
+function outcomeOrThrow(outcome: Answer | Error, { method, path }: Sending, attempts: number): Answer {
+  if (!(outcome instanceof Error)) return outcome;
+  const [address] = path.split('?');
+  const times = attempts === 1 ? 'once' : `${attempts} times`;
+  throw new ServiceError(`${method} ${address} was sent ${times} and not answered: ${reasonOf(outcome)}`, {
+    cause: outcome,
+  });
+}
+
+/** What fails on every address of a host is told as one error without a text of its own. */
+function reasonOf(error: Error): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  return first instanceof Error ? first.message : error.message;
+}
