@@ -67,7 +67,11 @@ test('a file that cannot be built leaves nothing; a result that takes more than 
       throw full;
     },
   };
-  const open = new OpenRowFiles(() => 0, new Turns());
+  const open = new OpenRowFiles(
+    () => 0,
+    () => 0,
+    new Turns(),
+  );
   const [step] = wantedRowFiles(originIn(directory), { open, builder, bytesMax: 100 }).steps();
   await assert.rejects(step?.build(signal) ?? assert.fail('nothing is built'), full);
   assert.deepEqual(await readdir(directory), []);
@@ -99,7 +103,11 @@ test('a file forgotten while it is being opened is closed, and whoever waits for
   const order = await orderOf(directory, 100);
   await using duckDb = await openFolderDuckDb(directory, 1);
   await buildRowFile(duckDb, order, signal);
-  const open = new OpenRowFiles(() => 0, new Turns());
+  const open = new OpenRowFiles(
+    () => 0,
+    () => 0,
+    new Turns(),
+  );
   t.after(() => open.closeAll());
   const first = open.find(order.path, 'one');
   open.forget(order.path);
@@ -117,7 +125,11 @@ test('a file that was made from something else is not read', async (t) => {
   const order = await orderOf(directory, 100);
   await using duckDb = await openFolderDuckDb(directory, 1);
   await buildRowFile(duckDb, order, signal);
-  const open = new OpenRowFiles(() => 0, new Turns());
+  const open = new OpenRowFiles(
+    () => 0,
+    () => 0,
+    new Turns(),
+  );
   await assert.rejects(open.find(order.path, 'another'), RowFileDamaged);
   const file = await open.find(order.path, 'one');
   assert.equal(file?.about.rowCount, 100);

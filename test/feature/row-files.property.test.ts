@@ -8,6 +8,7 @@ import { mkdtemp, open, readFile, rm, stat, truncate, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
+import { zstdDecompressSync } from 'node:zlib';
 import { type ColumnType, parseColumnType } from '../../src/domain/column-type.ts';
 import type { Column } from '../../src/domain/result-set.ts';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
@@ -15,12 +16,14 @@ import { compileFit, compileRange } from '../../src/results/compile/range.ts';
 import { type ProjectedColumn, ROW_SEPARATOR } from '../../src/results/compile/row-encoding.ts';
 import { NotBuildable } from '../../src/results/derived/build-queue.ts';
 import { buildRowFile } from '../../src/results/derived/row-files/build-row-file.ts';
+import { joinFrames } from '../../src/results/derived/row-files/joined-frames.ts';
 import { fitRows, readRange, readScattered } from '../../src/results/derived/row-files/read-rows.ts';
-import { isJoinable, packBlock, unpackGroup } from '../../src/results/derived/row-files/row-block.ts';
+import { packBlock } from '../../src/results/derived/row-files/row-block.ts';
 import { RowFile } from '../../src/results/derived/row-files/row-file.ts';
-import { RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
+import { blockCrc, RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
 import { rowProjection } from '../../src/results/derived/row-files/row-projection.ts';
 import { Turns } from '../../src/results/derived/row-files/turns.ts';
+import { type StoredBlock, Unpacker } from '../../src/results/derived/row-files/unpack-blocks.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 import { Random, randomResult, storeAs } from './random-results.ts';
 
@@ -103,7 +106,7 @@ async function byRowFile(file: RowFile, { columns, format, from, to }: Asked) {
 }
 
 async function opened(path: string, t: TestContext): Promise<RowFile> {
-  const file = await RowFile.open(path, turns);
+  const file = await RowFile.open(path, turns, () => 0);
   t.after(() => file.retire());
   return file;
 }
@@ -199,7 +202,7 @@ test('a changed byte anywhere, or a cut file, is noticed, and gives no other row
       await handle.write(Buffer.of((whole[at] ?? 0) ^ (1 + random.below(255))), 0, 1, at);
     }
     const read = async () => {
-      const file = await RowFile.open(path, turns);
+      const file = await RowFile.open(path, turns, () => 0);
       try {
         return await byRowFile(file, asked);
       } finally {
@@ -211,16 +214,61 @@ test('a changed byte anywhere, or a cut file, is noticed, and gives no other row
   assert.deepEqual(await byRowFile(await opened(table.path, t), asked), expected);
 });
 
-test('blocks that depend on the start of their frame are not unpacked as one', () => {
-  const packed = (text: string) => packBlock([], 0, 0, Buffer.from(text));
-  const plain = Array.from({ length: 16 }, (_, i) => packed(`{"number":${i * 7919},"text":"${'abc'.repeat(i)}"}`));
-  assert.equal(isJoinable(plain), true);
+/** Blocks as they are read from a file. */
+function stored(texts: readonly string[]): readonly StoredBlock[] {
+  return texts.map((text, number) => {
+    const { frame, content } = packBlock([], 0, 0, Buffer.from(text));
+    return { number, frame, bytes: content.length, crc: blockCrc(content, number) };
+  });
+}
+
+function unpacked(blocks: readonly StoredBlock[]): readonly string[] {
+  const unpacker = new Unpacker();
+  return [...unpacker.contentsOf(unpacker.now(blocks))].map(([, content]) => String(content));
+}
+
+test('blocks unpacked as one give what each gives by itself, also one that depends on the start of its frame', async () => {
+  const plain = Array.from({ length: 16 }, (_, i) => `{"number":${i * 7919},"text":"${'abc'.repeat(i)}"}`);
+  assert.deepEqual(unpacked(stored(plain)), plain);
+  const joined = zstdDecompressSync(joinFrames(stored(plain).map(({ frame }) => frame)));
+  assert.equal(String(joined), plain.join(''));
+  // A run begins with a match at distance 1. A frame begins with that, and not with what another block leaves.
+  const run = '1'.repeat(70_000);
+  const leaning = [...plain, run, ...plain];
+  const wrong = zstdDecompressSync(joinFrames(stored(leaning).map(({ frame }) => frame)));
+  assert.notEqual(String(wrong), leaning.join(''));
+  assert.deepEqual(unpacked(stored(leaning)), leaning);
+  const unpacker = new Unpacker();
+  const aside = unpacker.contentsOf(await unpacker.aside(stored(leaning)));
   assert.deepEqual(
-    unpackGroup(plain.map(({ block }) => block)).map(String),
-    plain.map(({ content }) => String(content)),
+    [...aside].map(([, content]) => String(content)),
+    leaning,
   );
-  // A run begins with a match at distance 1, which is the state at the start of a frame, and not the state after another block.
-  assert.equal(isJoinable([...plain.slice(1), packed('1'.repeat(70_000))]), false);
+});
+
+test('blocks of any texts, in any order, unpacked as one, give the texts', (t) => {
+  for (let seed = SEED; seed < SEED + 30; seed += 1) {
+    t.diagnostic(`seed ${seed}`);
+    const random = new Random(seed);
+    const piece = () =>
+      random.pick([
+        () => random.pick(['0', '1', ',', '{"a":']).repeat(1 + random.below(5000)),
+        () => String(random.below(2 ** 31)),
+        () => JSON.stringify({ id: random.below(1000), name: `user ${random.below(9)}` }).repeat(1 + random.below(9)),
+      ])();
+    const texts = Array.from({ length: 1 + random.below(24) }, () =>
+      Array.from({ length: 1 + random.below(6) }, piece)
+        .join('')
+        .slice(0, 20_000),
+    );
+    const blocks = stored(texts);
+    assert.deepEqual(unpacked(blocks), texts);
+    const order = texts.map((_, place) => place).sort(() => random.below(3) - 1);
+    assert.deepEqual(
+      unpacked(order.map((place) => blocks[place] ?? assert.fail('no block'))),
+      order.map((place) => texts[place]),
+    );
+  }
 });
 
 test('rows too wide to unpack between requests, and text that takes too much room, have no row file', async () => {

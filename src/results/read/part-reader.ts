@@ -8,10 +8,10 @@ import { ObjectDamaged } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
 import type { RowEncoding } from '../compile/row-encoding.ts';
+import { readAhead } from '../limits/read-ahead.ts';
 import { damaged } from '../read-failure.ts';
 import { type Chunk, type ChunkSize, joinChunks } from './chunk.ts';
 import { type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
-import { readAhead } from './read-ahead.ts';
 import { type PartReaderDeps, readParts } from './read-parts.ts';
 
 const SPLIT_BESIDE_PAGES = 4;

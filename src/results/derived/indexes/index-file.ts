@@ -5,6 +5,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
+import { FileReads } from '../file-reads.ts';
 import {
   BLOCK_ENTRIES,
   type BlockPlace,
@@ -32,35 +33,38 @@ const decompressAside = promisify<Uint8Array, Buffer>(zstdDecompress);
 /** Neighbouring blocks are read in one go, up to this many bytes. */
 const READ_BYTES_MAX = 1024 * 1024;
 /** Between two rank blocks that are needed, up to this many others are read in the same go. */
-const RANK_GAP_MAX = 8;
+const RANK_GAP_MAX = 2;
 /** About what an entry with a key of variable length takes. */
 const TEXT_ENTRY_BYTES = 96;
 
 export class IndexFile implements AsyncDisposable {
   readonly table: IndexTable;
   readonly #file: FileHandle;
+  readonly #reads: FileReads;
 
-  private constructor(file: FileHandle, table: IndexTable) {
+  private constructor(file: FileHandle, reads: FileReads, table: IndexTable) {
     this.#file = file;
+    this.#reads = reads;
     this.table = table;
   }
 
   /** @throws IndexDamaged; the file system's error */
-  static async open(path: string): Promise<IndexFile> {
+  static async open(path: string, monotonic: () => number): Promise<IndexFile> {
     await using opening = new AsyncDisposableStack();
     const file = await open(path, 'r');
     opening.defer(async () => await file.close());
+    const reads = new FileReads(file.fd, monotonic);
     const { size } = await file.stat();
     if (size < TRAILER_BYTES) throw new IndexDamaged('an index is shorter than its end');
-    const place = decodeTrailer(Buffer.from(await readAt(file, size - TRAILER_BYTES, TRAILER_BYTES)));
+    const place = decodeTrailer(Buffer.from(await readAt(reads, size - TRAILER_BYTES, TRAILER_BYTES)));
     if (place.offset + place.bytes + TRAILER_BYTES !== size)
       throw new IndexDamaged('an index is not as long as it was');
-    const stored = await readAt(file, place.offset, place.bytes);
+    const stored = await readAt(reads, place.offset, place.bytes);
     requireIntact(stored, place.crc);
     // The table of a long result is long, so it is unpacked on another thread.
     const table = decodeTable(await decompressAside(stored));
     opening.move();
-    return new IndexFile(file, table);
+    return new IndexFile(file, reads, table);
   }
 
   /** Bytes of memory that it takes, about. */
@@ -83,7 +87,7 @@ export class IndexFile implements AsyncDisposable {
   /** The stored bytes of neighbouring blocks, unchecked. @throws IndexDamaged; the file system's error */
   async #read(places: readonly BlockPlace[]): Promise<Uint8Array> {
     const bytes = places.reduce((sum, place) => sum + place.bytes, 0);
-    return await readAt(this.#file, places[0]?.offset ?? 0, bytes);
+    return await readAt(this.#reads, places[0]?.offset ?? 0, bytes);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -266,13 +270,8 @@ function countWhile(count: number, holds: (index: number) => boolean): number {
   return low;
 }
 
-async function readAt(file: FileHandle, offset: number, bytes: number): Promise<Uint8Array> {
-  // Not from Node's buffer pool, where words could begin at any byte: words are read in place.
-  const chunk = Buffer.allocUnsafeSlow(bytes);
-  for (let done = 0; done < bytes; ) {
-    const { bytesRead } = await file.read(chunk, done, bytes - done, offset + done);
-    if (bytesRead === 0) throw new IndexDamaged('an index is shorter than it was');
-    done += bytesRead;
-  }
-  return chunk;
+async function readAt(reads: FileReads, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = await reads.bytes(offset, length);
+  if (bytes.length < length) throw new IndexDamaged('an index is shorter than it was');
+  return bytes;
 }

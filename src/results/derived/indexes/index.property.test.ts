@@ -84,7 +84,7 @@ test('texts and binaries longer than a key are found among those with the same b
   const texts = [`${long}b`, `${long}a2`, long, `${long}a1`, 'z', `${long}a`];
   const cells = texts.map((text) => ({ kind: 'text', text }) as const);
   const path = await bench.build({ type: { kind: 'varchar' }, cells }, 'long', t.signal);
-  await using file = await IndexFile.open(path);
+  await using file = await IndexFile.open(path, () => 0);
   assert.equal(file.hasRanks, false);
   const lookUp = file.lookUp();
   const find = async (text: string) => {
@@ -164,7 +164,7 @@ function randomColumn(random: Random, type: ColumnType): Column {
 }
 
 async function checkIndex(path: string, { type, cells }: Column): Promise<void> {
-  await using file = await IndexFile.open(path);
+  await using file = await IndexFile.open(path, () => 0);
   const { rowCount, valueCount } = file.table;
   const present = cells.flatMap((cell, position) => (cell === null ? [] : [{ cell, position }]));
   const sorted = present.sort((a, b) => compareCells(a.cell, b.cell) || a.position - b.position);
@@ -206,7 +206,7 @@ async function checkIndex(path: string, { type, cells }: Column): Promise<void> 
 
 /** Everything that can be read from the index. */
 async function everything(path: string): Promise<unknown> {
-  await using file = await IndexFile.open(path);
+  await using file = await IndexFile.open(path, () => 0);
   const { rowCount, valueCount, firstKeys } = file.table;
   const lookUp = file.lookUp();
   return {

@@ -22,6 +22,12 @@ interface Entry {
 export class OpenIndexes {
   /** By path, least recently used first. */
   readonly #entries = new Map<string, Entry>();
+  readonly #monotonic: () => number;
+
+  /** @param monotonic milliseconds */
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic;
+  }
 
   /** Bytes of memory that open indexes take, about. */
   get bytes(): number {
@@ -30,7 +36,12 @@ export class OpenIndexes {
 
   /** @returns undefined where there is no such file @throws IndexDamaged; the file system's error */
   async hold(path: string): Promise<HeldIndex | undefined> {
-    const entry = this.#entries.get(path) ?? { opening: IndexFile.open(path), bytes: 0, users: 0, isForgotten: false };
+    const entry = this.#entries.get(path) ?? {
+      opening: IndexFile.open(path, this.#monotonic),
+      bytes: 0,
+      users: 0,
+      isForgotten: false,
+    };
     this.#entries.delete(path);
     this.#entries.set(path, entry);
     entry.users += 1;

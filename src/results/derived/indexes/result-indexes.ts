@@ -35,13 +35,14 @@ const USED_MAX = 10_000;
 
 export class ResultIndexes implements AsyncDisposable {
   readonly #options: ResultIndexesOptions;
-  readonly #open = new OpenIndexes();
+  readonly #open: OpenIndexes;
   readonly #queue: BuildQueue<WantedIndex>;
   /** How often each index was asked for, by its file name. */
   readonly #uses = new Map<string, number>();
 
   constructor(options: ResultIndexesOptions) {
     this.#options = options;
+    this.#open = new OpenIndexes(options.monotonic);
     this.#queue = new BuildQueue(options);
     options.files.onRemoved((name) => this.#open.forget(options.files.pathOf(name)));
   }

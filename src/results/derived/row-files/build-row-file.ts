@@ -10,8 +10,8 @@ import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
 import type { ReadMode } from '../../compile/range.ts';
 import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
 import { NotBuildable } from '../build-queue.ts';
-import { BLOCK_BYTES_MAX, isJoinable, type PackedBlock, packBlock } from './row-block.ts';
-import { blockCrc, encodeIndex, GROUP_BLOCKS, type RowFileAbout } from './row-file-format.ts';
+import { BLOCK_BYTES_MAX, packBlock } from './row-block.ts';
+import { blockCrc, encodeIndex, type RowFileAbout } from './row-file-format.ts';
 import { sizedColumns } from './row-projection.ts';
 
 export interface RowFileOrder {
@@ -29,7 +29,7 @@ export interface RowFileOrder {
 }
 
 /** The most rows of a block: a page of a hundred rows unpacks few rows that it does not need. */
-const BLOCK_ROWS_MAX = 64;
+const BLOCK_ROWS_MAX = 32;
 const BLOCK_BYTES_AIM = 64 * 1024;
 const RANGE_BYTES_AIM = 4 * 1024 * 1024;
 const RANGE_CELLS_AIM = 512 * 1024;
@@ -96,9 +96,8 @@ class BlockWriter {
   readonly #file: FileHandle;
   readonly #bytesMax: number;
   readonly #offsets: number[] = [0];
+  readonly #sizes: number[] = [];
   readonly #crcs: number[] = [];
-  readonly #joined: number[] = [];
-  #group: PackedBlock[] = [];
 
   constructor(file: FileHandle, bytesMax: number) {
     this.#file = file;
@@ -114,29 +113,19 @@ class BlockWriter {
       let end = at + to - from - 1;
       for (let row = from; row < to; row += 1) end += lengths[row] ?? 0;
       if (end - at > BLOCK_BYTES_MAX) throw new NotBuildable(`${to - from} rows take ${end - at} bytes as text`);
-      const packed = packBlock(numbers, from, to, text.subarray(at, end));
-      this.#crcs.push(blockCrc(packed.block, this.#crcs.length));
-      this.#offsets.push(this.#end + packed.block.length);
-      blocks.push(packed.block);
-      this.#addToGroup(packed);
+      const { frame, content } = packBlock(numbers, from, to, text.subarray(at, end));
+      this.#sizes.push(content.length);
+      this.#crcs.push(blockCrc(content, this.#crcs.length));
+      this.#offsets.push(this.#end + frame.length);
+      blocks.push(frame);
       at = end + 1;
     }
     if (this.#end > this.#bytesMax) throw new NotBuildable(`its file would take more than ${this.#bytesMax} bytes`);
     await this.#file.appendFile(Buffer.concat(blocks));
   }
 
-  #addToGroup(packed: PackedBlock): void {
-    this.#group.push(packed);
-    if (this.#group.length < GROUP_BLOCKS) return;
-    this.#joined.push(isJoinable(this.#group) ? 1 : 0);
-    this.#group = [];
-  }
-
   async finish(about: RowFileAbout): Promise<number> {
-    // The blocks of an incomplete group are unpacked one by one.
-    if (this.#group.length > 0) this.#joined.push(0);
-    const tables = { offsets: this.#offsets, crcs: this.#crcs, joined: this.#joined };
-    const index = encodeIndex({ about, ...tables });
+    const index = encodeIndex({ about, offsets: this.#offsets, sizes: this.#sizes, crcs: this.#crcs });
     await this.#file.appendFile(index);
     await this.#file.sync();
     return this.#end + index.length;

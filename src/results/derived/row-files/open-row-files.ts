@@ -15,14 +15,16 @@ const ABSENT_MAX = 10_000;
 export class OpenRowFiles {
   readonly #clock: Clock;
   readonly #turns: Turns;
+  readonly #monotonic: () => number;
   /** By path, the least recently used first. */
   readonly #files = new Map<string, Promise<RowFile | undefined>>();
   readonly #opened = new Map<string, RowFile>();
   /** When each missing file was last looked for, by path. */
   readonly #absent = new Map<string, number>();
 
-  constructor(clock: Clock, turns: Turns) {
+  constructor(clock: Clock, monotonic: () => number, turns: Turns) {
     this.#clock = clock;
+    this.#monotonic = monotonic;
     this.#turns = turns;
   }
 
@@ -87,7 +89,7 @@ export class OpenRowFiles {
 
   async #openIfThere(path: string): Promise<RowFile | undefined> {
     try {
-      return await RowFile.open(path, this.#turns);
+      return await RowFile.open(path, this.#turns, this.#monotonic);
     } catch (error) {
       if (error instanceof RowFileDamaged) throw error;
       // It does not exist, or cannot be opened now (no file descriptors left, for example), which is as good as absent.

@@ -1,24 +1,20 @@
 /** One block of a row file: packs the encoded rows, and reads them back (row-file-format.ts). */
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { unpackJoined } from './joined-frames.ts';
+import { constants, zstdCompressSync } from 'node:zlib';
 import { RowFileDamaged } from './row-file-format.ts';
 
 /** Level 3 is both larger and slower for texts of a few kilobytes. */
 const LEVEL_1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 /** With an output buffer of just the right size zlib would be called once more, only to find that nothing is left. */
-const SPARE_BYTES = 64;
+export const SPARE_BYTES = 64;
 /** Unpacking more in one go would hold up other requests. A part with wider rows is read by DuckDB. */
 export const BLOCK_BYTES_MAX = 2 * 1024 * 1024;
-
-/** The most bytes of a group's contents: as much as is unpacked in one go. */
-const GROUP_BYTES_MAX = 1024 * 1024;
 
 export const COMMA = 0x2c;
 export const LINE_FEED = 0x0a;
 
 export interface PackedBlock {
   /** The bytes in the file. */
-  readonly block: Buffer;
+  readonly frame: Buffer;
   readonly content: Buffer;
 }
 
@@ -37,46 +33,7 @@ export function packBlock(
   }
   content.set(text, at);
   const frame = zstdCompressSync(content, { ...LEVEL_1, chunkSize: content.length + SPARE_BYTES });
-  const block = Buffer.allocUnsafe(4 + frame.length);
-  block.writeUInt32LE(content.length, 0);
-  block.set(frame, 4);
-  return { block, content };
-}
-
-/** The content of a block. @param block whole, its checksum compared @throws RowFileDamaged */
-export function unpackBlock(block: Buffer): Buffer {
-  const bytes = contentBytes(block);
-  const content = zstdDecompressSync(block.subarray(4), { chunkSize: bytes + SPARE_BYTES });
-  if (content.length !== bytes) throw new RowFileDamaged('a block has not the bytes it says');
-  return content;
-}
-
-/** The contents of a group's blocks, unpacked as one; the writer has seen that this works. @throws RowFileDamaged */
-export function unpackGroup(blocks: readonly Buffer[]): readonly Buffer[] {
-  const bytes = blocks.reduce((sum, block) => sum + contentBytes(block), 0);
-  const frames = blocks.map((block) => block.subarray(4));
-  const contents = unpackJoined(frames, bytes);
-  if (contents.length !== bytes) throw new RowFileDamaged('a group of blocks has not the bytes it says');
-  let at = 0;
-  return blocks.map((block) => {
-    at += contentBytes(block);
-    return contents.subarray(at - contentBytes(block), at);
-  });
-}
-
-/** Whether these blocks are small, and unpacking them as one gives the content of each. */
-export function isJoinable(packed: readonly PackedBlock[]): boolean {
-  if (packed.reduce((sum, { content }) => sum + content.length, 0) > GROUP_BYTES_MAX) return false;
-  try {
-    const contents = unpackGroup(packed.map(({ block }) => block));
-    return packed.every(({ content }, place) => contents[place]?.equals(content) === true);
-  } catch {
-    return false;
-  }
-}
-
-function contentBytes(block: Buffer): number {
-  return block.readUInt32LE(0);
+  return { frame, content };
 }
 
 /** The rows of a block. */

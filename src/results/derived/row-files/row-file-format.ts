@@ -1,9 +1,9 @@
 /**
  * The format of a row file: the rows of one part as the text that answers have, so that no page has to be encoded twice.
  *
- *     blocks   each: u32 bytes of its content, and the content as one zstd frame
- *     index    u32 offset of each block and of the end of the last; u32 CRC-32 of each block, begun with the block's number; for each group
- *              of blocks (joined-frames.ts) u32 1 where it may be unpacked as one, else 0
+ *     blocks   the content of each as one zstd frame
+ *     index    u32 offset of each block and of the end of the last; u32 bytes of each block's content; u32 CRC-32 of each block's content,
+ *              begun with the block's number
  *     about    `RowFileAbout` as JSON
  *     end      u32 bytes of the index, u32 bytes of `about`, u32 CRC-32 of both, 8 bytes that name the format and its version
  *
@@ -27,35 +27,33 @@ export interface RowFileAbout {
 export interface RowFileIndex {
   readonly about: RowFileAbout;
   readonly offsets: Uint32Array;
+  /** Bytes of each block's content. */
+  readonly sizes: Uint32Array;
   readonly crcs: Uint32Array;
-  readonly joined: Uint32Array;
 }
 
-/** Blocks of a group. */
-export const GROUP_BLOCKS = 16;
-
 /** Raise it with each change of the format: then older files are made anew. */
-export const ROW_FILE_VERSION = 1;
-const MAGIC = Buffer.from('qrsrows1');
+export const ROW_FILE_VERSION = 2;
+const MAGIC = Buffer.from('qrsrows2');
 export const END_BYTES = 12 + MAGIC.length;
 
 export class RowFileDamaged extends Error {}
 
 /** The checksum includes the block's number, so a block in another's place counts as damaged. */
-export function blockCrc(bytes: Uint8Array, block: number): number {
-  return crc32(bytes, block);
+export function blockCrc(content: Uint8Array, block: number): number {
+  return crc32(content, block);
 }
 
 /** The index while it is being built. */
 export interface WrittenIndex {
   readonly about: RowFileAbout;
   readonly offsets: readonly number[];
+  readonly sizes: readonly number[];
   readonly crcs: readonly number[];
-  readonly joined: readonly number[];
 }
 
-export function encodeIndex({ about, offsets, crcs, joined }: WrittenIndex): Buffer {
-  const numbers = [...offsets, ...crcs, ...joined];
+export function encodeIndex({ about, offsets, sizes, crcs }: WrittenIndex): Buffer {
+  const numbers = [...offsets, ...sizes, ...crcs];
   const index = Buffer.allocUnsafe(4 * numbers.length);
   for (const [place, number] of numbers.entries()) index.writeUInt32LE(number, 4 * place);
   const text = Buffer.from(JSON.stringify(about));
@@ -85,13 +83,12 @@ export function decodeIndex(bytes: Buffer, end: Buffer): RowFileIndex {
   const tables = end.readUInt32LE(0);
   const about = JSON.parse(bytes.toString('utf8', tables)) as RowFileAbout;
   const blocks = blocksOf(about);
-  const groups = Math.ceil(blocks / GROUP_BLOCKS);
-  const numbers = Uint32Array.from({ length: 2 * blocks + 1 + groups }, (_, place) => bytes.readUInt32LE(4 * place));
+  const numbers = Uint32Array.from({ length: 3 * blocks + 1 }, (_, place) => bytes.readUInt32LE(4 * place));
   return {
     about,
     offsets: numbers.subarray(0, blocks + 1),
-    crcs: numbers.subarray(blocks + 1, 2 * blocks + 1),
-    joined: numbers.subarray(2 * blocks + 1),
+    sizes: numbers.subarray(blocks + 1, 2 * blocks + 1),
+    crcs: numbers.subarray(2 * blocks + 1),
   };
 }
 

@@ -2,29 +2,27 @@
  * An open row file. It is read through its descriptor, so a file that is removed in the meantime can still be read to its end.
  * The descriptor is closed once nobody reads it. Each block's checksum is compared when it is read.
  */
-import { close, fstat, open, read } from 'node:fs';
+import { close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
-import { RowBlock, unpackBlock, unpackGroup } from './row-block.ts';
+import { readAhead } from '../../limits/read-ahead.ts';
+import { FileReads } from '../file-reads.ts';
+import { RowBlock } from './row-block.ts';
 import {
-  blockCrc,
   decodeIndex,
   END_BYTES,
-  GROUP_BLOCKS,
   indexBytes,
   type RowFileAbout,
   RowFileDamaged,
   type RowFileIndex,
 } from './row-file-format.ts';
 import type { Turns } from './turns.ts';
+import { GROUP_BYTES_MAX, type StoredBlock, type UnpackedGroup, Unpacker } from './unpack-blocks.ts';
 
 const openFile = promisify(open);
-const readFrom = promisify(read);
 const statFile = promisify(fstat);
 
-/** Bytes that are read from the file in one go: some thousand rows. */
-const READ_BYTES = 256 * 1024;
-/** Bytes that are unpacked in one go, in half a millisecond. */
-const SLICE_BYTES = 512 * 1024;
+/** Groups that are unpacked on other threads, beside the one whose rows are being taken. */
+const GROUPS_AHEAD = 2;
 
 /** Gets rows `from` to `to` of a block, counted within the block. The block's first row is row `first` of the part. */
 export type TakeRows = (block: RowBlock, from: number, to: number, first: number) => void;
@@ -33,25 +31,29 @@ export class RowFile {
   readonly #fd: number;
   readonly #index: RowFileIndex;
   readonly #turns: Turns;
+  readonly #reads: FileReads;
+  readonly #unpacker = new Unpacker();
   #readers = 0;
   #retired = false;
 
-  private constructor(fd: number, index: RowFileIndex, turns: Turns) {
+  private constructor(fd: number, reads: FileReads, index: RowFileIndex, turns: Turns) {
     this.#fd = fd;
+    this.#reads = reads;
     this.#index = index;
     this.#turns = turns;
   }
 
   /** @throws RowFileDamaged; the file system's error, ENOENT where there is none */
-  static async open(path: string, turns: Turns): Promise<RowFile> {
+  static async open(path: string, turns: Turns, monotonic: () => number): Promise<RowFile> {
     const fd = await openFile(path, 'r');
     try {
       const { size } = await statFile(fd);
-      const end = await readBytes(fd, Math.max(0, size - END_BYTES), END_BYTES);
+      const reads = new FileReads(fd, monotonic);
+      const end = await reads.bytes(Math.max(0, size - END_BYTES), END_BYTES);
       const bytes = indexBytes(end);
       const start = size - END_BYTES - bytes;
       if (start < 0) throw new RowFileDamaged('the file is shorter than its index');
-      return new RowFile(fd, decodeIndex(await readBytes(fd, start, bytes), end), turns);
+      return new RowFile(fd, reads, decodeIndex(await reads.bytes(start, bytes), end), turns);
     } catch (error) {
       closeAside(fd);
       throw error;
@@ -64,7 +66,7 @@ export class RowFile {
 
   /** In memory. */
   get byteLength(): number {
-    return this.#index.offsets.byteLength + this.#index.crcs.byteLength + this.#index.joined.byteLength;
+    return this.#index.offsets.byteLength + this.#index.sizes.byteLength + this.#index.crcs.byteLength;
   }
 
   /** Keeps the file open until it is disposed of; undefined where it is closed already. */
@@ -89,97 +91,92 @@ export class RowFile {
     this.#closeIfUnused();
   }
 
-  /** Reads rows `from` to `to` of the part, block by block, in order. @param take returns false when it has enough */
+  /** Reads rows `from` to `to` of the part, block by block and in order. @param take may say that it has enough */
   async read(from: number, to: number, take: (...rows: Parameters<TakeRows>) => boolean, signal: AbortSignal) {
     const { blockRows } = this.about;
-    const end = Math.ceil(to / blockRows);
-    let unpacked = 0;
-    for (let block = Math.floor(from / blockRows); block < end; ) {
-      const until = this.#stretch(block, end);
-      const start = this.#offset(block);
-      const bytes = await readBytes(this.#fd, start, this.#offset(until) - start);
-      signal.throwIfAborted();
-      while (block < until) {
-        for (const rows of this.#unpack(block, until, bytes, start)) {
-          const first = block * blockRows;
-          if (!take(rows, Math.max(0, from - first), Math.min(blockRows, to - first), first)) return;
-          unpacked += rows.byteLength;
-          block += 1;
-        }
-        if (unpacked < SLICE_BYTES || block === end) continue;
-        unpacked = 0;
-        await this.#turns.next();
-        signal.throwIfAborted();
+    const first = Math.floor(from / blockRows);
+    const groups = this.#groupsOf(
+      Array.from({ length: Math.ceil(to / blockRows) - first }, (_, place) => first + place),
+    );
+    const takeAll = (group: UnpackedGroup) => {
+      for (const [block, rows] of this.#rowsOf(group)) {
+        const start = block * blockRows;
+        if (!take(rows, Math.max(0, from - start), Math.min(blockRows, to - start), start)) return false;
       }
+      return true;
+    };
+    const [only] = groups;
+    if (groups.length === 1 && only !== undefined) {
+      takeAll(this.#unpacker.now(await this.#neighbours(only)));
+      return;
+    }
+    const unpack = async (group: readonly number[]) => await this.#unpacker.aside(await this.#neighbours(group));
+    for await (const group of readAhead(groups, GROUPS_AHEAD, unpack, signal)) {
+      await this.#turns.next();
+      signal.throwIfAborted();
+      if (!takeAll(group)) return;
     }
   }
 
-  /** Reads rows from anywhere in the part. @param rows ascending, none twice */
+  /** Reads rows wherever they are. @param rows ascending, none twice */
   async readRows(rows: readonly number[], take: TakeRows, signal: AbortSignal): Promise<void> {
     const { blockRows } = this.about;
     const byBlock = Map.groupBy(rows, (row) => Math.floor(row / blockRows));
-    const blocks = [...byBlock.keys()];
-    let unpacked = 0;
-    for (let at = 0; at < blocks.length; at += READS_AT_ONCE) {
-      const some = blocks.slice(at, at + READS_AT_ONCE);
-      const bytes = await Promise.all(some.map((block) => this.#bytesOf(block)));
+    for (const [place, group] of this.#groupsOf([...byBlock.keys()]).entries()) {
+      if (place > 0) await this.#turns.next();
+      const stored = await Promise.all(group.map((block) => this.#stored(block)));
       signal.throwIfAborted();
-      for (const [place, block] of some.entries()) {
-        const read = bytes[place] ?? Buffer.alloc(0);
-        this.#requireWhole(block, read);
-        const content = this.#rows(block, unpackBlock(read));
-        unpacked += content.byteLength;
-        for (const row of byBlock.get(block) ?? []) {
-          const within = row - block * blockRows;
-          take(content, within, within + 1, block * blockRows);
-        }
-        if (unpacked < SLICE_BYTES) continue;
-        unpacked = 0;
-        await this.#turns.next();
-        signal.throwIfAborted();
+      for (const [block, content] of this.#rowsOf(this.#unpacker.now(stored))) {
+        const start = block * blockRows;
+        for (const row of byBlock.get(block) ?? []) take(content, row - start, row - start + 1, start);
       }
     }
   }
 
-  async #bytesOf(block: number): Promise<Buffer> {
-    return await readBytes(this.#fd, this.#offset(block), this.#offset(block + 1) - this.#offset(block));
-  }
-
-  /**
-   * Unpacks the next blocks: a whole group where one begins, else one block.
-   * @param bytes of the file, from `start` on
-   * @throws RowFileDamaged
-   */
-  #unpack(block: number, until: number, bytes: Buffer, start: number): readonly RowBlock[] {
-    const bytesOf = (one: number) => {
-      const found = bytes.subarray(this.#offset(one) - start, this.#offset(one + 1) - start);
-      this.#requireWhole(one, found);
-      return found;
-    };
-    const isGroup = block % GROUP_BLOCKS === 0 && block + GROUP_BLOCKS <= until;
-    if (!isGroup || this.#index.joined[block / GROUP_BLOCKS] !== 1) {
-      return [this.#rows(block, unpackBlock(bytesOf(block)))];
+  /** The blocks, in groups of which each is unpacked in a moment. @param blocks ascending */
+  #groupsOf(blocks: readonly number[]): readonly (readonly number[])[] {
+    const groups: number[][] = [];
+    let bytes = Number.POSITIVE_INFINITY;
+    for (const block of blocks) {
+      const more = this.#index.sizes[block] ?? 0;
+      const last = groups.at(-1);
+      if (last !== undefined && bytes + more <= GROUP_BYTES_MAX) last.push(block);
+      else {
+        groups.push([block]);
+        bytes = 0;
+      }
+      bytes += more;
     }
-    const group = Array.from({ length: GROUP_BLOCKS }, (_, place) => bytesOf(block + place));
-    return unpackGroup(group).map((content, place) => this.#rows(block + place, content));
+    return groups;
   }
 
-  #requireWhole(block: number, bytes: Buffer): void {
-    if (blockCrc(bytes, block) === this.#index.crcs[block]) return;
-    throw new RowFileDamaged(`block ${block} is not what was written`);
+  /** Blocks that follow each other, read at once. @param blocks at least one */
+  async #neighbours(blocks: readonly number[]): Promise<readonly StoredBlock[]> {
+    const [first = 0, last = first] = [blocks[0], blocks.at(-1)];
+    const start = this.#offset(first);
+    const bytes = await this.#reads.bytes(start, this.#offset(last + 1) - start);
+    return blocks.map((block) =>
+      this.#block(block, bytes.subarray(this.#offset(block) - start, this.#offset(block + 1) - start)),
+    );
   }
 
-  #rows(block: number, content: Buffer): RowBlock {
+  async #stored(block: number): Promise<StoredBlock> {
+    const start = this.#offset(block);
+    return this.#block(block, await this.#reads.bytes(start, this.#offset(block + 1) - start));
+  }
+
+  #block(number: number, frame: Buffer): StoredBlock {
+    const { sizes, crcs } = this.#index;
+    return { number, frame, bytes: sizes[number] ?? 0, crc: crcs[number] ?? 0 };
+  }
+
+  /** @throws RowFileDamaged */
+  *#rowsOf(group: UnpackedGroup): Generator<readonly [block: number, rows: RowBlock]> {
     const { blockRows, rowCount, sized } = this.about;
-    return new RowBlock(content, Math.min(blockRows, rowCount - block * blockRows), 2 + (sized?.length ?? 0));
-  }
-
-  /** The block at which one read from the file ends: READ_BYTES on, at least one block, and if possible at the end of a group. */
-  #stretch(block: number, end: number): number {
-    let until = block + 1;
-    while (until < end && this.#offset(until + 1) - this.#offset(block) <= READ_BYTES) until += 1;
-    const group = until - (until % GROUP_BLOCKS);
-    return until < end && group > block ? group : until;
+    for (const [{ number }, content] of this.#unpacker.contentsOf(group)) {
+      const rows = Math.min(blockRows, rowCount - number * blockRows);
+      yield [number, new RowBlock(content, rows, 2 + (sized?.length ?? 0))];
+    }
   }
 
   #offset(block: number): number {
@@ -191,16 +188,7 @@ export class RowFile {
   }
 }
 
-const READS_AT_ONCE = 16;
-
 /** On another thread, since closing the last descriptor of a removed file frees its disk space, which may be gigabytes. */
 function closeAside(fd: number): void {
   close(fd, () => undefined);
-}
-
-async function readBytes(fd: number, position: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
-  const { bytesRead } = await readFrom(fd, bytes, 0, length, position);
-  if (bytesRead !== length) throw new RowFileDamaged(`${bytesRead} bytes where ${length} were written`);
-  return bytes;
 }

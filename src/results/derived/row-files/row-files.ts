@@ -40,7 +40,7 @@ export class RowFiles implements AsyncDisposable {
 
   constructor(options: RowFilesOptions) {
     this.#options = options;
-    this.#open = new OpenRowFiles(options.clock, new Turns());
+    this.#open = new OpenRowFiles(options.clock, options.monotonic, new Turns());
     this.#queue = new BuildQueue(options);
     options.files.onRemoved((name) => this.#open.forget(options.files.pathOf(name)));
   }
