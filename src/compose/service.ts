@@ -17,6 +17,7 @@ import type { Clock } from '../domain/instant.ts';
 import { once } from '../domain/once.ts';
 import type { Sleep } from '../domain/time.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
+import type { WarmDuckDbs } from '../duckdb/warm-duckdb.ts';
 import type { Engine } from '../engine/engine.ts';
 import { folderFailure, StartupError } from '../errors/startup-error.ts';
 import { makeFolder } from '../files/make-folder.ts';
@@ -65,6 +66,8 @@ export interface Service extends AsyncDisposable {
   scanner(): Promise<DuckDb>;
   /** DuckDB that writes views and Parquet answers. */
   writer(): Promise<DuckDb>;
+  /** DuckDBs that convert what is sent over HTTP, from staging to staging. */
+  publishers(): Promise<WarmDuckDbs>;
   /** What runs the queries of the datasets. */
   engine(): Promise<Engine>;
   /** The curated datasets as the settings have them. */
@@ -81,11 +84,11 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
   await requireApart(directories, catalogPath(settings, directories.data));
   await makePrivate(directories.data);
   const opened = new Opened();
-  const duckDb = async (threads: number, memoryBytes: number, allowedDirectories: readonly string[]) => {
+  const duckDbs = async (threads: number, memoryBytes: number, allowedDirectories: readonly string[]) => {
     const { DuckDb } = await import('../duckdb/duckdb.ts');
     const { makeScratchFolder } = await import('../files/scratch-folder.ts');
     const temp = opened.use(await makeScratchFolder(directories.temp));
-    return opened.use(
+    return async () =>
       await DuckDb.open({
         threads,
         memoryLimit: `${Math.floor(memoryBytes)}B`,
@@ -93,9 +96,9 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
         tempSizeMax: `${tempBytesOfEach(settings)}B`,
         allowedDirectories: [...allowedDirectories, temp.path],
         sleep,
-      }),
-    );
+      });
   };
+  const duckDb = async (...given: Parameters<typeof duckDbs>) => opened.use(await (await duckDbs(...given))());
   const service: Service = {
     settings,
     clock,
@@ -120,6 +123,11 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     }),
     writer: once(async () => {
       return await duckDb(settings.heavyThreads, settings.heavyMemoryBytes, [directories.results, directories.views]);
+    }),
+    publishers: once(async () => {
+      const { WarmDuckDbs } = await import('../duckdb/warm-duckdb.ts');
+      const open = await duckDbs(1, settings.publishMemoryBytes, [directories.staging]);
+      return opened.use(new WarmDuckDbs({ open, sleep }));
     }),
     engine: once(async () => {
       const { makeScratchFolder } = await import('../files/scratch-folder.ts');

@@ -85,6 +85,7 @@ async function publishUpload(
       catalog: committingBy(commit, dependencies.catalog),
       takeTurn: (waiting) => turns.enter(keyId, waiting),
       staged,
+      duckDbs: await service.publishers(),
     },
     {
       ...request,

@@ -44,3 +44,28 @@ test('closing ends statements that still run', { timeout: 60_000 }, async (t) =>
   await duckDb[Symbol.asyncDispose]();
   await endless;
 });
+
+test('a statement whose plan is kept answers as any other, each time with its own values, and at the same time too', async (t) => {
+  const duckDb = await open(t);
+  const text = 'SELECT upper(v) FROM (SELECT unnest(CAST($1 AS VARCHAR[])) AS v)';
+  const ask = (...list: readonly (string | null)[]) => duckDb.queryPlanned({ text, values: [list] }, t.signal);
+  assert.deepEqual(await ask('a', 'b'), [['A'], ['B']]);
+  assert.deepEqual(await ask('c'), [['C']]);
+  assert.deepEqual(await Promise.all(['d', 'e', 'f'].map((v) => ask(v))), [[['D']], [['E']], [['F']]]);
+  const other = { text: 'SELECT CAST($1 AS INTEGER) + 1', values: [41] };
+  assert.deepEqual(await duckDb.queryPlanned(other, t.signal), [[42]]);
+  assert.deepEqual(await ask('g'), [['G']]);
+});
+
+test('an abort ends a statement whose plan is kept, and so does closing', { timeout: 60_000 }, async (t) => {
+  const duckDb = await open(t);
+  const text = 'SELECT count(*) FROM range(CAST($1 AS BIGINT)) a(i), range(1000000) b(j) WHERE i + j = -1';
+  const ask = (rows: number, signal: AbortSignal) => duckDb.queryPlanned({ text, values: [rows] }, signal);
+  assert.deepEqual(await ask(1, t.signal), [[0n]]);
+  await assert.rejects(ask(1_000_000, AbortSignal.timeout(20)), { name: 'TimeoutError' });
+  assert.deepEqual(await ask(1, t.signal), [[0n]]);
+  const endless = assert.rejects(ask(1_000_000, t.signal), /INTERRUPT/);
+  await duckDb[Symbol.asyncDispose]();
+  await endless;
+  await assert.rejects(ask(1, t.signal), /DuckDB is closed/);
+});

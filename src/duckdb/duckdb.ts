@@ -7,6 +7,7 @@ import {
   type DuckDBConnection,
   DuckDBInstance,
   type DuckDBMaterializedResult,
+  type DuckDBPreparedStatement,
   type DuckDBType,
   type DuckDBValue,
   listValue,
@@ -67,12 +68,16 @@ export interface DuckDbUse {
 
 /** DuckDB forgets an interrupt that comes while it still plans the statement, so it is told again until it has ended. */
 const INTERRUPT_MILLIS = 20;
+/** Each keeps some hundred kilobytes. */
+const PLANNED_MAX = 8;
 
 export class DuckDb implements AsyncDisposable {
   readonly #instance: DuckDBInstance;
   readonly #sleep: Sleep;
   readonly #idle: DuckDBConnection[] = [];
   readonly #running = new Map<DuckDBConnection, Promise<unknown>>();
+  /** Statements that nobody runs now, planned already, by their text: each on a connection of its own. */
+  readonly #planned = new Map<string, PlannedStatement>();
   #closed = false;
 
   private constructor(instance: DuckDBInstance, sleep: Sleep) {
@@ -125,6 +130,37 @@ export class DuckDb implements AsyncDisposable {
    */
   async query(statement: Statement, signal: AbortSignal): Promise<readonly Row[]> {
     return await this.#execute(statement, signal, rowsOf);
+  }
+
+  /**
+   * As `query`, for a statement that is planned longer than it runs and is asked again: its plan is kept. It reads nothing but its
+   * values, and says their types (`CAST($1 AS VARCHAR[])`), so that the plan fits whatever they are.
+   */
+  async queryPlanned({ text, values }: Statement, signal: AbortSignal): Promise<readonly Row[]> {
+    this.#requireOpen(signal);
+    const planned = this.#planned.get(text) ?? (await this.#plan(text));
+    this.#planned.delete(text);
+    let isKept = false;
+    try {
+      const { connection, prepared } = planned;
+      prepared.bind(values.map(driverValue));
+      const rows = await this.#interruptible(connection, signal, async () => rowsOf(await prepared.run()));
+      isKept = !this.#closed && !this.#planned.has(text) && this.#planned.size < PLANNED_MAX;
+      if (isKept) this.#planned.set(text, planned);
+      return rows;
+    } finally {
+      if (!isKept) forget(planned);
+    }
+  }
+
+  async #plan(text: string): Promise<PlannedStatement> {
+    const connection = await this.#instance.connect();
+    try {
+      return { connection, prepared: await connection.prepare(text) };
+    } catch (error) {
+      connection.closeSync();
+      throw error;
+    }
   }
 
   /**
@@ -184,10 +220,22 @@ export class DuckDb implements AsyncDisposable {
     signal: AbortSignal,
     take: (result: DuckDBMaterializedResult) => T,
   ): Promise<T> {
+    this.#requireOpen(signal);
+    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    try {
+      return await this.#interruptible(connection, signal, () => runStatement(connection, statement).then(take));
+    } finally {
+      if (this.#closed) connection.closeSync();
+      else this.#idle.push(connection);
+    }
+  }
+
+  #requireOpen(signal: AbortSignal): void {
     signal.throwIfAborted();
     if (this.#closed) throw new Error('DuckDB is closed');
-    const connection = this.#idle.pop() ?? (await this.#instance.connect());
-    if (signal.aborted) this.#idle.push(connection);
+  }
+
+  async #interruptible<T>(connection: DuckDBConnection, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     // Made when it is needed: aborting one makes an error, with its stack, and that for each of thousands of statements.
     let ended: AbortController | undefined;
@@ -196,7 +244,7 @@ export class DuckDb implements AsyncDisposable {
       void this.#interruptUntil(ended.signal, () => connection.interrupt());
     };
     signal.addEventListener('abort', interrupt, { once: true });
-    const run = runStatement(connection, statement).then(take);
+    const run = start();
     this.#running.set(connection, run);
     try {
       const taken = await run;
@@ -209,8 +257,6 @@ export class DuckDb implements AsyncDisposable {
       signal.removeEventListener('abort', interrupt);
       ended?.abort();
       this.#running.delete(connection);
-      if (this.#closed) connection.closeSync();
-      else this.#idle.push(connection);
     }
   }
 
@@ -232,9 +278,21 @@ export class DuckDb implements AsyncDisposable {
     });
     await Promise.allSettled(this.#running.values());
     ended.abort();
+    for (const planned of this.#planned.values()) forget(planned);
+    this.#planned.clear();
     for (const connection of this.#idle.splice(0)) connection.closeSync();
     this.#instance.closeSync();
   }
+}
+
+interface PlannedStatement {
+  readonly connection: DuckDBConnection;
+  readonly prepared: DuckDBPreparedStatement;
+}
+
+function forget({ connection, prepared }: PlannedStatement): void {
+  prepared.destroySync();
+  connection.closeSync();
 }
 
 /** Each step waits for a thread and then for the event loop, so there are no more of them than it takes. */

@@ -44,9 +44,30 @@ export async function inStoredOrder(
   return (await rowOrderOf(duckDb, statement, signal)) === 'kept' ? statement : compile('asked');
 }
 
-/** @throws Error where the plan of a statement that can ask for no order does not keep that of the file it reads */
-export async function requireStoredOrder(duckDb: DuckDb, statement: Statement, signal: AbortSignal): Promise<void> {
-  if ((await rowOrderOf(duckDb, statement, signal)) === 'kept') return;
+/** Shapes whose plans keep the order, the oldest first. */
+const KEEPING_SHAPES = new Set<string>();
+const KEEPING_SHAPES_MAX = 200;
+const SHAPE_LENGTH_MAX = 16_384;
+
+/**
+ * @param shape the text of the statement without what names its files. DuckDB decides by the text alone what operators it needs for a
+ *   scan whose rows are converted, so a shape is looked at once
+ * @throws Error where the plan of a statement that can ask for no order does not keep that of the file it reads
+ */
+export async function requireStoredOrder(
+  duckDb: DuckDb,
+  statement: Statement,
+  shape: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (KEEPING_SHAPES.has(shape)) return;
+  if ((await rowOrderOf(duckDb, statement, signal)) === 'kept') {
+    if (shape.length > SHAPE_LENGTH_MAX) return;
+    const [oldest = shape] = KEEPING_SHAPES;
+    if (KEEPING_SHAPES.size >= KEEPING_SHAPES_MAX) KEEPING_SHAPES.delete(oldest);
+    KEEPING_SHAPES.add(shape);
+    return;
+  }
   const plan = (await planOf(duckDb, statement, signal)) ?? ['a join'];
   throw new Error(`DuckDB plans the reading of the file so that rows lose their order: ${plan.join(' < ')}`);
 }

@@ -14,7 +14,7 @@ export async function checksumWithBlocks(
 ): Promise<Checksum & { readonly blocks: Blocks }> {
   await using handle = await open(path, 'r');
   const whole = createHash('sha256');
-  const chunk = newChunk();
+  const chunk = newChunk(Math.max(...layout.bytes));
   const hashes: Buffer[] = [];
   let bytes = 0;
   for (const block of listBlocks({ ...layout, hashes: '' })) {

@@ -25,8 +25,12 @@ export async function checksumOfOpen(handle: FileHandle, signal: AbortSignal): P
   return { sha256: hash.digest('hex'), bytes };
 }
 
-export function newChunk(): Uint8Array {
-  return Buffer.allocUnsafe(CHUNK_BYTES);
+/**
+ * @param bytesMax no more is read at a time: large buffers for small files make the garbage collector look through everything, again
+ *   and again
+ */
+export function newChunk(bytesMax = CHUNK_BYTES): Uint8Array {
+  return Buffer.allocUnsafe(Math.max(1, Math.min(CHUNK_BYTES, bytesMax)));
 }
 
 /**

@@ -6,7 +6,7 @@
  * The commit is what makes the result exist. Until then everything lies in folders of this writer's own, under its lease; a
  * publish that fails removes them, and what a killed one leaves is swept (sweep.ts).
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Catalog, type Completion, type Executions, IllegalTransition, type Queries } from '../catalog/catalog.ts';
 import { type Execution, STATES } from '../domain/execution.ts';
@@ -24,6 +24,7 @@ import {
 } from '../domain/written-names.ts';
 import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { escapeGlob } from '../duckdb/escape-glob.ts';
+import type { WarmDuckDbs } from '../duckdb/warm-duckdb.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import type { KeptLease } from '../leases/kept-lease.ts';
 import { acquireWriteLease } from '../leases/write-lease.ts';
@@ -52,6 +53,8 @@ export interface PublishDependencies {
   readonly random: () => number;
   /** A new execution id: a ULID. */
   readonly newId: () => string;
+  /** Of one thread each, and able to reach the staging directory; one is opened for each result when left out. */
+  readonly duckDbs?: Pick<WarmDuckDbs, 'use'>;
   /** A place among those that convert at the same time, each with the memory above; at once when left out. */
   readonly takeTurn?: (signal: AbortSignal) => Promise<Disposable>;
   /** Told of all that is staged, before it is written or soon after; what it throws ends the publish. No limit when left out. */
@@ -82,6 +85,9 @@ export interface PublishOptions extends PartLayout {
   readonly retentionDays: number;
   readonly leaseMillis: number;
 }
+
+/** Of a source in UTF-8. */
+const SMALL_BYTES_MAX = 64 * 1024;
 
 export const PART_LAYOUT = {
   rowGroupRows: ROW_GROUP_ROWS,
@@ -190,25 +196,12 @@ async function stage(
   const input = await localInput(request, copies, signal);
   using _ = await dependencies.takeTurn?.(signal);
   const { path, kind, types } = await readInput(request, input, copies, signal);
-  await using duckDb = await DuckDb.open({
-    threads: 1,
-    memoryLimit: dependencies.memoryLimit,
-    tempDirectory: join(staging, 'spill'),
-    tempSizeMax: dependencies.tempSizeMax,
-    sleep: dependencies.sleep,
-    allowedDirectories: [staging, dirname(path)],
-  });
+  const isSmall = (await stat(path)).size <= SMALL_BYTES_MAX;
   const context = {
-    duckDb,
-    path: escapeGlob(path),
-    file: path,
-    types,
-    scratch: staging,
-    staged,
-    delimiter: request.delimiter,
+    ...{ path: escapeGlob(path), file: path, types, scratch: staging, delimiter: request.delimiter },
+    ...{ staged, isSmall },
   };
   const conversion = {
-    context,
     kind,
     folder: join(staging, 'parts'),
     layout,
@@ -217,11 +210,30 @@ async function stage(
     onRows: (done: RowsDone) => onProgress({ phase: 'converting', ...done }),
   };
   try {
-    return await convert(conversion, signal);
+    return await useDuckDb(dependencies, { staging, path }, (duckDb) =>
+      convert({ ...conversion, context: { ...context, duckDb } }, signal),
+    );
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
     throw new PublishError('the rows are too wide for the memory that publishing may use: raise QRS_PUBLISH_MEMORY');
   }
+}
+
+async function useDuckDb<T>(
+  dependencies: PublishDependencies,
+  { staging, path }: { readonly staging: string; readonly path: string },
+  work: (duckDb: DuckDb) => Promise<T>,
+): Promise<T> {
+  if (dependencies.duckDbs !== undefined) return await dependencies.duckDbs.use(work);
+  await using duckDb = await DuckDb.open({
+    threads: 1,
+    memoryLimit: dependencies.memoryLimit,
+    tempDirectory: join(staging, 'spill'),
+    tempSizeMax: dependencies.tempSizeMax,
+    sleep: dependencies.sleep,
+    allowedDirectories: [staging, dirname(path)],
+  });
+  return await work(duckDb);
 }
 
 async function store(

@@ -74,6 +74,8 @@ export interface SourceContext {
   readonly delimiter?: string | undefined;
   /** Absolute; a folder for files of this source's own, thrown away in the end. */
   readonly scratch: string;
+  /** So small a file that all its cells fit into one value. */
+  readonly isSmall: boolean;
   /** Told of the bytes of these files. */
   readonly staged: StagedWrites;
 }

@@ -68,9 +68,10 @@ export async function writeParts(
   signal: AbortSignal,
 ): Promise<StagedParts> {
   const types = source.columns.map((column) => column.type);
-  const copy = copyStatement(source, folder, layout);
+  const rows = storedRows(source, storedColumn);
+  const copy = copyStatement(rows, source, { folder, layout });
   // Rows of CSV and JSON have no numbers to be ordered by.
-  await requireStoredOrder(duckDb, copy, signal);
+  await requireStoredOrder(duckDb, copy, rows, signal);
   const enough = new AbortController();
   const writing = duckDb.query(copy, AbortSignal.any([signal, enough.signal]));
   let finished = false;
@@ -84,19 +85,19 @@ export async function writeParts(
   );
   const parts: StagedPart[] = [];
   let bytes = 0;
-  let rows = 0;
+  let firstRow = 0;
   try {
     for (let last = false; !last && bytes <= layout.resultBytesMax; ) {
       last = finished;
       const complete = (await countParts(folder)) - (last ? 0 : UNFINISHED_MAX);
       if (last) await writing;
       while (parts.length < complete && bytes <= layout.resultBytesMax) {
-        const part = await measurePart(duckDb, join(folder, `part-${parts.length}.parquet`), rows, types, signal);
+        const part = await measurePart(duckDb, join(folder, `part-${parts.length}.parquet`), firstRow, types, signal);
         staged.take(part.objectBytes);
         parts.push(part);
         bytes += part.cellBytes;
-        rows += part.rowCount;
-        onRows(rows, bytes);
+        firstRow += part.rowCount;
+        onRows(firstRow, bytes);
       }
       if (!last) await Promise.race([ended, sleep(LOOK_MILLIS, signal)]);
     }
@@ -109,9 +110,9 @@ export async function writeParts(
   return { parts: await cut(duckDb, kept, types, layout, signal), truncated: true };
 }
 
-function copyStatement(source: Source, folder: string, layout: PartLayout) {
+function copyStatement(rows: string, source: Source, { folder, layout }: Pick<PartsTarget, 'folder' | 'layout'>) {
   return {
-    text: `COPY (${storedRows(source, storedColumn)}) TO ${quoteText(folder)} (${partOptions(layout, source.columns.length)},
+    text: `COPY (${rows}) TO ${quoteText(folder)} (${partOptions(layout, source.columns.length)},
       ROW_GROUPS_PER_FILE ${layout.rowGroupsPerPart}, FILENAME_PATTERN 'part-{i}')`,
     values: [source.path],
   };
@@ -141,12 +142,13 @@ export async function measurePart(
 ): Promise<StagedPart> {
   const text = `SELECT count(*), coalesce(sum(b), 0), coalesce(max(b), 0) FROM (SELECT ${rowBytesOf(types)} AS b FROM read_parquet($1))`;
   const [[rowCount, cellBytes, rowBytesMax] = []] = await duckDb.query({ text, values: [escapeGlob(path)] }, signal);
-  const layout = await measureBlocks(duckDb, path, (await stat(path)).size, signal);
+  const written = { path, objectBytes: (await stat(path)).size, rowCount: Number(rowCount) };
+  const layout = await measureBlocks(duckDb, written, signal);
   const { sha256, bytes: objectBytes, blocks } = await checksumWithBlocks(path, layout, signal);
   return {
     path,
     firstRow,
-    rowCount: Number(rowCount),
+    rowCount: written.rowCount,
     cellBytes: Number(cellBytes),
     rowBytesMax: Number(rowBytesMax),
     objectBytes,

@@ -78,7 +78,7 @@ export class VerifiedFiles {
   ): Promise<void> {
     await using handle = await openFile(object, path);
     const identity = identityOf(await handle.stat({ bigint: true }), object);
-    const chunk = newChunk();
+    const chunk = newChunk(Math.max(0, ...(object.blocks?.bytes ?? [])));
     for (const block of blocks) {
       // Others may have needed it, too, and begun before.
       if (this.#isVerified(object.key, identity, block)) continue;

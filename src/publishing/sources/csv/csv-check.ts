@@ -36,10 +36,10 @@ export async function checkCsv(
 ): Promise<number> {
   await using file = await open(path, 'r');
   const check = new CsvCheck(delimiter.charCodeAt(0), fieldCount);
-  const buffer = Buffer.alloc(CHUNK_BYTES);
+  const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(CHUNK_BYTES, (await file.stat()).size)));
   for (let start = true; ; start = false) {
     signal.throwIfAborted();
-    const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES, null);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
     if (bytesRead === 0) break;
     const hasMark = start && buffer.subarray(0, 3).equals(Buffer.from('\ufeff'));
     check.read(buffer.subarray(hasMark ? 3 : 0, bytesRead));

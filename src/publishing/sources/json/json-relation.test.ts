@@ -85,7 +85,15 @@ test('columns of nested values take no statements of their own', async (t) => {
         return await duckDb.query(statement, during);
       },
     });
-    const context = { duckDb: counting, path, file: path, types: new Map(), scratch: path, staged: UNLIMITED_STAGING };
+    const context = {
+      duckDb: counting,
+      path,
+      file: path,
+      types: new Map(),
+      scratch: path,
+      isSmall: false,
+      staged: UNLIMITED_STAGING,
+    };
     const source = await openJson(context, 'newline_delimited', signal);
     assert.deepEqual(
       source.columns.slice(0, 2).map(({ type }) => type.kind),

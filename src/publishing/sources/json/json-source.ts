@@ -68,7 +68,10 @@ async function findKeys(
   everyRow: boolean,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const rows = `SELECT json_keys(json) AS keys, row_number() OVER () AS n FROM ${objects} ${everyRow ? '' : `LIMIT ${sampleRows(await widestOf(context, objects, signal))}`}`;
+  // A small file has no more cells than a sample.
+  const width = everyRow || context.isSmall ? 1 : await widestOf(context, objects, signal);
+  const limit = everyRow ? '' : `LIMIT ${sampleRows(width)}`;
+  const rows = `SELECT json_keys(json) AS keys, row_number() OVER () AS n FROM ${objects} ${limit}`;
   const each = `SELECT unnest(keys) AS k, generate_subscripts(keys, 1) AS p, n FROM (${rows})`;
   const text = `SELECT k FROM (${each}) GROUP BY k ORDER BY min(n * ${2 * KEYS_MAX} + p), k LIMIT ${KEYS_MAX + 1}`;
   const found = await context.duckDb.query({ text, values: [context.path] }, signal);
