@@ -1,5 +1,7 @@
-/** What the tests of the schedule share: a real catalog for each test, a fake clock, and an engine that the test controls. */
-import assert from 'node:assert/strict';
+/**
+ * What the tests of the schedule share: a real catalog for each test, a fake clock, and processes with a schedule and a
+ * runner, whose engine the test controls.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,9 +10,12 @@ import { monotonicFactory } from 'ulid';
 import type { Catalog } from '../src/catalog/catalog.ts';
 import { openSqliteCatalog } from '../src/catalog/sqlite/sqlite-catalog.ts';
 import { columnsOf, type Dataset } from '../src/datasets/dataset.ts';
-import { registerDatasets } from '../src/datasets/register.ts';
+import { isCurated, registerDatasets } from '../src/datasets/register.ts';
+import type { Clock } from '../src/domain/instant.ts';
 import type { Engine, Materialized } from '../src/engine/engine.ts';
-import type { PublishRefresh, RefreshEvent } from '../src/scheduler/refresh.ts';
+import type { PublishRun, RunEvent } from '../src/runs/run-claimed.ts';
+import { RunQueue } from '../src/runs/run-queue.ts';
+import { Runner, type RunnerDeps } from '../src/runs/runner.ts';
 import { Schedule, type ScheduleDeps } from '../src/scheduler/schedule.ts';
 import { FakeTime } from './fake-time.ts';
 import { sleep } from './real-time.ts';
@@ -51,62 +56,116 @@ beforeEach(async () => {
   await registerDatasets(world.catalog, [QUARTERLY], world.time.clock());
 });
 
-/** Stands for one `qrs serve`: its schedule, and what has happened in it. */
+export interface ProcessOptions {
+  readonly schedule?: Partial<ScheduleDeps>;
+  readonly runs?: Partial<RunnerDeps>;
+  readonly clock?: Clock;
+  readonly isSetUp?: () => Promise<boolean>;
+  readonly signal?: AbortSignal;
+}
+
+/** Stands for one `qrs serve`: its schedule and its runner, and what has happened in them. */
 export class Process {
-  readonly events: string[] = [];
+  readonly events: RunEvent[] = [];
   readonly faults: unknown[] = [];
-  readonly #watchers = new Map<string, () => void>();
-  readonly deps: ScheduleDeps;
+  readonly queue: RunQueue;
   readonly schedule: Schedule;
+  readonly scheduleDeps: ScheduleDeps;
+  readonly runner: Runner;
+  readonly #signal: AbortSignal;
+  readonly #watchers = new Map<string, () => void>();
   /** Runs in place of the SQL; by default it makes one row. */
   work: (signal: AbortSignal) => Promise<Materialized> = async () => ({ columns: COLUMNS, rowCount: 1 });
 
-  constructor(owner: string, more: Partial<ScheduleDeps> = {}) {
-    const engine: Engine = {
+  constructor(owner: string, options: ProcessOptions = {}) {
+    const { catalog, time } = world;
+    const { clock = time.clock, isSetUp = async () => true, signal = running } = options;
+    this.#signal = signal;
+    const limits = { waitingMax: 10, waitingOfKeyMax: 10 };
+    this.queue = new RunQueue({ catalog, clock, newExecutionId: (now) => nextId(now), limits, coalesce: false });
+    const onFault = (_what: string, error: unknown) => this.faults.push(error);
+    this.scheduleDeps = {
+      catalog,
+      clock,
+      sleep: time.sleep,
+      queries: {
+        list: async () => {
+          const queries = await catalog.queries.list({ runsOnSchedule: true });
+          return queries.map((query) => ({ query, since: isCurated(query) ? 0 : query.updatedAt, isSetUp }));
+        },
+        submit: async (query, tick) =>
+          (await this.queue.submitScheduled({ query, tick, isLimited: !isCurated(query) })) !== undefined,
+      },
+      tasks: [],
+      pollMillis: 10_000,
+      onFault,
+      ...options.schedule,
+    };
+    this.schedule = new Schedule(this.scheduleDeps);
+    const runnerDeps = {
+      catalog,
+      engine: this.#engine(),
+      sources: [],
+      findDataset: async (id: number) => (id === QUARTERLY.queryId ? QUARTERLY : undefined),
+      publish,
+      queue: this.queue,
+      clock,
+      sleep: time.sleep,
+      owner,
+      isLeaseOwnerDead: () => false,
+      leaseMillis: LEASE_MILLIS,
+      runningMax: 2,
+      runningOfKeyMax: 1,
+      pollMillis: 1000,
+      stagingDirectory: join(root, 'staging', owner),
+      observe: (event: RunEvent) => this.#observe(event),
+      onFault,
+      ...options.runs,
+    };
+    this.runner = new Runner(runnerDeps, signal);
+  }
+
+  /** Puts into the queue what is due, and claims what it has room for. */
+  async look(): Promise<void> {
+    await this.schedule.runDue(this.#signal);
+    await this.runner.look();
+  }
+
+  /** The same, and then runs it to its end. */
+  async turn(): Promise<void> {
+    await this.look();
+    await this.runner.drained();
+  }
+
+  kinds(): readonly string[] {
+    return this.events.map(({ kind }) => kind);
+  }
+
+  #engine(): Engine {
+    return {
       materialize: (_query, _path, signal) => this.work(signal),
       check: async () => undefined,
       hasAny: async () => true,
       async [Symbol.asyncDispose]() {},
     };
-    this.deps = {
-      catalog: world.catalog,
-      engine,
-      publish,
-      datasets: [QUARTERLY],
-      isSetUp: async () => true,
-      queries: { list: async () => [], submit: async () => undefined },
-      tasks: [],
-      clock: world.time.clock,
-      sleep: world.time.sleep,
-      owner,
-      isLeaseOwnerDead: () => false,
-      leaseMillis: LEASE_MILLIS,
-      pollMillis: 10_000,
-      newExecutionId: (now) => nextId(now),
-      stagingDirectory: join(root, 'staging'),
-      observe: (event: RefreshEvent) => this.#observe(event.kind),
-      afterRefresh: async () => {},
-      onFault: (_what, error) => this.faults.push(error),
-      ...more,
-    };
-    this.schedule = new Schedule(this.deps);
   }
 
-  #observe(kind: RefreshEvent['kind']): void {
-    this.events.push(kind);
-    this.#watchers.get(kind)?.();
+  #observe(event: RunEvent): void {
+    this.events.push(event);
+    this.#watchers.get(event.kind)?.();
   }
 
   /** Resolves at the next event of this kind. */
-  next(kind: RefreshEvent['kind']): Promise<void> {
+  next(kind: RunEvent['kind']): Promise<void> {
     return new Promise((resolve) => this.#watchers.set(kind, resolve));
   }
 
-  /** Makes the next refresh wait. Resolves when it has begun; `finish` ends it. */
+  /** Makes the next run wait. Resolves when it has begun; `finish` ends it. */
   hold(): Promise<{ readonly finish: () => void }> {
     return new Promise((begun) => {
       this.work = (signal) =>
         new Promise((resolve, reject) => {
+          if (signal.aborted) reject(signal.reason);
           signal.addEventListener('abort', () => reject(signal.reason), { once: true });
           begun({ finish: () => resolve({ columns: COLUMNS, rowCount: 1 }) });
         });
@@ -114,18 +173,21 @@ export class Process {
   }
 }
 
-/** Completes the run with an empty result, as publishing would, under a lease of its own. */
-export const publish: PublishRefresh = async ({ executionId, columns }) => {
+/** Completes the run with an empty result, as publishing would. */
+export const publish: PublishRun = async ({ executionId, lease, giveUp }) => {
   const now = world.time.clock();
-  const lease = await world.catalog.leases.acquire(`write:${executionId}`, 'publisher', now, LEASE_MILLIS);
-  assert.ok(lease !== undefined);
-  const resultSet = { columns, rowCount: 0, cellBytes: 0, truncated: false, parts: [] };
+  const resultSet = { columns: COLUMNS, rowCount: 0, cellBytes: 0, truncated: false, parts: [] };
   const completion = { startedAt: now, endedAt: now, expiresAt: now + 90 * 86_400_000, resultSet };
-  return await world.catalog.executions.complete(executionId, completion, lease);
+  try {
+    return await world.catalog.executions.complete(executionId, completion, lease.current);
+  } catch (error) {
+    await giveUp(error);
+    throw error;
+  }
 };
 
 /** The states of all runs, oldest first. */
-export async function states(): Promise<readonly string[]> {
-  const executions = await world.catalog.executions.list({ queryId: QUARTERLY.queryId, limit: 1000 });
+export async function states(queryId: number = QUARTERLY.queryId): Promise<readonly string[]> {
+  const executions = await world.catalog.executions.list({ queryId, limit: 1000 });
   return executions.map((execution) => execution.state).toReversed();
 }

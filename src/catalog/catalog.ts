@@ -232,9 +232,8 @@ export interface Executions {
 }
 
 /**
- * A lease is an exclusive right for a while: to write the objects of an execution (`write:<id>`), to have them kept during a long read
- * (`read:<id>:<nonce>`), to refresh a dataset (`refresh:<name>`). One kind is only a mark (`refreshing:<name>:<id>`): it tells the next
- * process which unfinished run a refresh had begun, so that it fails that one and no other.
+ * A lease is an exclusive right for a while: to write the objects of an execution (`write:<id>`), or to have them kept during a long read
+ * (`read:<id>:<nonce>`).
  */
 export interface Lease {
   readonly resource: string;
@@ -245,7 +244,10 @@ export interface Lease {
 }
 
 export interface Leases {
-  /** The lease, or undefined while someone else holds it. A lease past its time counts as free. */
+  /**
+   * The lease, or undefined while someone else holds it. A lease past its time counts as free, and so does one that ends later than any can:
+   * the clock that gave it was wrong.
+   */
   acquire(resource: string, owner: string, now: Instant, durationMillis: number): Promise<Lease | undefined>;
   /** The lease with a later end, or undefined when it has been lost. */
   renew(lease: Lease, now: Instant, durationMillis: number): Promise<Lease | undefined>;
@@ -337,8 +339,8 @@ export interface WaitingLimits {
 export type Enqueued =
   | { readonly kind: 'added' | 'joined'; readonly execution: Execution }
   | { readonly kind: 'too_many' | 'too_many_of_key' }
-  /** By another process: nothing was added. */
-  | { readonly kind: 'tick_claimed' };
+  /** Nothing was added: another process has the tick, or the run of an earlier one is still going on, and the tick is free. */
+  | { readonly kind: 'tick_claimed' | 'running' };
 
 export interface ClaimedRun extends Omit<NewRun, 'tick'> {
   readonly lease: Lease;

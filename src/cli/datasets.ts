@@ -4,17 +4,19 @@ import type { Service } from '../compose/service.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { type DatasetAge, datasetAgeOf } from '../datasets/dataset-age.ts';
 import { findDataset } from '../datasets/registry.ts';
-import { formatState } from '../domain/execution.ts';
+import { counted } from '../domain/counted.ts';
+import { type Execution, formatState } from '../domain/execution.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { nearest } from '../domain/nearest.ts';
-import { refreshNow } from '../scheduler/schedule.ts';
+import type { RunQueue } from '../runs/run-queue.ts';
+import type { RunnerDeps } from '../runs/runner.ts';
 import { UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { executionRecord } from './execution-record.ts';
 import { idCell, printList, timeCell } from './list.ts';
 import { printJson, printLines, tell } from './printing.ts';
 import { ProgressLine } from './progress-line.ts';
-import { refreshLine } from './refresh-line.ts';
+import { runEffects, secondsOf } from './run.ts';
 import { withService } from './with-service.ts';
 
 interface RefreshOptions {
@@ -80,44 +82,72 @@ function choose(all: readonly Dataset[], name: string | undefined, { all: every 
   throw new UsageError(`there is no dataset "${name}": ${hint}`);
 }
 
+interface Refreshed {
+  readonly records: readonly object[];
+  readonly failures: readonly string[];
+}
+
 async function refreshEach(
   chosen: readonly Dataset[],
   service: Service,
   context: CommandContext,
   options: RefreshOptions,
-): Promise<{ readonly records: readonly object[]; readonly failures: readonly string[] }> {
-  const { refresherOf } = await import('../compose/schedule.ts');
+): Promise<Refreshed> {
+  const { runQueueOf, runnerOf } = await import('../compose/runs.ts');
+  const { registerDatasets } = await import('../datasets/register.ts');
+  const catalog = await service.catalog();
+  const { datasets, refusals } = await registerDatasets(catalog, await service.datasets(), service.clock());
+  const queue = await runQueueOf(service, context);
+  const runner = await runnerOf(service, queue, runEffects(context));
   using progress = new ProgressLine(context.stderr);
-  const refresher = await refresherOf(service, {
-    ...context,
-    observe: (event) => {
-      if (event.kind !== 'refreshed') return;
-      progress.clear();
-      tell(context, refreshLine(event));
-    },
-    onFault: (what, error) => tell(context, `${what}: ${error instanceof Error ? error.message : error}`),
-  });
   const records: object[] = [];
   const failures: string[] = [];
   for (const [index, dataset] of chosen.entries()) {
-    if (!refresher.datasets.includes(dataset)) {
-      failures.push(...refresher.refusals.filter((refusal) => refusal.startsWith(`query ${dataset.queryId} `)));
+    const { name, queryId } = dataset;
+    if (!datasets.includes(dataset)) {
+      failures.push(...refusals.filter((refusal) => refusal.startsWith(`query ${queryId} `)));
       continue;
     }
-    progress.show(`refreshing ${dataset.name}, ${index + 1} of ${chosen.length}`);
-    const outcome = await refreshNow(dataset, refresher, context.signal);
+    progress.show(`refreshing ${name}, ${index + 1} of ${chosen.length}`);
+    const execution = await refresh(dataset, queue, runner, context.signal);
     progress.clear();
-    context.signal.throwIfAborted();
-    if (outcome === undefined) {
-      failures.push(`dataset ${dataset.name} is being refreshed already`);
+    if (execution === undefined) {
+      failures.push(`dataset ${name} is being refreshed already`);
       continue;
     }
-    if (outcome.kind === 'failed') failures.push(refreshLine(outcome));
-    if (!options.json) printLines(context, [outcome.executionId]);
-    const execution = await refresher.catalog.executions.find(outcome.executionId);
-    if (execution !== undefined) records.push({ name: dataset.name, ...executionRecord(execution, context.clock()) });
+    const resultSet = await catalog.executions.findResultSet(execution.id);
+    if (resultSet === undefined) failures.push(failureLine(name, execution));
+    else tell(context, `dataset ${name}: ${counted(resultSet.rowCount, 'row')} in ${secondsOf(execution)} s`);
+    if (!options.json) printLines(context, [execution.id]);
+    records.push({ name, ...executionRecord(execution, context.clock()) });
   }
   return { records, failures };
+}
+
+/** @returns the run, ended, or undefined when another process has begun one. Interrupted, it cancels what it has asked for. */
+async function refresh(
+  { queryId, sql }: Dataset,
+  queue: RunQueue,
+  runner: RunnerDeps,
+  signal: AbortSignal,
+): Promise<Execution | undefined> {
+  const { isBeingRun, runNow } = await import('../runs/run-now.ts');
+  const query = { id: queryId, sql, parameters: [], isArchived: false };
+  const { kind, execution } = await queue.submitOutOfTurn(query);
+  if (kind === 'joined' && (await isBeingRun(execution.id, runner))) return undefined;
+  try {
+    return await runNow(execution.id, runner, signal);
+  } catch (error) {
+    if (signal.aborted && kind === 'added') await queue.cancel(execution.id).catch(() => undefined);
+    throw error;
+  }
+}
+
+function failureLine(name: string, { state, error }: Execution): string {
+  if (error === undefined) return `dataset ${name} was not refreshed: the run was ${state.toLowerCase()}`;
+  const { type, message, line, column } = error;
+  const place = line === undefined ? '' : ` (line ${line}${column === undefined ? '' : `, column ${column}`})`;
+  return `dataset ${name} was not refreshed: ${type}: ${message}${place}`;
 }
 
 /** A dataset, and how fresh it is where that is to be shown. */

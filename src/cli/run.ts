@@ -21,8 +21,6 @@ interface RunOptions {
   readonly rows: boolean;
 }
 
-const LOOK_MILLIS = 200;
-
 export function addRunCommand(program: Command, context: CommandContext): void {
   program
     .command('run')
@@ -38,8 +36,8 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .option('--no-rows', 'print the execution id instead of the rows')
     .action(async (id: number, { param, rows, format, json }: RunOptions) => {
       if (json && format !== undefined) throw new UsageError('give one of --json and --format');
-      const execution = await withService(context, async (service) => await runNow(id, param, service, context));
-      tell(context, `run ${execution.id} of query ${id} took ${seconds(execution)} s`);
+      const execution = await withService(context, async (service) => await runQuery(id, param, service, context));
+      tell(context, `run ${execution.id} of query ${id} took ${secondsOf(execution)} s`);
       if (!rows) return printLines(context, [execution.id]);
       // Of the data directory, in which it was run.
       const settings = { ...loadSettings(context).settings, clientUrl: undefined };
@@ -51,39 +49,40 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     });
 }
 
-async function runNow(
+async function runQuery(
   id: number,
   param: ReadonlyMap<string, string> = new Map(),
   service: Service,
   context: CommandContext,
 ): Promise<Execution> {
   const { runQueueOf, runnerOf } = await import('../compose/runs.ts');
-  const { runQueued } = await import('../runs/runner.ts');
-  const catalog = await service.catalog();
-  const query = await catalog.queries.find(id);
+  const { runNow } = await import('../runs/run-now.ts');
+  const query = await (await service.catalog()).queries.find(id);
   if (query === undefined) throw new Error(`there is no query ${id}: add it first`);
   const queue = await runQueueOf(service, context);
-  const { id: only } = await queue.submit({ query, parameters: Object.fromEntries(param) });
-  const onFault = (what: string, error: unknown) =>
-    tell(context, `${what}: ${error instanceof Error ? error.message : error}`);
-  const runner = await runnerOf(service, queue, { ...context, observe: () => undefined, onFault });
+  const { id: executionId } = await queue.submit({ query, parameters: Object.fromEntries(param) });
+  const runner = await runnerOf(service, queue, runEffects(context));
   using progress = new ProgressLine(context.stderr);
-  const ended = new AbortController();
-  const running = runQueued({ ...runner, only, runningOfKeyMax: Number.MAX_SAFE_INTEGER }, ended.signal);
   try {
-    for (;;) {
-      const execution = await catalog.executions.find(only);
-      if (execution !== undefined && STATES[execution.state].terminal) return requireResult(execution);
-      progress.show(execution?.state === 'EXECUTING' ? 'running' : 'waiting');
-      await context.sleep(LOOK_MILLIS, context.signal);
-    }
+    return requireResult(
+      await runNow(executionId, runner, context.signal, (state) =>
+        progress.show(state === 'EXECUTING' ? 'running' : 'waiting'),
+      ),
+    );
   } catch (error) {
-    if (context.signal.aborted) await queue.cancel(only).catch(() => undefined);
+    if (context.signal.aborted) await queue.cancel(executionId).catch(() => undefined);
     throw error;
-  } finally {
-    ended.abort(new Error('the command has ended'));
-    await running;
   }
+}
+
+/** What runs in a command tell: only what is no run's failure. */
+export function runEffects(context: CommandContext) {
+  return {
+    ...context,
+    observe: () => undefined,
+    onFault: (what: string, error: unknown) =>
+      tell(context, `${what}: ${error instanceof Error ? error.message : error}`),
+  };
 }
 
 function requireResult(execution: Execution): Execution {
@@ -96,6 +95,6 @@ function requireResult(execution: Execution): Execution {
   );
 }
 
-function seconds({ startedAt = 0, endedAt = 0 }: Execution): string {
+export function secondsOf({ startedAt = 0, endedAt = 0 }: Execution): string {
   return ((endedAt - startedAt) / 1000).toFixed(1);
 }

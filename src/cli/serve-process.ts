@@ -1,6 +1,6 @@
 /** A process that answers requests: the server with its log, and the schedule if it is the one to run it, until it is interrupted. */
 import { once } from 'node:events';
-import type { DatasetEffects } from '../compose/schedule.ts';
+import type { ScheduleEffects } from '../compose/schedule.ts';
 import { type Server, type SharedByWorkers, serve } from '../compose/server.ts';
 import type { Service } from '../compose/service.ts';
 import { fillWithDemo } from '../demo/fill.ts';
@@ -10,6 +10,7 @@ import { logTo } from '../observation/log.ts';
 import type { Observe } from '../observation/observation.ts';
 import { readable } from '../observation/readable-lines.ts';
 import { traceSettings } from '../observation/traces/trace-settings.ts';
+import type { RunEvent } from '../runs/run-claimed.ts';
 import type { CommandContext } from './command-context.ts';
 import { printLines, tell } from './printing.ts';
 import { withService } from './with-service.ts';
@@ -81,7 +82,7 @@ export async function serveProcess(
 
 export async function makeDemo(service: Service, context: CommandContext, observe: Observe): Promise<Demo> {
   const newId = () => context.newExecutionId(context.clock());
-  const effects = { ...context, ...refreshEffects(context, observe), newId };
+  const effects = { ...context, ...runEffects(context, observe), newId };
   return await fillWithDemo(service, effects, (line) => tell(context, line));
 }
 
@@ -101,13 +102,12 @@ function gapLine(lines: number): string {
   return `${JSON.stringify({ level: 'warn', message, lines })}\n`;
 }
 
-function refreshEffects(context: CommandContext, observe: Observe): DatasetEffects {
+/** What the runs of this process, and its schedule, tell. */
+function runEffects(context: CommandContext, observe: Observe) {
   return {
     ...context,
-    observe: (event) => observe({ kind: 'refresh', event }),
-    onFault: (what, error) => observe({ kind: 'fault', what, error }),
-    onSwept: (swept) => observe({ kind: 'swept', ...swept }),
-    onSweepStopped: (reason) => observe({ kind: 'sweep_stopped', reason }),
+    observe: (event: RunEvent) => observe({ kind: 'run', event }),
+    onFault: (what: string, error: unknown) => observe({ kind: 'fault', what, error }),
   };
 }
 
@@ -116,11 +116,15 @@ async function startSchedule(
   { runQueue, observe }: Server,
   context: CommandContext,
 ): Promise<{ readonly ended: Promise<void> }> {
-  const { scheduleOf } = await import('../compose/schedule.ts');
+  const { datasetsNotSetUp, scheduleOf } = await import('../compose/schedule.ts');
   const { runSchedule } = await import('../scheduler/schedule.ts');
-  const schedule = await scheduleOf(service, refreshEffects(context, observe), runQueue);
-  const absent: string[] = [];
-  for (const dataset of schedule.datasets) if (!(await schedule.isSetUp(dataset))) absent.push(dataset.name);
+  const effects: ScheduleEffects = {
+    ...runEffects(context, observe),
+    onSwept: (swept) => observe({ kind: 'swept', ...swept }),
+    onSweepStopped: (reason) => observe({ kind: 'sweep_stopped', reason }),
+  };
+  const schedule = await scheduleOf(service, effects, runQueue);
+  const absent = await datasetsNotSetUp(service);
   if (absent.length > 0) {
     observe({ kind: 'datasets_without_sources', datasets: absent, directory: service.directories.sources });
   }
@@ -134,10 +138,6 @@ async function startRunner(
 ): Promise<{ readonly ended: Promise<void> }> {
   const { runnerOf } = await import('../compose/runs.ts');
   const { runQueued } = await import('../runs/runner.ts');
-  const runner = await runnerOf(service, runQueue, {
-    ...context,
-    observe: (event) => observe({ kind: 'run', event }),
-    onFault: (what, error) => observe({ kind: 'fault', what, error }),
-  });
+  const runner = await runnerOf(service, runQueue, runEffects(context, observe));
   return { ended: runQueued(runner, context.signal) };
 }

@@ -1,4 +1,7 @@
 /** From the service's parts to what runs queries: the queue, a runner, and the look at a query that is to be added. */
+import type { Dataset } from '../datasets/dataset.ts';
+import { pruneSuperseded } from '../datasets/prune.ts';
+import { isCurated } from '../datasets/register.ts';
 import { checkParameters, exampleValues, ParameterError } from '../domain/parameter-values.ts';
 import { EngineError, type SourceTable } from '../engine/engine.ts';
 import { RequestError } from '../errors/errors.ts';
@@ -42,6 +45,7 @@ export async function runnerOf(service: Service, queue: RunQueue, effects: RunEf
     catalog: await service.catalog(),
     engine: await service.engine(),
     sources: await declaredSources(service),
+    findDataset: await datasetFinder(service),
     publish: await publishRun(service, effects),
     stagingDirectory: directories.staging,
     queue,
@@ -63,13 +67,33 @@ async function declaredSources(service: Service): Promise<readonly SourceTable[]
   return (await service.datasets()).flatMap(({ sources }) => sources);
 }
 
+async function datasetFinder(service: Service): Promise<(queryId: number) => Promise<Dataset | undefined>> {
+  const byQuery = new Map((await service.datasets()).map((dataset) => [dataset.queryId, dataset]));
+  const { queries } = await service.catalog();
+  return async (queryId) => {
+    const dataset = byQuery.get(queryId);
+    // Where somebody else has the query of its id, the dataset is not served.
+    const query = dataset && (await queries.find(queryId));
+    return query !== undefined && isCurated(query) ? dataset : undefined;
+  };
+}
+
 async function publishRun(service: Service, effects: RunEffects): Promise<PublishRun> {
-  const newId = () => effects.newExecutionId(service.clock());
+  const { settings, clock } = service;
+  const newId = () => effects.newExecutionId(clock());
   const { dependencies, options } = await publisherOf(service, { ...effects, newId });
-  return async ({ executionId, queryId, path, types, lease, giveUp }, signal) => {
+  const catalog = await service.catalog();
+  return async ({ executionId, queryId, path, types, dataset, lease, giveUp }, signal) => {
     const source = { kind: 'file', path } as const;
     const request = { queryId, executionId, source, format: 'parquet', types, held: { lease, giveUp } } as const;
-    return await publish(dependencies, request, options, signal);
+    const completed = await publish(dependencies, request, options, signal);
+    if (dataset !== undefined) {
+      const keep = dataset.keep ?? settings.datasetsKeep;
+      await pruneSuperseded(queryId, keep, { catalog, now: clock() }, signal).catch((error: unknown) => {
+        if (!signal.aborted) effects.onFault(`pruning ${dataset.name}`, error);
+      });
+    }
+    return completed;
   };
 }
 

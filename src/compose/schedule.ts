@@ -1,34 +1,18 @@
-/** From the service's parts to what refreshes the curated datasets: one at once, or all of them on their schedule. */
+/** From the service's parts to the schedule: queries that are run at times of their own, the curated datasets, and the sweep. */
 
 import type { Dataset } from '../datasets/dataset.ts';
 import { datasetAgeOf } from '../datasets/dataset-age.ts';
-import { type Registered, registerDatasets } from '../datasets/register.ts';
-import type { Instant } from '../domain/instant.ts';
+import { isCurated } from '../datasets/register.ts';
 import type { Query } from '../domain/query.ts';
-import type { Sleep } from '../domain/time.ts';
 import { ReserveFile } from '../files/reserve-file.ts';
-import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
 import { type Swept, sweep } from '../maintenance/sweep.ts';
 import { SweepStopped } from '../maintenance/sweep-trust.ts';
-import { publish } from '../publishing/publish.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
-import type { ScheduledQueries } from '../scheduler/due-queries.ts';
-import { pruneSuperseded } from '../scheduler/prune.ts';
-import type { PublishRefresh, RefreshEvent } from '../scheduler/refresh.ts';
-import type { RefreshNowDeps, ScheduleDeps, ScheduledTask } from '../scheduler/schedule.ts';
-import { type PublisherEffects, publisherOf } from './publishing.ts';
-import { runQueueOf } from './runs.ts';
+import type { ScheduledQueries, ScheduledQuery } from '../scheduler/due-queries.ts';
+import type { ScheduleDeps, ScheduledTask } from '../scheduler/schedule.ts';
 import type { Service } from './service.ts';
 
-export interface DatasetEffects {
-  /** A new execution id, greater than the last one of the same millisecond, so that runs sort as they were begun. */
-  readonly newExecutionId: (at: Instant) => string;
-  /** Names this process among those that share the catalog. */
-  readonly owner: string;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
-  readonly sleep: Sleep;
-  readonly observe: (event: RefreshEvent) => void;
+export interface ScheduleEffects {
   readonly onFault: (what: string, error: unknown) => void;
   /** What a sweep of the schedule deleted. */
   readonly onSwept?: (swept: Swept) => void;
@@ -36,93 +20,83 @@ export interface DatasetEffects {
   readonly onSweepStopped?: (reason: string) => void;
 }
 
-/** A dead owner on another host is noticed when its lease has run out: to look six times as often adds little to that. */
-const LOOKS_PER_LEASE = 6;
+/** How soon is noticed that a dataset has got source tables, or a query its schedule. */
+const POLL_MILLIS = 5000;
 
 /** So many results and leftovers are swept at a time. */
 const SWEEP_STEP = 200;
 
-export interface Refresher extends RefreshNowDeps, Registered {}
-
-/** What refreshes one dataset now. The datasets are queries of the catalog from here on. */
-export async function refresherOf(service: Service, effects: DatasetEffects): Promise<Refresher> {
-  const { settings, clock, directories } = service;
-  const catalog = await service.catalog();
-  return {
-    ...effects,
-    ...(await registerDatasets(catalog, await service.datasets(), clock())),
-    catalog,
-    clock,
-    engine: await service.engine(),
-    publish: await publishRefresh(service, { ...effects, newId: () => effects.newExecutionId(clock()) }),
-    stagingDirectory: directories.refreshing,
-    isLeaseOwnerDead,
-    leaseMillis: settings.leaseMillis,
-    afterRefresh: async ({ queryId, keep }, signal) => {
-      await pruneSuperseded(queryId, keep ?? settings.datasetsKeep, { catalog, now: clock() }, signal);
-    },
-  };
-}
-
 /**
- * What runs the schedule: every dataset at its ticks, queries that have a schedule of their own, and the sweep.
- * @param runQueue of this process, where it has one
+ * What runs the schedule: every query that has one, at its ticks, and the sweep.
+ * @param runQueue of this process
  */
 export async function scheduleOf(
   service: Service,
-  effects: DatasetEffects,
-  runQueue?: RunQueue,
+  effects: ScheduleEffects,
+  runQueue: RunQueue,
 ): Promise<ScheduleDeps> {
-  const refresher = await refresherOf(service, effects);
+  const { clock, sleep } = service;
   return {
-    ...refresher,
-    isSetUp: (dataset) => isSetUp(service, dataset),
-    queries: await scheduledQueries(service, runQueue ?? (await runQueueOf(service, effects))),
+    catalog: await service.catalog(),
+    clock,
+    sleep,
+    queries: await scheduledQueries(service, runQueue),
     tasks: [await sweepTask(service, effects)],
-    pollMillis: service.settings.leaseMillis / LOOKS_PER_LEASE,
+    pollMillis: POLL_MILLIS,
+    onFault: effects.onFault,
   };
 }
 
 async function scheduledQueries(service: Service, runQueue: RunQueue): Promise<ScheduledQueries> {
   const catalog = await service.catalog();
-  let known: { readonly version: number; readonly queries: readonly Query[] } | undefined;
+  const datasets = new Map((await service.datasets()).map((dataset) => [dataset.queryId, dataset]));
+  let known: { readonly version: number; readonly queries: readonly ScheduledQuery[] } | undefined;
   return {
     list: async () => {
       const version = await catalog.version();
       if (known?.version !== version) {
-        known = { version, queries: await catalog.queries.list({ runsOnSchedule: true }) };
+        const queries = await catalog.queries.list({ runsOnSchedule: true });
+        known = { version, queries: queries.flatMap((query) => scheduledQuery(query, datasets, service)) };
       }
       return known.queries;
     },
-    submit: async (query, schedule, at) => {
-      await runQueue.submitScheduled({ query, tick: { schedule, at } });
+    submit: async (query, tick) => {
+      return (await runQueue.submitScheduled({ query, tick, isLimited: !isCurated(query) })) !== undefined;
     },
   };
+}
+
+/** A dataset is refreshed as soon as it is there. One that is not there any more is not run. */
+function scheduledQuery(
+  query: Query,
+  datasets: ReadonlyMap<number, Dataset>,
+  service: Service,
+): readonly ScheduledQuery[] {
+  if (!isCurated(query)) return [{ query, since: query.updatedAt, isSetUp: async () => true }];
+  const dataset = datasets.get(query.id);
+  return dataset === undefined ? [] : [{ query, since: 0, isSetUp: () => isSetUp(service, dataset) }];
+}
+
+/** The names of the datasets that the schedule leaves alone until they have source tables. */
+export async function datasetsNotSetUp(service: Service): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (const dataset of await service.datasets()) if (!(await isSetUp(service, dataset))) names.push(dataset.name);
+  return names;
 }
 
 /**
  * Whether the dataset has any of its source tables, or has a result. Nobody asked an installation without sources for
  * refreshes that fail every quarter of an hour; but a source that goes missing later is a failure to be seen.
  */
-export async function isSetUp(service: Service, dataset: Dataset): Promise<boolean> {
+async function isSetUp(service: Service, dataset: Dataset): Promise<boolean> {
   if (await (await service.engine()).hasAny(dataset.sources)) return true;
   const { served } = await datasetAgeOf(dataset, await service.catalog(), service.clock());
   return served !== undefined;
 }
 
-/** What the engine left becomes the result of the run, by the way that every result takes. */
-async function publishRefresh(service: Service, effects: PublisherEffects): Promise<PublishRefresh> {
-  const { dependencies, options } = await publisherOf(service, effects);
-  return async ({ queryId, executionId, path, columns }, signal) => {
-    const types = new Map(columns.map(({ name, type }) => [name, type]));
-    const request = { queryId, executionId, source: { kind: 'file', path }, format: 'parquet', types } as const;
-    return await publish(dependencies, request, options, signal);
-  };
-}
-
 async function sweepTask(
   service: Service,
-  { onSwept = () => undefined, onSweepStopped }: Pick<DatasetEffects, 'onSwept' | 'onSweepStopped'>,
+  { onSwept = () => undefined, onSweepStopped }: ScheduleEffects,
 ): Promise<ScheduledTask> {
   const dependencies = {
     catalog: await service.catalog(),

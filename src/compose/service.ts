@@ -4,8 +4,7 @@
  *
  * The data directory: `catalog.sqlite`, `results/` (the store, with `staging/` inside: objects being written, so that they are
  * renamed into their places), `views/` (materialised views), `derived/` (what else was made from results to
- * read them faster), `tmp/` (what DuckDB spills), `sources/` (tables of scheduled queries),
- * `refreshing/` (what the engine made of them, until it is published).
+ * read them faster), `tmp/` (what DuckDB spills), `sources/` (tables that queries read).
  */
 import { randomUUID } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
@@ -38,7 +37,6 @@ export interface Directories {
   readonly views: string;
   readonly derived: string;
   readonly sources: string;
-  readonly refreshing: string;
   /** A file, beside the catalog: room on its disk. */
   readonly reserve: string;
 }
@@ -131,7 +129,6 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     }),
     engine: once(async () => {
       const { makeScratchFolder } = await import('../files/scratch-folder.ts');
-      await makePrivate(directories.refreshing);
       const temp = opened.use(await makeScratchFolder(directories.temp));
       return opened.use(await openEngine(settings, directories.sources, temp.path, sleep));
     }),
@@ -217,7 +214,6 @@ function directoriesOf(settings: Settings): Directories {
     views: join(data, 'views'),
     derived: join(data, 'derived'),
     sources: settings.sourcesDir === undefined ? join(data, 'sources') : resolve(settings.sourcesDir),
-    refreshing: join(data, 'refreshing'),
     reserve: `${catalogPath(settings, data)}-reserve`,
   };
 }
@@ -231,14 +227,13 @@ function catalogPath(settings: Settings, data: string): string {
  * @throws StartupError naming two that overlap
  */
 async function requireApart(directories: Directories, catalog: string): Promise<void> {
-  const { data, results, views, derived, temp, sources, refreshing } = directories;
+  const { data, results, views, derived, temp, sources } = directories;
   const apart: readonly NamedPath[] = [
     { name: `the store (${SETTINGS.store.name})`, path: results },
     { name: `the source tables (${SETTINGS.sourcesDir.name})`, path: sources },
     { name: 'the folder of views', path: views },
     { name: 'the folder of derived files', path: derived },
     { name: 'the folder of temporary files', path: temp },
-    { name: 'the folder of refreshes', path: refreshing },
   ];
   const around: readonly NamedPath[] = [
     { name: `the data directory (${SETTINGS.dataDir.name})`, path: data },

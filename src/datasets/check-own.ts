@@ -2,17 +2,16 @@
 import { fileURLToPath } from 'node:url';
 import { type Engine, EngineError } from '../engine/engine.ts';
 import { columnMismatch } from './check-columns.ts';
-import { AS_OF, type Dataset } from './dataset.ts';
+import { asOfValue, type Dataset } from './dataset.ts';
 import { OWN_QUERY_IDS_FROM } from './dataset-folder.ts';
 
 /** Columns are compared once all source tables are there. @throws Error naming file, line and column */
 export async function checkOwnDatasets(datasets: readonly Dataset[], engine: Pick<Engine, 'check'>): Promise<void> {
   for (const { queryId, sql, sources, columns, sqlFile } of datasets) {
     if (queryId < OWN_QUERY_IDS_FROM) continue;
-    const asOf = { key: AS_OF, type: 'datetime', value: '2024-03-05 00:00:00+00:00' } as const;
     const file = fileURLToPath(sqlFile);
     try {
-      const found = await engine.check({ sql, parameters: [asOf], sources }, new AbortController().signal);
+      const found = await engine.check({ sql, parameters: [asOfValue(0)], sources }, new AbortController().signal);
       const mismatch = found && columnMismatch(columns, found);
       if (mismatch !== undefined) throw new EngineError('column_mismatch', mismatch);
     } catch (error) {

@@ -6,6 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseColumnType } from '../domain/column-type.ts';
 import { formatInstant, type Instant } from '../domain/instant.ts';
+import type { ParameterValue } from '../domain/parameter-values.ts';
 import type { Column } from '../domain/result-set.ts';
 import type { SourceTable } from '../engine/engine.ts';
 import { fillTemplate } from './sql-template.ts';
@@ -46,7 +47,7 @@ export interface DatasetDeclaration {
 
 /** A declaration whose SQL has been read and filled in. */
 export interface Dataset extends DatasetDeclaration {
-  /** Complete but for `{{as_of}}`: see `sqlAsOf`. */
+  /** Complete but for the parameter `{{as_of}}`, to which each run gives its value: see `asOfValue`. */
   readonly sql: string;
 }
 
@@ -59,8 +60,8 @@ export interface DatasetOptions {
   readonly datasetsDir?: string | undefined;
 }
 
-/** The moment that a dataset describes: the fragment that every SQL file may use and that each run fills in. */
-export const AS_OF = 'as_of';
+/** The moment that a dataset describes: a parameter that every SQL file may use. */
+const AS_OF = 'as_of';
 
 /**
  * Reads a declaration's SQL.
@@ -83,10 +84,9 @@ async function readSql(file: URL): Promise<string> {
   return (await readFile(file, 'utf8')).trimEnd();
 }
 
-/** The SQL of a run that describes the moment `asOf`, to the second. */
-export function sqlAsOf(dataset: Dataset, asOf: Instant): string {
-  const second = formatInstant(asOf).slice(0, 19).replace('T', ' ');
-  return dataset.sql.replaceAll(`{{${AS_OF}}}`, `CAST('${second} UTC' AS TIMESTAMP WITH TIME ZONE)`);
+/** What `{{as_of}}` stands for in a run that describes the moment `at`: that moment, to the second. */
+export function asOfValue(at: Instant): ParameterValue {
+  return { key: AS_OF, type: 'datetime', value: `${formatInstant(at).slice(0, 19).replace('T', ' ')}+00:00` };
 }
 
 /** Columns or source columns from `{ name: type name }`, in the order written. */

@@ -1,8 +1,13 @@
-/** The curated datasets as queries of the catalog: public, and owned by a team of their own that no key acts for. */
+/**
+ * The curated datasets as queries of the catalog: public, with their SQL and their schedule, and owned by a team of their own that
+ * no key acts for.
+ */
 import { type Catalog, CatalogConflict } from '../catalog/catalog.ts';
 import type { Instant } from '../domain/instant.ts';
+import type { Query } from '../domain/query.ts';
 import type { Dataset } from './dataset.ts';
 import type { Datasets } from './registry.ts';
+import { isReservedQueryId } from './reserved-ids.ts';
 
 export const CURATORS = 'curated-datasets';
 
@@ -13,8 +18,13 @@ export interface Registered {
   readonly refusals: readonly string[];
 }
 
+/** Whether this is the query of a dataset, if not of one that this process knows. */
+export function isCurated({ id, owner }: Pick<Query, 'id' | 'owner'>): boolean {
+  return isReservedQueryId(id) && owner.kind === 'team' && owner.name === CURATORS;
+}
+
 /**
- * Adds what is missing; any number of processes may do so at once. A dataset whose query id was taken before such ids were
+ * Adds what is missing, and changes what another release or setting says otherwise; any number of processes may do so at once. A dataset whose query id was taken before such ids were
  * reserved is left out, since its address would hand out what is somebody else's.
  */
 export async function registerDatasets(
@@ -26,16 +36,19 @@ export async function registerDatasets(
   const registered: Dataset[] = [];
   const refusals: string[] = [];
   for (const dataset of datasets) {
-    const { name, queryId } = dataset;
-    const query = { id: queryId, name, owner, visibility: 'public' } as const;
+    const { name, queryId, sql, schedule } = dataset;
+    const query = { id: queryId, name, owner, visibility: 'public', sql, schedule } as const;
     let found = await catalog.queries.find(queryId);
     if (found === undefined) {
       await unlessThere(catalog.principals.addTeam(CURATORS, [], now));
       await unlessThere(catalog.queries.add(query, now));
       found = await catalog.queries.find(queryId);
     }
-    if (found?.owner.kind === 'team' && found.owner.name === CURATORS) registered.push(dataset);
-    else {
+    if (found !== undefined && isCurated(found)) {
+      if (found.sql !== sql || found.schedule !== schedule)
+        await catalog.queries.update(queryId, { sql, schedule }, now);
+      registered.push(dataset);
+    } else {
       const whose = `${found?.owner.kind} ${found?.owner.name}`;
       refusals.push(`query ${queryId} is reserved for the dataset ${name}, but belongs to ${whose}`);
     }

@@ -1,14 +1,18 @@
 /** The datasets of the demo: made-up sources, and a first refresh of each, so that their addresses answer at once. */
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DatasetEffects, scheduleOf } from '../compose/schedule.ts';
+import { type RunEffects, runnerOf, runQueueOf } from '../compose/runs.ts';
+import { type ScheduleEffects, scheduleOf } from '../compose/schedule.ts';
 import type { Service } from '../compose/service.ts';
 import { lastMidnight, writeDemoSources } from '../datasets/demo-sources/write-demo-sources.ts';
+import { registerDatasets } from '../datasets/register.ts';
+import { STATES } from '../domain/execution.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { makeScratchFolder } from '../files/scratch-folder.ts';
+import { runNow } from '../runs/run-now.ts';
 import { Schedule } from '../scheduler/schedule.ts';
 
-export interface DemoDatasetsEffects extends DatasetEffects {
+export interface DemoDatasetsEffects extends RunEffects, ScheduleEffects {
   readonly signal: AbortSignal;
 }
 
@@ -32,6 +36,13 @@ export async function refreshDemoDatasets(
     }
   }
   // By way of the schedule, which then knows that these ticks are done.
-  const deps = await scheduleOf(service, effects);
-  await new Schedule({ ...deps, tasks: [] }).runDue(effects.signal);
+  const catalog = await service.catalog();
+  const { datasets } = await registerDatasets(catalog, await service.datasets(), clock());
+  const queue = await runQueueOf(service, effects);
+  await new Schedule({ ...(await scheduleOf(service, effects, queue)), tasks: [] }).runDue(effects.signal);
+  const runner = await runnerOf(service, queue, effects);
+  for (const { queryId } of datasets) {
+    const [run] = await catalog.executions.list({ queryId, limit: 1 });
+    if (run !== undefined && !STATES[run.state].terminal) await runNow(run.id, runner, effects.signal);
+  }
 }

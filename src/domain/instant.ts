@@ -15,6 +15,9 @@ export const CLOCKS_APART_MILLIS = 5 * 60_000;
 /** Of every day in UTC, since an instant knows no leap seconds. */
 export const DAY_MILLIS = 86_400_000;
 
+/** The longest that a lease holds without being renewed. */
+export const LEASE_MILLIS_MAX = DAY_MILLIS;
+
 /** RFC 3339 in UTC with six fractional digits (contract §3): `2024-03-05T20:50:59.123000Z`. */
 export function formatInstant(instant: Instant): string {
   return `${new Date(instant).toISOString().slice(0, -1)}000Z`;

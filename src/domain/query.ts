@@ -69,3 +69,8 @@ export interface QueryFilter {
   readonly owner?: Owner;
   readonly tag?: string;
 }
+
+/** What its ticks are claimed under. Of the runs that bear this name as their identity one at a time waits or runs. */
+export function scheduleName({ id }: Pick<Query, 'id'>): string {
+  return `query:${id}`;
+}

@@ -83,10 +83,3 @@ test('while the catalog is busy the lease is lost only once it has expired', asy
   await lost.promise;
   assert.equal(errors.length, 3);
 });
-
-test('an abandoned lease stays behind, expired', async () => {
-  const { leases, lease } = await keep();
-  await lease.abandon();
-  await lease[Symbol.asyncDispose]();
-  assert.deepEqual(leases.calls, ['renew 0']);
-});

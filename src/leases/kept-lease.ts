@@ -1,6 +1,6 @@
 /**
- * A lease that is renewed for as long as the work under it goes on: the one keeper of the leases for writing, reading and
- * refreshing. Losing the lease aborts its signal: another process may hold it by then.
+ * A lease that is renewed for as long as the work under it goes on: the one keeper of the leases for writing and
+ * reading. Losing the lease aborts its signal: another process may hold it by then.
  */
 import { type Catalog, type Lease, LeaseLost } from '../catalog/catalog.ts';
 import type { Clock } from '../domain/instant.ts';
@@ -70,13 +70,7 @@ export class KeptLease implements AsyncDisposable {
     return await this.#options.catalog.leases.revoke(this.#lease);
   }
 
-  /** Gives up with the work undone: the lease stays behind, run out, for another process to reclaim. */
-  async abandon(): Promise<void> {
-    await this.#stop();
-    await this.#options.catalog.leases.renew(this.#lease, this.#options.clock(), 0);
-  }
-
-  /** Gives it back, unless that was done before or it has been abandoned. */
+  /** Gives it back, unless that was done before. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#done.signal.aborted) return;
     try {

@@ -132,8 +132,8 @@ test('the life of the service', () => {
     { kind: 'clock_jumped', about: 'the clock went from a to b' },
     { kind: 'sweep_stopped', reason: 'too much' },
     {
-      kind: 'refresh',
-      event: { kind: 'refreshed', dataset: 'points', executionId: '01H', rowCount: 5, millis: 9 },
+      kind: 'run',
+      event: { kind: 'completed', dataset: 'points', queryId: 7, executionId: '01H', rowCount: 5, millis: 9 },
     },
   ]);
   assert.deepEqual(
@@ -145,7 +145,15 @@ test('the life of the service', () => {
       { level: 'info', expired: 1, orphans: 0, bytes: 10, message: 'swept' },
       { level: 'warn', message: 'the clock went from a to b' },
       { level: 'warn', message: 'sweep stopped: too much' },
-      { level: 'info', dataset: 'points', execution_id: '01H', rows: 5, millis: 9, message: 'refreshed' },
+      {
+        level: 'info',
+        dataset: 'points',
+        query_id: 7,
+        execution_id: '01H',
+        rows: 5,
+        millis: 9,
+        message: 'run completed',
+      },
     ],
   );
 });

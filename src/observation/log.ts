@@ -6,7 +6,6 @@
 import { pino } from 'pino';
 import { withoutKeys } from '../domain/key.ts';
 import type { RunEvent } from '../runs/run-claimed.ts';
-import type { RefreshEvent } from '../scheduler/refresh.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
 import { requestLine } from './request-line.ts';
 
@@ -67,8 +66,6 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
       };
     case 'run':
       return runLine(observation.event);
-    case 'refresh':
-      return refreshLine(observation.event);
     case 'datasets_without_sources':
       return {
         level: 'info',
@@ -164,8 +161,8 @@ function derivedLine(observation: DerivedObservation): Line {
 }
 
 function runLine(event: RunEvent): Line {
-  const { executionId, queryId } = event;
-  const facts = { execution_id: executionId, query_id: queryId };
+  const { executionId, queryId, dataset } = event;
+  const facts = { execution_id: executionId, query_id: queryId, dataset };
   switch (event.kind) {
     case 'started':
       return event.claims === 1
@@ -183,8 +180,9 @@ function runLine(event: RunEvent): Line {
       };
     case 'failed': {
       const { type } = event.error;
-      // Most failures are the SQL's, and told to who asked for the run.
-      const isOurs = type === 'internal_error' || type === 'engine_error' || type === 'storage_full';
+      // Most failures are the SQL's, and told to who asked for the run; for a dataset nobody did.
+      const isOurs =
+        dataset !== undefined || type === 'internal_error' || type === 'engine_error' || type === 'storage_full';
       const error = isOurs ? { error: asError(event.cause) } : {};
       return {
         level: isOurs ? 'error' : 'info',
@@ -198,33 +196,6 @@ function runLine(event: RunEvent): Line {
       return { level: 'info', message: 'run given back to the queue', facts };
     case 'lost':
       return { level: 'warn', message: 'run taken over by another process', facts };
-    default:
-      return event satisfies never;
-  }
-}
-
-function refreshLine(event: RefreshEvent): Line {
-  const { dataset, executionId } = event;
-  const facts = { dataset, execution_id: executionId };
-  switch (event.kind) {
-    case 'started':
-      return { level: 'info', message: 'refresh started', facts };
-    case 'orphan_failed':
-      return { level: 'warn', message: 'refresh left unfinished by a process that is gone', facts };
-    case 'refreshed':
-      return {
-        level: 'info',
-        message: 'refreshed',
-        facts: { ...facts, rows: event.rowCount, millis: event.millis },
-      };
-    case 'failed':
-      return {
-        level: 'error',
-        message: `refresh failed: ${event.error.message}`,
-        facts: { ...facts, error_type: event.error.type, error: asError(event.cause) },
-      };
-    case 'interrupted':
-      return { level: 'warn', message: 'refresh interrupted', facts };
     default:
       return event satisfies never;
   }

@@ -4,7 +4,6 @@
  */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RunEvent } from '../runs/run-claimed.ts';
-import type { RefreshEvent } from '../scheduler/refresh.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
 import { countedBy, summed, timedBy } from './summed-metrics.ts';
 
@@ -38,14 +37,13 @@ export async function sumOfMetrics(collected: readonly unknown[]): Promise<strin
 
 /** Pages take milliseconds, exports minutes. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-const REFRESH_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
+const RUN_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
 
 export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const gauge of gauges) registerGauge(registry, gauge);
   const onRequest = requestMetrics(registry);
-  const onRefresh = refreshMetrics(registry);
   const onRun = runMetrics(registry);
   const counter = (name: string, help: string) => new Counter({ name, help, registers: [registry] });
   const faults = counter('qrs_faults_total', 'Things that went wrong and are in the log.');
@@ -69,9 +67,6 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
         break;
       case 'run':
         onRun(observation.event);
-        break;
-      case 'refresh':
-        onRefresh(observation.event);
         break;
       case 'swept':
         onSwept(observation);
@@ -217,11 +212,13 @@ function runMetrics(registry: Registry): (event: RunEvent) => void {
   const durations = new Histogram({
     name: 'qrs_run_duration_seconds',
     help: 'From the claim of a run to its stored result.',
-    buckets: REFRESH_SECONDS,
+    buckets: RUN_SECONDS,
     registers,
   });
+  const onRefresh = refreshMetrics(registry);
   return (event) => {
     if (event.kind === 'started') return;
+    if (event.dataset !== undefined) onRefresh(event.dataset, event);
     runs.inc({ outcome: event.kind });
     if (event.kind === 'completed') durations.observe(event.millis / 1000);
   };
@@ -246,7 +243,7 @@ function indexMetrics(registry: Registry): (observation: IndexObservation) => vo
   };
 }
 
-function refreshMetrics(registry: Registry): (event: RefreshEvent) => void {
+function refreshMetrics(registry: Registry): (dataset: string, event: RunEvent) => void {
   const registers = [registry];
   const refreshes = new Counter({
     name: 'qrs_dataset_refreshes_total',
@@ -256,15 +253,14 @@ function refreshMetrics(registry: Registry): (event: RefreshEvent) => void {
   });
   const durations = new Histogram({
     name: 'qrs_dataset_refresh_duration_seconds',
-    help: 'From the begin of a refresh to its stored result.',
+    help: 'From the claim of a refresh to its stored result.',
     labelNames: ['dataset'],
-    buckets: REFRESH_SECONDS,
+    buckets: RUN_SECONDS,
     registers,
   });
-  return (event) => {
-    if (event.kind === 'started') return;
-    refreshes.inc({ dataset: event.dataset, outcome: event.kind });
-    if (event.kind === 'refreshed') durations.observe({ dataset: event.dataset }, event.millis / 1000);
+  return (dataset, event) => {
+    refreshes.inc({ dataset, outcome: event.kind === 'completed' ? 'refreshed' : event.kind });
+    if (event.kind === 'completed') durations.observe({ dataset }, event.millis / 1000);
   };
 }
 

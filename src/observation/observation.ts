@@ -5,7 +5,6 @@
  */
 import type { Instant } from '../domain/instant.ts';
 import type { RunEvent } from '../runs/run-claimed.ts';
-import type { RefreshEvent } from '../scheduler/refresh.ts';
 import type { RequestStats } from './request-stats.ts';
 
 export type Observation =
@@ -20,7 +19,6 @@ export type Observation =
   | { readonly kind: 'usage_written'; readonly uses: number }
   | { readonly kind: 'usage_not_written'; readonly error: unknown }
   | { readonly kind: 'run'; readonly event: RunEvent }
-  | { readonly kind: 'refresh'; readonly event: RefreshEvent }
   | { readonly kind: 'datasets_without_sources'; readonly datasets: readonly string[]; readonly directory: string }
   /** A dataset is not served, since its query id is somebody else's. */
   | { readonly kind: 'dataset_refused'; readonly refusal: string }

@@ -6,10 +6,12 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Catalog, type ClaimedRun, IllegalTransition, LeaseLost } from '../catalog/catalog.ts';
+import { columnMismatch } from '../datasets/check-columns.ts';
+import { asOfValue, type Dataset } from '../datasets/dataset.ts';
 import type { ColumnType } from '../domain/column-type.ts';
 import type { Execution, ExecutionError } from '../domain/execution.ts';
 import { stagingName } from '../domain/written-names.ts';
-import { type Engine, EngineError, type SourceTable } from '../engine/engine.ts';
+import { type Engine, EngineError, type Materialized, type SourceTable } from '../engine/engine.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { KeptLease, type LeaseOptions } from '../leases/kept-lease.ts';
 
@@ -18,6 +20,8 @@ export interface RunDeps extends LeaseOptions {
   readonly engine: Engine;
   /** Source tables whose columns are declared. */
   readonly sources: readonly SourceTable[];
+  /** The curated dataset whose query this is, where it is one's: its declaration says what its rows are. */
+  readonly findDataset: (queryId: number) => Promise<Dataset | undefined>;
   readonly publish: PublishRun;
   /** Absolute path. The engine's files lie here until their rows are stored. */
   readonly stagingDirectory: string;
@@ -33,20 +37,29 @@ export interface MadeRows {
   /** A Parquet file. */
   readonly path: string;
   readonly types: ReadonlyMap<string, ColumnType>;
+  readonly dataset: Dataset | undefined;
   readonly lease: KeptLease;
   readonly giveUp: (cause: unknown) => Promise<boolean>;
 }
 
-export type RunEvent = { readonly executionId: string; readonly queryId: number } & (
-  | { readonly kind: 'started'; readonly claims: number }
-  | { readonly kind: 'completed'; readonly rowCount: number; readonly millis: number }
-  | { readonly kind: 'failed'; readonly error: ExecutionError; readonly cause: unknown }
-  | { readonly kind: 'cancelled' }
-  /** The service is stopping. Another process takes the run up, or this one after its restart. */
-  | { readonly kind: 'given_back' }
-  /** Another process has taken the run over. */
-  | { readonly kind: 'lost' }
-);
+interface RunFacts {
+  readonly executionId: string;
+  readonly queryId: number;
+  /** The name of the curated dataset that this run refreshes. */
+  readonly dataset?: string;
+}
+
+export type RunEvent = RunFacts &
+  (
+    | { readonly kind: 'started'; readonly claims: number }
+    | { readonly kind: 'completed'; readonly rowCount: number; readonly millis: number }
+    | { readonly kind: 'failed'; readonly error: ExecutionError; readonly cause: unknown }
+    | { readonly kind: 'cancelled' }
+    /** The service is stopping. Another process takes the run up, or this one after its restart. */
+    | { readonly kind: 'given_back' }
+    /** Another process has taken the run over. */
+    | { readonly kind: 'lost' }
+  );
 
 /** A run that was begun this often and never ended probably kills its process. */
 const CLAIMS_MAX = 3;
@@ -67,7 +80,8 @@ export async function runClaimed(
 ): Promise<void> {
   const { engine, clock, observe } = deps;
   const { id: executionId, queryId } = run.execution;
-  const facts = { executionId, queryId };
+  const dataset = await deps.findDataset(queryId);
+  const facts = { executionId, queryId, ...(dataset && { dataset: dataset.name }) };
   await using lease = KeptLease.keep(run.lease, { during: 'while the query ran', onError: () => undefined }, deps);
   observe({ ...facts, kind: 'started', claims: run.claims });
   const begunAt = clock();
@@ -87,10 +101,13 @@ export async function runClaimed(
     const working = AbortSignal.any([stopping, cancelled, lease.signal]);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, 'rows.parquet');
-    const query = { sql: run.sql, parameters: run.values, sources: deps.sources };
+    const query =
+      dataset === undefined
+        ? { sql: run.sql, parameters: run.values, sources: deps.sources }
+        : { sql: run.sql, parameters: [...run.values, asOfValue(begunAt)], sources: dataset.sources };
     const made = await engine.materialize(query, path, working);
-    const types = new Map(made.columns.filter(isWrittenAsText).map(({ name, type }) => [name, type]));
-    await deps.publish({ ...facts, path, types, lease, giveUp }, working);
+    const types = typesOf(made, dataset);
+    await deps.publish({ executionId, queryId, path, types, dataset, lease, giveUp }, working);
     outcome = { ...facts, kind: 'completed', rowCount: made.rowCount, millis: clock() - begunAt };
   } catch (cause) {
     if (outcome === undefined) await giveUp(cause);
@@ -98,6 +115,16 @@ export async function runClaimed(
     await rm(folder, { recursive: true, force: true });
   }
   if (outcome !== undefined) observe(outcome);
+}
+
+/**
+ * The types of the columns for which Parquet has no type; of a dataset, those of all.
+ * @throws EngineError when the columns are not those that the dataset declares
+ */
+function typesOf({ columns }: Materialized, dataset: Dataset | undefined): ReadonlyMap<string, ColumnType> {
+  const mismatch = dataset && columnMismatch(dataset.columns, columns);
+  if (mismatch !== undefined) throw new EngineError('column_mismatch', mismatch);
+  return new Map((dataset?.columns ?? columns.filter(isWrittenAsText)).map(({ name, type }) => [name, type]));
 }
 
 /** Parquet has no type for these values, so the engine wrote them as text. */

@@ -3,11 +3,11 @@
  * file decides what may be submitted, how much of it by one key, and what happens when two submit the same.
  */
 import { createHash } from 'node:crypto';
-import type { Catalog, NewRun, Runs, WaitingLimits } from '../catalog/catalog.ts';
+import type { Catalog, Enqueued, NewRun, Runs, WaitingLimits } from '../catalog/catalog.ts';
 import type { Execution } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import { ParameterError, type ParameterValue, parameterValues } from '../domain/parameter-values.ts';
-import type { Query } from '../domain/query.ts';
+import { type Query, scheduleName } from '../domain/query.ts';
 import { RequestError } from '../errors/errors.ts';
 
 export interface RunQueueDeps {
@@ -30,8 +30,12 @@ export interface RunRequest {
 /** A run that is due by the query's own schedule. */
 export interface ScheduledRequest {
   readonly query: RunRequest['query'] & Pick<Query, 'owner'>;
-  readonly tick: { readonly schedule: string; readonly at: Instant };
+  readonly tick: Instant;
+  /** Whether the limits on waiting runs hold. They do not for the curated datasets, which are few and wait once each. */
+  readonly isLimited: boolean;
 }
+
+const NO_LIMITS: WaitingLimits = { waitingMax: Number.POSITIVE_INFINITY, waitingOfKeyMax: Number.POSITIVE_INFINITY };
 
 export class RunQueue {
   readonly #deps: RunQueueDeps;
@@ -49,21 +53,33 @@ export class RunQueue {
   }
 
   /**
-   * Submits a run that a schedule asks for, with the query's own values for its parameters. While the run before it still waits
-   * or is being run, no other is added: a query never overlaps itself. All schedules of one owner count as one key, with the
-   * limits of one key.
-   * @returns undefined when another process claimed the tick first, or when too many runs wait; in that case the tick can still
-   *   be claimed
+   * Submits a run that a schedule asks for, with the query's own values for its parameters. A query never overlaps itself: while the run
+   * of an earlier tick waits, it stands for this tick too; while that run is being run, this tick has to wait. All schedules of
+   * one owner count as one key, with the limits of one key.
+   * @returns undefined when another process claimed the tick first, when the run of an earlier tick is being run, or when too many
+   *   runs wait; in the last two cases the tick can still be claimed
    * @throws RequestError when the query cannot be run
    */
-  async submitScheduled({ query, tick }: ScheduledRequest): Promise<Execution | undefined> {
-    const { catalog, limits } = this.#deps;
+  async submitScheduled({ query, tick, isLimited }: ScheduledRequest): Promise<Execution | undefined> {
     const keyId = `schedule:${query.owner.kind}:${query.owner.name}`;
-    const run = { ...this.#newRun({ query, parameters: {}, keyId }), identity: tick.schedule, tick };
-    const enqueued = await catalog.runs.enqueue(run, limits);
+    const schedule = scheduleName(query);
+    const run = { ...this.#newRun({ query, parameters: {}, keyId }), identity: schedule, tick: { schedule, at: tick } };
+    const enqueued = await this.#deps.catalog.runs.enqueue(run, isLimited ? this.#deps.limits : NO_LIMITS);
     if (!('execution' in enqueued)) return undefined;
     this.notify({ kind: 'submitted' });
     return enqueued.execution;
+  }
+
+  /**
+   * Submits a run of a scheduled query out of turn. While a run that the schedule asked for waits or is being run, returns that one.
+   * @throws RequestError when the query cannot be run
+   */
+  async submitOutOfTurn(query: RunRequest['query']): Promise<Extract<Enqueued, { readonly execution: Execution }>> {
+    const run = { ...this.#newRun({ query, parameters: {} }), identity: scheduleName(query) };
+    const enqueued = await this.#deps.catalog.runs.enqueue(run, NO_LIMITS);
+    if (!('execution' in enqueued)) throw new Error('a run without limits was refused');
+    this.notify({ kind: 'submitted' });
+    return enqueued;
   }
 
   /**
@@ -82,6 +98,7 @@ export class RunQueue {
       case 'too_many':
         throw new RequestError('overloaded', `${limits.waitingMax} runs are waiting, and no more may; try again`);
       case 'tick_claimed':
+      case 'running':
         throw new Error('a run that no schedule asked for has no tick');
       default:
         return enqueued.execution;

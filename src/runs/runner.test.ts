@@ -65,6 +65,7 @@ class Process {
       catalog,
       engine,
       sources: [],
+      findDataset: async () => undefined,
       publish,
       queue: this.queue,
       clock,

@@ -9,6 +9,7 @@ import { FakeTime } from '../../test/fake-time.ts';
 import { sleep } from '../../test/real-time.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
+import type { Query } from '../domain/query.ts';
 import { RunQueue } from '../runs/run-queue.ts';
 import { DueQueries } from './due-queries.ts';
 
@@ -44,16 +45,19 @@ function makeProcess(limits = { waitingMax: 10, waitingOfKeyMax: 10 }) {
     catalog,
     clock: time.clock,
     queries: {
-      list: async () => (await catalog.queries.list()).filter(({ schedule }) => schedule !== undefined),
-      submit: async (query, schedule, tick) => {
-        await queue.submitScheduled({ query, tick: { schedule, at: tick } });
-      },
+      list: async () =>
+        (await catalog.queries.list({ runsOnSchedule: true })).map((query) => ({
+          query,
+          since: query.updatedAt,
+          isSetUp: async () => true,
+        })),
+      submit: async (query, tick) => (await queue.submitScheduled({ query, tick, isLimited: true })) !== undefined,
     },
   });
   const look = async () => {
     const faults: string[] = [];
-    for (const { query, tick } of await due.listDue()) {
-      await due.submit(query, tick).catch((error: Error) => faults.push(error.message));
+    for await (const found of due.listDue()) {
+      await due.submit(found).catch((error: Error) => faults.push(error.message));
     }
     return faults;
   };
@@ -114,6 +118,51 @@ test('a query does not overlap itself: while its run waits or runs, the next tic
   time.moveTo(at('11:00'));
   await look();
   assert.equal(await runs(7), 2);
+});
+
+test('a tick that comes during the run of the tick before is run when that run has ended', async () => {
+  await add(7, '*/15 * * * *');
+  const { look } = makeProcess();
+  time.moveTo(at('10:15'));
+  await look();
+  await catalog.runs.claim({ owner: 'a', now: time.clock(), leaseMillis: 60_000, runningOfKeyMax: 1 });
+  time.moveTo(at('10:30'));
+  await look();
+  assert.equal(await runs(7), 1);
+  await endAll();
+  time.moveTo(at('10:31'));
+  await look();
+  await look();
+  assert.equal(await runs(7), 2);
+});
+
+test('a look at many queries lets others run in between', async () => {
+  const queries = Array.from({ length: 1000 }, (_, id) => ({ id, owner, schedule: '*/15 * * * *' }) as Query);
+  const due = new DueQueries({
+    // It answers at once, as an embedded catalog does.
+    catalog: { ticks: { findLast: async () => undefined, claim: async () => true } },
+    clock: time.clock,
+    queries: {
+      list: async () => queries.map((query) => ({ query, since: 0, isSetUp: async () => true })),
+      submit: async () => true,
+    },
+  });
+  let [found, foundAtMost] = [0, 0];
+  let before = 0;
+  const ended = new AbortController();
+  const others = () => {
+    foundAtMost = Math.max(foundAtMost, found - before);
+    before = found;
+    if (!ended.signal.aborted) setImmediate(others);
+  };
+  setImmediate(others);
+  for await (const tick of due.listDue()) {
+    await due.submit(tick);
+    found += 1;
+  }
+  ended.abort();
+  assert.equal(found, 1000);
+  assert.ok(foundAtMost > 0 && foundAtMost <= 50, `${foundAtMost} queries in one go`);
 });
 
 test('the schedules of one owner have the limits of one key: a run without a place keeps its tick, and other owners get theirs', async () => {

@@ -12,34 +12,34 @@ import {
   states,
   world,
 } from '../../test/schedule-world.ts';
-import { refreshNow, runSchedule } from './schedule.ts';
+import { runSchedule } from './schedule.ts';
 
 describe('when a dataset is due', () => {
   test('one that was never refreshed is refreshed at once, then at each tick, not in between', async () => {
-    const { schedule } = new Process('a');
+    const process = new Process('a');
     const seen: number[] = [];
     for (const now of ['10:07', '10:08', '10:14', '10:15', '10:16', '10:30']) {
       world.time.moveTo(at(now));
-      await schedule.runDue(running);
+      await process.turn();
       seen.push((await states()).length);
     }
     assert.deepEqual(seen, [1, 1, 1, 2, 2, 3]);
-    assert.equal(schedule.nextTick(), at('10:45'));
+    assert.equal(process.schedule.nextTick(), at('10:45'));
   });
 
   test('of many missed ticks one is caught up', async () => {
-    const { schedule } = new Process('a');
-    await schedule.runDue(running);
+    const process = new Process('a');
+    await process.turn();
     world.time.moveTo(at('19:59'));
-    await schedule.runDue(running);
-    await schedule.runDue(running);
+    await process.turn();
+    await process.turn();
     assert.deepEqual(await states(), ['COMPLETED', 'COMPLETED']);
   });
 
   test('of several processes exactly one runs each tick', async () => {
     const processes = ['a', 'b', 'c'].map((name) => new Process(name));
     for (let tick = 0; tick < 12; tick += 1) {
-      await Promise.all(processes.map(({ schedule }) => schedule.runDue(running)));
+      await Promise.all(processes.map((process) => process.turn()));
       world.time.advance(15 * MINUTE);
     }
     assert.deepEqual(await states(), Array(12).fill('COMPLETED'));
@@ -51,28 +51,28 @@ describe('when a dataset is due', () => {
 
   test('the loop sleeps until the next tick or poll, and ends with its signal', async () => {
     const controller = new AbortController();
-    const process = new Process('a', { pollMillis: 20 * MINUTE });
-    const asleep = world.time.nextSleep().then(() => world.time.nextSleep());
-    const loop = runSchedule(process.deps, controller.signal);
-    // The first to sleep is the lease's renewal, the second the loop itself.
+    const process = new Process('a', { schedule: { pollMillis: 20 * MINUTE } });
+    const asleep = world.time.nextSleep();
+    const loop = runSchedule(process.scheduleDeps, controller.signal);
     await asleep;
-    const again = world.time.nextSleep().then(() => world.time.nextSleep());
+    await process.turn();
+    const again = world.time.nextSleep();
     world.time.moveTo(at('10:15'));
     await again;
     controller.abort();
     await loop;
-    assert.deepEqual(await states(), ['COMPLETED', 'COMPLETED']);
+    assert.deepEqual(await states(), ['COMPLETED', 'PENDING']);
   });
 });
 
 describe('a dataset whose sources are not set up', () => {
   test('is not due until they are', async () => {
     let setUp = false;
-    const { schedule, events } = new Process('a', { isSetUp: async () => setUp });
-    await schedule.runDue(running);
-    assert.deepEqual([events, await states()], [[], []]);
+    const process = new Process('a', { isSetUp: async () => setUp });
+    await process.turn();
+    assert.deepEqual([process.events, await states()], [[], []]);
     setUp = true;
-    await schedule.runDue(running);
+    await process.turn();
     assert.deepEqual(await states(), ['COMPLETED']);
   });
 });
@@ -81,33 +81,33 @@ describe('a refresh that lasts', () => {
   test('renews its lease, and no other begins', async () => {
     const [a, b] = [new Process('a'), new Process('b')];
     const begun = a.hold();
-    const first = a.schedule.runDue(running);
+    await a.look();
     const { finish } = await begun;
     for (let turn = 0; turn < 9; turn += 1) {
       const renewed = world.time.nextSleep();
       world.time.advance(LEASE_MILLIS / 3);
       await renewed;
     }
-    await b.schedule.runDue(running);
-    assert.equal(await refreshNow(QUARTERLY, b.deps, running), undefined);
+    await b.turn();
     assert.deepEqual(await states(), ['EXECUTING']);
     finish();
-    await first;
-    assert.deepEqual([a.events, b.events, await states()], [['started', 'refreshed'], [], ['COMPLETED']]);
+    await a.runner.drained();
+    assert.deepEqual([a.kinds(), b.kinds(), await states()], [['started', 'completed'], [], ['COMPLETED']]);
   });
 
   test("that lasts past the next tick is followed by that tick's refresh", async () => {
-    const a = new Process('a', { leaseMillis: 60 * MINUTE });
+    const a = new Process('a', { runs: { leaseMillis: 60 * MINUTE } });
     const begun = a.hold();
-    const first = a.schedule.runDue(running);
+    await a.look();
     const { finish } = await begun;
     world.time.moveTo(at('10:40'));
     const b = new Process('b');
-    await b.schedule.runDue(running);
+    await b.turn();
     assert.deepEqual(await states(), ['EXECUTING']);
     finish();
-    await first;
-    await b.schedule.runDue(running);
+    await a.runner.drained();
+    await b.turn();
+    await b.turn();
     assert.deepEqual(await states(), ['COMPLETED', 'COMPLETED']);
   });
 });
@@ -118,11 +118,11 @@ describe('a clock that was days ahead for a while', () => {
   test('stops nothing: the next tick is run once, and its run is the latest', async () => {
     world.time.advance(DAYS);
     const wrong = new Process('wrong');
-    await wrong.schedule.runDue(running);
+    await wrong.turn();
     const [ahead] = await world.catalog.executions.list({ queryId: QUARTERLY.queryId, limit: 1 });
     world.time.moveTo(at('10:16'));
     const right = [new Process('a'), new Process('b'), wrong];
-    for (const { schedule } of [...right, ...right]) await schedule.runDue(running);
+    for (const process of [...right, ...right]) await process.turn();
     assert.deepEqual(await states(), ['COMPLETED', 'COMPLETED']);
     const latest = await world.catalog.executions.findLatest(QUARTERLY.queryId, {}, world.time.clock());
     assert.notEqual(latest?.id, ahead?.id);
@@ -132,11 +132,15 @@ describe('a clock that was days ahead for a while', () => {
   test('beside a right one stops nothing: each tick is run once', async () => {
     const wrong = new Process('wrong', { clock: () => world.time.clock() + DAYS });
     const right = new Process('right');
+    const owner = { kind: 'user', name: 'ann' } as const;
+    await world.catalog.principals.addUser('ann', 0);
+    const query = { id: 7, owner, visibility: 'public', sql: 'SELECT 1 AS n', schedule: '*/15 * * * *' } as const;
+    await world.catalog.queries.add(query, at('10:00'));
     for (const now of ['10:16', '10:17', '10:18', '10:31', '10:32']) {
       world.time.moveTo(at(now));
-      for (const { schedule } of [wrong, right]) await schedule.runDue(running);
+      for (const process of [wrong, right]) await process.turn();
     }
-    assert.equal((await states()).length, 4);
+    assert.deepEqual([(await states()).length, (await states(7)).length], [4, 4]);
   });
 
   test('does not stop the tasks', async () => {
@@ -145,7 +149,7 @@ describe('a clock that was days ahead for a while', () => {
       sweeps += 1;
     };
     const task = { name: 'sweep', schedule: '5,35 * * * *', run };
-    const process = new Process('a', { tasks: [task] });
+    const process = new Process('a', { schedule: { tasks: [task] } });
     world.time.advance(DAYS);
     await process.schedule.runDue(running);
     world.time.moveTo(at('10:36'));
@@ -162,7 +166,7 @@ test("a refresh leaves alone what others submitted for the dataset's query", asy
     submittedAt: world.time.clock(),
   };
   await world.catalog.executions.add({ ...theirs, state: 'PENDING' });
-  await new Process('a').schedule.runDue(running);
+  await new Process('a').turn();
   assert.deepEqual(await states(), ['PENDING', 'COMPLETED']);
   assert.deepEqual(await world.catalog.leases.list(''), []);
 });
@@ -180,9 +184,9 @@ describe('tasks', () => {
     const claim = async () => {
       throw Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 });
     };
-    const { executions, leases, ticks } = world.catalog;
-    const full = { executions, leases, ticks: { findLast: (name: string) => ticks.findLast(name), claim } };
-    const process = new Process('a', { datasets: [], tasks: [sweep], catalog: full });
+    const { ticks } = world.catalog;
+    const full = { ticks: { findLast: (name: string) => ticks.findLast(name), claim } };
+    const process = new Process('a', { schedule: { tasks: [sweep], catalog: full }, isSetUp: async () => false });
     world.time.moveTo(at('10:07'));
     await process.schedule.runDue(running);
     assert.deepEqual([runs, process.faults], [1, []]);
@@ -198,7 +202,7 @@ describe('tasks', () => {
         throw new Error('disk gone');
       },
     };
-    const processes = ['a', 'b'].map((name) => new Process(name, { datasets: [], tasks: [sweep] }));
+    const processes = ['a', 'b'].map((name) => new Process(name, { schedule: { tasks: [sweep] } }));
     for (const now of ['10:07', '10:59', '11:00', '11:30', '12:01']) {
       world.time.moveTo(at(now));
       await Promise.all(processes.map(({ schedule }) => schedule.runDue(running)));

@@ -2,7 +2,7 @@
  * The table of settings: every name, its default, how its value is read, and what it means. docs/reference/settings.md
  * lists the same (a test compares them); `Settings` is the table's values, typed.
  */
-import { DAY_MILLIS } from '../domain/instant.ts';
+import { DAY_MILLIS, LEASE_MILLIS_MAX } from '../domain/instant.ts';
 import { disk } from './disk.ts';
 import { catalogLocation, engineLocation, storeLocation } from './location.ts';
 import { ENGINE_BYTES_MIN, machineShare, memoryShare, type Share } from './memory.ts';
@@ -80,7 +80,7 @@ export const SETTINGS = {
   }),
   runQueries: setting('QRS_RUN_QUERIES', 'true', boolean(), {
     about:
-      'Whether `qrs serve` also runs the queries that are waiting to be run. Any number of processes may; each run is run by one of them.',
+      'Whether `qrs serve` also runs the queries that are waiting to be run, and so the refreshes of the curated datasets. Any number of processes may; each run is run by one of them.',
   }),
   runsMax: setting('QRS_RUNS', '2', integer(1, 64), {
     about: 'How many queries one process runs at a time. They share `QRS_ENGINE_MEMORY`.',
@@ -104,7 +104,7 @@ export const SETTINGS = {
   }),
   schedule: setting('QRS_SCHEDULE', 'true', boolean(), {
     about:
-      'Whether `qrs serve` also runs the schedule: refreshes of the curated datasets, and the sweep. Any number of processes may run it; each tick is run by one of them.',
+      'Whether `qrs serve` also runs the schedule: it asks for the runs of scheduled queries and curated datasets when they are due, and sweeps. Any number of processes may run it; each tick is run by one of them.',
   }),
   sweepSchedule: setting('QRS_SWEEP_SCHEDULE', '5,35 * * * *', cronExpression(), {
     about: 'When the schedule runs the sweep, which deletes what has expired: a cron expression in UTC.',
@@ -265,7 +265,7 @@ export const SETTINGS = {
   sortKeysMax: setting('QRS_SORT_KEYS_MAX', '16', integer(1, 1000), {
     about: 'The most columns in a sort expression.',
   }),
-  leaseMillis: setting('QRS_LEASE_SECONDS', '30', duration(1000, DAY_MILLIS), {
+  leaseMillis: setting('QRS_LEASE_SECONDS', '30', duration(1000, LEASE_MILLIS_MAX), {
     about: 'The length of a lease: how long other processes wait until they take over the work of a process that died.',
   }),
   rateLimit: setting('QRS_RATE_LIMIT', 'off', either(oneOf('off'), decimal(1_000_000)), {

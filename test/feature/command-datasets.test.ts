@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { ulid } from 'ulid';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
+import { RunQueue } from '../../src/runs/run-queue.ts';
 import { sleep } from '../real-time.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
@@ -82,12 +85,24 @@ test('all datasets are refreshed, even when one fails; then the exit code is 1',
   );
 });
 
-test('a dataset that is being refreshed is not refreshed a second time', async (t) => {
+test('a dataset that another process is refreshing is not refreshed beside it; what a dead one left is run', async (t) => {
   const qrs = await withSources(t);
-  const [a, b] = await Promise.all([1, 2].map(() => qrs.run(['datasets', 'refresh', 'points'])));
-  const codes = [a?.code, b?.code].toSorted();
-  assert.deepEqual(codes, [0, 1]);
-  assert.match(`${a?.err}${b?.err}`, /error: dataset points is being refreshed already\n/);
+  await qrs.get('datasets', 'refresh', 'points');
+  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
+  const query = (await catalog.queries.find(990_000_001)) ?? assert.fail('not registered');
+  const limits = { waitingMax: 10, waitingOfKeyMax: 10 };
+  const clock = () => qrs.now;
+  const queue = new RunQueue({ catalog, clock, newExecutionId: ulid, limits, coalesce: false });
+  const { execution } = await queue.submitOutOfTurn(query);
+  const lease = { owner: currentLeaseOwner(), now: qrs.now, leaseMillis: 60_000 };
+  const claimed = await catalog.runs.claim({ ...lease, runningOfKeyMax: 1, only: execution.id });
+  assert.deepEqual(await qrs.run(['datasets', 'refresh', 'points']), {
+    code: 1,
+    out: '',
+    err: 'error: dataset points is being refreshed already\n',
+  });
+  await catalog.leases.revoke(claimed?.lease ?? assert.fail('not claimed'));
+  assert.equal(await qrs.get('datasets', 'refresh', 'points'), execution.id);
 });
 
 test('without sources a refresh fails, and says what is missing', async (t) => {

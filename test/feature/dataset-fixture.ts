@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after } from 'node:test';
-import { type Dataset, sqlAsOf } from '../../src/datasets/dataset.ts';
+import { asOfValue, type Dataset } from '../../src/datasets/dataset.ts';
 import type { Column } from '../../src/domain/result-set.ts';
 import { DuckDbEngine } from '../../src/engine/duckdb/duckdb-engine.ts';
 import { readParquetRows } from '../contract/read-parquet-rows.ts';
@@ -47,7 +47,8 @@ export interface Answer {
 export async function runDataset(dataset: Dataset, sourcesDirectory: string, asOf: string): Promise<Answer> {
   await using engine = openEngine(sourcesDirectory);
   const path = join(await newFolder(), 'result.parquet');
-  const query = { sql: sqlAsOf(dataset, Date.parse(asOf)), sources: dataset.sources };
+  const { sql, sources } = dataset;
+  const query = { sql, parameters: [asOfValue(Date.parse(asOf))], sources };
   const { columns } = await engine.materialize(query, path, new AbortController().signal);
   const names = columns.map((column) => column.name);
   const rows = await readParquetRows(path);

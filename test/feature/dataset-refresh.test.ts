@@ -10,12 +10,14 @@ import { monotonicFactory } from 'ulid';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
+import { pruneSuperseded } from '../../src/datasets/prune.ts';
 import { registerDatasets } from '../../src/datasets/register.ts';
 import { type Datasets, loadDatasets } from '../../src/datasets/registry.ts';
-import { stateAt } from '../../src/domain/execution.ts';
+import { type Execution, stateAt } from '../../src/domain/execution.ts';
 import { PART_LAYOUT, publish } from '../../src/publishing/publish.ts';
-import { pruneSuperseded } from '../../src/scheduler/prune.ts';
-import { refreshNow } from '../../src/scheduler/schedule.ts';
+import { runNow } from '../../src/runs/run-now.ts';
+import { RunQueue } from '../../src/runs/run-queue.ts';
+import type { RunnerDeps } from '../../src/runs/runner.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { sleep } from '../real-time.ts';
 import { newFolder, openEngine } from './dataset-fixture.ts';
@@ -29,7 +31,7 @@ const clock = () => NOW;
 let sources: string;
 let catalog: Catalog;
 let datasets: Datasets;
-let refresh: (name: string) => ReturnType<typeof refreshNow>;
+let refresh: (name: string) => Promise<Execution>;
 
 before(async () => {
   const data = await newFolder();
@@ -51,30 +53,35 @@ before(async () => {
     owner: 'test',
   };
   const options = { ...PART_LAYOUT, resultBytesMax: 8e9, retentionDays: 90, leaseMillis: 60_000 };
-  const deps = {
+  const limits = { waitingMax: 10, waitingOfKeyMax: 10 };
+  const queue = new RunQueue({ catalog, clock, newExecutionId, limits, coalesce: false });
+  const deps: RunnerDeps = {
     catalog,
     engine: openEngine(sources),
-    publish: ({ queryId, executionId, path, columns }, stop) => {
-      const types = new Map(columns.map((column) => [column.name, column.type]));
-      const request = { queryId, executionId, source: { kind: 'file', path }, format: 'parquet', types } as const;
-      return publish(publishing, request, options, stop);
+    sources: [],
+    findDataset: async (id) => datasets.find(({ queryId }) => queryId === id),
+    publish: async ({ queryId, executionId, path, types, lease, giveUp }, stop) => {
+      const held = { lease, giveUp };
+      const request = { queryId, executionId, source: { kind: 'file', path }, format: 'parquet', types, held } as const;
+      return await publish(publishing, request, options, stop);
     },
+    queue,
     clock,
     sleep,
     owner: 'test',
     isLeaseOwnerDead: () => false,
     leaseMillis: 60_000,
-    newExecutionId,
-    stagingDirectory: join(data, 'refreshing'),
+    runningMax: 1,
+    runningOfKeyMax: 1,
+    pollMillis: 1000,
+    stagingDirectory: join(data, 'publishing'),
     observe: () => {},
-    afterRefresh: async ({ queryId }, stop) => {
-      await pruneSuperseded(queryId, 2, { catalog, now: clock() }, stop);
-    },
     onFault: (what, error) => assert.fail(`${what}: ${error}`),
-  } satisfies Parameters<typeof refreshNow>[1];
+  };
   refresh = async (name) => {
-    const dataset = datasets.find((d) => d.name === name) ?? assert.fail(`no dataset ${name}`);
-    return await refreshNow(dataset, deps, signal);
+    const { queryId, sql } = datasets.find((d) => d.name === name) ?? assert.fail(`no dataset ${name}`);
+    const { execution } = await queue.submitOutOfTurn({ id: queryId, sql, parameters: [], isArchived: false });
+    return await runNow(execution.id, deps, signal);
   };
 });
 
@@ -90,8 +97,7 @@ async function served(name: string) {
 test('each dataset is refreshed into a result set with its declared columns', async () => {
   const rows: Record<string, number | undefined> = {};
   for (const dataset of datasets) {
-    const outcome = await refresh(dataset.name);
-    assert.equal(outcome?.kind, 'refreshed', JSON.stringify(outcome));
+    await refresh(dataset.name);
     const { execution, resultSet } = await served(dataset.name);
     assert.equal(execution?.state, 'COMPLETED');
     assert.deepEqual(resultSet?.columns, dataset.columns);
@@ -107,6 +113,7 @@ test('each dataset is refreshed into a result set with its declared columns', as
 test('superseded results are expired, except the latest of them', async () => {
   await refresh('avs-stats');
   await refresh('avs-stats');
+  await pruneSuperseded(queryOf('avs-stats'), 2, { catalog, now: NOW }, signal);
   const executions = await catalog.executions.list({ queryId: queryOf('avs-stats'), limit: 10 });
   assert.deepEqual(
     executions.map((execution) => stateAt(execution, NOW)),
@@ -117,14 +124,9 @@ test('superseded results are expired, except the latest of them', async () => {
 test('a missing source fails the refresh, and the last good result is still served', async () => {
   const { execution: good } = await served('operator-to-avs-mapping');
   await rm(join(sources, 'restaking/avs_metadata.parquet'));
-  const outcome = await refresh('operator-to-avs-mapping');
-  assert.ok(outcome?.kind === 'failed');
-  const failed = await catalog.executions.find(outcome.executionId);
-  assert.equal(failed?.state, 'FAILED');
-  assert.equal(failed?.error?.type, 'missing_source');
-  assert.match(
-    failed?.error?.message ?? '',
-    /restaking\.avs_metadata is missing: expected restaking\/avs_metadata\.parquet/,
-  );
+  const failed = await refresh('operator-to-avs-mapping');
+  assert.equal(failed.state, 'FAILED');
+  assert.equal(failed.error?.type, 'missing_source');
+  assert.match(failed.error.message, /restaking\.avs_metadata is missing: expected restaking\/avs_metadata\.parquet/);
   assert.equal((await served('operator-to-avs-mapping')).execution?.id, good?.id);
 });

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
+import { runnerOf, runQueueOf } from '../../src/compose/runs.ts';
 import { scheduleOf } from '../../src/compose/schedule.ts';
 import { openService } from '../../src/compose/service.ts';
 import type { DemoSize } from '../../src/datasets/demo-sources/demo-table.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
-import { findDataset } from '../../src/datasets/registry.ts';
 import { isExecutionId } from '../../src/domain/execution.ts';
+import { Runner } from '../../src/runs/runner.ts';
 import { Schedule } from '../../src/scheduler/schedule.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { sleep } from '../real-time.ts';
@@ -124,25 +124,30 @@ test('a day of refreshes takes no more disk than the results that are kept, and 
     readFile: () => undefined,
   });
   await using another = await openService(settings, { clock: () => commandLine.now, sleep });
-  const deps = await scheduleOf(another, {
+  const fail = (what: string, error: unknown) => assert.fail(`${what}: ${error}`);
+  const effects = {
     newExecutionId: monotonicFactory(),
     owner: 'another',
     random: Math.random,
-    sleep: (millis, signal) => wait(millis, undefined, { signal }),
     observe: () => undefined,
-    onFault: (what, error) => assert.fail(`${what}: ${error}`),
-  });
-  const mapping = findDataset(deps.datasets, 'operator-to-avs-mapping') ?? assert.fail('no such dataset');
-  const schedule = new Schedule({ ...deps, datasets: [mapping] });
+    onFault: fail,
+  };
+  const queue = await runQueueOf(another, effects);
+  const { queries, ...deps } = await scheduleOf(another, effects, queue);
+  const list = async () => (await queries.list()).filter(({ query }) => query.name === 'operator-to-avs-mapping');
+  const schedule = new Schedule({ ...deps, queries: { ...queries, list } });
+  const runner = new Runner(await runnerOf(another, queue, effects), t.signal);
   const stored: number[] = [];
   for (let tick = 0; tick < 8; tick += 1) {
     commandLine.now = at('10:00:00') + tick * 15 * MINUTE;
     await schedule.runDue(t.signal);
+    await runner.look();
+    await runner.drained();
     stored.push((await readdir(join(commandLine.dataDir, 'results'))).filter(isExecutionId).length);
   }
   // The sweep after the next one deletes what a refresh makes expire, when no read can have begun before.
   assert.deepEqual(stored, [1, 2, 3, 4, 4, 4, 4, 4]);
-  assert.deepEqual(await readdir(join(commandLine.dataDir, 'refreshing')), []);
+  assert.deepEqual(await readdir(join(commandLine.dataDir, 'results', 'staging')), []);
   assert.equal((await commandLine.get('executions', 'list', '--state', 'expired')).split('\n').length, 4);
   assert.equal(await commandLine.get('sweep'), 'expired=0\norphans=0\nbytes=0');
 });

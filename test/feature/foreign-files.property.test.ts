@@ -27,7 +27,6 @@ const PLACES = [
   'data/views',
   'data/derived',
   'data/tmp',
-  'data/refreshing',
   'data/sources',
   'store',
   `store/${ULID}`,

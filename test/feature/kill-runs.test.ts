@@ -1,6 +1,6 @@
 /**
- * A process that runs queries is killed with SIGKILL at random moments of claim, run and commit. Nothing half-done is visible,
- * no run is lost, none is completed twice, and the sweep leaves nothing behind.
+ * A process that runs queries and refreshes a dataset is killed with SIGKILL at random moments of tick, claim, run and commit.
+ * Nothing half-done is visible, no run is lost, no tick and no run is completed twice, and the sweep leaves nothing behind.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -12,17 +12,21 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from 'ulid';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
+import { registerDatasets } from '../../src/datasets/register.ts';
 import { writerOfKey } from '../../src/domain/written-names.ts';
 import { sweep } from '../../src/maintenance/sweep.ts';
 import { verify } from '../../src/maintenance/verify.ts';
 import { sleep } from '../real-time.ts';
+import { KILLED_DATASET, ROWS } from './killed-dataset.ts';
 import { NEVER, Workplace } from './publishing.ts';
 import { Random } from './random-results.ts';
 
 /** A nightly run kills 200 times. */
 const KILLS = Number(process.env.TEST_KILLS ?? 6);
 const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const ROWS = 60_000;
+const MINUTE = 60_000;
+/** When the dataset's first tick is. */
+const EPOCH = Date.parse('2024-03-05T10:00:00Z');
 const SQL = `SELECT range AS id, md5(range::VARCHAR) AS name, range / {{n}} AS share FROM range(${ROWS}) ORDER BY name`;
 const LIMITS = { waitingMax: 1000, waitingOfKeyMax: 1000 };
 const GIVEN_UP = 'the process that ran the query ended before its time, 3 times';
@@ -44,20 +48,33 @@ test(`killed ${KILLS} times at random moments, each run ends once, whole or as f
     await place.catalog.runs.enqueue({ execution, sql: SQL, values }, LIMITS);
   };
 
+  await registerDatasets(place.catalog, [KILLED_DATASET], 0);
   await enqueue();
-  const whole = await runOnce(place.folder, undefined);
-  assert.deepEqual(whole.said, [`started ${ids[0]}`, `completed ${ids[0]}`]);
+  const whole = await runOnce(place.folder, EPOCH, undefined);
+  assert.deepEqual(
+    whole.said.map((line) => line.split(' ')[0]),
+    ['started', 'completed', 'started', 'completed'],
+  );
   const said: string[] = [...whole.said];
   for (let kill = 0; kill < KILLS; kill += 1) {
     await enqueue();
-    said.push(...(await runOnce(place.folder, (random.below(1_050_000) / 1e6) * whole.millis)).said);
+    const killAfterMillis = (random.below(1_050_000) / 1e6) * whole.millis;
+    said.push(...(await runOnce(place.folder, EPOCH + (kill + 1) * MINUTE, killAfterMillis)).said);
   }
-  said.push(...(await runOnce(place.folder, undefined)).said);
+  const lastTick = EPOCH + (KILLS + 1) * MINUTE;
+  said.push(...(await runOnce(place.folder, lastTick, undefined)).said);
 
   await using catalog = await openSqliteCatalog(join(place.folder, 'catalog.db'), { sleep });
   assert.deepEqual(await catalog.runs.count(), { waiting: 0, running: 0 });
   const dependencies = { ...place.dependencies, catalog, trust: { shareMax: 0.1, confirmed: true } };
   await sweep(dependencies, 10_000, NEVER);
+  const refreshes = await catalog.executions.list({ queryId: KILLED_DATASET.queryId, limit: 10_000 });
+  // Each was asked for at its tick; of ticks that came while a run went on, the last is run.
+  const ticks = refreshes.map(({ submittedAt }) => submittedAt);
+  assert.equal(new Set(ticks).size, ticks.length, 'a tick was run twice');
+  assert.equal(ticks[0], lastTick, 'the last tick was lost');
+  assert.equal(refreshes[0]?.state, 'COMPLETED');
+  ids.push(...refreshes.map(({ id }) => id));
   let completed = 0;
   for (const [index, id] of ids.entries()) {
     const execution = await catalog.executions.find(id);
@@ -89,10 +106,11 @@ test(`killed ${KILLS} times at random moments, each run ends once, whole or as f
 /** @returns what the process reported, and how long it took from its beginning */
 async function runOnce(
   folder: string,
+  now: number,
   killAfterMillis: number | undefined,
 ): Promise<{ readonly millis: number; readonly said: readonly string[] }> {
   const script = join(import.meta.dirname, 'run-queued.ts');
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, folder], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, folder, String(now)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const said: string[] = [];

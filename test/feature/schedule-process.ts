@@ -1,7 +1,7 @@
 /**
- * One process of a service, reduced to its schedule. schedule-processes.test.ts runs it, and ends it by force. Its clock stands
- * still until a message tells the time. It answers `idle` when the schedule has done what was due and sleeps. It prints `kind
- * execution` for everything that happens; an owner called `hang…` never ends a refresh.
+ * One process of a service, reduced to its schedule and its runner. schedule-processes.test.ts runs it, and ends it by force. Its clock
+ * stands still until a message tells the time. It answers `idle` when what was due has been done and the schedule sleeps. It prints
+ * `kind execution` for everything that happens; an owner called `hang…` never ends a refresh.
  *
  *     node schedule-process.ts CATALOG STAGING OWNER EPOCH
  */
@@ -11,8 +11,11 @@ import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { columnsOf, type Dataset } from '../../src/datasets/dataset.ts';
 import { registerDatasets } from '../../src/datasets/register.ts';
 import type { Sleep } from '../../src/domain/time.ts';
+import { RunQueue } from '../../src/runs/run-queue.ts';
+import { Runner } from '../../src/runs/runner.ts';
 import { runSchedule } from '../../src/scheduler/schedule.ts';
 import { FakeTime } from '../fake-time.ts';
+import { sleep as realSleep } from '../real-time.ts';
 
 const [path = '', stagingDirectory = '', owner = '', epoch = ''] = process.argv.slice(2);
 const time = new FakeTime(Number(epoch));
@@ -55,9 +58,13 @@ process.on('message', (now: number) => {
     if (isIdle && sleeps === before) process.send?.('idle');
   });
 });
-await using catalog = await openSqliteCatalog(path, { sleep });
+// A database that another process holds for a moment is waited for in real time.
+await using catalog = await openSqliteCatalog(path, { sleep: realSleep });
 await registerDatasets(catalog, [dataset], clock());
-await runSchedule(
+const limits = { waitingMax: 10, waitingOfKeyMax: 10 };
+const queue = new RunQueue({ catalog, clock, newExecutionId: (now) => ulid(now), limits, coalesce: false });
+const onFault = (what: string, error: unknown) => process.stdout.write(`fault ${what}: ${error}\n`);
+const runner = new Runner(
   {
     catalog,
     engine: {
@@ -69,29 +76,49 @@ await runSchedule(
       hasAny: async () => true,
       async [Symbol.asyncDispose]() {},
     },
-    publish: async ({ executionId }) => {
-      const lease = await catalog.leases.acquire(`write:${executionId}`, owner, clock(), 60_000);
-      if (lease === undefined) throw new Error('the write lease is taken');
+    sources: [],
+    findDataset: async () => dataset,
+    publish: async ({ executionId, lease }) => {
       const now = clock();
       const resultSet = { columns, rowCount: 0, cellBytes: 0, truncated: false, parts: [] };
       const completion = { startedAt: now, endedAt: now, expiresAt: now + 1e10, resultSet };
-      return await catalog.executions.complete(executionId, completion, lease);
+      return await catalog.executions.complete(executionId, completion, lease.current);
     },
-    datasets: [dataset],
-    isSetUp: async () => true,
-    queries: { list: async () => [], submit: async () => undefined },
-    tasks: [],
+    queue,
     clock,
     sleep,
     owner,
     isLeaseOwnerDead: () => false,
     leaseMillis: 30_000,
+    runningMax: 1,
+    runningOfKeyMax: 1,
     pollMillis: 5_000,
-    newExecutionId: (now) => ulid(now),
     stagingDirectory,
     observe: ({ kind, executionId }) => process.stdout.write(`${kind} ${executionId}\n`),
-    afterRefresh: async () => {},
-    onFault: (what, error) => process.stdout.write(`fault ${what}: ${error}\n`),
+    onFault,
+  },
+  stopping.signal,
+);
+await runSchedule(
+  {
+    catalog,
+    queries: {
+      list: async () => {
+        const queries = await catalog.queries.list({ runsOnSchedule: true });
+        return queries.map((query) => ({ query, since: 0, isSetUp: async () => true }));
+      },
+      submit: async (query, tick) => (await queue.submitScheduled({ query, tick, isLimited: false })) !== undefined,
+    },
+    tasks: [],
+    clock,
+    sleep: async (millis, signal) => {
+      await runner.look();
+      // One that hangs is not waited for.
+      if (!owner.startsWith('hang')) await runner.drained();
+      await sleep(millis, signal);
+    },
+    pollMillis: 5_000,
+    onFault,
   },
   stopping.signal,
 );

@@ -3,7 +3,7 @@
  * its time keeps its row until the next who asks takes it over.
  */
 import type { Kysely, Transaction } from 'kysely';
-import type { Instant } from '../../domain/instant.ts';
+import { CLOCKS_APART_MILLIS, type Instant, LEASE_MILLIS_MAX } from '../../domain/instant.ts';
 import { type Lease, LeaseLost, type Leases } from '../catalog.ts';
 import type { CatalogTables } from './tables.ts';
 import { transact } from './transact.ts';
@@ -66,6 +66,11 @@ export interface LeaseRequest {
   readonly millis: number;
 }
 
+/** The latest moment at which a lease that is held now may end: one that seems to end later was given by a clock that was wrong. */
+export function latestEnd(now: Instant): Instant {
+  return now + LEASE_MILLIS_MAX + CLOCKS_APART_MILLIS;
+}
+
 /** The lease, or undefined while someone else holds it. */
 export async function acquireLease(
   trx: Transaction<CatalogTables>,
@@ -76,6 +81,7 @@ export async function acquireLease(
     .select('token')
     .where('resource', '=', resource)
     .where('expires_at', '>', now)
+    .where('expires_at', '<=', latestEnd(now))
     .executeTakeFirst();
   if (held !== undefined) return undefined;
   const { last: token } = await trx

@@ -9,7 +9,7 @@ import type { ParameterValue } from '../../domain/parameter-values.ts';
 import { writeResource } from '../../domain/written-names.ts';
 import type { ClaimedRun, ClaimRequest, Enqueued, Lease, NewRun, Runs, WaitingLimits } from '../catalog.ts';
 import { insertExecution, startExecution } from './execution-steps.ts';
-import { acquireLease, endLease } from './leases.ts';
+import { acquireLease, endLease, latestEnd } from './leases.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 import { claimTick } from './ticks.ts';
 import { transact } from './transact.ts';
@@ -30,6 +30,7 @@ export class KyselyRuns implements Runs {
       // Before the tick is claimed: what finds no place is asked for again.
       const refusal = same === undefined ? await refuse(trx, run, limits) : undefined;
       if (refusal !== undefined) return { kind: refusal };
+      if (tick !== undefined && same?.state === 'EXECUTING') return { kind: 'running' };
       if (tick !== undefined && !(await claimTick(trx, tick.schedule, tick.at, execution.submittedAt))) {
         return { kind: 'tick_claimed' };
       }
@@ -182,7 +183,8 @@ function unheld(db: Kysely<CatalogTables>, now: Instant) {
     .leftJoin('leases', (join) =>
       join
         .on((eb) => eb('leases.resource', '=', eb(eb.val(WRITE), '||', eb.ref('run_queue.execution_id'))))
-        .on('leases.expires_at', '>', now),
+        .on('leases.expires_at', '>', now)
+        .on('leases.expires_at', '<=', latestEnd(now)),
     )
     .where('leases.resource', 'is', null);
 }
@@ -194,7 +196,8 @@ function saturated(db: Kysely<CatalogTables>, now: Instant, runningOfKeyMax: num
     .innerJoin('leases as held', (join) =>
       join
         .on((on) => on('held.resource', '=', on(on.val(WRITE), '||', on.ref('other.execution_id'))))
-        .on('held.expires_at', '>', now),
+        .on('held.expires_at', '>', now)
+        .on('held.expires_at', '<=', latestEnd(now)),
     )
     .select('other.key_id')
     .where('other.key_id', 'is not', null)

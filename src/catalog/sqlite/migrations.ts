@@ -287,4 +287,25 @@ export const MIGRATIONS: readonly Migration[] = [
       create index idempotency_keys_oldest on idempotency_keys (answered_at);
     `,
   },
+  {
+    number: 9,
+    name: 'datasets are refreshed by the queue of runs',
+    script: `
+      -- Refreshes had leases and ticks of their own. The tick of one that was under way is due again, the others are kept under the name
+      -- of the query.
+      insert or ignore into ticks (schedule, tick)
+        select 'query:' || queries.id, ticks.tick
+        from ticks join queries on ticks.schedule = 'refresh:' || queries.name
+        where queries.id >= 990000001 and queries.team_name = 'curated-datasets'
+          and not exists (select 1 from leases where leases.resource = ticks.schedule);
+      delete from ticks where schedule like 'refresh:%';
+
+      update executions
+        set state = 'FAILED', ended_at = max(coalesce(started_at, submitted_at), unixepoch() * 1000),
+          error = '{"type":"interrupted","message":"the service was upgraded while this refresh ran"}'
+        where state in ('PENDING', 'EXECUTING')
+          and id in (select substr(resource, -26) from leases where resource like 'refreshing:%');
+      delete from leases where resource like 'refresh:%' or resource like 'refreshing:%';
+    `,
+  },
 ];

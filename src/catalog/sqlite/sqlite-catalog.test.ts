@@ -159,6 +159,42 @@ test('writers take turns, and a failed transaction leaves nothing behind and let
   assert.deepEqual((await catalog.principals.listTeams())[0]?.members, ['ann']);
 });
 
+test('a refresh that an older release was running has failed and is due again; other ticks of datasets are kept', async (t) => {
+  const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+  const database = new DatabaseSync(path);
+  await migrate(database, sleep, MIGRATIONS.slice(0, 8));
+  const [left, theirs] = ['01HR7ZZZZZZZZZZZZZZZZZZZZA', '01HR7ZZZZZZZZZZZZZZZZZZZZB'];
+  database.exec(`
+    insert into teams values ('curated-datasets', 0);
+    insert into queries (id, name, team_name, visibility, created_at) values
+      (990000001, 'points', 'curated-datasets', 'public', 0), (990000002, 'operator-stats', 'curated-datasets', 'public', 0);
+    insert into ticks values ('refresh:points', 1000), ('refresh:operator-stats', 2000), ('refresh:gone', 3000), ('sweep', 4000);
+    insert into executions (id, query_id, parameters, state, submitted_at, started_at) values
+      ('${left}', 990000001, '{}', 'EXECUTING', 1000, 1001), ('${theirs}', 990000001, '{}', 'EXECUTING', 1000, 1001);
+    insert into leases values ('refresh:points', 'a', 1, 5000), ('refreshing:points:${left}', 'a', 2, 5000), ('write:${left}', 'a', 3, 5000);`);
+  database.close();
+  await using catalog = await openSqliteCatalog(path, { sleep });
+  const found = [await catalog.executions.find(left), await catalog.executions.find(theirs)];
+  assert.deepEqual(
+    found.map((execution) => [execution?.state, execution?.error?.type]),
+    [
+      ['FAILED', 'interrupted'],
+      ['EXECUTING', undefined],
+    ],
+  );
+  const ticks = ['query:990000001', 'query:990000002', 'refresh:points', 'sweep'];
+  assert.deepEqual(await Promise.all(ticks.map((schedule) => catalog.ticks.findLast(schedule))), [
+    undefined,
+    2000,
+    undefined,
+    4000,
+  ]);
+  assert.deepEqual(
+    (await catalog.leases.list('')).map(({ resource }) => resource),
+    [`write:${left}`],
+  );
+});
+
 test('the check reports a migration by a newer release, a replaced file, and commits that do not go through', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
   await using catalog = await openSqliteCatalog(path, { sleep });

@@ -67,7 +67,7 @@ async function sourceProblem(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const query = { sql: `SELECT 1 AS n FROM ${source.name} LIMIT 0`, sources: [source] };
-  const path = join(service.directories.refreshing, `doctor-${nonce}.parquet`);
+  const path = join(service.directories.temp, `doctor-${nonce}.parquet`);
   try {
     await engine.materialize(query, path, signal);
     return undefined;

@@ -16,6 +16,17 @@ export function leasesContract(prepare: CatalogFactory): void {
     assert.equal(next?.expiresAt, NOON + 2000);
   });
 
+  test('a lease that a wrong clock gave, days ahead, is free', async (t) => {
+    const open = await prepare(t);
+    const { leases } = await open();
+    const DAY = 86_400_000;
+    const ahead = await leases.acquire('write:a', 'p1', NOON + 3 * DAY, 1000);
+    assert.equal((await leases.acquire('write:a', 'p2', NOON, DAY))?.expiresAt, NOON + DAY);
+    assert.equal(await leases.renew(ahead ?? assert.fail('not given'), NOON, 1000), undefined);
+    // A clock that is minutes ahead is no wrong one, and a lease may last for a day.
+    assert.equal(await leases.acquire('write:a', 'p3', NOON - 60_000, 1000), undefined);
+  });
+
   test('every new owner of a resource gets a greater token, also after a release', async (t) => {
     const open = await prepare(t);
     const { leases } = await open();

@@ -209,6 +209,22 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.deepEqual(await enqueue(5, 'same'), ['added', executionId(5)]);
     });
 
+    test('a tick joins the run of an earlier tick while that waits, and stays free while that is being run', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      const enqueue = async (number: number, tick: number) => {
+        const more = { identity: 'query:1', tick: { schedule: 'query:1', at: tick } };
+        return (await catalog.runs.enqueue(newRun(number, more), LIMITS)).kind;
+      };
+      const kinds = [await enqueue(1, NOON), await enqueue(2, NOON), await enqueue(3, NOON + 60_000)];
+      assert.deepEqual(kinds, ['added', 'tick_claimed', 'joined']);
+      const run = await claim(catalog, 'a', NOON);
+      assert.equal(await enqueue(4, NOON + 120_000), 'running');
+      assert.equal(await catalog.ticks.findLast('query:1'), NOON + 60_000);
+      assert.ok(run !== undefined);
+      await catalog.executions.complete(executionId(1), completion(), run.lease);
+      assert.equal(await enqueue(5, NOON + 120_000), 'added');
+    });
+
     test('the place in the queue counts only runs of the same kind', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       await catalog.executions.add(pendingRun(1));
