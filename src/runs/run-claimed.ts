@@ -29,9 +29,9 @@ export interface RunDeps extends LeaseOptions {
 }
 
 /** Stores the rows of the file as the run's result. Afterwards the lease has ended, also when storing failed. */
-export type PublishRun = (rows: MadeRows, signal: AbortSignal) => Promise<Execution>;
+export type PublishRun = (rows: EngineRows, signal: AbortSignal) => Promise<Execution>;
 
-export interface MadeRows {
+export interface EngineRows {
   readonly executionId: string;
   readonly queryId: number;
   /** A Parquet file. */

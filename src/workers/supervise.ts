@@ -70,7 +70,7 @@ export class Supervisor {
       const start = monotonic();
       const worker = fork();
       this.#workers.set(index, worker);
-      worker.onMessage((message) => this.#hear(index, worker, message));
+      worker.onMessage((message) => this.#receive(index, worker, message));
       const why = await worker.ended;
       this.#workers.delete(index);
       if (signal.aborted) return;
@@ -87,7 +87,7 @@ export class Supervisor {
     }
   }
 
-  #hear(index: number, worker: WorkerProcess, message: FromWorker): void {
+  #receive(index: number, worker: WorkerProcess, message: FromWorker): void {
     switch (message.kind) {
       case 'ask':
         void this.#answer(index, message.question, message.about).then((reply) =>

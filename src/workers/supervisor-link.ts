@@ -9,7 +9,7 @@ export class SupervisorLink {
 
   constructor(channel: Channel<FromWorker, FromSupervisor>) {
     this.#channel = channel;
-    channel.onMessage((message) => this.#hear(message));
+    channel.onMessage((message) => this.#receive(message));
   }
 
   /** The supervisor lives as long as its workers, so every question is answered. */
@@ -35,7 +35,7 @@ export class SupervisorLink {
     this.#collect = collect;
   }
 
-  #hear(message: FromSupervisor): void {
+  #receive(message: FromSupervisor): void {
     switch (message.kind) {
       case 'reply':
         this.#waiting.get(message.id)?.(message.reply);

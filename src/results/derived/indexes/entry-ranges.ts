@@ -6,7 +6,7 @@ export function countOf(ranges: readonly EntryRange[]): number {
 }
 
 /** The same numbers, as ranges that are in order, not empty, and with gaps between them. */
-export function normalized(ranges: readonly EntryRange[]): readonly EntryRange[] {
+export function normalize(ranges: readonly EntryRange[]): readonly EntryRange[] {
   const merged: { from: number; to: number }[] = [];
   for (const { from, to } of ranges.filter((range) => range.from < range.to).toSorted((a, b) => a.from - b.from)) {
     const last = merged.at(-1);
@@ -17,10 +17,10 @@ export function normalized(ranges: readonly EntryRange[]): readonly EntryRange[]
 }
 
 /** The numbers below `end` that are in none of the ranges. */
-export function outside(ranges: readonly EntryRange[], end: number): readonly EntryRange[] {
+export function complement(ranges: readonly EntryRange[], end: number): readonly EntryRange[] {
   const starts = [0, ...ranges.map(({ to }) => to)];
   const ends = [...ranges.map(({ from }) => from), end];
-  return normalized(starts.map((from, index) => ({ from, to: ends[index] ?? from })));
+  return normalize(starts.map((from, index) => ({ from, to: ends[index] ?? from })));
 }
 
 /** @param a in order, with gaps between ranges, as `b` */
@@ -48,7 +48,7 @@ export function includes(ranges: readonly EntryRange[], number: number): boolean
 }
 
 /** @param lists each in order, without repetition */
-export function unite(lists: readonly Uint32Array[]): Uint32Array {
+export function unitePositions(lists: readonly Uint32Array[]): Uint32Array {
   const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
   let filled = 0;
   for (const list of lists) {
@@ -61,7 +61,7 @@ export function unite(lists: readonly Uint32Array[]): Uint32Array {
 }
 
 /** @param a in order, without repetition, as `b` */
-export function common(a: Uint32Array, b: Uint32Array): Uint32Array {
+export function intersectPositions(a: Uint32Array, b: Uint32Array): Uint32Array {
   let at = 0;
   return a.filter((position) => {
     while (at < b.length && (b[at] ?? 0) < position) at += 1;

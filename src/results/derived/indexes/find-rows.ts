@@ -2,7 +2,15 @@
  * Runs a search over the indexes that exist. It finds all rows for which the predicate is true. Where it says that hits are not
  * exact, it may find others, too, and all have to be checked.
  */
-import { common, countOf, includes, intersect, normalized, outside, unite } from './entry-ranges.ts';
+import {
+  complement,
+  countOf,
+  includes,
+  intersect,
+  intersectPositions,
+  normalize,
+  unitePositions,
+} from './entry-ranges.ts';
 import type { EntryRange, IndexLookUp } from './index-file.ts';
 import { NO_RANK } from './index-format.ts';
 import type { ColumnSearch, KeyRange, Search } from './search.ts';
@@ -65,7 +73,7 @@ export async function positionsOf(hits: Hits): Promise<Uint32Array> {
   const { lookUp, ranges, nulls } = hits;
   const lists = await Promise.all(ranges.map((range) => lookUp.positions(range)));
   if (nulls) lists.push(await lookUp.nulls({ from: 0, to: nullCountOf(lookUp) }));
-  return unite(lists);
+  return unitePositions(lists);
 }
 
 export function nullCountOf({ table }: IndexLookUp): number {
@@ -76,8 +84,8 @@ async function findInColumn(search: ColumnSearch, lookUps: LookUps): Promise<Hit
   const { column, isOutside, nulls, isExact } = search;
   const lookUp = lookUps.get(column.index);
   if (lookUp === undefined) return undefined;
-  const inside = normalized(await Promise.all(search.ranges.map((range) => entriesOf(range, lookUp))));
-  const ranges = isOutside ? outside(inside, lookUp.table.valueCount) : inside;
+  const inside = normalize(await Promise.all(search.ranges.map((range) => entriesOf(range, lookUp))));
+  const ranges = isOutside ? complement(inside, lookUp.table.valueCount) : inside;
   return { kind: 'entries', column: column.index, lookUp, ranges, nulls, isExact };
 }
 
@@ -118,7 +126,7 @@ async function anyOf(found: readonly (Hits | undefined)[]): Promise<Hits | undef
   const known = found.filter((hits) => hits !== undefined);
   if (known.length < found.length) return undefined;
   const hits = byColumn(known, (all) => ({
-    ranges: normalized(all.flatMap(({ ranges }) => ranges)),
+    ranges: normalize(all.flatMap(({ ranges }) => ranges)),
     nulls: all.some(({ nulls }) => nulls),
   }));
   const [only] = hits;
@@ -126,7 +134,7 @@ async function anyOf(found: readonly (Hits | undefined)[]): Promise<Hits | undef
   if (hits.reduce((sum, one) => sum + countHits(one), 0) > POSITIONS_MAX) return undefined;
   const lists: Uint32Array[] = [];
   for (const one of hits) lists.push(await positionsOf(one));
-  return { kind: 'positions', positions: unite(lists), isExact: hits.every((one) => one.isExact) };
+  return { kind: 'positions', positions: unitePositions(lists), isExact: hits.every((one) => one.isExact) };
 }
 
 /** Joins the hits that are entries of the same index into one. @param join of at least one */
@@ -148,7 +156,7 @@ function byColumn(
 
 /** Those of the positions (ascending) that are among the hits; undefined where the index cannot tell. */
 export async function keepOnly(positions: Uint32Array, hits: Hits): Promise<Uint32Array | undefined> {
-  if (hits.kind === 'positions') return common(positions, hits.positions);
+  if (hits.kind === 'positions') return intersectPositions(positions, hits.positions);
   const { lookUp, ranges, nulls } = hits;
   if (lookUp.table.rankBlocks.length === 0) return undefined;
   const ranks = await lookUp.ranks(positions);

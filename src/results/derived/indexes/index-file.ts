@@ -171,7 +171,7 @@ export class IndexLookUp {
       if (wanted !== number) {
         while (wanted >= (stretches[stretch]?.to ?? Number.POSITIVE_INFINITY)) stretch += 1;
         number = wanted;
-        const { buffer, byteOffset, length } = checked(
+        const { buffer, byteOffset, length } = checkBlock(
           read[stretch],
           rankBlocks,
           stretches[stretch]?.from ?? 0,
@@ -189,7 +189,7 @@ export class IndexLookUp {
     if (known !== undefined) return await known;
     const { entryBlocks, keyBytes } = this.table;
     const reading = this.#read(entryBlocks.slice(number, number + 1)).then((bytes) =>
-      decodeEntries(this.#decompress(checked(bytes, entryBlocks, number, number)), keyBytes),
+      decodeEntries(this.#decompress(checkBlock(bytes, entryBlocks, number, number)), keyBytes),
     );
     this.#entries.set(number, reading);
     return await reading;
@@ -208,7 +208,7 @@ export class IndexLookUp {
       const bytes = await this.#read(places.slice(stretch.from, stretch.to));
       for (let block = stretch.from; block < stretch.to; block += 1) {
         const start = block * BLOCK_ENTRIES;
-        const { positions } = decode(checked(bytes, places, stretch.from, block));
+        const { positions } = decode(checkBlock(bytes, places, stretch.from, block));
         const part = positions.subarray(Math.max(0, from - start), Math.min(positions.length, to - start));
         gathered.set(part, Math.max(0, start - from));
       }
@@ -224,7 +224,7 @@ export class IndexLookUp {
 }
 
 /** Takes one block out of the bytes of several, of which the first is `from`. @throws IndexDamaged where its checksum differs */
-function checked(
+function checkBlock(
   bytes: Uint8Array | undefined,
   places: readonly BlockPlace[],
   from: number,
