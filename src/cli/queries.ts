@@ -73,7 +73,7 @@ function addSet(queries: Command, context: CommandContext): void {
     .argument('<id>', 'the id of the query', queryId)
     .option('--name <text>', 'what the query is called', label(200))
     .option('--description <text>', 'what its results are', label(10_000))
-    .option('--tag <tag...>', 'its tags, in the place of those before', labels(100))
+    .option('--tag <tag...>', 'its tags, instead of those before', labels(100))
     .option('--user <name>', 'give it to this user', principalName)
     .option('--team <name>', 'give it to this team', principalName)
     .option('--private', 'only its owner (and the members of the team) may read it')

@@ -60,7 +60,7 @@ export function addScheduleCommand(queries: Command, context: CommandContext): v
     .description('have a query run at these times, by every service with QRS_SCHEDULE')
     .argument('<id>', 'the id of the query', queryId)
     .argument('[cron]', 'a cron expression in UTC, as "*/15 * * * *"', cronExpression)
-    .option('--off', 'not any more')
+    .option('--off', 'end the schedule of the query')
     .action(async (id: number, schedule: string | undefined, { off }: { readonly off?: true }) => {
       if ((schedule === undefined) === (off === undefined)) throw new UsageError('give one of CRON and --off');
       await withService(context, async (service) => {

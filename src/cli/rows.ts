@@ -40,13 +40,13 @@ export function addRowsCommand(program: Command, context: CommandContext): void 
     .command('rows')
     .description('print rows of the latest result of a query, or of one execution')
     .argument('<query>', 'the id of a query, or of an execution')
-    .option('--filter <expression>', 'only the rows for which it holds, such as "chain = \'base\' and volume > 100"')
+    .option('--filter <expression>', 'only the rows that match, such as "chain = \'base\' and volume > 100"')
     .option('--sort <keys>', 'in this order, such as "volume desc, day"')
     .option('--columns <names>', 'these columns, separated by commas, in this order')
     .option('--limit <number>', `this many rows; ${TABLE_ROWS} of a table and all otherwise, if not given`, rowCount)
-    .option('--offset <number>', 'without the first so many', rowCount)
-    .option('--param <name=value>', 'of the latest run with this query parameter; may be repeated', queryParameters)
-    .option('--partial', 'also of a result that was truncated')
+    .option('--offset <number>', 'skip this many rows', rowCount)
+    .option('--param <name=value>', 'read the latest run with this query parameter; may be repeated', queryParameters)
+    .option('--partial', 'read a truncated result, too')
     .addOption(
       new Option('--format <format>', 'table, csv, json or ndjson; on a terminal table, otherwise csv').choices(
         FORMATS,

@@ -66,7 +66,7 @@ export const SETTINGS = {
   }),
   engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '10%', memoryShare(SIZE_MIN, '64MB', ENGINE_BYTES_MIN), {
     about:
-      'The most memory that DuckDB takes for queries, each an equal share (`QRS_RUNS`), but 160 MB of it at least, which the curated datasets need; what does not fit goes to disk. A share of `QRS_MEMORY` is at least 160 MB.',
+      'The most memory that DuckDB takes for queries; what does not fit goes to disk. Each running query gets an equal share (`QRS_RUNS`), but at least 160 MB, which the curated datasets need. Given as a share of `QRS_MEMORY`, it is at least 160 MB.',
   }),
   engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
     about: 'How many threads DuckDB takes for a query; requests keep the other cores.',
@@ -197,14 +197,14 @@ export const SETTINGS = {
   }),
   rowFiles: setting('QRS_ROW_FILES', '10000', either(oneOf('off'), integer(0, Number.MAX_SAFE_INTEGER)), {
     about:
-      'Results and views of at least so many rows get row files: their rows as JSON, compressed, in a file that is made in the background, by a process of lowest priority that takes up to 300 MB, when they are read for the second time or exported. `off`: none do.',
+      'Results and views of at least so many rows get row files when they are read for the second time or exported: their rows as compressed JSON. A process of lowest priority builds them in the background and takes up to 300 MB. `off`: none get row files.',
   }),
   indexUses: setting('QRS_INDEX_USES', '2', either(oneOf('off'), integer(1, 1_000_000)), {
     about:
-      'How often a column of a result is filtered or sorted by until it gets an index: a file with its values in order, which is made in the background by the process that makes row files; it takes up to 500 MB then. `off`: none does, and all rows are searched each time.',
+      'At which use by a filter or sort a column of a result gets an index: a file with its values in order. The process that builds row files builds it in the background, and takes up to 500 MB then. `off`: none gets an index, and all rows are searched each time.',
   }),
   indexRowsMin: setting('QRS_INDEX_ROWS', '32768', integer(0, Number.MAX_SAFE_INTEGER), {
-    about: 'Results of fewer rows get no indexes: all their rows are searched as fast.',
+    about: 'Results of fewer rows get no indexes: searching all their rows is as fast.',
   }),
   viewsMax: setting('QRS_VIEWS_MAX', '1000', integer(1, 1_000_000), {
     about:
