@@ -1,4 +1,7 @@
-/** From the service's parts to what is made from results on demand, on disk: views, row files, indexes, Parquet answers. */
+/**
+ * From the service's parts to everything on disk that is made from results on demand: views, row files, indexes, Parquet
+ * answers.
+ */
 import { extname, join } from 'node:path';
 import type { Sleep } from '../domain/time.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
@@ -16,7 +19,7 @@ import { ParquetFiles } from '../results/read/parquet-files.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { type Service, tempBytesOfEach } from './service.ts';
 
-/** Row groups that a range is read from, and little beside them. */
+/** A few row groups, of which a range is read, and little else. */
 const BUILDER_MEMORY = '192MB';
 const BUILDER_FLAGS = ['--max-semi-space-size=4', '--disable-warning=ExperimentalWarning'];
 
@@ -30,13 +33,13 @@ export interface DerivedSources {
 }
 
 export interface DerivedEffects {
-  /** The versions of all that encodes values. */
+  /** The versions of everything that encodes values. */
   readonly encoder: string;
   readonly monotonic: () => number;
   readonly observe: Observe;
 }
 
-/** @param opened takes what is to be given back at the end */
+/** @param opened takes what has to be closed at the end */
 export async function openDerived(
   service: Service,
   effects: DerivedEffects,

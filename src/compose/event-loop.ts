@@ -1,11 +1,12 @@
 /**
- * How long the event loop is held: the CPU time that its thread takes from one turn to the next. Its delay, which the default metrics tell,
- * also grows where other threads and programs want the same cores; this one only grows with what is done in one go.
+ * Measures how long the event loop is held: the CPU time that its thread takes in one turn. The loop's delay, which is among
+ * the default metrics, also grows when other threads and programs want the same cores. This figure grows only with the work of
+ * a single turn.
  */
 import { createHistogram } from 'node:perf_hooks';
 import type { Sleep } from '../domain/time.ts';
 
-/** How often to look. What holds the loop for longer is seen whole, beside what else was done between two looks. */
+/** How often to look. A turn longer than this is measured whole, with what else was done between two looks. */
 const LOOK_MILLIS = 10;
 
 export class EventLoopWatch {
@@ -18,7 +19,7 @@ export class EventLoopWatch {
     this.#cpuMicros = cpuMicros;
   }
 
-  /** Looks on until the signal is aborted. */
+  /** Measures until the signal is aborted. */
   async run(sleep: Sleep, signal: AbortSignal): Promise<void> {
     let before = this.#cpuMicros();
     try {
@@ -33,7 +34,7 @@ export class EventLoopWatch {
     }
   }
 
-  /** Seconds, by quantile, since it was asked last. */
+  /** Seconds by quantile, since the last call. */
   take(): Readonly<Record<'0.99' | '1', number>> {
     const held = { '0.99': this.#held.percentile(99) / 1e6, '1': this.#held.max / 1e6 };
     this.#held.reset();

@@ -1,4 +1,4 @@
-/** From the parts of a running server to the gauges of its metrics. Each is read only when somebody asks for the metrics. */
+/** From the parts of a running server to the gauges of its metrics. A gauge is read only when the metrics are asked for. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { datasetAgeOf, periodMillisOf } from '../datasets/dataset-age.ts';
@@ -12,12 +12,12 @@ import type { EventLoopWatch } from './event-loop.ts';
 export interface GaugedParts {
   readonly catalog: Catalog;
   readonly datasets: readonly Dataset[];
-  /** By what each is for: pages, reads, heavy. */
+  /** By the name that metrics have for each: pages, reads, heavy. */
   readonly duckDbs: Readonly<Record<string, DuckDb>>;
   readonly queues: Readonly<Record<string, WorkQueue>>;
   /** Caches in memory or on disk, by what they hold. */
   readonly caches: Readonly<Record<string, { readonly bytes: number }>>;
-  /** Disk set apart for Parquet answers. */
+  /** Disk reserved for Parquet answers. */
   readonly parquet: { readonly bytes: number };
   readonly heavyReads: { readonly running: number; readonly waiting: number };
   readonly requests: { readonly count: number };
@@ -30,7 +30,7 @@ export interface GaugedParts {
   readonly sleep: Sleep;
 }
 
-/** A busy DuckDB does not keep a scrape waiting longer. */
+/** A scrape waits this long for a busy DuckDB. */
 const DUCKDB_MILLIS_MAX = 1000;
 
 export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {

@@ -1,6 +1,6 @@
 /**
- * Rows of a result out of the data directory, without a service: the read path as the server opens it, asked once. Whoever may read the
- * data directory may read all that is in it, so each query is read as its owner would.
+ * Reads rows of a result from the data directory, without a service: opens the read path as the server does, and asks it once.
+ * Whoever may read the data directory may read everything in it, so each query is read as its owner.
  */
 import type { Principal } from '../domain/principal.ts';
 import { RequestStats } from '../observation/request-stats.ts';
@@ -15,12 +15,12 @@ import type { Service } from './service.ts';
 export interface LocalRowsRequest {
   readonly target: Target;
   readonly format: Format;
-  /** The parameters, as after the question mark of an address. */
+  /** The parameters, as after the `?` of an address. */
   readonly queryString: string;
 }
 
 /**
- * @returns the bytes that the service would answer with; what is open is closed when they have been read
+ * @returns the bytes that the service would answer with; everything is closed when they have been read
  * @throws RequestError as the service would answer
  */
 export async function* localRows(
@@ -56,7 +56,9 @@ async function* bytesOf(body: Answer['body']): AsyncGenerator<Uint8Array> {
   else throw new Error(`an answer to nothing but rows is ${body.kind}`);
 }
 
-/** Who may read it. Of what is not there it is nobody, and the read path then says what is not there. */
+/**
+ * The principal that may read it. If it does not exist: one that may read nothing, so that the read path says what is missing.
+ */
 async function ownerOf(target: Target, service: Service): Promise<Principal> {
   const catalog = await service.catalog();
   const execution = target.kind === 'execution' ? await catalog.executions.find(target.executionId) : undefined;

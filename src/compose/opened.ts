@@ -1,6 +1,6 @@
 /**
- * What has been opened, closed in reverse order: an AsyncDisposableStack, which Node 22 does not have and the library that runs on it
- * (publisher.ts) needs.
+ * Closes what was opened, in reverse order. Stands for an AsyncDisposableStack, which Node 22 lacks; the library (publisher.ts)
+ * runs on Node 22.
  */
 export class Opened {
   #open: AsyncDisposable[] = [];
@@ -10,7 +10,7 @@ export class Opened {
     return resource;
   }
 
-  /** Closes all, whatever fails; a second time nothing. @throws the first failure */
+  /** Closes everything, whatever fails. A second call does nothing. @throws the first failure */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (const resource of this.#open.splice(0).reverse()) {

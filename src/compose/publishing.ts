@@ -19,7 +19,7 @@ export interface Publisher {
 
 export async function publisherOf(service: Service, effects: PublisherEffects): Promise<Publisher> {
   const { settings, directories, clock, sleep } = service;
-  // What is being written is as private as what is stored, also where the store is outside of the data directory.
+  // What is being written is as private as what is stored, also where the store is outside the data directory.
   await mkdir(directories.staging, { recursive: true, mode: 0o700 });
   return {
     dependencies: {

@@ -1,4 +1,4 @@
-/** From the settings to the limit on the requests of each key, and to its tokens, which several processes may share. */
+/** From the settings to the limit on each key's requests, and to its tokens, which several processes may share. */
 import { TokenBuckets } from '../domain/token-buckets.ts';
 import { RateLimit, type RequestTokens } from '../http/rate-limit.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -8,7 +8,7 @@ type RateSettings = Pick<Settings, 'rateLimit' | 'rateBurst'>;
 /** More keys than are in use at a time. */
 const KEYS_MAX = 100_000;
 
-/** @param given the tokens of all workers, where there are several */
+/** @param given the tokens of all workers, if there are several */
 export function rateLimitOf(
   settings: RateSettings,
   given: RequestTokens | undefined,

@@ -1,4 +1,4 @@
-/** From the service's parts to the read path: the databases, queues, caches and limits that answering requests takes. */
+/** From the service's parts to the read path: the databases, queues, caches and limits that answering requests needs. */
 import { availableParallelism } from 'node:os';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Sleep } from '../domain/time.ts';
@@ -19,8 +19,10 @@ import type { ParquetFiles } from '../results/read/parquet-files.ts';
 import { openDerived } from './derived.ts';
 import type { Service } from './service.ts';
 
-/** How the memory for finished answers is divided: the answers, their compressed forms, whole responses, what recent
- * addresses meant (a kilobyte each), the segment indexes of streamed answers (40 bytes for each 32,768 rows). */
+/**
+ * How the memory for finished answers is divided: answers, compressed answers, whole responses, what recent addresses meant (a
+ * kilobyte each), catalog look-ups, and segment indexes of streamed answers (40 bytes for each 32,768 rows).
+ */
 export const CACHE_SHARES = {
   pages: 0.52,
   compressed: 0.29,
@@ -29,7 +31,7 @@ export const CACHE_SHARES = {
   catalog: 0.05,
   segmentIndexes: 0.035,
 } as const;
-/** Two ranges of an answer are read side by side: more would only make it wait for its first bytes. */
+/** Two ranges of an answer are read side by side. More would only delay its first bytes. */
 const RANGES_AT_ONCE = 2;
 const SEARCHES_AT_ONCE = 2;
 
@@ -57,7 +59,7 @@ export interface ReadPath {
   readonly onDisk: Readonly<Record<string, { readonly bytes: number }>>;
 }
 
-/** @param opened takes what is to be given back at the end */
+/** @param opened takes what has to be closed at the end */
 export async function openReadPath(
   service: Service,
   effects: ReadPathEffects,
@@ -141,11 +143,11 @@ function keptOf(parquet: ParquetFiles): { readonly bytes: number } {
 }
 
 function queuesOf({ settings }: Service) {
-  // Twice the cores: while one waits for the disk another computes; more would only slow each other down.
+  // Twice the cores, so that one page computes while another waits for the disk. More would only slow each other down.
   const pageTurns = new WorkQueue({ runningMax: 2 * availableParallelism(), waitingMax: settings.pagesWaitingMax });
-  // Each takes all cores: so many at a time that one plans or reads while another computes.
+  // A search takes all cores. Two at a time, so that one plans or reads while the other computes.
   const searches = new WorkQueue({ runningMax: SEARCHES_AT_ONCE, waitingMax: settings.pagesWaitingMax });
-  // Whoever was let in waits for its turn; how many are let in is the bound.
+  // Every export that was admitted may wait: the limit is on how many are admitted.
   const exportsWaitingMax = settings.heavyReadsMax * RANGES_AT_ONCE;
   const exports = new WorkQueue({ runningMax: settings.exportsRunningMax, waitingMax: exportsWaitingMax }, pageTurns);
   const heavy = new WorkQueue({ runningMax: settings.heavyRunningMax, waitingMax: settings.heavyWaitingMax });
@@ -174,7 +176,7 @@ function cachesOf(bytes: number): ResultsCaches {
   };
 }
 
-/** The versions of all that encodes values: another may spell one in another way. */
+/** The versions of everything that encodes values: another version may spell a value differently. */
 function encoderOf(version: string): string {
   return `${version} ${duckDbVersion()}`;
 }

@@ -1,4 +1,4 @@
-/** From the service's parts to what runs queries: the queue, a runner, and the look at a query that is to be added. */
+/** From the service's parts to what runs queries: the queue, a runner, and the check of a query before it is added. */
 import type { Dataset } from '../datasets/dataset.ts';
 import { pruneSuperseded } from '../datasets/prune.ts';
 import { isCurated } from '../datasets/register.ts';
@@ -15,13 +15,15 @@ import { type PublisherEffects, publisherOf } from './publishing.ts';
 import type { Service } from './service.ts';
 
 export interface RunEffects extends Omit<PublisherEffects, 'newId'> {
-  /** A new execution id, greater than the last one of the same millisecond, so that runs sort as they were begun. */
+  /**
+   * A new execution id, greater than the last one of the same millisecond, so that runs sort in the order in which they began.
+   */
   readonly newExecutionId: (at: number) => string;
   readonly observe: (event: RunEvent) => void;
   readonly onFault: (what: string, error: unknown) => void;
 }
 
-/** How soon is noticed what other processes have asked for or cancelled. */
+/** How soon submissions and cancellations of other processes are noticed. */
 const POLL_MILLIS = 1000;
 
 export async function runQueueOf(
@@ -62,7 +64,7 @@ export async function runnerOf(service: Service, queue: RunQueue, effects: RunEf
   };
 }
 
-/** Tables of which a dataset says what their columns are. */
+/** Tables whose columns a dataset declares. */
 async function declaredSources(service: Service): Promise<readonly SourceTable[]> {
   return (await service.datasets()).flatMap(({ sources }) => sources);
 }

@@ -1,4 +1,4 @@
-/** From the service's parts to the schedule: queries that are run at times of their own, the curated datasets, and the sweep. */
+/** From the service's parts to the schedule: queries with schedules of their own, the curated datasets, and the sweep. */
 
 import type { Dataset } from '../datasets/dataset.ts';
 import { datasetAgeOf } from '../datasets/dataset-age.ts';
@@ -14,20 +14,20 @@ import type { Service } from './service.ts';
 
 export interface ScheduleEffects {
   readonly onFault: (what: string, error: unknown) => void;
-  /** What a sweep of the schedule deleted. */
+  /** What a sweep by the schedule deleted. */
   readonly onSwept?: (swept: Swept) => void;
-  /** Why a sweep of the schedule left alone what it would have deleted. */
+  /** Why a sweep by the schedule stopped without deleting. */
   readonly onSweepStopped?: (reason: string) => void;
 }
 
-/** How soon is noticed that a dataset has got source tables, or a query its schedule. */
+/** How soon new source tables of a dataset, or a query's new schedule, are noticed. */
 const POLL_MILLIS = 5000;
 
-/** So many results and leftovers are swept at a time. */
+/** How many results and leftovers are swept at a time. */
 const SWEEP_STEP = 200;
 
 /**
- * What runs the schedule: every query that has one, at its ticks, and the sweep.
+ * Runs the schedule: every query that has one, at its ticks, and the sweep.
  * @param runQueue of this process
  */
 export async function scheduleOf(
@@ -66,7 +66,7 @@ async function scheduledQueries(service: Service, runQueue: RunQueue): Promise<S
   };
 }
 
-/** A dataset is refreshed as soon as it is there. One that is not there any more is not run. */
+/** A dataset may be refreshed from the start on. One that no longer exists is not run. */
 function scheduledQuery(
   query: Query,
   datasets: ReadonlyMap<number, Dataset>,
@@ -85,8 +85,8 @@ export async function datasetsNotSetUp(service: Service): Promise<readonly strin
 }
 
 /**
- * Whether the dataset has any of its source tables, or has a result. Nobody asked an installation without sources for
- * refreshes that fail every quarter of an hour; but a source that goes missing later is a failure to be seen.
+ * Whether the dataset has a result, or any of its source tables. Without sources nobody wants refreshes that fail every quarter
+ * of an hour. But a source that goes missing later is a failure that must be seen.
  */
 async function isSetUp(service: Service, dataset: Dataset): Promise<boolean> {
   if (await (await service.engine()).hasAny(dataset.sources)) return true;

@@ -42,34 +42,34 @@ export interface ServerEffects extends TelemetryEffects {
   /** Names this process among those that share the catalog. */
   readonly owner: string;
   readonly observe: Observe;
-  /** The log on its way out. */
+  /** The log's writer. */
   readonly logLines: { readonly dropped: number };
-  /** Where several processes answer on one address: what they have together. */
+  /** What several processes on one address have together. */
   readonly shared?: SharedByWorkers;
 }
 
 export interface SharedByWorkers {
   /** Undefined where requests are not limited. */
   readonly tokens: RequestTokens | undefined;
-  /** From the metrics of this process to those of all. */
+  /** Turns the metrics of this process into those of all processes. */
   shareMetrics(own: Metrics): Pick<Metrics, 'contentType' | 'text'>;
 }
 
-/** An answer that was cut has ended as soon as its connection says so. */
+/** A cut answer has ended as soon as its connection reports it. */
 const CUT_MILLIS_MAX = 5000;
 
-/** Disposed of, it stops, and then gives back all that it took. */
+/** Stops and closes everything when it is disposed of. */
 export interface Server extends AsyncDisposable {
   readonly url: string;
-  /** Tells everybody who listens: the log, the metrics, … */
+  /** Tells all observers: the log, the metrics, … */
   readonly observe: Observe;
-  /** Where runs of queries are asked for: a runner of this process hears of them at once. */
+  /** The queue for runs of queries. A runner in this process hears of them at once. */
   readonly runQueue: RunQueue;
-  /** Takes no more requests; resolves when the last answer is out, or has been cut at the end of the grace period. */
+  /** Accepts no more requests. Resolves when the last answer is out, or was cut at the end of the grace period. */
   stop(): Promise<void>;
 }
 
-/** Listens until it is stopped. @throws when the address cannot be had */
+/** Listens until it is stopped. @throws when it cannot listen on the address */
 export async function serve(service: Service, effects: ServerEffects): Promise<Server> {
   const { settings, clock } = service;
   const { monotonic, sleep } = effects;
@@ -137,7 +137,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   };
 }
 
-/** Takes no more requests, waits for the answers that are on their way, and cuts those that last longer than the grace period. */
+/** Accepts no more requests, waits for the answers in flight, and cuts those that outlast the grace period. */
 async function stopServing(
   server: RunningServer,
   inFlight: InFlightRequests,
@@ -148,7 +148,7 @@ async function stopServing(
   inFlight.stopAccepting();
   const cut = await inFlight.drained(graceMillis, sleep);
   await server.close();
-  // What was cut is accounted for, too, before the accounts are closed.
+  // Answers that were cut are counted, too, before the counters are closed.
   await inFlight.drained(CUT_MILLIS_MAX, sleep);
   observe({ kind: 'stopped', cut });
 }
@@ -172,7 +172,7 @@ function httpOptionsOf(
     headerPrefixes: ['X-Service', ...settings.compatHeaderPrefixes],
     datasets: datasets.map((dataset) => datasetRoute(dataset, clock)),
     connections: {
-      // Half of them for connections: whoever is let in must be able to be answered from files.
+      // Half of the files are for connections: an admitted request must be able to open files for its answer.
       connectionsMax: Math.min(settings.connectionsMax, Math.floor(openFilesMax() / 2)),
       headerBytesMax: settings.headerBytesMax,
       headersMillis: settings.headersTimeoutMillis,
@@ -221,7 +221,7 @@ function readinessOf(
   });
 }
 
-/** Looks a key up, and counts the wrong ones of each address. A key that has expired is a wrong one. */
+/** Looks a key up, and counts the wrong keys of each address. An expired key counts as wrong. */
 function authenticator(
   catalogCache: CatalogCache,
   perMinute: number,

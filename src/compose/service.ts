@@ -37,44 +37,47 @@ export interface Directories {
   readonly views: string;
   readonly derived: string;
   readonly sources: string;
-  /** A file, beside the catalog: room on its disk. */
+  /** A file beside the catalog that keeps room on its disk. */
   readonly reserve: string;
 }
 
-/** What of the world outside the parts are given. */
+/** The effects that the parts need from outside. */
 export interface ServiceEffects {
   readonly clock: Clock;
   readonly sleep: Sleep;
 }
 
-/** The parts of the service. All that was opened is closed when the service is disposed of, in reverse order. */
+/** The parts of the service. Everything that was opened is closed in reverse order when the service is disposed of. */
 export interface Service extends AsyncDisposable {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly directories: Directories;
   catalog(): Promise<Catalog>;
-  /** Known to be the store of this catalog, or joined to it when both are first used. */
+  /** The store of this catalog: checked to be so, or joined to it when both are first used. */
   store(): Promise<ResultStore>;
-  /** The store, whosever it is. */
+  /** The store, whichever installation it belongs to. */
   storeAlone(): Promise<ResultStore>;
-  /** DuckDB that reads ranges of rows: one thread for each, which keeps their order and lets many be read side by side. */
+  /**
+   * The DuckDB that reads ranges of rows: one thread for each, which keeps rows in order and lets many ranges be read side by
+   * side.
+   */
   rangeReader(): Promise<DuckDb>;
-  /** DuckDB that searches results: as many threads as the settings say. */
+  /** The DuckDB that searches results, with as many threads as the settings say. */
   scanner(): Promise<DuckDb>;
-  /** DuckDB that writes views and Parquet answers. */
+  /** The DuckDB that writes views and Parquet answers. */
   writer(): Promise<DuckDb>;
   /** DuckDBs that convert what is sent over HTTP, from staging to staging. */
   publishers(): Promise<WarmDuckDbs>;
-  /** What runs the queries of the datasets. */
+  /** Runs the queries of datasets and users. */
   engine(): Promise<Engine>;
-  /** The curated datasets as the settings have them. */
+  /** The curated datasets, as the settings have them. */
   datasets(): Promise<Datasets>;
 }
 
-/** Of the memory for reading: a range is a row group or two, and footers of files are kept beside them. */
+/** A quarter of the memory for reading: a range is a row group or two, beside the footers of files, which are kept. */
 const RANGES_SHARE = 1 / 4;
-/** Those that may need it: ranges of rows, searches, views, publishing, scheduled queries. */
+/** Instances that may spill: ranges of rows, searches, views, publishing, scheduled queries. */
 const DUCKDB_INSTANCES = 5;
 
 export async function openService(settings: Settings, { clock, sleep }: ServiceEffects): Promise<Service> {
@@ -151,7 +154,7 @@ async function openCatalog(settings: Settings, directories: Directories, sleep: 
       const { openSqliteCatalog } = await import('../catalog/sqlite/sqlite-catalog.ts');
       const { ReserveFile } = await import('../files/reserve-file.ts');
       const path = catalogPath(settings, directories.data);
-      // The catalog needs room to be opened, and a full disk gets room from a sweep, which needs the catalog.
+      // Opening the catalog needs disk space. A full disk gets space from a sweep, and the sweep needs the catalog.
       return await new ReserveFile(directories.reserve).during(() => openSqliteCatalog(path, { sleep }));
     }
     default:
@@ -198,7 +201,7 @@ async function openEngine(
   }
 }
 
-/** How much disk each DuckDB may take for what does not fit in its memory. */
+/** How many bytes each DuckDB may spill to disk. */
 export function tempBytesOfEach(settings: Settings): number {
   return Math.floor(settings.tempBytesMax / DUCKDB_INSTANCES);
 }
@@ -223,7 +226,7 @@ function catalogPath(settings: Settings, data: string): string {
 }
 
 /**
- * What is deleted in one folder must not be missing in another.
+ * Refuses overlapping folders: what is deleted in one must not be missing in another.
  * @throws StartupError naming two that overlap
  */
 async function requireApart(directories: Directories, catalog: string): Promise<void> {

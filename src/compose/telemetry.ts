@@ -1,4 +1,4 @@
-/** From the service's parts to those who listen to what happens in it: metrics, usage accounts, traces. The log is the caller's. */
+/** From the service's parts to the observers of what happens in it: metrics, usage, traces. The log is the caller's. */
 
 import type { Sleep } from '../domain/time.ts';
 import { watchClock } from '../maintenance/clock-watch.ts';
@@ -15,19 +15,19 @@ import type { Service } from './service.ts';
 export interface TelemetryEffects {
   /** Of the service: `1.2.3`. */
   readonly version: string;
-  /** Where traces go; undefined when none are wanted. */
+  /** Where traces are sent; undefined when none are wanted. */
   readonly tracing: TraceSettings | undefined;
   readonly sleep: Sleep;
   /** CPU time that this thread has taken. */
   readonly threadCpuMicros: () => number;
 }
 
-/** Disposed of last: then what was counted is written, and what was traced is sent. */
+/** Disposed of last: then counts are written, and traces are sent. */
 export interface Telemetry extends AsyncDisposable {
   readonly metrics: Metrics;
 }
 
-/** @param observers who is told already; those who are added here are told of everything from now on */
+/** @param observers who is told already; the new ones are told of everything from now on */
 export async function startTelemetry(
   observers: Observe[],
   service: Service,

@@ -1,4 +1,4 @@
-/** From the service's parts to what the routes that write need. */
+/** From the service's parts to what the writing routes need. */
 import { statfs } from 'node:fs/promises';
 import { RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
 import { RequestError } from '../errors/errors.ts';
@@ -26,17 +26,17 @@ export interface WritingEffects {
   readonly randomBytes: RandomBytes;
 }
 
-/** Of one body: more take minutes to decompress, however few bytes they hold. */
+/** The most zstd frames of one body: more take minutes to decompress, however few bytes they hold. */
 const ZSTD_FRAMES_MAX = 10_000;
 
-/** With the whole queue, for what runs it in this process. */
+/** Includes the whole queue, for the runner in this process. */
 export type OpenedWriting = WritingDeps & { readonly runQueue: RunQueue };
 
 export async function openWriting(service: Service, effects: WritingEffects): Promise<OpenedWriting> {
   const { settings, clock, sleep } = service;
   const { newId, owner } = effects;
   const catalog = await service.catalog();
-  // As many as are let in may wait, each with its file on the disk.
+  // Every admitted upload may wait, its file on disk.
   const turns = new WorkQueue({ runningMax: settings.uploadsRunningMax, waitingMax: settings.uploadsMax });
   const staging = new StagingBudget(async (staged) => {
     const { bavail, bsize } = await statfs(service.directories.staging);
@@ -63,7 +63,7 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
   };
 }
 
-/** What uploads share. */
+/** Limits that all uploads share. */
 interface UploadLimits {
   readonly turns: WorkQueue;
   readonly staging: StagingBudget;
@@ -97,7 +97,7 @@ async function publishUpload(
   );
 }
 
-/** The same catalog, in which the step that makes the result exist is a part of the request's commit. */
+/** The same catalog, except that the step that makes the result exist is part of the request's commit. */
 function committingBy(
   commit: Upload['commit'],
   { executions, leases, queries }: PublishDependencies['catalog'],

@@ -104,7 +104,7 @@ describe('a failed refresh', () => {
     });
   });
 
-  test('in a way nobody foresaw: the execution says nothing of the inside, the event has it', async () => {
+  test('that fails with an unexpected error: the execution does not tell it, the event does', async () => {
     const cause = new Error('/secret/path is full');
     const a = new Process('a', { runs: { publish: () => Promise.reject(cause) } });
     await a.turn();
@@ -116,7 +116,7 @@ describe('a failed refresh', () => {
   });
 });
 
-test('a refresh finds a place however much waits, and describes the moment at which it runs', async () => {
+test('a refresh finds a place however many runs wait, and describes the moment at which it runs', async () => {
   const a = new Process('a');
   const { catalog, time } = world;
   await catalog.principals.addUser('ann', 0);

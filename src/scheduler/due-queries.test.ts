@@ -136,7 +136,7 @@ test('a tick that comes during the run of the tick before is run when that run h
   assert.equal(await runs(7), 2);
 });
 
-test('a look at many queries lets others run in between', async () => {
+test('a look at many queries lets other work run in between', async () => {
   const queries = Array.from({ length: 1000 }, (_, id) => ({ id, owner, schedule: '*/15 * * * *' }) as Query);
   const due = new DueQueries({
     // It answers at once, as an embedded catalog does.

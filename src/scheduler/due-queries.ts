@@ -11,18 +11,18 @@ import { letOthersRun } from '../domain/time.ts';
 
 export interface ScheduledQuery {
   readonly query: Query;
-  /** Ticks from before are not its own. */
+  /** Ticks before this moment do not count. */
   readonly since: Instant;
-  /** Whether there is anything yet that it could be made of; asked when it is due. */
+  /** Whether any of its source tables exist; asked when a tick is due. */
   readonly isSetUp: () => Promise<boolean>;
 }
 
 export interface ScheduledQueries {
-  /** Those that have a schedule and SQL and are not archived. */
+  /** Queries that have a schedule and SQL and are not archived. */
   readonly list: () => Promise<readonly ScheduledQuery[]>;
   /**
-   * Claims the tick and asks for a run. Rejects when the query cannot be run.
-   * @returns whether the tick was claimed: not when another process was first, or there is no place for the run yet
+   * Claims the tick and submits a run. Rejects when the query cannot be run.
+   * @returns whether the tick was claimed; false when another process was first, or when there is no place for the run yet
    */
   readonly submit: (query: Query, tick: Instant) => Promise<boolean>;
 }
@@ -38,14 +38,17 @@ export interface DueQuery {
   readonly tick: Instant;
 }
 
-/** After so many looks at a query others have their turn. One takes 50 µs, or most of a millisecond for ticks that are years apart. */
+/** After so many queries other work gets its turn. A query takes 50 µs, or most of a millisecond if its ticks are years apart. */
 const LOOKS_PER_TURN = 20;
 
 export class DueQueries {
   readonly #deps: DueQueriesDeps;
-  /** By expression: reading one takes longer than to look one up. */
+  /** By expression, since parsing one takes longer than looking it up. */
   readonly #read = new Map<string, Cron>();
-  /** The last tick of each that this process claimed: where clocks disagree another may take a claim for a wrong one. */
+  /**
+   * The last tick of each query that this process claimed. Where clocks disagree, another process may take that claim for a
+   * wrong one.
+   */
   readonly #claimed = new Map<number, Instant>();
   #nextTick = Number.POSITIVE_INFINITY;
 
@@ -53,12 +56,12 @@ export class DueQueries {
     this.#deps = deps;
   }
 
-  /** The next tick, as of the last look, of those that were listed then. */
+  /** The next tick of all queries, as of the last look. */
   get nextTick(): Instant {
     return this.#nextTick;
   }
 
-  /** What is due; one after the other, as it is found. */
+  /** The due queries, one after the other, as they are found. */
   async *listDue(): AsyncGenerator<DueQuery> {
     const { clock, queries } = this.#deps;
     const now = clock();
@@ -74,7 +77,7 @@ export class DueQueries {
     }
   }
 
-  /** A query that cannot be run is told once for each tick, and not at every look. */
+  /** A query that cannot be run is reported once for each tick, not at every look. */
   async submit({ query, tick }: DueQuery): Promise<void> {
     const { catalog, clock, queries } = this.#deps;
     try {

@@ -14,13 +14,13 @@ export interface ScheduleDeps {
   readonly catalog: Pick<Catalog, 'ticks'>;
   readonly clock: Clock;
   readonly sleep: Sleep;
-  /** Queries that are run at times of their own: each tick puts one run into the queue. */
+  /** Queries with schedules: each tick puts one run into the queue. */
   readonly queries: ScheduledQueries;
-  /** Other work with a time of its own, such as the sweep. One process does it at each tick. */
+  /** Other scheduled work, such as the sweep. One process does it at each tick. */
   readonly tasks: readonly ScheduledTask[];
   /** The longest time between two looks at the catalog: how soon a tick that found no place is tried again. */
   readonly pollMillis: number;
-  /** Something failed: the schedule goes on. */
+  /** Told when something failed. The schedule goes on. */
   readonly onFault: (what: string, error: unknown) => void;
 }
 
@@ -31,7 +31,7 @@ export interface ScheduledTask {
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Runs until the signal is aborted, and then ends once what it was doing has ended. */
+/** Runs until the signal is aborted. Ends when the work in progress has ended. */
 export async function runSchedule(deps: ScheduleDeps, signal: AbortSignal): Promise<void> {
   const schedule = new Schedule(deps);
   while (!signal.aborted) {
@@ -48,7 +48,7 @@ export class Schedule {
   readonly #deps: ScheduleDeps;
   readonly #tasks: readonly { readonly task: ScheduledTask; readonly cron: Cron }[];
   readonly #queries: DueQueries;
-  /** As of DueQueries. */
+  /** As in DueQueries. */
   readonly #claimed = new Map<string, Instant>();
 
   constructor(deps: ScheduleDeps) {
@@ -57,13 +57,13 @@ export class Schedule {
     this.#tasks = deps.tasks.map((task) => ({ task, cron: parseCron(task.schedule) }));
   }
 
-  /** The next moment at which something is due, as of the last look. */
+  /** When something is due next, as of the last look. */
   nextTick(): number {
     const now = this.#deps.clock();
     return Math.min(this.#queries.nextTick, ...this.#tasks.map(({ cron }) => nextTick(cron, now)));
   }
 
-  /** Sees to what is due now and not claimed by another process. */
+  /** Does what is due now and not claimed by another process. */
   async runDue(signal: AbortSignal): Promise<void> {
     await this.#guard('looking for scheduled queries', signal, async () => {
       for await (const due of this.#queries.listDue()) {
@@ -74,7 +74,8 @@ export class Schedule {
     for (const { task, cron } of this.#tasks) {
       await this.#guard(task.name, signal, async () => {
         const claimed = await this.#claim(task.name, lastTick(cron, this.#deps.clock())).catch((error: unknown) => {
-          // A full disk takes no claim, and the sweep is what frees it; done by several processes at once it does no harm.
+          // On a full disk no tick can be claimed, and the sweep is what frees it. It does no harm if several processes sweep
+          // at once.
           if (!isStorageFull(error)) throw error;
           return true;
         });

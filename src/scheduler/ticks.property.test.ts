@@ -73,7 +73,7 @@ class Member {
     return this.#owner;
   }
 
-  /** Nothing of it goes on, for the time being or ever. */
+  /** Nothing of it goes on, for now or for ever. */
   stall(fate: 'frozen' | 'killed'): void {
     this.fate = fate;
     this.#thawed = new Promise((resolve) => {
@@ -91,7 +91,7 @@ class Member {
     await this.process.runner.drained();
   }
 
-  /** Ends what it runs, and waits for what comes of it. */
+  /** Ends what it runs, and waits for the outcome. */
   async end(error?: Error): Promise<void> {
     let isDrained = false;
     const drained = this.process.runner.drained().then(() => {
@@ -120,13 +120,13 @@ for (let index = 0; index < CASES; index += 1) {
     const ticksOf = new Map<string, string>();
     const start = () => {
       const member: Member = new Member(`p${members.length}`, dead, (id, queryId, tick) => {
-        // One that waits is also that of later ticks.
+        // A waiting run is also that of later ticks.
         if (!ticksOf.has(id)) ticksOf.set(id, `${queryId} ${tick}`);
       });
       members.push(member);
       return member;
     };
-    /** What was asked of the catalog before has been done. */
+    /** Everything that was asked of the catalog before has been done. */
     const settle = async () => void (await catalog.ticks.claim('settled', time.clock(), time.clock()));
     const step = async (member: Member) => {
       const choice = random.below(100);
