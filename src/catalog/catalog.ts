@@ -1,6 +1,6 @@
 /**
  * The catalog: everything that the service remembers except the rows. It holds principals and keys, queries, executions, manifests of
- * result sets, leases and schedule ticks. This is a seam: one interface, implementations in sibling folders (sqlite/), and one contract
+ * result sets, leases and schedule ticks. This is a seam: one interface, implementations in sibling folders (sqlite/, postgres/), and one contract
  * suite (test/contract/catalog.ts) that runs over each.
  *
  * Every method is one atomic step. Several processes may share a catalog; each sees what others committed.
@@ -24,8 +24,8 @@ export interface Catalog extends AsyncDisposable {
   verify(): Promise<void>;
   /**
    * A number that changes when this or another process commits something that an answer may depend on: principals, keys, queries,
-   * executions, results. Usage, leases and ticks are committed all the time and do not change it. It costs so little that it is asked
-   * before every cached answer; a local catalog knows it at once, without a promise. No number comes twice while this catalog is open.
+   * executions, results. Usage, leases and ticks do not change it. It is asked before every cached answer, so it is cheap, and comes
+   * without a promise if it can. Another process's commits may show a moment later (`QRS_CATALOG_STALENESS`). No number comes twice.
    */
   version(): number | Promise<number>;
 

@@ -21,6 +21,7 @@ import type { Engine } from '../engine/engine.ts';
 import { folderFailure, StartupError } from '../errors/startup-error.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { findOverlap, type NamedPath } from '../files/overlap.ts';
+import type { FileLocation } from '../settings/location.ts';
 import { engineMemoryOfEach } from '../settings/memory.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
 import { STAGING } from '../store/local/object-path.ts';
@@ -37,7 +38,7 @@ export interface Directories {
   readonly views: string;
   readonly derived: string;
   readonly sources: string;
-  /** A file beside the catalog that keeps room on its disk. */
+  /** A file that keeps room on the disk of the data directory, beside the catalog if that is a file. */
   readonly reserve: string;
 }
 
@@ -105,7 +106,7 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     clock,
     sleep,
     directories,
-    catalog: once(async () => opened.use(await openCatalog(settings, directories, sleep))),
+    catalog: once(async () => opened.use(await openCatalog(settings, directories, { clock, sleep }))),
     store: once(async () => {
       const { requireJoined } = await import('../maintenance/installation.ts');
       const [catalog, store] = [await service.catalog(), await service.storeAlone()];
@@ -147,18 +148,26 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
   return service;
 }
 
-async function openCatalog(settings: Settings, directories: Directories, sleep: Sleep): Promise<Catalog> {
-  const { kind } = settings.catalog;
-  switch (kind) {
+async function openCatalog(settings: Settings, directories: Directories, effects: ServiceEffects): Promise<Catalog> {
+  const { catalog } = settings;
+  switch (catalog.kind) {
     case 'sqlite': {
       const { openSqliteCatalog } = await import('../catalog/sqlite/sqlite-catalog.ts');
       const { ReserveFile } = await import('../files/reserve-file.ts');
-      const path = catalogPath(settings, directories.data);
+      const path = sqlitePath(catalog, directories.data);
       // Opening the catalog needs disk space. A full disk gets space from a sweep, and the sweep needs the catalog.
-      return await new ReserveFile(directories.reserve).during(() => openSqliteCatalog(path, { sleep }));
+      return await new ReserveFile(directories.reserve).during(() => openSqliteCatalog(path, effects));
+    }
+    case 'postgres': {
+      const { openPostgresCatalog } = await import('../catalog/postgres/postgres-catalog.ts');
+      return await openPostgresCatalog(catalog.url, {
+        ...effects,
+        stalenessMaxMillis: settings.catalogStalenessMillis,
+        connectionsMax: settings.catalogConnectionsMax,
+      });
     }
     default:
-      return kind satisfies never;
+      return catalog satisfies never;
   }
 }
 
@@ -217,19 +226,24 @@ function directoriesOf(settings: Settings): Directories {
     views: join(data, 'views'),
     derived: join(data, 'derived'),
     sources: settings.sourcesDir === undefined ? join(data, 'sources') : resolve(settings.sourcesDir),
-    reserve: `${catalogPath(settings, data)}-reserve`,
+    reserve: `${catalogPath(settings, data) ?? join(data, 'catalog')}-reserve`,
   };
 }
 
-function catalogPath(settings: Settings, data: string): string {
-  return settings.catalog.path === undefined ? join(data, 'catalog.sqlite') : resolve(settings.catalog.path);
+/** Undefined: it is no file. */
+function catalogPath({ catalog }: Settings, data: string): string | undefined {
+  return catalog.kind === 'sqlite' ? sqlitePath(catalog, data) : undefined;
+}
+
+function sqlitePath({ path }: FileLocation<'sqlite'>, data: string): string {
+  return path === undefined ? join(data, 'catalog.sqlite') : resolve(path);
 }
 
 /**
  * Refuses overlapping folders: what is deleted in one must not be missing in another.
  * @throws StartupError naming two that overlap
  */
-async function requireApart(directories: Directories, catalog: string): Promise<void> {
+async function requireApart(directories: Directories, catalog: string | undefined): Promise<void> {
   const { data, results, views, derived, temp, sources } = directories;
   const apart: readonly NamedPath[] = [
     { name: `the store (${SETTINGS.store.name})`, path: results },
@@ -240,7 +254,7 @@ async function requireApart(directories: Directories, catalog: string): Promise<
   ];
   const around: readonly NamedPath[] = [
     { name: `the data directory (${SETTINGS.dataDir.name})`, path: data },
-    { name: `the catalog (${SETTINGS.catalog.name})`, path: catalog },
+    ...(catalog === undefined ? [] : [{ name: `the catalog (${SETTINGS.catalog.name})`, path: catalog }]),
   ];
   const found = await findOverlap([...around, ...apart], apart);
   if (found === undefined) return;

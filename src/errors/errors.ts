@@ -124,6 +124,11 @@ export const ERRORS = {
     retryAfterSeconds: 5,
     when: 'Only from /readyz: something that the service needs is missing or damaged; the text names it.',
   },
+  catalog_unavailable: {
+    status: 503,
+    retryAfterSeconds: 2,
+    when: "The service's catalog does not answer at the moment. A change may or may not have been made; try again as Retry-After says.",
+  },
   taken_over: {
     status: 503,
     retryAfterSeconds: 1,

@@ -3,6 +3,7 @@
  * keep it: what is an error to one key is an answer to another.
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { RequestError } from '../errors/errors.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
@@ -42,6 +43,7 @@ export function toRequestError(error: unknown, requestId: string): RequestError 
       'a disk of the service is full; ask for less, or try again when there is room',
     );
   }
+  if (error instanceof CatalogUnavailable) return new RequestError('catalog_unavailable', error.message);
   if (isOutOfFiles(error)) {
     return new RequestError('overloaded', 'the service has as many files and connections open as it may; try again');
   }

@@ -136,7 +136,16 @@ test('a bad value is refused with its name, the value, and what is expected', ()
     ['QRS_PUBLIC_URL', 'ftp://x', 'expected an address such as https://results.example.com'],
     ['QRS_PUBLIC_URL', 'http://x/?a=1', 'expected an address such as https://results.example.com'],
     ['QRS_KEY_HEADERS', 'X Y', 'expected header names separated by commas, such as X-Service, X-Other'],
-    ['QRS_CATALOG_URL', 'catalog.sqlite', 'expected sqlite: (in the data directory) or sqlite:/path/to/file'],
+    [
+      'QRS_CATALOG_URL',
+      'catalog.sqlite',
+      'expected sqlite: (in the data directory), sqlite:/path/to/file or postgres://user:password@host/database',
+    ],
+    [
+      'QRS_CATALOG_URL',
+      'postgres://host',
+      'expected postgres://user:password@host:port/database; what is special in a password is written %XX',
+    ],
     ['QRS_CATALOG_URL', 'sqlite://host/a', 'expected a path, not a host: one slash or three after the colon'],
   ];
   for (const [name, value, expected] of cases) {
@@ -150,8 +159,8 @@ test('a bad value is refused with its name, the value, and what is expected', ()
 
 test('a kind of catalog, store or engine that does not exist yet is refused by name, its password masked', () => {
   assert.equal(
-    refusal({ QRS_CATALOG_URL: 'postgres://qrs:s3cr@t@db/qrs?password=x' }),
-    'QRS_CATALOG_URL is "postgres://qrs:***@db/qrs?password=***": this version keeps its catalog in SQLite only, expected sqlite: or sqlite:/path/to/file',
+    refusal({ QRS_STORE_URL: 's3://qrs:s3cr@t@bucket/prefix?password=x' }),
+    'QRS_STORE_URL is "s3://qrs:***@bucket/prefix?password=***": this version keeps results on local disk only, expected file: or file:/path/to/folder',
   );
   assert.match(refusal({ QRS_STORE_URL: 's3://bucket/prefix' }), /this version keeps results on local disk only/);
   assert.match(refusal({ QRS_ENGINE_URL: 'trino://host' }), /this version runs queries in DuckDB only/);

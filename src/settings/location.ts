@@ -10,7 +10,13 @@ export interface FileLocation<Kind extends string> {
   readonly path: string | undefined;
 }
 
-export type CatalogLocation = FileLocation<'sqlite'>;
+export interface PostgresLocation {
+  readonly kind: 'postgres';
+  /** As it was given, with what the driver takes: user, password, host, port, database, options. */
+  readonly url: string;
+}
+
+export type CatalogLocation = FileLocation<'sqlite'> | PostgresLocation;
 export type StoreLocation = FileLocation<'file'>;
 export interface EngineLocation {
   readonly kind: 'duckdb';
@@ -19,10 +25,10 @@ export interface EngineLocation {
 export const catalogLocation: ReadValue<CatalogLocation> = (text) => {
   const { scheme, rest } = split(text);
   if (scheme === 'sqlite') return { kind: 'sqlite', path: pathOf(rest) };
-  if (scheme === 'postgres' || scheme === 'postgresql') {
-    throw new BadValue('this version keeps its catalog in SQLite only, expected sqlite: or sqlite:/path/to/file');
-  }
-  throw new BadValue('expected sqlite: (in the data directory) or sqlite:/path/to/file');
+  if (scheme === 'postgres' || scheme === 'postgresql') return { kind: 'postgres', url: postgresUrl(text) };
+  throw new BadValue(
+    'expected sqlite: (in the data directory), sqlite:/path/to/file or postgres://user:password@host/database',
+  );
 };
 
 export const storeLocation: ReadValue<StoreLocation> = (text) => {
@@ -40,6 +46,16 @@ export const engineLocation: ReadValue<EngineLocation> = (text) => {
   if (scheme === 'trino') throw new BadValue('this version runs queries in DuckDB only, expected duckdb:');
   throw new BadValue('expected duckdb:');
 };
+
+function postgresUrl(text: string): string {
+  const { hostname, pathname } = URL.parse(text) ?? { hostname: '', pathname: '' };
+  if (hostname === '' || pathname.length < 2) {
+    throw new BadValue(
+      'expected postgres://user:password@host:port/database; what is special in a password is written %XX',
+    );
+  }
+  return text;
+}
 
 /** The text with any password in it masked, to be shown. */
 export function maskPassword(text: string): string {

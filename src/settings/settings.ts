@@ -50,8 +50,15 @@ export const SETTINGS = {
   }),
   catalog: setting('QRS_CATALOG_URL', 'sqlite:', catalogLocation, {
     about:
-      'Where the catalog is: `sqlite:` is `catalog.sqlite` in the data directory, `sqlite:/path/to/file` elsewhere.',
+      'Where the catalog is: `sqlite:` is `catalog.sqlite` in the data directory, `sqlite:/path/to/file` elsewhere, `postgres://user:password@host/database` in PostgreSQL, for processes on several machines.',
     secret: 'password',
+  }),
+  catalogConnectionsMax: setting('QRS_CATALOG_CONNECTIONS', '8', integer(1, 1000), {
+    about: 'How many connections each process keeps to a catalog in PostgreSQL at most, besides one that listens.',
+  }),
+  catalogStalenessMillis: setting('QRS_CATALOG_STALENESS', '1', duration(0.001, 60_000), {
+    about:
+      'With a catalog in PostgreSQL: the longest that a process may go on answering from memory after another one has changed access, runs or results, and that it goes on without the database. Usually it learns of a change within milliseconds.',
   }),
   store: setting('QRS_STORE_URL', 'file:', storeLocation, {
     about: 'Where results are: `file:` is `results` in the data directory, `file:/path/to/folder` elsewhere.',

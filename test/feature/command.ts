@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import { type ExitCode, runCommand } from '../../src/cli/run-command.ts';
+import { newTestSchema } from '../postgres-server.ts';
 
 export interface Outcome {
   readonly code: ExitCode;
@@ -18,6 +19,8 @@ export interface Outcome {
 export interface CommandLine {
   readonly directory: string;
   readonly dataDir: string;
+  /** Where its catalog is, where that is not the data directory. */
+  readonly catalog: Readonly<Record<string, string>>;
   /** Milliseconds since 1970. Only the test moves it. */
   now: number;
   /** Runs `qrs` with these arguments; `input` is its standard input. */
@@ -45,6 +48,8 @@ export async function makeCommandLine(
   t.after(async () => await rm(directory, { recursive: true, force: true, maxRetries: 20 }));
   const environment = typeof given === 'function' ? given(directory) : given;
   const dataDir = join(directory, 'data');
+  const catalogUrl = await newTestSchema();
+  const catalog = catalogUrl === undefined ? {} : { QRS_CATALOG_URL: catalogUrl, QRS_CATALOG_STALENESS: '0.001' };
   const newExecutionId = monotonicFactory();
   let seed = 0;
   const runOn = async (isTerminal: boolean, args: readonly string[], input: string): Promise<Outcome> => {
@@ -68,7 +73,7 @@ export async function makeCommandLine(
         },
       },
       stdin: () => Readable.from([Buffer.from(input)]),
-      environment: { QRS_DATA_DIR: dataDir, ...environment },
+      environment: { QRS_DATA_DIR: dataDir, ...catalog, ...environment },
       readFile: (path) => (existsSync(join(directory, path)) ? readFileSync(join(directory, path), 'utf8') : undefined),
       clock: () => commandLine.now,
       randomBytes: (length) => {
@@ -95,6 +100,7 @@ export async function makeCommandLine(
   const commandLine: CommandLine = {
     directory,
     dataDir,
+    catalog,
     now: NOON,
     columns: undefined,
     run: async (args, input = '') => await runOn(false, args, input),

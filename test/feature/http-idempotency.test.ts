@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { NO_CATALOG_FILE } from '../postgres-server.ts';
 import { startHttpService } from './http-service.ts';
 import { annWrites, assertRefused, sender } from './http-writer.ts';
 
@@ -205,7 +206,9 @@ test('a killed process holds up its request no longer than its lease; one known 
   assert.equal((await ask('here')).status, 201);
 });
 
-test('the answer and its change are one commit: if the answer cannot be kept, nothing is done', async (t) => {
+test('the answer and its change are one commit: if the answer cannot be kept, nothing is done', {
+  skip: NO_CATALOG_FILE,
+}, async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7 } });
@@ -240,7 +243,7 @@ test('the API key that a request made is not kept with its answer', async (t) =>
   assert.equal((await (await service.catalog()).principals.listKeys()).length, 3);
 });
 
-test('answers older than a day are forgotten by the sweep', async (t) => {
+test('answers older than a day are forgotten by the sweep', { skip: NO_CATALOG_FILE }, async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
   await send('POST', '/v1/query', { headers: under('old') });

@@ -80,7 +80,13 @@ export async function openServer(
   version = '1.2.3',
 ) {
   const { settings } = loadSettings({
-    environment: { QRS_DATA_DIR: commandLine.dataDir, QRS_PORT: '0', ...FORCED, ...environment },
+    environment: {
+      QRS_DATA_DIR: commandLine.dataDir,
+      QRS_PORT: '0',
+      ...commandLine.catalog,
+      ...FORCED,
+      ...environment,
+    },
     readFile: () => (environment.QRS_CONFIG_FILE === undefined ? undefined : ''),
   });
   const service = await openService(settings, { clock: () => commandLine.now, sleep });

@@ -117,7 +117,7 @@ function readableBy(eb: Queries, { owner, teams }: QuerySearch['reader']): Expre
 }
 
 function contains(column: 'name' | 'description' | 'tags' | 'id', word: string): Expression<SqlBool> {
-  return sql<SqlBool>`instr(lower(coalesce(${sql.ref(column)}, '')), ${word}) > 0`;
+  return sql<SqlBool>`instr(lower(coalesce(cast(${sql.ref(column)} as text), '')), ${word}) > 0`;
 }
 
 /** The rule of `stateAt`, in SQL. */

@@ -69,15 +69,17 @@ async function newestWith(
     .orderBy('chosen.ordered_at', 'desc')
     .orderBy('chosen.execution_id', 'desc')
     .limit(1);
-  for (const [otherName, otherValue] of others) {
+  if (others.length > 0) {
+    // Counted, and not a condition for each: PostgreSQL plans each of those as a join, and takes minutes to plan a hundred.
     runs = runs.where((eb) =>
-      eb.exists(
+      eb(
         eb
           .selectFrom('execution_parameters as other')
-          .select('other.name')
+          .select((of) => of.fn.countAll<number>().as('count'))
           .whereRef('other.execution_id', '=', 'chosen.execution_id')
-          .where('other.name', '=', otherName)
-          .where('other.value', '=', otherValue),
+          .where((of) => of.or(others.map(([name, value]) => of.and({ 'other.name': name, 'other.value': value })))),
+        '=',
+        others.length,
       ),
     );
   }

@@ -76,6 +76,7 @@ export async function acquireLease(
   trx: Transaction<CatalogTables>,
   { resource, owner, now, millis }: LeaseRequest,
 ): Promise<Lease | undefined> {
+  // Asked first, so that nothing is written while somebody holds it.
   const held = await trx
     .selectFrom('leases')
     .select('token')
@@ -91,12 +92,14 @@ export async function acquireLease(
     .executeTakeFirstOrThrow();
   const expiresAt = now + millis;
   const row = { resource, holder: owner, token, expires_at: expiresAt };
-  await trx
+  // One statement decides: whoever asks, renews or ends it at the same moment is before it or after it.
+  const taken = await trx
     .insertInto('leases')
     .values(row)
-    .onConflict((conflict) => conflict.column('resource').doUpdateSet(row))
-    .execute();
-  return { resource, owner, token, expiresAt };
+    .onConflict((conflict) => conflict.column('resource').doUpdateSet(row).where('leases.expires_at', '<=', now))
+    .returning('token')
+    .executeTakeFirst();
+  return taken === undefined ? undefined : { resource, owner, token, expiresAt };
 }
 
 /** Ends the lease as part of the write that it guards. @throws LeaseLost when it is not held any more. */

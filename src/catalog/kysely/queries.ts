@@ -76,7 +76,11 @@ export class KyselyQueries implements Queries {
     }
     if (owner !== undefined) rows = rows.where(owner.kind === 'user' ? 'user_name' : 'team_name', '=', owner.name);
     // Which rows may have it; in the text, a tag could also be a part of another.
-    if (tag !== undefined) rows = rows.where((eb) => eb(eb.fn('instr', ['tags', eb.val(JSON.stringify(tag))]), '>', 0));
+    if (tag !== undefined) {
+      rows = rows.where((eb) =>
+        eb(eb.fn<string>('replace', ['tags', eb.val(JSON.stringify(tag)), eb.val('')]), '<>', eb.ref('tags')),
+      );
+    }
     const found = (await rows.orderBy('id').execute()).map(queryOf);
     return tag === undefined ? found : found.filter(({ tags }) => tags.includes(tag));
   }

@@ -270,6 +270,8 @@ test('every way to look for runs walks an index, however many runs there are', a
   );
   assert.equal(plans.length, 16);
   for (const step of plans.flat()) {
+    // Only says that the steps that follow it are carried out for each run.
+    if (step.startsWith('CORRELATED SCALAR SUBQUERY')) continue;
     // A list of all runs walks its index from the newest; every other search starts inside an index. Nothing is sorted.
     assert.match(step, /^SEARCH .* USING|^SCAN executions USING INDEX executions_newest$/);
   }

@@ -11,18 +11,9 @@ import type { Sleep } from '../../domain/time.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { CATALOG_BYTES_MIN, catalogAdvice } from '../../errors/startup-error.ts';
 import { makeFolder } from '../../files/make-folder.ts';
-import type { Catalog, CatalogSteps } from '../catalog.ts';
-import { KyselyBrowsing } from '../kysely/browsing.ts';
-import { KyselyExecutions } from '../kysely/executions.ts';
-import { KyselyIdempotencyKeys } from '../kysely/idempotency-keys.ts';
-import { KyselyInstallation } from '../kysely/installation.ts';
-import { KyselyLeases } from '../kysely/leases.ts';
-import { KyselyPrincipals } from '../kysely/principals.ts';
-import { KyselyQueries } from '../kysely/queries.ts';
-import { KyselyRuns } from '../kysely/runs.ts';
+import type { Catalog } from '../catalog.ts';
+import { KyselyCatalog } from '../kysely/kysely-catalog.ts';
 import type { CatalogTables } from '../kysely/tables.ts';
-import { KyselyTicks } from '../kysely/ticks.ts';
-import { KyselyUsage } from '../kysely/usage.ts';
 import { isBusy, whileBusy } from './busy.ts';
 import { NodeSqliteDialect, type SqliteConnections } from './dialect.ts';
 import { migrate, requireOurs } from './migrate.ts';
@@ -76,29 +67,19 @@ export async function openSqliteCatalog(
   }
 }
 
-class SqliteCatalog implements Catalog {
-  readonly principals: KyselyPrincipals;
-  readonly queries: KyselyQueries;
-  readonly browsing: KyselyBrowsing;
-  readonly executions: KyselyExecutions;
-  readonly runs: KyselyRuns;
-  readonly leases: KyselyLeases;
-  readonly ticks: KyselyTicks;
-  readonly usage: KyselyUsage;
-  readonly installation: KyselyInstallation;
-  readonly idempotencyKeys: KyselyIdempotencyKeys;
+class SqliteCatalog extends KyselyCatalog implements Catalog {
   readonly #path: string;
   readonly #inode: bigint;
   readonly #reader: DatabaseSync;
   readonly #writer: SqliteWriter;
   readonly #sleep: Sleep;
-  readonly #db: Kysely<CatalogTables>;
   readonly #dataVersion: StatementSync;
   readonly #changes: StatementSync;
   #seenDataVersion: unknown;
   #version = 0;
 
   constructor(path: string, { reader, writer, sleep }: SqliteConnections) {
+    super(new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect({ reader, writer, sleep }) }));
     this.#path = path;
     this.#inode = statSync(path, { bigint: true }).ino;
     this.#reader = reader;
@@ -106,30 +87,6 @@ class SqliteCatalog implements Catalog {
     this.#sleep = sleep;
     this.#dataVersion = reader.prepare('pragma data_version');
     this.#changes = reader.prepare('select count from changes');
-    this.#db = new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect({ reader, writer, sleep }) });
-    this.principals = new KyselyPrincipals(this.#db);
-    this.queries = new KyselyQueries(this.#db);
-    this.executions = new KyselyExecutions(this.#db);
-    this.browsing = new KyselyBrowsing(this.#db);
-    this.runs = new KyselyRuns(this.#db);
-    this.leases = new KyselyLeases(this.#db);
-    this.ticks = new KyselyTicks(this.#db);
-    this.usage = new KyselyUsage(this.#db);
-    this.installation = new KyselyInstallation(this.#db);
-    this.idempotencyKeys = new KyselyIdempotencyKeys(this.#db);
-  }
-
-  async atomically<T>(work: (steps: CatalogSteps) => Promise<T>): Promise<T> {
-    return await this.#db.transaction().execute(
-      async (trx) =>
-        await work({
-          principals: new KyselyPrincipals(trx),
-          queries: new KyselyQueries(trx),
-          executions: new KyselyExecutions(trx),
-          runs: new KyselyRuns(trx),
-          idempotencyKeys: new KyselyIdempotencyKeys(trx),
-        }),
-    );
   }
 
   async check(): Promise<void> {
@@ -137,24 +94,16 @@ class SqliteCatalog implements Catalog {
     if (inode !== this.#inode) throw new NotReady('its file is gone, or is another than was opened');
     try {
       requireOurs(this.#reader);
-      // Only a commit shows whether the disk takes one.
-      await this.#write();
+      await this.probe();
     } catch (error) {
       throw new NotReady(error instanceof Error ? error.message : String(error), { cause: error });
     }
   }
 
-  async #write(): Promise<void> {
-    await this.#db
-      .updateTable('probes')
-      .set((eb) => ({ count: eb('count', '+', 1) }))
-      .execute();
-  }
-
   async verify(): Promise<void> {
     // The indexes, too: a run that is missing from an index is never found.
     const check = sql<{ integrity_check: string }>`pragma integrity_check(${sql.lit(DAMAGES_MAX)})`;
-    const said = await check.execute(this.#db).catch((error: unknown) => {
+    const said = await check.execute(this.db).catch((error: unknown) => {
       throw new Error(`the catalog ${this.#path} is damaged: ${(error as Error).message}`, { cause: error });
     });
     const found = said.rows.map((row) => row.integrity_check).join('; ');
@@ -185,7 +134,7 @@ class SqliteCatalog implements Catalog {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#db.destroy();
+    await this.db.destroy();
     // Kysely closes only what it has used. The writer goes last, so that its thread makes the checkpoint, not this one.
     if (this.#reader.isOpen) this.#reader.close();
     await this.#writer.close();

@@ -111,6 +111,62 @@ export function sharingContract(prepare: CatalogFactory): void {
     }
   });
 
+  test('a lease that is renewed late and taken over at the same moment has one holder', async (t) => {
+    const open = await prepare(t);
+    const [first, second] = [await open(), await open()];
+    for (let number = 0; number < ROUNDS; number += 1) {
+      const resource = `r${number}`;
+      const late = await first.leases.acquire(resource, 'first', NOON, 1000);
+      assert(late !== undefined);
+      const later = NOON + 2000;
+      const [renewed, taken] = await Promise.all([
+        first.leases.renew(late, later, 1000),
+        second.leases.acquire(resource, 'second', later, 1000),
+      ]);
+      assert.equal([renewed, taken].filter((lease) => lease !== undefined).length, 1, `round ${number}`);
+      assert.equal((await first.leases.list(resource))[0]?.owner, taken === undefined ? 'first' : 'second');
+    }
+  });
+
+  test('usage of the same keys is added by two at once, each in an order of its own', async (t) => {
+    const open = await prepare(t);
+    const [first, second] = [await open(), await open()];
+    await addQuery(first);
+    const owner = { kind: 'user', name: 'ann' } as const;
+    const keys = Array.from({ length: 40 }, (_, index) => `k${String(index).padStart(2, '0')}`);
+    for (const id of keys) await first.principals.addKey({ id, hash: id, owner, createdAt: NOON });
+    const uses = keys.map((keyId) => ({ day: '2024-03-05', keyId, queryId: 7, requests: 1, datapoints: 2, bytes: 3 }));
+    const rounds = Array.from({ length: ROUNDS }, () => [first.usage.add(uses), second.usage.add(uses.toReversed())]);
+    await Promise.all(rounds.flat());
+    assert.deepEqual(await first.usage.sum({}, []), [{ requests: 1600, datapoints: 3200, bytes: 4800 }]);
+  });
+
+  test('of many that ask for the same run at once, one adds it and the others join it', async (t) => {
+    const open = await prepare(t);
+    const [first, second] = [await open(), await open()];
+    await addQuery(first);
+    const enqueue = (number: number) =>
+      (number % 2 === 0 ? first : second).runs.enqueue(
+        { execution: pendingRun(number), sql: 'select 1', values: [], identity: 'same' },
+        { waitingMax: 100, waitingOfKeyMax: 100 },
+      );
+    const outcomes = await Promise.all(Array.from({ length: ROUNDS }, (_, number) => enqueue(number)));
+    assert.equal(outcomes.filter(({ kind }) => kind === 'added').length, 1);
+    assert.equal(outcomes.filter(({ kind }) => kind === 'joined').length, ROUNDS - 1);
+  });
+
+  test('ids that are chosen for queries at the same moment differ', async (t) => {
+    const open = await prepare(t);
+    const [first, second] = [await open(), await open()];
+    await addQuery(first);
+    const owner = { kind: 'user', name: 'ann' } as const;
+    const add = (catalog: typeof first) => catalog.queries.addWithNextId({ owner, visibility: 'public' }, NOON, 1000);
+    const added = await Promise.all(
+      Array.from({ length: ROUNDS }, (_, number) => add(number % 2 === 0 ? first : second)),
+    );
+    assert.equal(new Set(added.map(({ id }) => id)).size, ROUNDS);
+  });
+
   test('of a hundred concurrent writes by two processes none is lost', async (t) => {
     const open = await prepare(t);
     const catalogs = [await open(), await open()];

@@ -1,0 +1,163 @@
+/**
+ * Kysely's PostgreSQL dialect over a pool of `pg`. Transactions are carried out one after another, in all processes together, as in
+ * SQLite: each holds one advisory lock from its first statement to its end. So none can see what another is about to change, and no two
+ * can wait for each other (decision 23). Single statements do not wait; each is atomic by itself.
+ */
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryCompiler,
+  type QueryResult,
+} from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+import { LOCKS } from './migrate.ts';
+import { isUnavailable, told } from './unavailable.ts';
+
+export interface PostgresConnections {
+  readonly pool: Pool;
+  /** Something may have been committed. */
+  readonly onWrite: () => void;
+}
+
+export class PostgresPoolDialect implements Dialect {
+  readonly #connections: PostgresConnections;
+
+  constructor(connections: PostgresConnections) {
+    this.#connections = connections;
+  }
+
+  createDriver(): Driver {
+    return new PostgresPoolDriver(this.#connections);
+  }
+
+  createQueryCompiler(): QueryCompiler {
+    return new PostgresQueryCompiler();
+  }
+
+  createAdapter(): DialectAdapter {
+    return new PostgresAdapter();
+  }
+
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new PostgresIntrospector(db);
+  }
+}
+
+class PostgresPoolDriver implements Driver {
+  readonly #connections: PostgresConnections;
+
+  constructor(connections: PostgresConnections) {
+    this.#connections = connections;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<PooledConnection> {
+    return new PooledConnection(this.#connections);
+  }
+
+  async beginTransaction(connection: PooledConnection): Promise<void> {
+    await connection.begin();
+  }
+
+  async commitTransaction(connection: PooledConnection): Promise<void> {
+    await connection.end('commit');
+  }
+
+  async rollbackTransaction(connection: PooledConnection): Promise<void> {
+    await connection.end('rollback');
+  }
+
+  async releaseConnection(connection: PooledConnection): Promise<void> {
+    connection.release();
+  }
+
+  async destroy(): Promise<void> {
+    await this.#connections.pool.end();
+  }
+}
+
+/** The connection of one statement or one transaction, taken from the pool when the first statement comes. */
+class PooledConnection implements DatabaseConnection {
+  readonly #pool: Pool;
+  readonly #onWrite: () => void;
+  #client: PoolClient | undefined;
+  #isInTransaction = false;
+  /** The connection is of no more use. */
+  #isBroken = false;
+
+  constructor({ pool, onWrite }: PostgresConnections) {
+    this.#pool = pool;
+    this.#onWrite = onWrite;
+  }
+
+  async begin(): Promise<void> {
+    await this.#again(async () => await this.#run('begin'));
+    this.#isInTransaction = true;
+    await this.#run('select pg_advisory_xact_lock($1, hashtext(current_schema()))', [LOCKS]);
+  }
+
+  async end(how: 'commit' | 'rollback'): Promise<void> {
+    // A connection that broke took its transaction with it.
+    if (how === 'rollback' && this.#isBroken) return;
+    try {
+      await this.#run(how);
+    } finally {
+      this.#isInTransaction = false;
+      if (how === 'commit') this.#onWrite();
+    }
+  }
+
+  release(): void {
+    this.#client?.release(this.#isBroken);
+    this.#client = undefined;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const isRead = query.query.kind === 'SelectQueryNode';
+    const run = async () => await this.#run<R>(query.sql, query.parameters);
+    if (this.#isInTransaction) return await run();
+    if (isRead) return await this.#again(run);
+    try {
+      return await run();
+    } finally {
+      this.#onWrite();
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: the interface asks for a generator; no query of ours streams.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('the catalog answers whole: nothing in it is large enough to stream');
+  }
+
+  /** Once more on another connection, if that of the pool turns out to be dead, as all are when the database was restarted. */
+  async #again<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!this.#isBroken) throw error;
+      this.release();
+      this.#isBroken = false;
+      return await work();
+    }
+  }
+
+  async #run<R>(text: string, parameters: readonly unknown[] = []): Promise<QueryResult<R>> {
+    try {
+      this.#client ??= await this.#pool.connect();
+      const { rows, rowCount } = await this.#client.query(text, [...parameters]);
+      return { rows: rows as R[], ...(rowCount !== null && { numAffectedRows: BigInt(rowCount) }) };
+    } catch (error) {
+      this.#isBroken = this.#client !== undefined && isUnavailable(error);
+      throw told(error);
+    }
+  }
+}

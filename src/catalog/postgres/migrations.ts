@@ -1,0 +1,190 @@
+/**
+ * The numbered steps that make a catalog's tables in PostgreSQL. A step is never changed after its release. The tables are those of
+ * sqlite/migrations.ts, where their columns are explained; a test holds that both have the same. Texts are compared byte by byte, as SQLite
+ * does (`collate "C"`).
+ */
+
+export interface Migration {
+  /** 1, 2, 3, …: the version of the catalog after this step. */
+  readonly number: number;
+  readonly name: string;
+  /** SQL, statements separated by semicolons. */
+  readonly script: string;
+}
+
+/** The tables that answers depend on: access, runs and results. */
+const ANSWERED_FROM = ['users', 'teams', 'team_members', 'api_keys', 'queries', 'executions', 'result_sets'];
+
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    number: 1,
+    name: 'all that catalogs had when this was written',
+    script: `
+      create domain bytewise as text collate "C";
+
+      -- Functions that SQLite has, as far as the queries of all catalogs use them (kysely/browsing.ts).
+      create function instr(haystack text, needle text) returns bigint language sql immutable strict
+        as $$ select strpos(haystack, needle)::bigint $$;
+      create function json_extract(document text, path text) returns numeric language sql immutable strict
+        as $$ select (document::jsonb #>> string_to_array(substr(path, 3), '.'))::numeric $$;
+      create function json_each(document text) returns table (value text) language sql immutable strict
+        as $$ select jsonb_array_elements_text(document::jsonb) $$;
+
+      create table users (name bytewise primary key, created_at bigint not null, removed_at bigint);
+
+      create table teams (name bytewise primary key, created_at bigint not null);
+
+      create table team_members (
+        user_name bytewise not null references users (name),
+        team_name bytewise not null references teams (name),
+        primary key (user_name, team_name)
+      );
+
+      create table api_keys (
+        id bytewise primary key,
+        hash bytewise not null unique,
+        user_name bytewise references users (name),
+        team_name bytewise references teams (name),
+        name bytewise,
+        created_at bigint not null,
+        revoked_at bigint,
+        scope bytewise not null default 'read' check (scope in ('read', 'write', 'admin')),
+        expires_at bigint,
+        check ((user_name is null) <> (team_name is null))
+      );
+      create index api_keys_of_user on api_keys (user_name);
+
+      create table key_uses (key_id bytewise primary key references api_keys (id), last_used_at bigint not null);
+
+      create table queries (
+        id bigint primary key,
+        name bytewise,
+        user_name bytewise references users (name),
+        team_name bytewise references teams (name),
+        visibility bytewise not null check (visibility in ('public', 'private')),
+        created_at bigint not null,
+        description bytewise,
+        tags bytewise not null default '[]',
+        query_sql bytewise,
+        parameters bytewise not null default '[]',
+        schedule bytewise,
+        is_archived bigint not null default 0 check (is_archived in (0, 1)),
+        version bigint not null default 1,
+        updated_at bigint not null default 0,
+        check ((user_name is null) <> (team_name is null))
+      );
+      create table query_ids (id bigint primary key check (id = 1), last bigint not null);
+      insert into query_ids (id, last) values (1, 0);
+      create table removed_queries (id bigint primary key);
+
+      create table executions (
+        id bytewise primary key,
+        query_id bigint not null references queries (id),
+        parameters bytewise not null,
+        state bytewise not null,
+        submitted_at bigint not null,
+        started_at bigint,
+        ended_at bigint,
+        cancelled_at bigint,
+        expires_at bigint,
+        error bytewise,
+        ordered_at bigint not null
+      );
+      create index executions_newest on executions (ordered_at, id);
+      create index executions_of_query on executions (query_id, ordered_at, id);
+      create index executions_in_state on executions (state, ordered_at, id);
+
+      create table execution_parameters (
+        execution_id bytewise not null references executions (id),
+        name bytewise not null,
+        value bytewise not null,
+        query_id bigint not null,
+        ordered_at bigint not null,
+        primary key (execution_id, name)
+      );
+      -- Without the value, since an entry of an index is bounded and a value is not: each run with the name is asked for its value.
+      create index execution_parameters_newest on execution_parameters (query_id, name, ordered_at, execution_id);
+
+      create table result_sets (
+        execution_id bytewise primary key references executions (id),
+        query_id bigint not null,
+        ordered_at bigint not null,
+        expires_at bigint not null,
+        manifest bytewise not null
+      );
+      create index result_sets_newest on result_sets (query_id, ordered_at, execution_id, expires_at);
+      create index result_sets_expiring on result_sets (expires_at, execution_id);
+
+      create table run_queue (
+        execution_id bytewise primary key references executions (id),
+        ordered_at bigint not null,
+        key_id bytewise,
+        identity bytewise,
+        query_sql bytewise not null,
+        parameter_values bytewise not null,
+        claims bigint not null default 0
+      );
+      create index run_queue_order on run_queue (ordered_at, execution_id);
+      create index run_queue_identity on run_queue (identity);
+      create index run_queue_key on run_queue (key_id);
+
+      create table leases (
+        resource bytewise primary key,
+        holder bytewise not null,
+        token bigint not null,
+        expires_at bigint not null
+      );
+      create table lease_tokens (id bigint primary key check (id = 1), last bigint not null);
+      insert into lease_tokens (id, last) values (1, 0);
+
+      create table ticks (schedule bytewise primary key, tick bigint not null);
+
+      create table usage (
+        day bytewise not null,
+        key_id bytewise not null,
+        query_id bigint not null,
+        requests bigint not null,
+        datapoints bigint not null,
+        bytes bigint not null,
+        primary key (day, key_id, query_id)
+      );
+      create index usage_of_key on usage (key_id, day);
+
+      create table probes (id bigint primary key check (id = 1), count bigint not null);
+      insert into probes (id, count) values (1, 0);
+
+      create table installation (id bigint primary key check (id = 1), identity bytewise, clock bytewise);
+
+      create table idempotency_keys (
+        key_id bytewise not null,
+        name bytewise not null,
+        fingerprint bytewise not null,
+        status bigint not null,
+        body bytewise not null,
+        answered_at bigint not null,
+        primary key (key_id, name)
+      );
+      create index idempotency_keys_oldest on idempotency_keys (answered_at);
+
+      -- Whoever ends a run takes it out of the queue: no writer can forget to.
+      create function end_queued_run() returns trigger language plpgsql set search_path from current as $$
+        begin
+          delete from run_queue where execution_id = new.id;
+          return null;
+        end $$;
+      create trigger executions_ended after update of state on executions for each row
+        when (new.state not in ('PENDING', 'EXECUTING')) execute function end_queued_run();
+
+      -- Tells every process that listens, when the transaction commits. The channel is the schema's own (change-feed.ts).
+      create function tell_change() returns trigger language plpgsql as $$
+        begin
+          perform pg_notify('qrs_changes_' || md5(tg_table_schema), '');
+          return null;
+        end $$;
+      ${ANSWERED_FROM.map(
+        (table) => `create trigger ${table}_changed after insert or update or delete on ${table}
+        for each row execute function tell_change();`,
+      ).join('\n      ')}
+    `,
+  },
+];

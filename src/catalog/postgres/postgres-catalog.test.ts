@@ -1,0 +1,174 @@
+/** What is particular to the PostgreSQL catalog; what every catalog must do is in test/contract/catalog.ts. */
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { Client } from 'pg';
+import { FakeTime } from '../../../test/fake-time.ts';
+import { POSTGRES_MISSING, PostgresServer } from '../../../test/postgres-server.ts';
+import { sleep } from '../../../test/real-time.ts';
+import { CatalogUnavailable } from '../../errors/catalog-unavailable.ts';
+import type { Catalog } from '../catalog.ts';
+import { migrate as migrateSqlite } from '../sqlite/migrate.ts';
+import { migrate } from './migrate.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { openPostgresCatalog, type PostgresCatalogOptions } from './postgres-catalog.ts';
+
+suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
+  let server: PostgresServer;
+  before(async () => {
+    if (POSTGRES_MISSING === undefined) server = await PostgresServer.start();
+  });
+  after(async () => await server?.[Symbol.asyncDispose]());
+
+  async function open(t: TestContext, url: string, more: Partial<PostgresCatalogOptions> = {}): Promise<Catalog> {
+    const options = { clock: Date.now, sleep, stalenessMaxMillis: 0, connectionsMax: 4, ...more };
+    const catalog = await openPostgresCatalog(url, options);
+    t.after(async () => await catalog[Symbol.asyncDispose]());
+    return catalog;
+  }
+
+  test('processes that start at the same moment on an empty schema all get the catalog', async (t) => {
+    const url = await server.newSchema();
+    const catalogs = await Promise.all(Array.from({ length: 10 }, () => open(t, url)));
+    await catalogs[0]?.principals.addUser('ann', 1);
+    for (const catalog of catalogs)
+      assert.deepEqual(await catalog.principals.listUsers(), [{ name: 'ann', createdAt: 1 }]);
+  });
+
+  test('it has the tables and columns that the catalog in SQLite has, but for what counts changes there', async (t) => {
+    const url = await server.newSchema();
+    await open(t, url);
+    const ours = await server.run<{ column: string }>(
+      `select table_name || '.' || column_name as column from information_schema.columns
+       where table_schema = current_schema() and table_name <> 'catalog_version'`,
+      url,
+    );
+    using database = new DatabaseSync(':memory:');
+    await migrateSqlite(database, sleep);
+    const theirs = database
+      .prepare(
+        `select t.name || '.' || c.name as "column" from sqlite_schema t, pragma_table_info(t.name) c
+         where t.type = 'table' and t.name <> 'changes'`,
+      )
+      .all();
+    const sorted = (rows: readonly object[]) => rows.map((row) => (row as { column: string }).column).sort();
+    assert.deepEqual(sorted(ours), sorted(theirs));
+  });
+
+  test('a catalog made by a newer release is refused and left alone', async (t) => {
+    const url = await server.newSchema();
+    await open(t, url);
+    await server.run('update catalog_version set version = 999', url);
+    await assert.rejects(open(t, url), {
+      message: `cannot open the catalog at 127.0.0.1:${server.port}/postgres as qrs: it has version 999, made by a newer release; this one knows version ${MIGRATIONS.length} and would damage it`,
+    });
+  });
+
+  test('a schema with tables of another program is refused and left alone', async (t) => {
+    const url = await server.newSchema();
+    await server.run('create table executions (title text)', url);
+    await assert.rejects(
+      open(t, url),
+      /has a table "executions" that is not a catalog's: give the catalog a schema of its own/,
+    );
+    const tables = await server.run<{ count: string }>(
+      'select count(*) from pg_tables where schemaname = current_schema()',
+      url,
+    );
+    assert.deepEqual(tables, [{ count: '1' }]);
+  });
+
+  test('a server that is not there, or refuses the password, is an error that names the place and no password', async (t) => {
+    await assert.rejects(open(t, 'postgres://qrs:s3cret@127.0.0.1:1/none'), (error: Error) => {
+      assert.match(error.message, /^cannot open the catalog at 127\.0\.0\.1:1\/none as qrs: connect ECONNREFUSED/);
+      assert.doesNotMatch(error.message, /s3cret/);
+      return true;
+    });
+    const wrong = (await server.newSchema()).replace(/:[^:@]*@/, ':wr0ng@');
+    await assert.rejects(open(t, wrong), (error: Error) => {
+      assert.match(error.message, /password authentication failed for user "qrs"$/);
+      assert.doesNotMatch(error.message, /wr0ng/);
+      return true;
+    });
+  });
+
+  test('a step of a migration that fails takes nothing with it', async () => {
+    const client = new Client({ connectionString: await server.newSchema() });
+    await client.connect();
+    try {
+      const steps = [
+        { number: 1, name: 'good', script: 'create table a (x int)' },
+        { number: 2, name: 'bad', script: 'create table b (x int); create table a (x int)' },
+      ];
+      const tables = async () =>
+        (await client.query('select tablename from pg_tables where schemaname = current_schema()')).rows;
+      await assert.rejects(migrate(client, steps), /relation "a" already exists/);
+      assert.deepEqual(await tables(), []);
+      await migrate(client, steps.slice(0, 1));
+      await assert.rejects(migrate(client, steps), /relation "a" already exists/);
+      assert.deepEqual((await client.query('select version from catalog_version')).rows, [{ version: '1' }]);
+    } finally {
+      await client.end();
+    }
+  });
+
+  test('within the bound nothing is asked; at its end the database is; without it, that is said', async (t) => {
+    const time = new FakeTime(1_709_671_859_000);
+    const url = await server.newSchema();
+    // Its heartbeat sleeps for ever: only what is asked here is asked.
+    const asleep = (_: number, signal: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const catalog = await open(t, url, { clock: time.clock, sleep: asleep, stalenessMaxMillis: 1000 });
+    const version = await catalog.version();
+    await server.kill();
+    await time.advance(999);
+    assert.equal(catalog.version(), version, 'hot answers go on');
+    await time.advance(1);
+    await assert.rejects(async () => await catalog.version(), CatalogUnavailable);
+    await assert.rejects(catalog.queries.find(7), CatalogUnavailable);
+    await assert.rejects(catalog.principals.addUser('ann', 1), CatalogUnavailable);
+    await assert.rejects(catalog.check(), { message: 'it cannot be reached' });
+    await server.resume();
+    // Whatever was committed meanwhile, nobody told.
+    assert((await catalog.version()) > version);
+    await catalog.principals.addUser('ann', 1);
+    await catalog.check();
+    await catalog.verify();
+  });
+
+  test('what this process commits it knows at once, within the bound too; what another commits it is told', async (t) => {
+    const url = await server.newSchema();
+    const bound = { stalenessMaxMillis: 3_600_000 };
+    const [first, second] = [await open(t, url, bound), await open(t, url, bound)];
+    const before = [await first.version(), await second.version()] as const;
+    await first.principals.addUser('ann', 1);
+    assert((await first.version()) > before[0]);
+    // Told by the server, whenever that is. Nothing asks for it.
+    while ((await second.version()) === before[1]) await sleep(1, t.signal);
+  });
+
+  test('a process that stops in the middle of a transaction does not hold up the others for ever', async (t) => {
+    const url = await server.newSchema();
+    const catalog = await open(t, url);
+    const stopped = new Client({ connectionString: url, idle_in_transaction_session_timeout: 50 });
+    stopped.on('error', () => undefined);
+    await stopped.connect();
+    await stopped.query('begin');
+    await stopped.query(`select pg_advisory_xact_lock(${0x51525343}, hashtext(current_schema()))`);
+    await catalog.principals.addTeam('crew', [], 1);
+    assert.deepEqual(
+      (await catalog.principals.listTeams()).map(({ name }) => name),
+      ['crew'],
+    );
+    await stopped.end().catch(() => undefined);
+  });
+
+  test('connections that a restart of the database has ended are not noticed', async (t) => {
+    const url = await server.newSchema();
+    const catalog = await open(t, url);
+    await Promise.all(Array.from({ length: 4 }, () => catalog.queries.find(7)));
+    await server.kill('SIGTERM').then(() => server.resume());
+    assert.equal(await catalog.queries.find(7), undefined);
+    await catalog.principals.addTeam('crew', [], 1);
+  });
+});

@@ -1,0 +1,142 @@
+/**
+ * The catalog in a PostgreSQL database, which any number of processes on any number of machines may share. What it does is that of
+ * every catalog (kysely/); what differs is how transactions exclude each other (dialect.ts) and how it learns of changes (change-feed.ts).
+ */
+import { Kysely, sql } from 'kysely';
+import { Client, type ClientConfig, Pool, types } from 'pg';
+import type { Clock } from '../../domain/instant.ts';
+import type { Sleep } from '../../domain/time.ts';
+import { CatalogUnavailable } from '../../errors/catalog-unavailable.ts';
+import { NotReady } from '../../errors/not-ready.ts';
+import type { Catalog } from '../catalog.ts';
+import { KyselyCatalog } from '../kysely/kysely-catalog.ts';
+import type { CatalogTables } from '../kysely/tables.ts';
+import { ChangeFeed } from './change-feed.ts';
+import { PostgresPoolDialect } from './dialect.ts';
+import { migrate, requireOurs } from './migrate.ts';
+import { isUnavailable } from './unavailable.ts';
+
+const CONNECT_MILLIS_MAX = 5000;
+/** Reads and writes take milliseconds. Whoever waits longer waits for somebody who is stuck. */
+const LOCK_MILLIS_MAX = 10_000;
+const STATEMENT_MILLIS_MAX = 30_000;
+/** A process that stops in the middle of a transaction would hold up all others. */
+const IDLE_IN_TRANSACTION_MILLIS_MAX = 10_000;
+/** Longer than the server takes to give up itself: a connection of which nothing is heard any more. */
+const SILENCE_MILLIS_MAX = STATEMENT_MILLIS_MAX + 5000;
+/** What has to be asked on the connection that listens takes no work at all. */
+const HEARTBEAT_MILLIS_MAX = 5000;
+
+/** Instants, sizes and sums: the driver gives them as text, since they need not fit in a number. Ours do. */
+const NUMBERS: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
+
+export interface PostgresCatalogOptions {
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  /** How late a commit of another process may be noticed, in milliseconds. 0: each answer asks. */
+  readonly stalenessMaxMillis: number;
+  readonly connectionsMax: number;
+}
+
+/**
+ * Opens the catalog, makes its tables when there are none, and brings it to this version.
+ * @param url `postgres://user:password@host:port/database?sslmode=verify-full`, and whatever else the driver takes
+ * @throws Error in one line: not reachable, made by a newer release, not permitted
+ */
+export async function openPostgresCatalog(url: string, options: PostgresCatalogOptions): Promise<Catalog> {
+  const config: ClientConfig = {
+    connectionString: url,
+    application_name: 'query-results-service',
+    connectionTimeoutMillis: CONNECT_MILLIS_MAX,
+    lock_timeout: LOCK_MILLIS_MAX,
+    statement_timeout: STATEMENT_MILLIS_MAX,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MILLIS_MAX,
+    keepAlive: true,
+    types: { getTypeParser: (oid, format) => (NUMBERS.has(oid) ? Number : types.getTypeParser(oid, format)) },
+  };
+  const pool = new Pool({ ...config, query_timeout: SILENCE_MILLIS_MAX, max: options.connectionsMax });
+  // A connection that breaks says so to whoever uses it, and leaves the pool. Beyond that there is nobody to tell, and an event that
+  // nobody listens to would end the process.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  try {
+    const client = await pool.connect();
+    try {
+      await migrate(client);
+    } finally {
+      client.release();
+    }
+  } catch (error) {
+    await pool.end();
+    throw new Error(`cannot open the catalog at ${placeOf(config)}: ${reasonOf(error)}`, { cause: error });
+  }
+  const connect = async () => {
+    const client = new Client({ ...config, query_timeout: HEARTBEAT_MILLIS_MAX });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
+  const { clock, sleep, stalenessMaxMillis } = options;
+  return new PostgresCatalog(pool, new ChangeFeed({ connect, clock, sleep, stalenessMaxMillis }));
+}
+
+class PostgresCatalog extends KyselyCatalog implements Catalog {
+  readonly #pool: Pool;
+  readonly #changes: ChangeFeed;
+
+  constructor(pool: Pool, changes: ChangeFeed) {
+    super(new Kysely<CatalogTables>({ dialect: new PostgresPoolDialect({ pool, onWrite: () => changes.onWrite() }) }));
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  async check(): Promise<void> {
+    try {
+      const client = await this.#pool.connect();
+      try {
+        await requireOurs(client);
+      } finally {
+        client.release();
+      }
+      await this.probe();
+    } catch (error) {
+      const isAway = error instanceof CatalogUnavailable || isUnavailable(error);
+      throw new NotReady(isAway ? 'it cannot be reached' : reasonOf(error), { cause: error });
+    }
+  }
+
+  /** Reads every row of every table: PostgreSQL checks what it reads. */
+  async verify(): Promise<void> {
+    const tables = sql<{ name: string }>`
+      select format('%I', tablename) as name from pg_tables where schemaname = current_schema() order by tablename`;
+    try {
+      for (const { name } of (await tables.execute(this.db)).rows) {
+        await sql`select count(t::text) from ${sql.raw(name)} as t`.execute(this.db);
+      }
+    } catch (error) {
+      throw new Error(`the catalog is damaged, or cannot be read: ${reasonOf(error)}`, { cause: error });
+    }
+  }
+
+  version(): number | Promise<number> {
+    return this.#changes.version();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#changes[Symbol.asyncDispose]();
+    await this.db.destroy();
+    // Kysely closes only what it has used.
+    if (!this.#pool.ended) await this.#pool.end();
+  }
+}
+
+/** Where it is, without the password. */
+function placeOf(config: ClientConfig): string {
+  const { host, port, database, user } = new Client(config);
+  return `${host}:${port}/${database ?? ''} as ${user ?? ''}`;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message.split('\n').join(' ') : String(error);
+}

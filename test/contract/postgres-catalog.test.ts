@@ -1,0 +1,27 @@
+/** The PostgreSQL catalog keeps the contract. */
+import { after, suite } from 'node:test';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { openPostgresCatalog } from '../../src/catalog/postgres/postgres-catalog.ts';
+import { POSTGRES_MISSING, PostgresServer } from '../postgres-server.ts';
+import { sleep } from '../real-time.ts';
+import { catalogContract } from './catalog.ts';
+
+suite('on a server', { skip: POSTGRES_MISSING ?? false }, async () => {
+  if (POSTGRES_MISSING !== undefined) return;
+  const server = await PostgresServer.start();
+  after(async () => await server[Symbol.asyncDispose]());
+
+  catalogContract('postgres', async (t) => {
+    const url = await server.newSchema();
+    const opened: Catalog[] = [];
+    t.after(async () => {
+      for (const catalog of opened) await catalog[Symbol.asyncDispose]();
+    });
+    return async () => {
+      const options = { clock: Date.now, sleep, stalenessMaxMillis: 0, connectionsMax: 4 };
+      const catalog = await openPostgresCatalog(url, options);
+      opened.push(catalog);
+      return catalog;
+    };
+  });
+});

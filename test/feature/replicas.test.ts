@@ -1,0 +1,134 @@
+/** Several processes on several machines: each has a data directory of its own, and they share the catalog in PostgreSQL and the store. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { POSTGRES_MISSING, PostgresServer } from '../postgres-server.ts';
+
+const QRS = join(import.meta.dirname, '../../bin/qrs.js');
+const STALENESS_MILLIS = 500;
+
+interface Replica {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** The rows of query 7 for the key: its status and body. */
+  rows(key: string): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
+}
+
+interface Replicas {
+  readonly replicas: readonly Replica[];
+  readonly key: string;
+  run(...args: readonly string[]): string;
+  publish(csv: string): void;
+}
+
+suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
+  let server: PostgresServer;
+  before(async () => {
+    if (POSTGRES_MISSING === undefined) server = await PostgresServer.start();
+  });
+  after(async () => await server?.[Symbol.asyncDispose]());
+
+  async function startTwo(t: TestContext): Promise<Replicas> {
+    const folder = await mkdtemp(join(tmpdir(), 'qrs-replicas-'));
+    const others = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
+    const env = {
+      ...Object.fromEntries(others),
+      QRS_PORT: '0',
+      QRS_CATALOG_URL: await server.newSchema(),
+      QRS_CATALOG_STALENESS: `${STALENESS_MILLIS}ms`,
+      QRS_STORE_URL: `file:${join(folder, 'store')}`,
+    };
+    const run = (args: readonly string[], input = '') =>
+      execFileSync(process.execPath, [QRS, ...args], {
+        cwd: folder,
+        env: { ...env, QRS_DATA_DIR: join(folder, 'commands') },
+        encoding: 'utf8',
+        input,
+        stdio: ['pipe', 'pipe', 'pipe'],
+      }).trimEnd();
+    run(['users', 'add', 'ann']);
+    const key = run(['keys', 'create', '--user', 'ann']);
+    run(['queries', 'add', '--id', '7', '--user', 'ann']);
+    const publish = (csv: string) => void run(['publish', '-', '--query', '7', '--format', 'csv'], csv);
+    publish('n\n1\n');
+    const replicas = await Promise.all(
+      ['a', 'b'].map(async (name) => {
+        const child = spawn(process.execPath, [QRS, 'serve'], {
+          cwd: folder,
+          env: { ...env, QRS_DATA_DIR: join(folder, name) },
+          stdio: ['ignore', 'pipe', 'ignore'],
+        });
+        t.after(() => child.kill('SIGKILL'));
+        const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
+        return { url, child, rows: async (held: string) => await rowsOf(url, held) };
+      }),
+    );
+    t.after(async () => await rm(folder, { recursive: true, force: true, maxRetries: 20 }));
+    return { replicas, key, run: (...args) => run(args), publish };
+  }
+
+  test('what one is told both know: results, and keys that are revoked, within the bound', async (t) => {
+    const { replicas, key, run, publish } = await startTwo(t);
+    for (const { rows } of replicas) assert.deepEqual(rowsIn((await rows(key)).body), [{ n: 1 }]);
+    publish('n\n2\n');
+    const published = performance.now();
+    for (const { rows } of replicas) {
+      while (rowsIn((await rows(key)).body)[0]?.n !== 2) assert(performance.now() - published < STALENESS_MILLIS);
+    }
+    const second = run('keys', 'create', '--user', 'ann', '--json');
+    const { key: other, id } = JSON.parse(second) as { key: string; id: string };
+    for (const { rows } of replicas) assert.equal((await rows(other)).status, 200);
+    run('keys', 'revoke', id);
+    const revoked = performance.now();
+    for (const { rows } of replicas) {
+      while ((await rows(other)).status === 200) assert(performance.now() - revoked < STALENESS_MILLIS);
+      assert.equal((await rows(other)).status, 401);
+    }
+  });
+
+  test('a database that goes away: hot answers within the bound, then 503 that says so, and all is well when it is back', async (t) => {
+    const { replicas, key } = await startTwo(t);
+    for (const { rows } of replicas) assert.equal((await rows(key)).status, 200);
+    await server.kill();
+    for (const { rows } of replicas) {
+      let answer = await rows(key);
+      while (answer.status === 200) answer = await rows(key);
+      assert.deepEqual(answer, { status: 503, body: { error: 'the catalog cannot be reached at the moment' } });
+    }
+    for (const { url } of replicas) {
+      assert.equal((await fetch(`${url}/healthz`)).status, 200);
+      const ready = await fetch(`${url}/readyz`);
+      assert.equal(ready.status, 503);
+      assert.match(await ready.text(), /not ready: the catalog: it cannot be reached/);
+    }
+    await server.resume();
+    for (const { rows, child } of replicas) {
+      assert.deepEqual(rowsIn((await rows(key)).body), [{ n: 1 }]);
+      assert.equal(child.exitCode, null);
+    }
+  });
+
+  test('one is killed: the other goes on', async (t) => {
+    const { replicas, key, publish } = await startTwo(t);
+    const [first, second] = replicas as [Replica, Replica];
+    const exited = once(first.child, 'exit');
+    first.child.kill('SIGKILL');
+    await exited;
+    publish('n\n3\n');
+    assert.deepEqual(rowsIn((await second.rows(key)).body), [{ n: 3 }]);
+  });
+});
+
+async function rowsOf(url: string, key: string): Promise<{ status: number; body: Record<string, unknown> }> {
+  const answer = await fetch(`${url}/v1/query/7/results`, { headers: { 'x-service-api-key': key } });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+function rowsIn(body: Record<string, unknown>): readonly Record<string, unknown>[] {
+  return (body.result as { rows: readonly Record<string, unknown>[] }).rows;
+}

@@ -1,0 +1,142 @@
+/** A PostgreSQL server for tests, on a free port of this machine, with an empty database. Its programs come from `scripts/postgres.ts`. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Client } from 'pg';
+import { postgresPrograms } from '../scripts/postgres.ts';
+
+/** "nobody": whom the server runs as where the tests run as root, which it refuses to. */
+const NOBODY = 65_534;
+const PASSWORD = 'only-for-tests';
+
+/** What a test is skipped with where there is no server to be had; undefined where there is. */
+export const POSTGRES_MISSING =
+  postgresPrograms() === undefined ? 'PostgreSQL is not here: npm run setup:postgres fetches it' : undefined;
+
+/** What a test that looks into the file of a catalog in SQLite is skipped with where the tests have theirs in PostgreSQL. */
+export const NO_CATALOG_FILE =
+  process.env.TEST_POSTGRES_URL === undefined ? false : 'it looks into the file of a catalog in SQLite';
+
+export class PostgresServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #folder: string;
+  #process: ChildProcess | undefined;
+
+  private constructor(folder: string, port: number) {
+    this.#folder = folder;
+    this.port = port;
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'qrs-postgres-'));
+    const passwordFile = join(folder, 'password');
+    writeFileSync(passwordFile, PASSWORD);
+    for (const path of [folder, passwordFile]) if (process.getuid?.() === 0) chownSync(path, NOBODY, NOBODY);
+    const options = [
+      '--username=qrs',
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--no-sync',
+    ];
+    execFileSync(program('initdb'), [`--pgdata=${join(folder, 'data')}`, '--no-locale', ...options], {
+      stdio: 'pipe',
+      ...asNobody(),
+    });
+    const server = new PostgresServer(folder, await freePort());
+    await server.resume();
+    return server;
+  }
+
+  /** Starts it again on the same data and port. */
+  async resume(): Promise<void> {
+    const settings = { listen_addresses: '127.0.0.1', port: this.port, unix_socket_directories: '', fsync: 'off' };
+    const given = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const child = spawn(program('postgres'), ['-D', join(this.#folder, 'data'), ...given], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...asNobody(),
+    });
+    this.#process = child;
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: child.stderr })) {
+      lines.push(line);
+      if (line.includes('database system is ready to accept connections')) {
+        child.stderr.resume();
+        return;
+      }
+    }
+    throw new Error(`PostgreSQL did not start: ${lines.join('\n')}`);
+  }
+
+  /** Ends it at once, with all its connections. */
+  async kill(signal: NodeJS.Signals = 'SIGQUIT'): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+
+  /** The address of a new, empty schema. */
+  async newSchema(): Promise<string> {
+    return await newSchemaAt(this.address);
+  }
+
+  /** Carries out SQL as the owner of the database. */
+  async run<R extends object>(text: string, url: string = this.address): Promise<readonly R[]> {
+    return await runAt(url, text);
+  }
+
+  get address(): string {
+    return `postgres://qrs:${PASSWORD}@127.0.0.1:${this.port}/postgres`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The address of an empty schema on the server that the tests are told to have their catalogs on; undefined when they are not. */
+export async function newTestSchema(): Promise<string | undefined> {
+  const server = process.env.TEST_POSTGRES_URL;
+  return server === undefined ? undefined : await newSchemaAt(server);
+}
+
+async function newSchemaAt(server: string): Promise<string> {
+  const schema = `s${randomUUID().replaceAll('-', '')}`;
+  await runAt(server, `create schema ${schema}`);
+  return `${server}?options=${encodeURIComponent(`-c search_path=${schema}`)}`;
+}
+
+async function runAt<R extends object>(url: string, text: string): Promise<readonly R[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<R>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function program(name: string): string {
+  return join(postgresPrograms() ?? '', name);
+}
+
+function asNobody(): { readonly uid?: number; readonly gid?: number } {
+  return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
