@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, stat } from 'node:fs/promises';
-import { type ClientRequest, request } from 'node:http';
+import { Agent, type ClientRequest, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { writeResource } from '../../src/domain/written-names.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 import { annWrites, assertRefused } from './http-writer.ts';
 
@@ -19,7 +20,7 @@ async function start(t: Parameters<typeof startHttpService>[0], environment: Rea
   const { key, send } = await annWrites(service);
   const publish = async (body: string | Uint8Array, headers = {}) =>
     await send('POST', '/v1/query/7/results', { body, headers: { ...CSV, ...headers } });
-  return { service, key, publish };
+  return { service, key, send, publish };
 }
 
 /** An upload of which so much has been sent, with more to come. */
@@ -139,3 +140,26 @@ function withWindow(frame: Buffer, log: number): Buffer {
   const blocks = frame.subarray(5 + (single === 1 ? 0 : 1) + sizeBytes);
   return Buffer.concat([frame.subarray(0, 4), Buffer.of(descriptor & 0b100, (log - 10) << 3), blocks]);
 }
+
+test('who is refused before the body is read sends the next request on the same connection', async (t) => {
+  const { service, key, send } = await start(t, {});
+  const { execution_id: id } = (await send('POST', '/v1/query/7/executions')).json;
+  const { leases } = await service.catalog();
+  await leases.acquire(writeResource(String(id)), 'another process', service.commandLine.now, 60_000);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ask = async (method: string, path: string, body: string) => {
+    const asked = request(service.url + path, { agent, method, headers: { 'x-service-api-key': key } });
+    asked.end(body);
+    const [response] = await once(asked, 'response');
+    return [response.statusCode, response.headers['x-error-code'], JSON.parse(await text(response)).error];
+  };
+  const rows = `n\n${'123456789\n'.repeat(500_000)}`;
+  assert.deepEqual(await ask('PUT', `/v1/execution/${id}/results`, rows), [
+    409,
+    'conflict',
+    `execution ${id} is being published by another process`,
+  ]);
+  assert.deepEqual(await ask('GET', '/v1/query/7', ''), [200, undefined, undefined]);
+  assert.deepEqual(service.faults, []);
+});

@@ -60,7 +60,7 @@ export function writeRoutes(
         const principal = principalOf(request);
         requireScope(principal, route.scope);
         const hash = createHash('sha256').update(headOf(request));
-        const body = new RequestBody(() => openBody(request, reply, hash, limitsOf(route, options)));
+        using body = new RequestBody(() => openBody(request, reply, hash, limitsOf(route, options)));
         const asked = { ...fieldsOf(request, reply, principal), base: () => baseOf(request, options) + prefix };
         const once = {
           keyId: principal.keyId,
@@ -100,7 +100,7 @@ function committingAs(
 }
 
 /** The body of a request. Whoever reads it opens it, once. A request that is refused before that never reads its body. */
-class RequestBody {
+class RequestBody implements Disposable {
   readonly #open: () => Readable;
   #body: Readable | undefined;
 
@@ -120,6 +120,11 @@ class RequestBody {
 
   async discard(): Promise<void> {
     await finished(this.open().resume());
+  }
+
+  /** A body that was opened and then not read would keep its connection from the next request. */
+  [Symbol.dispose](): void {
+    this.#body?.destroy();
   }
 }
 
