@@ -16,6 +16,19 @@ while head -c 65536 /dev/urandom >> "$DISK/fill"; do :; done 2> /dev/null
 while printf x >> "$DISK/rest"; do :; done 2> /dev/null
 ! echo more > "$DISK/more" 2> /dev/null`;
 
+/** Sends the file to query 7, with a key from standard input, and prints the status, the code, and how many rows the latest run has. */
+const CLIENT = `
+import { readFileSync } from 'node:fs';
+const [url, key] = readFileSync(0, 'utf8').split(' ').map((text) => text.trim());
+const headers = { 'x-service-api-key': key };
+const body = readFileSync(process.env.ROWS);
+const sent = await fetch(url + '/v1/query/7/results', { method: 'POST', headers: { ...headers, 'content-type': 'text/csv' }, body });
+const { error } = await sent.json();
+const latest = await (await fetch(url + '/v1/query/7/results?limit=1', { headers })).json();
+const alive = await fetch(url + '/healthz');
+console.log(JSON.stringify({ status: sent.status, code: sent.headers.get('x-error-code'), retry: sent.headers.get('retry-after'), error, rows: latest.result?.metadata.total_row_count, alive: alive.status }));
+`;
+
 /** The lines that a shell script prints. $DISK is a file system of 16 MB, and `qrs` is the command with its data there. */
 async function onSmallDisk(script: string): Promise<readonly string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'qrs-full-'));
@@ -23,10 +36,12 @@ async function onSmallDisk(script: string): Promise<readonly string[]> {
     // Text that does not compress.
     const rows = Array.from({ length: 60_000 }, () => crypto.randomUUID());
     await writeFile(join(folder, 'rows.csv'), `a\n${rows.join('\n')}\n`);
+    await writeFile(join(folder, 'client.mjs'), CLIENT);
     const whole = `set -e; mkdir "$DISK"; mount -t tmpfs -o size=16m none "$DISK"; qrs() { "$NODE" "$QRS" "$@"; }; ${script}`;
     const env = {
       ...process.env,
       ...{ DISK: join(folder, 'disk'), ROWS: join(folder, 'rows.csv'), NODE: process.execPath, QRS },
+      ...{ CLIENT: join(folder, 'client.mjs'), LOG: join(folder, 'serve.log') },
       ...{ QRS_DATA_DIR: join(folder, 'disk/data'), QRS_RETENTION_DAYS: '0.000001', QRS_READ_TIMEOUT: '1' },
     };
     const args = ['--map-root-user', '--mount', 'sh', '-c', whole];
@@ -57,4 +72,49 @@ test('a sweep alone frees a full disk, though the catalog has no room to be open
   assert.ok(swept[0].bytes > 1_000_000);
   assert.ok(Number(afterwards) >= 4 * 1024 * 1024, 'and made again');
   assert.equal(left, '0');
+});
+
+test('results that are sent to a full disk are refused and leave nothing, and those that are there are served', {
+  skip,
+}, async () => {
+  const lines = await onSmallDisk(`
+    export QRS_RETENTION_DAYS=1 QRS_PORT=0 QRS_UPLOAD_DISK=1TB
+    qrs users add ann > /dev/null
+    qrs queries add --id 7 --user ann > /dev/null
+    qrs publish "$ROWS" --query 7 > /dev/null
+    KEY=$(qrs keys create --user ann --scope write 2> /dev/null)
+    "$NODE" "$QRS" serve > "$LOG" 2>&1 < /dev/null & SERVE=$!
+    until grep -q 'http://127.0.0.1:' "$LOG"; do kill -0 $SERVE; done
+    URL=$(grep -o 'http://127.0.0.1:[0-9]*' "$LOG" | head -1)
+    send() { echo "$URL $KEY" | "$NODE" "$CLIENT"; }
+    staged() { find "$QRS_DATA_DIR/results/staging" -type f | wc -l; }
+    objects() { find "$QRS_DATA_DIR/results" -name '*.parquet' | wc -l; }
+    for room in 0 2500; do
+      head -c $((room * 1000)) /dev/zero > "$DISK/room"
+      while head -c 4096 /dev/zero >> "$DISK/fill"; do :; done 2> /dev/null
+      rm "$DISK/room"
+      send; staged; objects
+      rm "$DISK/fill"
+    done
+    send; staged; objects
+    kill $SERVE
+    wait $SERVE || true`);
+  const outcomes = Array.from({ length: 3 }, (_, i) => lines.slice(3 * i, 3 * i + 3));
+  const full = {
+    status: 503,
+    code: 'storage_full',
+    retry: '60',
+    rows: 60_000,
+    alive: 200,
+  };
+  for (const [sent, staged, objects] of outcomes.slice(0, 2)) {
+    const { error, ...rest } = JSON.parse(sent ?? '');
+    assert.deepEqual([rest, staged, objects], [full, '0', '1']);
+    assert.match(error, /a disk of the service is full/);
+  }
+  const [sent, staged, objects] = outcomes[2] ?? [];
+  assert.deepEqual(
+    [JSON.parse(sent ?? ''), staged, objects],
+    [{ status: 201, code: null, retry: null, rows: 60_000, alive: 200 }, '0', '2'],
+  );
 });
