@@ -3,7 +3,7 @@
  * that a command which only needs the catalog starts no database engine.
  *
  * The data directory: `catalog.sqlite`, `results/` (the store, with `staging/` inside: objects being written, so that they are
- * renamed into their places), `views/` (materialised views), `derived/` (what else was made from results to
+ * renamed into their places; for a store in S3 `fetched/` and `staging/` in their stead), `views/` (materialised views), `derived/` (what else was made from results to
  * read them faster), `tmp/` (what DuckDB spills), `sources/` (tables that queries read).
  */
 import { randomUUID } from 'node:crypto';
@@ -24,14 +24,14 @@ import { findOverlap, type NamedPath } from '../files/overlap.ts';
 import type { FileLocation } from '../settings/location.ts';
 import { engineMemoryOfEach } from '../settings/memory.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
-import { STAGING } from '../store/local/object-path.ts';
+import { STAGING } from '../store/object-path.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { Opened } from './opened.ts';
 
 /** Absolute paths. */
 export interface Directories {
   readonly data: string;
-  /** The root of the local result store. */
+  /** Where the files of results are that DuckDB reads: the root of a local store, or what was fetched from another. */
   readonly results: string;
   readonly staging: string;
   readonly temp: string;
@@ -113,7 +113,7 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
       await requireJoined({ catalog, store }, randomUUID);
       return store;
     }),
-    storeAlone: once(async () => await openStore(settings, directories)),
+    storeAlone: once(async () => await openStore(settings, directories, opened)),
     rangeReader: once(async () => {
       const memoryBytes = settings.readMemoryBytes * RANGES_SHARE;
       return await duckDb(1, memoryBytes, [directories.results, directories.views]);
@@ -171,16 +171,22 @@ async function openCatalog(settings: Settings, directories: Directories, effects
   }
 }
 
-async function openStore(settings: Settings, { results }: Directories): Promise<ResultStore> {
-  const { kind } = settings.store;
-  switch (kind) {
+async function openStore(settings: Settings, { results }: Directories, opened: Opened): Promise<ResultStore> {
+  const { store } = settings;
+  switch (store.kind) {
     case 'file': {
       await makePrivate(results, SETTINGS.store.name);
       const { LocalResultStore } = await import('../store/local/local-result-store.ts');
       return await LocalResultStore.open(results);
     }
+    case 's3': {
+      const { makeScratchFolder } = await import('../files/scratch-folder.ts');
+      const { S3ResultStore } = await import('../store/s3/s3-result-store.ts');
+      const { path: cacheFolder } = opened.use(await makeScratchFolder(results));
+      return opened.use(new S3ResultStore({ ...store, cacheFolder, cacheBytesMax: settings.storeCacheBytesMax }));
+    }
     default:
-      return kind satisfies never;
+      return store satisfies never;
   }
 }
 
@@ -217,11 +223,13 @@ export function tempBytesOfEach(settings: Settings): number {
 
 function directoriesOf(settings: Settings): Directories {
   const data = resolve(settings.dataDir);
-  const results = settings.store.path === undefined ? join(data, 'results') : resolve(settings.store.path);
+  const { store } = settings;
+  const isHere = store.kind === 'file';
+  const results = isHere && store.path !== undefined ? resolve(store.path) : join(data, isHere ? 'results' : 'fetched');
   return {
     data,
     results,
-    staging: join(results, STAGING),
+    staging: join(isHere ? results : data, STAGING),
     temp: join(data, 'tmp'),
     views: join(data, 'views'),
     derived: join(data, 'derived'),

@@ -129,6 +129,11 @@ export const ERRORS = {
     retryAfterSeconds: 2,
     when: "The service's catalog does not answer at the moment. A change may or may not have been made; try again as Retry-After says.",
   },
+  store_unavailable: {
+    status: 503,
+    retryAfterSeconds: 2,
+    when: 'The store of results does not answer at the moment; try again as Retry-After says.',
+  },
   taken_over: {
     status: 503,
     retryAfterSeconds: 1,

@@ -39,9 +39,35 @@ export async function isBlockIntact(
 ): Promise<boolean> {
   const hash = beginHash(blocks, block);
   const bytes = await hashStretch(handle, block, [hash], chunk, signal);
-  const start = block.index * BLOCK_HASH_BYTES;
-  const expected = Buffer.from(blocks.hashes, 'base64').subarray(start, start + BLOCK_HASH_BYTES);
-  return bytes === block.bytes && endHash(hash).equals(expected);
+  return bytes === block.bytes && endHash(hash).equals(expectedHash(blocks, block));
+}
+
+/** Bytes that come one after another, compared with a hash when all have come. */
+export interface BlockHasher {
+  update(bytes: Uint8Array): void;
+  isIntact(): boolean;
+}
+
+/** Of the block with this place. */
+export function blockHasher(blocks: Blocks, index: number): BlockHasher {
+  const block = listBlocks(blocks)[index];
+  if (block === undefined) throw new RangeError(`there is no block ${index}`);
+  const hash = beginHash(blocks, block);
+  return {
+    update: (bytes) => void hash.update(bytes),
+    isIntact: () => endHash(hash).equals(expectedHash(blocks, block)),
+  };
+}
+
+/** Of all bytes of an object. */
+export function wholeHasher(sha256: string): BlockHasher {
+  const hash = createHash('sha256');
+  return { update: (bytes) => void hash.update(bytes), isIntact: () => hash.digest('hex') === sha256 };
+}
+
+function expectedHash({ hashes }: Blocks, { index }: Block): Buffer {
+  const start = index * BLOCK_HASH_BYTES;
+  return Buffer.from(hashes, 'base64').subarray(start, start + BLOCK_HASH_BYTES);
 }
 
 function beginHash(layout: Layout, block: Block): Hash {

@@ -160,9 +160,9 @@ test('a bad value is refused with its name, the value, and what is expected', ()
 test('a kind of catalog, store or engine that does not exist yet is refused by name, its password masked', () => {
   assert.equal(
     refusal({ QRS_STORE_URL: 's3://qrs:s3cr@t@bucket/prefix?password=x' }),
-    'QRS_STORE_URL is "s3://qrs:***@bucket/prefix?password=***": this version keeps results on local disk only, expected file: or file:/path/to/folder',
+    'QRS_STORE_URL is "s3://qrs:***@bucket/prefix?password=***": expected s3://bucket/prefix, with ?endpoint=https://host:port and &region=name where they are wanted',
   );
-  assert.match(refusal({ QRS_STORE_URL: 's3://bucket/prefix' }), /this version keeps results on local disk only/);
+  assert.match(refusal({ QRS_STORE_URL: 's3://qrs:secret@bucket' }), /expected no credentials in it/);
   assert.match(refusal({ QRS_ENGINE_URL: 'trino://host' }), /this version runs queries in DuckDB only/);
 });
 

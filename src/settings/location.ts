@@ -17,7 +17,17 @@ export interface PostgresLocation {
 }
 
 export type CatalogLocation = FileLocation<'sqlite'> | PostgresLocation;
-export type StoreLocation = FileLocation<'file'>;
+export interface S3Location {
+  readonly kind: 's3';
+  readonly bucket: string;
+  /** Of all keys: empty, or ending in a slash. */
+  readonly prefix: string;
+  /** Of a server that is not Amazon's. */
+  readonly endpoint: string | undefined;
+  readonly region: string | undefined;
+}
+
+export type StoreLocation = FileLocation<'file'> | S3Location;
 export interface EngineLocation {
   readonly kind: 'duckdb';
 }
@@ -34,10 +44,8 @@ export const catalogLocation: ReadValue<CatalogLocation> = (text) => {
 export const storeLocation: ReadValue<StoreLocation> = (text) => {
   const { scheme, rest } = split(text);
   if (scheme === 'file') return { kind: 'file', path: pathOf(rest) };
-  if (scheme === 's3') {
-    throw new BadValue('this version keeps results on local disk only, expected file: or file:/path/to/folder');
-  }
-  throw new BadValue('expected file: (in the data directory) or file:/path/to/folder');
+  if (scheme === 's3') return s3Location(text);
+  throw new BadValue('expected file: (in the data directory), file:/path/to/folder or s3://bucket/prefix');
 };
 
 export const engineLocation: ReadValue<EngineLocation> = (text) => {
@@ -46,6 +54,26 @@ export const engineLocation: ReadValue<EngineLocation> = (text) => {
   if (scheme === 'trino') throw new BadValue('this version runs queries in DuckDB only, expected duckdb:');
   throw new BadValue('expected duckdb:');
 };
+
+const S3_EXPECTED =
+  'expected s3://bucket/prefix, with ?endpoint=https://host:port and &region=name where they are wanted';
+
+function s3Location(text: string): S3Location {
+  const url = URL.parse(text);
+  const { username = '', password = '', hostname = '', pathname = '', searchParams } = url ?? {};
+  const unknown = [...(searchParams?.keys() ?? [])].filter((name) => name !== 'endpoint' && name !== 'region');
+  if (hostname === '' || unknown.length > 0) throw new BadValue(S3_EXPECTED);
+  if (username !== '' || password !== '') {
+    throw new BadValue(
+      'expected no credentials in it: they are found as the AWS SDK does, such as in AWS_ACCESS_KEY_ID',
+    );
+  }
+  const endpoint = searchParams?.get('endpoint') ?? undefined;
+  if (endpoint !== undefined && URL.parse(endpoint) === null) throw new BadValue(S3_EXPECTED);
+  const folder = pathname.replace(/^\/|\/$/g, '');
+  const prefix = folder === '' ? '' : `${folder}/`;
+  return { kind: 's3', bucket: hostname, prefix, endpoint, region: searchParams?.get('region') ?? undefined };
+}
 
 function postgresUrl(text: string): string {
   const { hostname, pathname } = URL.parse(text) ?? { hostname: '', pathname: '' };

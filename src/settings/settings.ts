@@ -61,8 +61,13 @@ export const SETTINGS = {
       'With a catalog in PostgreSQL: the longest that a process may go on answering from memory after another one has changed access, runs or results, and that it goes on without the database. Usually it learns of a change within milliseconds.',
   }),
   store: setting('QRS_STORE_URL', 'file:', storeLocation, {
-    about: 'Where results are: `file:` is `results` in the data directory, `file:/path/to/folder` elsewhere.',
+    about:
+      'Where results are: `file:` is `results` in the data directory, `file:/path/to/folder` elsewhere, `s3://bucket/prefix` in S3, with `?endpoint=https://host:port` in another server that speaks its protocol. Credentials are found as the AWS SDK does.',
     secret: 'password',
+  }),
+  storeCacheBytesMax: setting('QRS_STORE_CACHE', '10GB', size(SIZE_MIN, '64MB'), {
+    about:
+      'The most disk for what was fetched from a store in S3, beside what is being read: the pieces of results that pages needed.',
   }),
   engine: setting('QRS_ENGINE_URL', 'duckdb:', engineLocation, {
     about: 'What runs scheduled queries: `duckdb:`.',

@@ -1,6 +1,6 @@
 /**
  * The result store: immutable objects by key, a few per execution. A seam: one interface, implementations in sibling
- * folders (local/), one contract suite (test/contract/result-store.ts) that runs over each.
+ * folders (local/, s3/), one contract suite (test/contract/result-store.ts) that runs over each.
  *
  * Keys are made by us: `<execution id>/part-00000.parquet`, so a key is `[0-9A-Za-z._-]+` segments joined by slashes.
  */

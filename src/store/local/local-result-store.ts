@@ -9,11 +9,11 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { RowRange } from '../../domain/blocks.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { makeFolder } from '../../files/make-folder.ts';
+import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from '../object-path.ts';
+import { OpenObjects } from '../open-objects.ts';
 import type { ObjectRef, OpenObject, ResultStore, StoredObject } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
 import { isMissing } from './is-missing.ts';
-import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from './object-path.ts';
-import { OpenObjects } from './open-objects.ts';
 import { VerifiedFiles } from './verified-files.ts';
 
 /** Names of files that only show that a file can be written. */

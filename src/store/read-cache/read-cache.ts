@@ -1,0 +1,207 @@
+/**
+ * What has been fetched of objects that are kept elsewhere: sparse local files, each as long as its object, with the blocks in them that
+ * reads needed. A block is hashed while it is written; only then may anybody read it. The files are this process's own, in a
+ * folder that is removed with it, and the least recently used go when they take more than they may.
+ */
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Block, blocksOfRows, type RowRange } from '../../domain/blocks.ts';
+import { SharedWork } from '../../domain/shared-work.ts';
+import { type BlockHasher, blockHasher, wholeHasher } from '../../files/block-checksums.ts';
+import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
+
+const FILES_MAX = 20_000;
+/** Blocks of one read that are fetched at the same time. */
+const FETCHES_MAX = 4;
+/** What the store sends may have been damaged on the way: so often it is asked. */
+const ATTEMPTS_MAX = 2;
+
+/** Bytes of an object, in order. @throws ObjectDamaged when there is none, or it has another length */
+export type FetchBytes = (
+  object: ObjectRef,
+  offset: number,
+  bytes: number,
+  signal: AbortSignal,
+) => AsyncIterable<Uint8Array>;
+
+export interface ReadCacheOptions {
+  /** A folder of this process alone. */
+  readonly folder: string;
+  /** Of all files together, but for those that are being read. */
+  readonly bytesMax: number;
+  readonly fetch: FetchBytes;
+}
+
+interface CachedFile {
+  readonly path: string;
+  /** 1 for each block that is there. */
+  readonly blocks: Uint8Array;
+  users: number;
+  /** Of the blocks that are there. */
+  bytes: number;
+  /** Fetches under way. */
+  fetches: number;
+  /** After our last write: another time of change means that somebody else wrote. */
+  changedAt: bigint;
+}
+
+/** A block, or all bytes of an object whose manifest has no blocks. */
+type Stretch = Pick<Block, 'index' | 'offset' | 'bytes'>;
+
+export class ReadCache implements AsyncDisposable {
+  readonly #options: ReadCacheOptions;
+  /** The least recently used come first. */
+  readonly #files = new Map<string, CachedFile>();
+  readonly #making = new SharedWork<CachedFile>();
+  readonly #fetching = new SharedWork<void>();
+  #bytes = 0;
+
+  constructor(options: ReadCacheOptions) {
+    this.#options = options;
+  }
+
+  /** On disk. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The path of a file that has what a read of the rows needs, until it is released. @throws ObjectDamaged; the signal's reason */
+  async open(
+    object: ObjectRef,
+    rows: RowRange,
+    signal: AbortSignal,
+  ): Promise<{ readonly path: string } & AsyncDisposable> {
+    const name = `${object.key} ${object.sha256} ${object.objectBytes}`;
+    const file = await this.#use(name, object, signal);
+    const release = async () => {
+      file.users -= 1;
+      // Forgotten while it was read.
+      if (file.users === 0 && this.#files.get(name) !== file) await this.#remove(name, file);
+      await this.#makeRoom(0);
+    };
+    try {
+      await this.#fill(name, file, object, rows, signal);
+    } catch (error) {
+      await release();
+      throw error;
+    }
+    let isReleased = false;
+    return {
+      path: file.path,
+      [Symbol.asyncDispose]: async () => {
+        if (isReleased) return;
+        isReleased = true;
+        await release();
+      },
+    };
+  }
+
+  /** The object is another from now on, or gone. Whoever reads it reads on. */
+  async forget(key: string): Promise<void> {
+    for (const [name, file] of this.#files) if (name.startsWith(`${key} `)) await this.#forget(name, file);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const [name, file] of this.#files) await this.#remove(name, file);
+  }
+
+  /** The object's file, in use. One that somebody else has written to is not used again. */
+  async #use(name: string, object: ObjectRef, signal: AbortSignal): Promise<CachedFile> {
+    const known = this.#files.get(name);
+    if (known !== undefined && known.fetches === 0) {
+      const found = await stat(known.path, { bigint: true }).catch(() => undefined);
+      if (found?.ctimeNs !== known.changedAt && known.fetches === 0) await this.#forget(name, known);
+    }
+    for (;;) {
+      const file = this.#files.get(name) ?? (await this.#making.join(name, () => this.#make(name, object), signal));
+      // It may have had to make room for another already.
+      if (this.#files.get(name) !== file) continue;
+      file.users += 1;
+      this.#files.delete(name);
+      this.#files.set(name, file);
+      return file;
+    }
+  }
+
+  async #make(name: string, { objectBytes, blocks }: ObjectRef): Promise<CachedFile> {
+    const path = join(this.#options.folder, `${randomUUID()}.parquet`);
+    await using handle = await open(path, 'wx', 0o600);
+    await handle.truncate(objectBytes);
+    const { ctimeNs: changedAt } = await handle.stat({ bigint: true });
+    const file = { path, blocks: new Uint8Array(blocks?.bytes.length ?? 1), users: 0, bytes: 0, fetches: 0, changedAt };
+    this.#files.set(name, file);
+    return file;
+  }
+
+  async #fill(name: string, file: CachedFile, object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<void> {
+    const whole: Stretch = { index: 0, offset: 0, bytes: object.objectBytes };
+    const needed: readonly Stretch[] = object.blocks === undefined ? [whole] : blocksOfRows(object.blocks, rows);
+    const missing = needed.filter(({ index }) => file.blocks[index] !== 1);
+    let next = 0;
+    const fetchOn = async () => {
+      for (let block = missing[next++]; block !== undefined; block = missing[next++]) {
+        const wanted = block;
+        if (file.blocks[wanted.index] === 1) continue;
+        const fetch = (during: AbortSignal) => this.#fetch(file, object, wanted, during);
+        await this.#fetching.join(`${file.path} ${name} ${wanted.index}`, fetch, signal);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(FETCHES_MAX, missing.length) }, fetchOn));
+  }
+
+  async #fetch(file: CachedFile, object: ObjectRef, block: Stretch, signal: AbortSignal): Promise<void> {
+    await this.#makeRoom(block.bytes);
+    file.fetches += 1;
+    try {
+      await using handle = await open(file.path, 'r+');
+      for (let attempt = 1; !(await this.#write(handle, object, block, signal)); attempt += 1) {
+        if (attempt < ATTEMPTS_MAX) continue;
+        const last = block.offset + block.bytes - 1;
+        throw new ObjectDamaged(object.key, `its bytes ${block.offset} to ${last} are not what was stored there`);
+      }
+      file.blocks[block.index] = 1;
+      file.bytes += block.bytes;
+      this.#bytes += block.bytes;
+      file.changedAt = (await handle.stat({ bigint: true })).ctimeNs;
+    } finally {
+      file.fetches -= 1;
+    }
+  }
+
+  /** @returns whether the bytes that came are those that were stored */
+  async #write(handle: FileHandle, object: ObjectRef, block: Stretch, signal: AbortSignal): Promise<boolean> {
+    const hasher: BlockHasher =
+      object.blocks === undefined ? wholeHasher(object.sha256) : blockHasher(object.blocks, block.index);
+    let at = 0;
+    for await (const chunk of this.#options.fetch(object, block.offset, block.bytes, signal)) {
+      signal.throwIfAborted();
+      if (at + chunk.length > block.bytes) return false;
+      hasher.update(chunk);
+      await handle.write(chunk, 0, chunk.length, block.offset + at);
+      at += chunk.length;
+    }
+    return at === block.bytes && hasher.isIntact();
+  }
+
+  /** Files that nobody reads go until so many bytes more have room. Those that are read stay, whatever they take. */
+  async #makeRoom(bytes: number): Promise<void> {
+    const { bytesMax } = this.#options;
+    for (const [name, file] of this.#files) {
+      if (this.#bytes + bytes <= bytesMax && this.#files.size <= FILES_MAX) return;
+      if (file.users === 0) await this.#remove(name, file);
+    }
+  }
+
+  async #forget(name: string, file: CachedFile): Promise<void> {
+    if (file.users === 0) await this.#remove(name, file);
+    else if (this.#files.get(name) === file) this.#files.delete(name);
+  }
+
+  async #remove(name: string, file: CachedFile): Promise<void> {
+    if (this.#files.get(name) === file) this.#files.delete(name);
+    this.#bytes -= file.bytes;
+    file.bytes = 0;
+    await rm(file.path, { force: true });
+  }
+}

@@ -1,0 +1,298 @@
+/**
+ * The result store in a bucket of S3 or what speaks its protocol. An object is an object there, below the prefix. Reads go through sparse
+ * local files (read-cache/), into which the blocks are fetched that they need: no more travels than is read, and each byte is checked.
+ * Credentials are those that the AWS SDK finds, and so is the region, unless it is given.
+ */
+import { rm } from 'node:fs/promises';
+import {
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { listBlocks, type RowRange } from '../../domain/blocks.ts';
+import { NotReady } from '../../errors/not-ready.ts';
+import { blockHasher, wholeHasher } from '../../files/block-checksums.ts';
+import { INSTALLATION, isKeySegment, objectPath, STAGING } from '../object-path.ts';
+import { OpenObjects } from '../open-objects.ts';
+import { ReadCache } from '../read-cache/read-cache.ts';
+import {
+  ObjectDamaged,
+  type ObjectRef,
+  type OpenObject,
+  type ResultStore,
+  type StoredObject,
+} from '../result-store.ts';
+import { putFile } from './put-file.ts';
+import { isNoObject, told } from './unavailable.ts';
+
+/** The SDK's own retries: of failures, of throttling, of connections that break before an answer. */
+const ATTEMPTS_MAX = 4;
+const CONNECT_MILLIS_MAX = 5000;
+/** Nothing comes for so long. */
+const SILENCE_MILLIS_MAX = 30_000;
+/** As many as one request may delete. */
+const DELETED_AT_ONCE = 1000;
+const ASKED_AT_ONCE = 16;
+/** In the folder that has no objects: overwritten by each check. */
+const PROBE = `${STAGING}/probe`;
+
+export interface S3StoreOptions {
+  readonly bucket: string;
+  /** Of all keys: empty, or ending in a slash. */
+  readonly prefix: string;
+  /** Of a server that is not Amazon's. */
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+  /** A folder of this process alone, for what was fetched. */
+  readonly cacheFolder: string;
+  readonly cacheBytesMax: number;
+}
+
+export class S3ResultStore implements ResultStore, AsyncDisposable {
+  readonly #client: S3Client;
+  readonly #bucket: string;
+  readonly #prefix: string;
+  readonly #cache: ReadCache;
+  readonly #opened = new OpenObjects();
+
+  constructor({ bucket, prefix, endpoint, region, cacheFolder, cacheBytesMax }: S3StoreOptions) {
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    const requestHandler = { connectionTimeout: CONNECT_MILLIS_MAX, socketTimeout: SILENCE_MILLIS_MAX };
+    this.#client = new S3Client({
+      maxAttempts: ATTEMPTS_MAX,
+      requestHandler,
+      // What is read is compared with the manifest's hashes.
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      // Such a server has no host name for each bucket.
+      ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+      ...(region !== undefined && { region }),
+    });
+    this.#cache = new ReadCache({
+      folder: cacheFolder,
+      bytesMax: cacheBytesMax,
+      fetch: (object, offset, bytes, signal) => this.#fetch(object, offset, bytes, signal),
+    });
+  }
+
+  async check(): Promise<void> {
+    try {
+      await this.#putText(PROBE, 'written to see whether it can be\n');
+    } catch (error) {
+      const reason = error instanceof Error ? error.name : String(error);
+      throw new NotReady(`nothing can be written to it (${reason})`, { cause: error });
+    }
+  }
+
+  async findInstallation(): Promise<string | undefined> {
+    const signal = new AbortController().signal;
+    try {
+      const { Body } = await this.#client.send(new GetObjectCommand(this.#at(INSTALLATION)));
+      const id = (await Body?.transformToString())?.split('\n', 1)[0]?.trim();
+      return id === '' ? undefined : id;
+    } catch (error) {
+      if (isNoObject(error)) return undefined;
+      throw told(error, signal);
+    }
+  }
+
+  async setInstallation(id: string): Promise<void> {
+    await this.#putText(INSTALLATION, `${id}\n`);
+  }
+
+  async put(key: string, path: string, signal: AbortSignal): Promise<void> {
+    requireKey(key);
+    signal.throwIfAborted();
+    try {
+      await putFile(this.#client, this.#at(key), path, signal);
+    } catch (error) {
+      throw told(error, signal);
+    }
+    await this.#cache.forget(key);
+    await rm(path);
+  }
+
+  async open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject> {
+    requireKey(object.key);
+    const opened = await this.#opened.open(object.key);
+    try {
+      const file = await this.#cache.open(object, rows, signal);
+      return {
+        path: file.path,
+        [Symbol.asyncDispose]: async () => {
+          opened[Symbol.dispose]();
+          await file[Symbol.asyncDispose]();
+        },
+      };
+    } catch (error) {
+      opened[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  async verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const whole = wholeHasher(object.sha256);
+    const blocks = object.blocks === undefined ? [] : listBlocks(object.blocks);
+    let at = 0;
+    let next = 0;
+    let hasher = nextHasher();
+    function nextHasher() {
+      const block = blocks[next++];
+      if (object.blocks === undefined || block === undefined) return undefined;
+      return { ...blockHasher(object.blocks, block.index), end: block.offset + block.bytes };
+    }
+    const damaged = () => new ObjectDamaged(object.key, 'its bytes are not what was stored');
+    for await (const chunk of this.#fetch(object, 0, object.objectBytes, signal)) {
+      whole.update(chunk);
+      for (let from = 0; from < chunk.length && hasher !== undefined; ) {
+        const to = Math.min(chunk.length, from + hasher.end - at);
+        hasher.update(chunk.subarray(from, to));
+        at += to - from;
+        from = to;
+        if (at < hasher.end) break;
+        if (!hasher.isIntact()) throw damaged();
+        hasher = nextHasher();
+      }
+    }
+    if (!whole.isIntact() || hasher !== undefined) throw damaged();
+  }
+
+  async findMissing(keys: readonly string[]): Promise<readonly string[]> {
+    const missing = new Set<string>();
+    let next = 0;
+    const askOn = async () => {
+      for (let key = keys[next++]; key !== undefined; key = keys[next++]) {
+        if ((await this.#findBytes(key)) === undefined) missing.add(key);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(ASKED_AT_ONCE, keys.length) }, askOn));
+    return keys.filter((key) => missing.has(key));
+  }
+
+  async *list(prefix: string): AsyncIterable<StoredObject> {
+    const signal = new AbortController().signal;
+    let token: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({
+        Bucket: this.#bucket,
+        Prefix: `${this.#prefix}${prefix}`,
+        ...(token !== undefined && { ContinuationToken: token }),
+      });
+      const page = await this.#client.send(command).catch((error: unknown) => {
+        throw told(error, signal);
+      });
+      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+        const key = Key.slice(this.#prefix.length);
+        if (isObjectKey(key)) yield { key, objectBytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
+      }
+      token = page.NextContinuationToken;
+    } while (token !== undefined);
+  }
+
+  async delete(keys: readonly string[]): Promise<readonly string[]> {
+    const gone = Promise.withResolvers<void>();
+    const deleting: string[] = [];
+    const settled: Promise<{ readonly key: string; readonly isDeleted: boolean }>[] = [];
+    for (const key of keys) {
+      requireKey(key);
+      // Whoever opens one of them meanwhile waits for the whole request, and finds it gone.
+      const outcome = this.#opened.deleteUnlessOpen(key, () => {
+        deleting.push(key);
+        return gone.promise;
+      });
+      settled.push(outcome.then((isDeleted) => ({ key, isDeleted })));
+    }
+    try {
+      for (let start = 0; start < deleting.length; start += DELETED_AT_ONCE) {
+        await this.#delete(deleting.slice(start, start + DELETED_AT_ONCE));
+      }
+      for (const key of deleting) await this.#cache.forget(key);
+      gone.resolve();
+    } catch (error) {
+      gone.reject(error);
+    }
+    return (await Promise.all(settled)).filter(({ isDeleted }) => !isDeleted).map(({ key }) => key);
+  }
+
+  /** There are no folders. */
+  async removeEmptyFolders(): Promise<void> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cache[Symbol.asyncDispose]();
+    this.#client.destroy();
+  }
+
+  #at(key: string): { readonly Bucket: string; readonly Key: string } {
+    return { Bucket: this.#bucket, Key: `${this.#prefix}${key}` };
+  }
+
+  async #putText(key: string, text: string): Promise<void> {
+    await this.#client.send(new PutObjectCommand({ ...this.#at(key), Body: text })).catch((error: unknown) => {
+      throw told(error, new AbortController().signal);
+    });
+  }
+
+  async #delete(keys: readonly string[]): Promise<void> {
+    const Objects = keys.map((key) => ({ Key: `${this.#prefix}${key}` }));
+    const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } });
+    const { Errors = [] } = await this.#client.send(command).catch((error: unknown) => {
+      throw told(error, new AbortController().signal);
+    });
+    const [first] = Errors;
+    if (first !== undefined) throw new Error(`${Errors.length} objects cannot be deleted, ${first.Key}: ${first.Code}`);
+  }
+
+  /** The size of the object; undefined when there is none. */
+  async #findBytes(key: string): Promise<number | undefined> {
+    requireKey(key);
+    try {
+      const { ContentLength } = await this.#client.send(new HeadObjectCommand(this.#at(key)));
+      return ContentLength;
+    } catch (error) {
+      if (isNoObject(error)) return undefined;
+      throw told(error, new AbortController().signal);
+    }
+  }
+
+  async *#fetch(object: ObjectRef, offset: number, bytes: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    const { key, objectBytes } = object;
+    const missing = () => new ObjectDamaged(key, 'it is missing', true);
+    const otherLength = (found: unknown) => new ObjectDamaged(key, `it has ${found} bytes, expected ${objectBytes}`);
+    // There is no range of no bytes.
+    if (bytes === 0) {
+      const found = await this.#findBytes(key);
+      if (found === undefined) throw missing();
+      if (found !== objectBytes) throw otherLength(found);
+      return;
+    }
+    const Range = `bytes=${offset}-${offset + bytes - 1}`;
+    try {
+      const command = new GetObjectCommand({ ...this.#at(key), Range });
+      const { Body, ContentRange } = await this.#client.send(command, { abortSignal: signal });
+      const total = ContentRange?.split('/')[1];
+      if (total !== String(objectBytes)) throw otherLength(total);
+      yield* Body as unknown as AsyncIterable<Uint8Array>;
+    } catch (error) {
+      if (error instanceof ObjectDamaged) throw error;
+      if (isNoObject(error)) throw missing();
+      if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 416) {
+        throw otherLength(await this.#findBytes(key));
+      }
+      throw told(error, signal);
+    }
+  }
+}
+
+function requireKey(key: string): void {
+  objectPath('/', key);
+}
+
+/** Whether it is an object by its name: not the store's identity, nor what its checks write. */
+function isObjectKey(key: string): boolean {
+  const [first = '', ...others] = key.split('/');
+  return first !== STAGING && key !== INSTALLATION && [first, ...others].every(isKeySegment);
+}

@@ -1,0 +1,33 @@
+/** Which failures of an S3 server mean that it cannot be asked at the moment, after all retries. */
+import { StoreUnavailable } from '../../errors/store-unavailable.ts';
+
+interface S3Failure {
+  readonly name?: string;
+  readonly code?: unknown;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+/** Nothing is stored under the key. */
+export function isNoObject(error: unknown): boolean {
+  return statusOf(error) === 404;
+}
+
+/** The same failure, told as what it means for whoever asked. @param signal whose abort is no failure of the server */
+export function told(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  const status = statusOf(error);
+  // Refused: settings or permissions are wrong, which waiting does not mend.
+  if (status !== undefined && status < 500 && status !== 429) return error;
+  if (status === undefined && !isOfTheConnection(error)) return error;
+  return new StoreUnavailable('the store of results cannot be reached at the moment', { cause: error });
+}
+
+function statusOf(error: unknown): number | undefined {
+  return (error as S3Failure | undefined)?.$metadata?.httpStatusCode;
+}
+
+function isOfTheConnection(error: unknown): boolean {
+  const { name, code } = (error ?? {}) as S3Failure;
+  const isSocket = typeof code === 'string' && /^E[A-Z]+$/.test(code) && code !== 'ENOENT' && code !== 'ENOSPC';
+  return isSocket || name === 'TimeoutError' || name === 'RequestTimeout' || name === 'AbortError';
+}

@@ -1,0 +1,129 @@
+/** The whole service with its results in S3: published, read in pages and whole, kept over a restart of the server, swept. */
+import assert from 'node:assert/strict';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../s3-server.ts';
+import { type CommandLine, makeCommandLine } from './command.ts';
+import { openServer } from './http-service.ts';
+
+/** Several row groups of 16,384 rows. */
+const ROWS = 60_000;
+const CSV = `n,t\n${Array.from({ length: ROWS }, (_, n) => `${n},text ${n}`).join('\n')}\n`;
+
+suite('results in S3', { skip: S3_MISSING ?? false }, () => {
+  let server: S3Server;
+  let prefixes = 0;
+  before(async () => {
+    if (S3_MISSING !== undefined) return;
+    Object.assign(process.env, S3_ENVIRONMENT);
+    server = await S3Server.start();
+  });
+  after(async () => await server?.[Symbol.asyncDispose]());
+
+  interface Served {
+    readonly commandLine: CommandLine;
+    /** Of query 7, with ann's key. */
+    get(address: string): Promise<Response>;
+    /** Files of the bucket below this store's prefix. */
+    objects(): Promise<readonly string[]>;
+    readonly prefix: string;
+  }
+
+  async function serve(t: TestContext): Promise<Served> {
+    prefixes += 1;
+    const prefix = `p${prefixes}`;
+    const environment = {
+      QRS_STORE_URL: `s3://${server.bucket}/${prefix}?endpoint=${server.endpoint}`,
+      // Each page is read from what was fetched.
+      QRS_ROW_FILES: '0',
+      QRS_PAGE_CACHE: '0',
+    };
+    const commandLine = await makeCommandLine(t, environment);
+    await commandLine.get('users', 'add', 'ann');
+    const key = await commandLine.get('keys', 'create', '--user', 'ann');
+    await commandLine.get('queries', 'add', '--id', '7', '--user', 'ann');
+    const { code, err } = await commandLine.run(['publish', '-', '--query', '7', '--format', 'csv'], CSV);
+    assert.equal(code, 0, err);
+    const { server: http, close } = await openServer(commandLine, environment);
+    t.after(close);
+    return {
+      commandLine,
+      prefix,
+      get: async (address) =>
+        await fetch(`${http.url}/v1/query/7/results${address}`, { headers: { 'x-service-api-key': key } }),
+      objects: async () => {
+        const entries = await readdir(join(server.bucketFolder, prefix), { recursive: true, withFileTypes: true });
+        return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+      },
+    };
+  }
+
+  /** The numbers of the rows of an answer. */
+  async function numbers(answer: Response): Promise<readonly number[]> {
+    assert.equal(answer.status, 200);
+    const { result } = (await answer.json()) as { result: { rows: readonly { n: number }[] } };
+    return result.rows.map(({ n }) => n);
+  }
+
+  test('a page is read of what it needs of the object, a walk and an export are the rows that were published', async (t) => {
+    const { commandLine, get, objects } = await serve(t);
+    assert((await objects()).includes('part-00000.parquet'), String(await objects()));
+    assert.deepEqual(await numbers(await get('?limit=3&offset=40000')), [40_000, 40_001, 40_002]);
+    const [scratch = ''] = await readdir(join(commandLine.dataDir, 'fetched'));
+    const [file = ''] = await readdir(join(commandLine.dataDir, 'fetched', scratch));
+    const { size, blocks } = await stat(join(commandLine.dataDir, 'fetched', scratch, file));
+    assert(blocks * 512 < size * 0.6, `${blocks * 512} of ${size} bytes were fetched for one page`);
+    const walked: number[] = [];
+    for (let offset = 0; offset < ROWS; offset += 20_000) {
+      walked.push(...(await numbers(await get(`?limit=20000&offset=${offset}`))));
+    }
+    assert.deepEqual(
+      walked,
+      Array.from({ length: ROWS }, (_, n) => n),
+    );
+    assert.equal(await (await get('/csv')).text(), CSV);
+    assert.deepEqual(await numbers(await get('?filters=n%20in%20(5,59999)&sort_by=n%20desc')), [59_999, 5]);
+  });
+
+  test('what was fetched may go at any time', async (t) => {
+    const { commandLine, get } = await serve(t);
+    assert.deepEqual(await numbers(await get('?limit=1')), [0]);
+    const [scratch = ''] = await readdir(join(commandLine.dataDir, 'fetched'));
+    for (const file of await readdir(join(commandLine.dataDir, 'fetched', scratch))) {
+      await rm(join(commandLine.dataDir, 'fetched', scratch, file));
+    }
+    assert.deepEqual(await numbers(await get('?limit=1&offset=1')), [1]);
+  });
+
+  test('a server that goes away is 503 that says so, and no restart is needed when it is back', async (t) => {
+    const { get } = await serve(t);
+    await server.kill();
+    const answer = await get('?limit=1');
+    assert.equal(answer.status, 503);
+    assert.equal(answer.headers.get('x-error-code'), 'store_unavailable');
+    assert.deepEqual(await answer.json(), { error: 'the store of results cannot be reached at the moment' });
+    await server.resume();
+    assert.deepEqual(await numbers(await get('?limit=1')), [0]);
+  });
+
+  test('an object that is lost is told as that, and nothing is answered from what is left', async (t) => {
+    const { get, prefix } = await serve(t);
+    await rm(join(server.bucketFolder, prefix), { recursive: true });
+    const answer = await get('?limit=1');
+    assert.equal(answer.status, 500);
+    assert.equal(answer.headers.get('x-error-code'), 'result_damaged');
+  });
+
+  test('the sweep deletes what has expired, and verify reads what is there', async (t) => {
+    const { commandLine, objects } = await serve(t);
+    assert.equal((await commandLine.run(['verify'])).code, 0);
+    commandLine.now += 91 * 86_400_000;
+    const { code, err } = await commandLine.run(['sweep', '--yes']);
+    assert.equal(code, 0, err);
+    assert.deepEqual(
+      (await objects()).filter((name) => name.endsWith('.parquet')),
+      [],
+    );
+  });
+});
