@@ -10,13 +10,20 @@ import { NotBuildable } from '../../src/results/derived/build-queue.ts';
 import { buildRowFile, type RowFileOrder } from '../../src/results/derived/row-files/build-row-file.ts';
 import { BuilderProcess } from '../../src/results/derived/row-files/builder-process.ts';
 import { OpenRowFiles } from '../../src/results/derived/row-files/open-row-files.ts';
+import type { RowFileDeps } from '../../src/results/derived/row-files/row-file.ts';
 import { RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
 import type { RowOrigin } from '../../src/results/derived/row-files/row-origin.ts';
 import { Turns } from '../../src/results/derived/row-files/turns.ts';
 import { type RowFileBuilder, wantedRowFiles } from '../../src/results/derived/row-files/wanted-row-files.ts';
+import { WorkQueue } from '../../src/results/limits/work-queue.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const signal = new AbortController().signal;
+const deps: RowFileDeps = {
+  turns: new Turns(),
+  unpacking: new WorkQueue({ runningMax: 2, waitingMax: 100 }),
+  monotonic: () => 0,
+};
 const columns = [{ name: 'n', type: parseColumnType('bigint') }];
 const PROGRAM = join(import.meta.dirname, '../../src/row-file-builder.ts');
 
@@ -67,11 +74,7 @@ test('a file that cannot be built leaves nothing; a result that takes more than 
       throw full;
     },
   };
-  const open = new OpenRowFiles(
-    () => 0,
-    () => 0,
-    new Turns(),
-  );
+  const open = new OpenRowFiles(() => 0, deps);
   const [step] = wantedRowFiles(originIn(directory), { open, builder, bytesMax: 100 }).steps();
   await assert.rejects(step?.build(signal) ?? assert.fail('nothing is built'), full);
   assert.deepEqual(await readdir(directory), []);
@@ -103,11 +106,7 @@ test('a file forgotten while it is being opened is closed, and whoever waits for
   const order = await orderOf(directory, 100);
   await using duckDb = await openFolderDuckDb(directory, 1);
   await buildRowFile(duckDb, order, signal);
-  const open = new OpenRowFiles(
-    () => 0,
-    () => 0,
-    new Turns(),
-  );
+  const open = new OpenRowFiles(() => 0, deps);
   t.after(() => open.closeAll());
   const first = open.find(order.path, 'one');
   open.forget(order.path);
@@ -125,11 +124,7 @@ test('a file that was made from something else is not read', async (t) => {
   const order = await orderOf(directory, 100);
   await using duckDb = await openFolderDuckDb(directory, 1);
   await buildRowFile(duckDb, order, signal);
-  const open = new OpenRowFiles(
-    () => 0,
-    () => 0,
-    new Turns(),
-  );
+  const open = new OpenRowFiles(() => 0, deps);
   await assert.rejects(open.find(order.path, 'another'), RowFileDamaged);
   const file = await open.find(order.path, 'one');
   assert.equal(file?.about.rowCount, 100);

@@ -19,11 +19,12 @@ import { buildRowFile } from '../../src/results/derived/row-files/build-row-file
 import { joinFrames } from '../../src/results/derived/row-files/joined-frames.ts';
 import { fitRows, readRange, readScattered } from '../../src/results/derived/row-files/read-rows.ts';
 import { packBlock } from '../../src/results/derived/row-files/row-block.ts';
-import { RowFile } from '../../src/results/derived/row-files/row-file.ts';
+import { RowFile, type RowFileDeps } from '../../src/results/derived/row-files/row-file.ts';
 import { blockCrc, RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
 import { rowProjection } from '../../src/results/derived/row-files/row-projection.ts';
 import { Turns } from '../../src/results/derived/row-files/turns.ts';
 import { type StoredBlock, Unpacker } from '../../src/results/derived/row-files/unpack-blocks.ts';
+import { WorkQueue } from '../../src/results/limits/work-queue.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 import { Random, randomResult, storeAs } from './random-results.ts';
 
@@ -31,7 +32,11 @@ const CASES = Number(process.env.TEST_CASES ?? 12);
 const SEED = Number(process.env.TEST_SEED ?? 1);
 const ASKED_OF_EACH = 12;
 const signal = new AbortController().signal;
-const turns = new Turns();
+const deps: RowFileDeps = {
+  turns: new Turns(),
+  unpacking: new WorkQueue({ runningMax: 2, waitingMax: 100 }),
+  monotonic: () => 0,
+};
 
 let directory: string;
 let duckDb: DuckDb;
@@ -106,7 +111,7 @@ async function byRowFile(file: RowFile, { columns, format, from, to }: Asked) {
 }
 
 async function opened(path: string, t: TestContext): Promise<RowFile> {
-  const file = await RowFile.open(path, turns, () => 0);
+  const file = await RowFile.open(path, deps);
   t.after(() => file.retire());
   return file;
 }
@@ -202,7 +207,7 @@ test('a changed byte anywhere, or a cut file, is noticed, and gives no other row
       await handle.write(Buffer.of((whole[at] ?? 0) ^ (1 + random.below(255))), 0, 1, at);
     }
     const read = async () => {
-      const file = await RowFile.open(path, turns, () => 0);
+      const file = await RowFile.open(path, deps);
       try {
         return await byRowFile(file, asked);
       } finally {

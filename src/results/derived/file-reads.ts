@@ -1,7 +1,7 @@
 /**
  * Reads of an open file. What the system has in memory takes some microseconds to read, and a turn of another thread ten times as
  * long (decision 22). So small reads are made on the event loop. A disk may take milliseconds, in which nothing else is done:
- * after a read that was slow the next ones are made aside, twice as many each time.
+ * after two reads that were slow the next ones are made aside, twice as many each time.
  */
 import { read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -11,6 +11,8 @@ const readAside = promisify(read);
 /** Larger ones are made aside. */
 const HERE_BYTES_MAX = 64 * 1024;
 const SLOW_MILLIS = 1;
+/** Slow reads with more quick ones between them are no sign of a slow disk: the process had to wait for a core. */
+const BETWEEN_MAX = 16;
 const ASIDE_MIN = 32;
 const ASIDE_MAX = 4096;
 
@@ -20,6 +22,8 @@ export class FileReads {
   /** So many reads are made aside before it is tried again whether they are quick. */
   #aside = 0;
   #asideNext = ASIDE_MIN;
+  /** Reads made here since the last slow one. */
+  #quick = Number.POSITIVE_INFINITY;
 
   /** @param monotonic milliseconds */
   constructor(fd: number, monotonic: () => number) {
@@ -38,8 +42,16 @@ export class FileReads {
   }
 
   #note(isSlow: boolean): void {
-    if (isSlow) this.#aside = this.#asideNext;
-    this.#asideNext = isSlow ? Math.min(ASIDE_MAX, 2 * this.#asideNext) : ASIDE_MIN;
+    if (!isSlow) {
+      this.#quick += 1;
+      this.#asideNext = ASIDE_MIN;
+      return;
+    }
+    if (this.#quick <= BETWEEN_MAX) {
+      this.#aside = this.#asideNext;
+      this.#asideNext = Math.min(ASIDE_MAX, 2 * this.#asideNext);
+    }
+    this.#quick = 0;
   }
 
   async #readAside(position: number, length: number): Promise<Buffer> {

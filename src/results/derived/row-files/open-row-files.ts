@@ -1,8 +1,7 @@
 /** Keeps row files open, up to a number of files and of bytes in memory, and remembers which do not exist. */
 import type { Clock } from '../../../domain/instant.ts';
-import { RowFile } from './row-file.ts';
+import { RowFile, type RowFileDeps } from './row-file.ts';
 import { RowFileDamaged } from './row-file-format.ts';
-import type { Turns } from './turns.ts';
 
 /** Each holds a file descriptor. */
 const FILES_MAX = 256;
@@ -14,18 +13,16 @@ const ABSENT_MAX = 10_000;
 
 export class OpenRowFiles {
   readonly #clock: Clock;
-  readonly #turns: Turns;
-  readonly #monotonic: () => number;
+  readonly #deps: RowFileDeps;
   /** By path, the least recently used first. */
   readonly #files = new Map<string, Promise<RowFile | undefined>>();
   readonly #opened = new Map<string, RowFile>();
   /** When each missing file was last looked for, by path. */
   readonly #absent = new Map<string, number>();
 
-  constructor(clock: Clock, monotonic: () => number, turns: Turns) {
+  constructor(clock: Clock, deps: RowFileDeps) {
     this.#clock = clock;
-    this.#monotonic = monotonic;
-    this.#turns = turns;
+    this.#deps = deps;
   }
 
   /** @returns undefined where there is none @throws RowFileDamaged, also where the file was made from something else */
@@ -89,7 +86,7 @@ export class OpenRowFiles {
 
   async #openIfThere(path: string): Promise<RowFile | undefined> {
     try {
-      return await RowFile.open(path, this.#turns, this.#monotonic);
+      return await RowFile.open(path, this.#deps);
     } catch (error) {
       if (error instanceof RowFileDamaged) throw error;
       // It does not exist, or cannot be opened now (no file descriptors left, for example), which is as good as absent.

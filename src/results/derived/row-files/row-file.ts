@@ -5,6 +5,7 @@
 import { close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
 import { readAhead } from '../../limits/read-ahead.ts';
+import type { WorkQueue } from '../../limits/work-queue.ts';
 import { FileReads } from '../file-reads.ts';
 import { RowBlock } from './row-block.ts';
 import {
@@ -27,33 +28,42 @@ const GROUPS_AHEAD = 2;
 /** Gets rows `from` to `to` of a block, counted within the block. The block's first row is row `first` of the part. */
 export type TakeRows = (block: RowBlock, from: number, to: number, first: number) => void;
 
+/** What all row files of a process share. */
+export interface RowFileDeps {
+  readonly turns: Turns;
+  /** Where groups of long reads wait to be unpacked on other threads: these are wanted for other things, too. */
+  readonly unpacking: WorkQueue;
+  /** Milliseconds. */
+  readonly monotonic: () => number;
+}
+
 export class RowFile {
   readonly #fd: number;
   readonly #index: RowFileIndex;
-  readonly #turns: Turns;
+  readonly #deps: RowFileDeps;
   readonly #reads: FileReads;
   readonly #unpacker = new Unpacker();
   #readers = 0;
   #retired = false;
 
-  private constructor(fd: number, reads: FileReads, index: RowFileIndex, turns: Turns) {
+  private constructor(fd: number, reads: FileReads, index: RowFileIndex, deps: RowFileDeps) {
     this.#fd = fd;
     this.#reads = reads;
     this.#index = index;
-    this.#turns = turns;
+    this.#deps = deps;
   }
 
   /** @throws RowFileDamaged; the file system's error, ENOENT where there is none */
-  static async open(path: string, turns: Turns, monotonic: () => number): Promise<RowFile> {
+  static async open(path: string, deps: RowFileDeps): Promise<RowFile> {
     const fd = await openFile(path, 'r');
     try {
       const { size } = await statFile(fd);
-      const reads = new FileReads(fd, monotonic);
+      const reads = new FileReads(fd, deps.monotonic);
       const end = await reads.bytes(Math.max(0, size - END_BYTES), END_BYTES);
       const bytes = indexBytes(end);
       const start = size - END_BYTES - bytes;
       if (start < 0) throw new RowFileDamaged('the file is shorter than its index');
-      return new RowFile(fd, reads, decodeIndex(await reads.bytes(start, bytes), end), turns);
+      return new RowFile(fd, reads, decodeIndex(await reads.bytes(start, bytes), end), deps);
     } catch (error) {
       closeAside(fd);
       throw error;
@@ -110,9 +120,13 @@ export class RowFile {
       takeAll(this.#unpacker.now(await this.#neighbours(only)));
       return;
     }
-    const unpack = async (group: readonly number[]) => await this.#unpacker.aside(await this.#neighbours(group));
+    const { turns, unpacking } = this.#deps;
+    const unpack = async (group: readonly number[], during: AbortSignal) => {
+      const stored = await this.#neighbours(group);
+      return await unpacking.run('', () => this.#unpacker.aside(stored), during);
+    };
     for await (const group of readAhead(groups, GROUPS_AHEAD, unpack, signal)) {
-      await this.#turns.next();
+      await turns.next();
       signal.throwIfAborted();
       if (!takeAll(group)) return;
     }
@@ -123,7 +137,7 @@ export class RowFile {
     const { blockRows } = this.about;
     const byBlock = Map.groupBy(rows, (row) => Math.floor(row / blockRows));
     for (const [place, group] of this.#groupsOf([...byBlock.keys()]).entries()) {
-      if (place > 0) await this.#turns.next();
+      if (place > 0) await this.#deps.turns.next();
       const stored = await Promise.all(group.map((block) => this.#stored(block)));
       signal.throwIfAborted();
       for (const [block, content] of this.#rowsOf(this.#unpacker.now(stored))) {
