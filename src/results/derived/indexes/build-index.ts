@@ -27,7 +27,7 @@ export interface IndexBuild {
 }
 
 /** Entries that are in memory at a time. */
-const STEP_ENTRIES = 32 * BLOCK_ENTRIES;
+const STEP_ENTRIES = 128 * BLOCK_ENTRIES;
 
 /**
  * @param duckDb of which nobody else uses a table called `sorted` at the same time

@@ -37,7 +37,7 @@ export interface PositionHits {
 
 export type Hits = EntryHits | PositionHits;
 
-/** The most positions that one answer takes out of indexes: sixteen blocks, two milliseconds. */
+/** The most positions that one answer takes out of indexes: 64 blocks, some milliseconds. */
 export const POSITIONS_MAX = 16_384;
 
 const NONE: PositionHits = { kind: 'positions', positions: new Uint32Array(0), isExact: true };

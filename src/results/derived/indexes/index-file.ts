@@ -33,7 +33,7 @@ const decompressAside = promisify<Uint8Array, Buffer>(zstdDecompress);
 /** Neighbouring blocks are read in one go, up to this many bytes. */
 const READ_BYTES_MAX = 1024 * 1024;
 /** Between two rank blocks that are needed, up to this many others are read in the same go. */
-const RANK_GAP_MAX = 2;
+const RANK_GAP_MAX = 8;
 /** About what an entry with a key of variable length takes. */
 const TEXT_ENTRY_BYTES = 96;
 

@@ -2,24 +2,24 @@
  * An index file: the values of one column of a result in their order, each with the position of its row. All numbers are little-endian.
  *
  * ```
- * entry blocks   of 1,024 entries in order of (key, position), the last one fewer: [count u32][positions u32 …][ends of the keys u32 …,
+ * entry blocks   of 256 entries in order of (key, position), the last one fewer: [count u32][positions u32 …][ends of the keys u32 …,
  *                where they differ in length][keys …], as a zstd frame
- * null blocks    of 1,024 positions of rows without a value: [count u32][positions u32 …], as a zstd frame
- * rank blocks    of 1,024 ranks, in order of position: of each row the number of the first entry with its value; 0xffffffff without one
+ * null blocks    of 256 positions of rows without a value: [count u32][positions u32 …], as a zstd frame
+ * rank blocks    of 256 ranks, in order of position: of each row the number of the first entry with its value; 0xffffffff without one
  * table          a zstd frame, see `encodeTable`: of each block its stored bytes, their CRC-32, and of each entry block its first key
  * trailer        24 bytes: magic, offset (f64), stored bytes and CRC-32 of the table
  * ```
  */
 import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/** A power of two: entry n is in block n >> 10. */
-export const BLOCK_ENTRIES = 1024;
+/** A power of two: entry n is in block n >> 8. */
+export const BLOCK_ENTRIES = 256;
 export const NO_RANK = 0xffffffff;
 export const TRAILER_BYTES = 24;
 /** Positions have 32 bits, and the last number means "none". */
 export const ROWS_MAX = 0xffffffff;
 
-const MAGIC = Buffer.from('QRSINDX1');
+const MAGIC = Buffer.from('QRSINDX2');
 
 /** Entries one after another, or positions alone. */
 export interface Entries {

@@ -159,7 +159,7 @@ class Bench implements AsyncDisposable {
 function randomColumn(random: Random, type: ColumnType): Column {
   const pool = Array.from({ length: random.pick([1, 5, 300, 5000]) }, () => randomCell(random, type));
   const nulls = random.pick([0, 0, 10, 95]);
-  const rows = random.pick([1, 1024, 1025, ROWS]);
+  const rows = random.pick([1, 256, 257, ROWS]);
   return { type, cells: Array.from({ length: rows }, () => (random.chance(nulls) ? null : random.pick(pool))) };
 }
 
