@@ -1,4 +1,4 @@
-/** `qrs open`: the addresses of the service's pages for people, one a line, and whether anything answers there. */
+/** `qrs open`: the addresses of the service's pages for people, one a line: the explorer first; and whether anything answers there. */
 import type { Command } from 'commander';
 import { TimeLimit } from '../domain/time.ts';
 import { loadSettings } from '../settings/load-settings.ts';
@@ -14,7 +14,7 @@ export function addOpenCommand(program: Command, context: CommandContext): void 
   program
     .command('open')
     .description(
-      'print the addresses of the pages of the service: its first page, and its documentation to try requests in',
+      'print the addresses of the pages of the service: the explorer of results, and the documentation to try requests in',
     )
     .option('--json', 'print JSON')
     .action(async (options: { readonly json?: true }) => {

@@ -182,6 +182,7 @@ function httpOptionsOf(
     trustProxy: settings.trustProxy,
     corsOrigins: settings.corsOrigins,
     documentation: { version, datasets },
+    publicKey: settings.publicKey,
     writing: {
       results: { bytesMax: settings.uploadBytesMax, stalledMillis: settings.uploadStalledMillis },
       jsonStalledMillis: settings.headersTimeoutMillis,

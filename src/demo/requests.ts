@@ -9,7 +9,8 @@ export interface Demo {
 export function demoRequests(url: string, demo: Demo | undefined): string {
   if (demo === undefined) {
     return [
-      `Serving what is in the data directory. For a key:`,
+      `Serving what is in the data directory; to look at it in a browser: ${url}/`,
+      'For a key:',
       `  npx qrs keys create --user demo     (or add a user first: npx qrs users add NAME)`,
     ].join('\n');
   }
@@ -48,6 +49,8 @@ export function demoRequests(url: string, demo: Demo | undefined): string {
   ];
   const requests = demo.hasQueries ? [...ofQueries, ...ofDatasets, ...ofRuns] : [...ofDatasets, ...ofRuns];
   return [
+    '',
+    `Look at it in a browser: ${url}/#key=${demo.key}`,
     '',
     `Your key (shown only this once): ${demo.key}`,
     '',

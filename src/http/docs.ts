@@ -2,19 +2,12 @@
  * The description of the API at `/openapi.json`, and at `/docs` as a page to read and to try requests on. The page is Scalar's API
  * reference, served by us alone: its policy lets it reach no other host. Its script is 4 MB, loaded when first asked for.
  */
-import Fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type RouteHandlerMethod,
-} from 'fastify';
+import Fastify from 'fastify';
 import { once } from '../domain/once.ts';
-import type { AnswerBody } from '../results/answer.ts';
-import { etagOf, matchesEtag } from '../results/respond/cache-policy.ts';
-import { FRONT_PAGE_POLICY, frontDocument, frontPage, llmsText, prefersHtml } from './front-page.ts';
+import { llmsText } from './front-page.ts';
 import { type ApiDescription, openApiDocument } from './openapi/document.ts';
 import type { Fragment } from './openapi/schema.ts';
-import { type SendOptions, sendAnswer } from './send-answer.ts';
+import { pageEtag, type ServePage } from './serve-page.ts';
 
 /** Styles are set by the script, on elements; everything else comes from us. */
 const POLICY = [
@@ -56,51 +49,26 @@ export interface ExampleIds {
 
 /** @param findExample what a page may ask for at first; undefined where there is nothing yet */
 export function documentationRoutes(
-  server: FastifyInstance,
+  serve: ServePage,
   description: ApiDescription,
-  options: SendOptions,
   findExample: () => Promise<ExampleIds | undefined>,
 ): void {
-  const respond = async (page: Page, request: FastifyRequest, reply: FastifyReply) => {
-    const { bytes, contentType, policy = POLICY } = page;
-    const etag = page.etag ?? etagOf(Buffer.from(bytes).toString('latin1'));
-    const known = matchesEtag(request.headers['if-none-match'], etag);
-    const body: AnswerBody = known ? { kind: 'unchanged' } : { kind: 'whole', byteChunks: [bytes] };
-    reply.header('content-security-policy', policy);
-    const headers = { 'cache-control': 'no-cache' };
-    return await sendAnswer({ contentType, headers, etag, body }, request, reply, options);
-  };
-  const serve = (url: string, pageFor: (request: FastifyRequest) => Promise<Page>) => {
-    const handler: RouteHandlerMethod = async (request, reply) => await respond(await pageFor(request), request, reply);
-    server.route({ method: ['GET', 'HEAD'], url, handler });
-  };
   const serveSame = (url: string, contentType: string, load: () => Promise<Uint8Array>) => {
     const loaded = once(async () => {
       const bytes = await load();
-      return { contentType, bytes, etag: etagOf(Buffer.from(bytes).toString('latin1')) };
+      return { contentType, bytes, etag: pageEtag(bytes), policy: POLICY };
     });
     serve(url, loaded);
   };
-  serve('/', async ({ headers }) =>
-    prefersHtml(headers.accept)
-      ? { contentType: HTML, bytes: Buffer.from(frontPage(description)), policy: FRONT_PAGE_POLICY }
-      : { contentType: 'application/json', bytes: Buffer.from(JSON.stringify(frontDocument(description))) },
-  );
   serveSame('/llms.txt', 'text/plain; charset=utf-8', async () => Buffer.from(llmsText(description)));
   serveSame('/openapi.json', 'application/json', async () => Buffer.from(JSON.stringify(openApiDocument(description))));
   serveSame('/docs', HTML, async () => Buffer.from(PAGE));
   serve(START_PATH, async () => ({
     contentType: SCRIPT,
     bytes: Buffer.from(startScript(description, await findExample())),
+    policy: POLICY,
   }));
   serveSame(SCRIPT_PATH, SCRIPT, loadScalar);
-}
-
-interface Page {
-  readonly contentType: string;
-  readonly bytes: Uint8Array;
-  readonly etag?: string;
-  readonly policy?: string;
 }
 
 const HTML = 'text/html; charset=utf-8';

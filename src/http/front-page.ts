@@ -1,19 +1,12 @@
 /**
- * First contact: `/` for whoever only has the address, a person with a browser or a program, and `/llms.txt` for language models that are
- * to write requests. Neither needs a key, and the page needs nothing but itself.
+ * First contact, for whoever only has the address: what `/` says to a program, and in a browser that runs no scripts; and `/llms.txt` for
+ * language models that are to write requests. None of it needs a key.
  */
-import { createHash } from 'node:crypto';
 import Negotiator from 'negotiator';
 import { FORMATS } from '../results/request/format.ts';
 import { SHARED_PARAMETERS } from '../results/request/shared-parameters.ts';
 import { FILTERS_ABOUT } from './openapi/about.ts';
 import type { ApiDescription } from './openapi/document.ts';
-
-const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem}pre{overflow:auto;padding:.7rem;border:1px solid #8886}';
-
-/** Only the style that is in the page; no script, nothing from elsewhere. */
-export const FRONT_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 const WHAT =
   'Stores the result of each query execution once and serves it from then on: filtered, sorted, paged or sampled.';
@@ -25,18 +18,9 @@ export function prefersHtml(accept: string | undefined): boolean {
   return best === 'text/html';
 }
 
-export function frontPage({ version, keyHeaders }: ApiDescription): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>Query Results Service</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<h1>Query Results Service</h1>
+/** HTML for a person whose browser runs no scripts. */
+export function frontText({ version, keyHeaders }: ApiDescription): string {
+  return `<h1>Query Results Service</h1>
 <p>${WHAT}</p>
 <ul>
 <li><a href="/docs">Try requests</a>, and read what there is: every address, parameter and error.</li>
@@ -46,10 +30,7 @@ export function frontPage({ version, keyHeaders }: ApiDescription): string {
 <h2>A first request</h2>
 <p>Every request carries a key. ${KEY.replaceAll(/`([^`]+)`/g, '<code>$1</code>')}</p>
 <pre>curl -H '${keyHeaders[0]}: YOUR KEY' 'http://THIS ADDRESS/v1/query/NUMBER/results?limit=10'</pre>
-<p>Version ${version}</p>
-</body>
-</html>
-`;
+<p>Version ${version}</p>`;
 }
 
 export function frontDocument({ version, keyHeaders }: ApiDescription): object {

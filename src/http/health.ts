@@ -21,12 +21,16 @@ const OPEN_PATHS: ReadonlySet<string> = new Set([
   '/openapi.json',
   '/docs',
   '/llms.txt',
+  '/usage',
 ]);
+
+/** Everything below is open: the documentation, and the pages of the explorer, which ask the API with the visitor's key. */
+const OPEN_FOLDERS = ['/docs/', '/explorer/', '/queries/', '/executions/'];
 
 /** Whether an address is answered without a key (contract §1: health, metrics and documentation). */
 export function isOpenPath({ method, url }: Pick<FastifyRequest, 'method' | 'url'>): boolean {
   const path = (url.split('?', 1)[0] ?? '').replace(/\/$/, '');
-  const isOpen = OPEN_PATHS.has(path) || path.startsWith('/docs/');
+  const isOpen = OPEN_PATHS.has(path) || OPEN_FOLDERS.some((folder) => path.startsWith(folder));
   return isOpen && (method === 'GET' || method === 'HEAD');
 }
 

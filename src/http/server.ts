@@ -25,6 +25,8 @@ import { cutWhenStalled } from './cut-when-stalled.ts';
 import { documentationRoutes } from './docs.ts';
 import { sendError } from './errors.ts';
 import { findExample } from './example-ids.ts';
+import type { ExplorerDescription } from './explorer/explorer-page.ts';
+import { explorerRoutes } from './explorer/explorer-routes.ts';
 import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { OpenAnswers } from './open-answers.ts';
@@ -33,6 +35,7 @@ import { refuseUnusual } from './refuse-unusual.ts';
 import { followRequests, type RequestContext, requestIdOf } from './request-context.ts';
 import { type CachedResponse, ResponseCache } from './response-cache.ts';
 import { type ResultsRoutesOptions, resultsRoutes } from './results-routes.ts';
+import { pageServer } from './serve-page.ts';
 import { type UsageRoutesDeps, usageRoutes } from './usage-routes.ts';
 import { cutUnread } from './writing/received-body.ts';
 import type { WriteRoutesOptions } from './writing/write-routes.ts';
@@ -52,6 +55,8 @@ export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault'> {
   readonly corsOrigins: readonly string[];
   /** Answers that are sent again as they were. */
   readonly responseCache: LruBytes<CachedResponse>;
+  /** The key of the explorer's visitors who have none of their own. */
+  readonly publicKey: string | undefined;
   /** What the description of the API says besides. */
   readonly documentation: Pick<ApiDescription, 'version' | 'datasets'>;
 }
@@ -187,7 +192,9 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   metricsRoute(server, deps.metrics);
   const sending = { ...options, onFault: deps.onFault };
   const described = { ...options, ...options.documentation, serverUrl: options.publicUrl };
-  documentationRoutes(server, described, sending, () => findExample(deps.results, options.datasets));
+  const serve = pageServer(server, sending);
+  explorerRoutes(serve, described, explorerOf(options));
+  documentationRoutes(serve, described, () => findExample(deps.results, options.datasets));
   for (const prefix of ['/v1', '/api/v1']) {
     resultsRoutes(server, prefix, deps.results, sending);
     usageRoutes(server, prefix, deps.usage);
@@ -199,6 +206,16 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
     });
   }
   return server;
+}
+
+function explorerOf({ documentation, keyHeaders, publicKey, datasets }: HttpOptions): ExplorerDescription {
+  const { version } = documentation;
+  const described = documentation.datasets.flatMap(({ name, title, path, schedule }) =>
+    datasets
+      .filter((route) => path === `/v1${route.path}`)
+      .map(({ queryId }) => ({ queryId, name, title, path, schedule })),
+  );
+  return { version, keyHeader: keyHeaders[0] ?? '', publicKey, datasets: described };
 }
 
 function routeNotFound({ method, url }: FastifyRequest): RequestError {

@@ -45,6 +45,9 @@ export const SETTINGS = {
     about:
       'Scheme and host under which clients reach the service; `next_uri` begins with it. Empty: as each client addressed the service.',
   }),
+  publicKey: setting('QRS_PUBLIC_KEY', '', optional(text(512)), {
+    about: 'What visitors of the explorer read with who have no key. They can see it: make it of scope `read`.',
+  }),
   dataDir: setting('QRS_DATA_DIR', './data', text(PATH_LENGTH_MAX), {
     about: 'The folder for everything the service keeps.',
   }),
@@ -111,8 +114,7 @@ export const SETTINGS = {
       'Whether a query is run only once at a time with the same parameters: whoever asks for a run that waits or runs already gets that one.',
   }),
   sqlExecute: setting('QRS_SQL_EXECUTE', 'false', boolean(), {
-    about:
-      'Whether keys of scope `write` may run SQL of their own with `POST /v1/sql/execute`, without adding a query.',
+    about: 'Whether keys of scope `write` may run SQL of their own with `POST /v1/sql/execute`, without a query.',
   }),
   schedule: setting('QRS_SCHEDULE', 'true', boolean(), {
     about:
@@ -294,8 +296,7 @@ export const SETTINGS = {
     about: 'How often usage is written to the catalog. A crash loses the usage of at most this time.',
   }),
   shutdownGraceMillis: setting('QRS_SHUTDOWN_GRACE', '30', duration(0, 3_600_000), {
-    about:
-      'How long requests in flight may go on after the service is asked to stop; then their connections are aborted.',
+    about: 'How long requests in flight may go on after the service is asked to stop; then their connections are cut.',
   }),
   trustProxy: setting('QRS_TRUST_PROXY', 'false', trustedProxies, {
     about:

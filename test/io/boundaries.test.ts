@@ -199,3 +199,35 @@ test('no file imports itself through others', () => {
   for (const path of files) visit(path, []);
   assert.deepEqual(circles, []);
 });
+
+/** The rows of the table under "The explorer": folders of web/, `web/` being the files that are in none. */
+function webRooms(architecture: string): readonly Room[] {
+  const [, section = ''] = architecture.split('\n## The explorer\n');
+  const [table = ''] = section.split('\n## ');
+  return [...table.matchAll(/^\| `web\/([^`]*)` \|.*\|([^|]*)\|$/gm)].map(([, path = '', allowed = '']) => ({
+    path: withoutSlash(path),
+    mayImport: [...allowed.matchAll(/`([^`]+)`/g)].map(([, name = '']) => (name === 'web/' ? '' : withoutSlash(name))),
+  }));
+}
+
+test('the explorer: every folder of web/ imports what its row says, and nothing of the service', () => {
+  const all = webRooms(readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8'));
+  const sources = readdirSync(join(ROOT, 'web'), { recursive: true, encoding: 'utf8' }).filter(
+    (path) => /\.tsx?$/.test(path) && !path.endsWith('.test.ts'),
+  );
+  const folderOf = (path: string) => (path.includes('/') ? dirname(path) : '');
+  assert.deepEqual(new Set(sources.map(folderOf)), new Set(all.map(({ path }) => path)));
+  const offenders = sources.flatMap((path) => {
+    const text = readFileSync(join(ROOT, 'web', path), 'utf8');
+    assert.ok(text.split('\n').length <= LINES_MAX, path);
+    const { mayImport = [] } = all.find((room) => room.path === folderOf(path)) ?? {};
+    return [...text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\()'([^']+)'/g)].flatMap(([, specifier = '']) => {
+      const isOwn = specifier.startsWith('.');
+      const to = isOwn
+        ? folderOf(relative('.', join(dirname(path), specifier)))
+        : specifier.replace(/^preact\/.*/, 'preact').replace(/^node:.*/, 'node:*');
+      return to === folderOf(path) || mayImport.includes(to) ? [] : [`${path} imports ${specifier}`];
+    });
+  });
+  assert.deepEqual(offenders, []);
+});

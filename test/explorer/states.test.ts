@@ -1,0 +1,49 @@
+/** Where there are no rows, the page says why and what to do. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { skip, startExplorer } from './browser.ts';
+
+const DAY_MILLIS = 86_400_000;
+
+test('waiting, running, failed, cancelled, expired, truncated, empty, never run, not there', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const { commandLine: qrs } = service;
+  const begin = async (query: number) => {
+    if (query > 0) await qrs.get('queries', 'add', '--id', String(query), '--user', 'ann').catch(() => undefined);
+    return await qrs.get('executions', 'submit', '--query', String(query));
+  };
+  const waiting = await begin(1);
+  const running = await begin(2);
+  await qrs.get('executions', 'start', running);
+  const failed = await begin(3);
+  await qrs.get('executions', 'fail', failed, '--type', 'syntax_error', '--message', "mismatched input 'FORM'");
+  const cancelled = await begin(4);
+  await qrs.get('executions', 'cancel', cancelled);
+  const expired = await service.publish(5, 'n\n1\n');
+  qrs.now += 91 * DAY_MILLIS;
+  const long = Array.from({ length: 100 }, (_, n) => `${n},${'x'.repeat(100)}`).join('\n');
+  const truncated = await service.publish(6, `n,w\n${long}\n`, { resultBytesMax: 5000 });
+  const empty = await service.publish(7, 'n\n');
+  await qrs.get('queries', 'add', '--id', '8', '--user', 'ann');
+  const page = await open('/');
+  const sees = async (path: string, text: string) => {
+    await page.goto(service.url + path);
+    await page.getByText(text).first().waitFor();
+  };
+  await sees(`/executions/${waiting}`, 'This run waits for its turn');
+  await sees(`/executions/${waiting}`, 'It is number 1 in the queue');
+  await sees(`/executions/${running}`, 'This run goes on');
+  await sees(`/executions/${failed}`, "mismatched input 'FORM'");
+  await sees(`/executions/${cancelled}`, 'This run was cancelled');
+  await sees(`/executions/${expired.id}`, 'The rows of this run are kept no longer');
+  await sees(`/executions/${truncated.id}`, 'truncated');
+  await page.locator('[id=cell-0-0]').waitFor();
+  await sees(`/executions/${empty.id}`, 'This result has no rows');
+  await sees('/queries/8', 'This query has never run');
+  await sees('/queries/9', 'not found: Query not found or private');
+  await sees('/executions/x', 'The requested execution ID (ID: x) is invalid.');
+  await sees(`/executions/${truncated.id}?filters=n < 0`, 'No row matches the filter');
+  await page.getByRole('button', { name: 'Show all rows' }).click();
+  await page.locator('[id=cell-0-0]').waitFor();
+  assert.deepEqual(complaints, []);
+});

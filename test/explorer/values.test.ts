@@ -1,0 +1,104 @@
+/** Values in the explorer: none is rounded, and none is ever more than text. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { keepScreenshot, rowTexts, skip, startExplorer } from './browser.ts';
+
+const HUGE = '115792089237316195423570985008687907853269984665640564039457584007913129639935';
+const OTHER = '115792089237316195423570985008687907853269984665640564039457584007913129639934';
+const ADDRESS = '0xd8da6bf26964af9d7eed9e03e53415d37aa96045';
+
+test('numbers keep all their digits, shown and filtered by', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const types = { u: 'uint256', b: 'bigint', d: 'double', p: 'decimal(38, 18)' };
+  const lines = [`${HUGE},9223372036854775807,0.1,1.000000000000000001`, `${OTHER},9223372036854775806,1e300,-0.5`];
+  await service.publish(7, `u,b,d,p\n${lines.join('\n')}\n`, { types });
+  const page = await open('/queries/7');
+  const first = [HUGE, '9223372036854775807', '0.1', '1.000000000000000001'];
+  assert.deepEqual(await rowTexts(page, 1), first);
+  await page.locator('[id=cell-1-0]').click();
+  assert.equal(await page.locator('.cell-bar pre').innerText(), OTHER);
+  await page.getByRole('button', { name: 'Only this' }).click();
+  await page.locator('.counts', { hasText: '1 of 2 rows' }).waitFor();
+  assert.equal(await page.getByLabel('Filter', { exact: true }).inputValue(), `u = ${OTHER}`);
+  assert.equal((await rowTexts(page, 1))[0], OTHER);
+  await page.getByLabel('Filter', { exact: true }).fill('');
+  await page.keyboard.press('Enter');
+  await page.locator('[id=cell-1-1]', { hasText: '9223372036854775806' }).click();
+  await page.getByRole('button', { name: 'Without this' }).click();
+  await page.locator('.counts', { hasText: '1 of 2 rows' }).waitFor();
+  assert.deepEqual(await rowTexts(page, 1), first);
+  assert.deepEqual(complaints, []);
+});
+
+test('hostile cells and names are harmless text', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const rows = [
+    { '<img src=x onerror=alert(1)>': '<img src=x onerror="alert(1)"><script>alert(2)</script>' },
+    { '<img src=x onerror=alert(1)>': "=cmd|' /C calc'!A0" },
+    { '<img src=x onerror=alert(1)>': 'x'.repeat(1_000_000) },
+    { '<img src=x onerror=alert(1)>': '\u202Eright to left\u202C مرحبا' },
+    { '<img src=x onerror=alert(1)>': 'javascript:alert(3)' },
+    { '<img src=x onerror=alert(1)>': `it's "quoted" \\ %00 ' or 1=1 --` },
+  ].map((row, n) => JSON.stringify({ n, ...row }));
+  await service.publish(7, rows.join('\n'), { format: 'ndjson' });
+  const name = '<b>bold</b> "name"';
+  await service.commandLine.get('queries', 'set', '7', '--name', name, '--description', '<script>alert(4)</script>');
+  const page = await open('/queries/7');
+  const cells = await rowTexts(page, 1);
+  assert.deepEqual(cells, ['0', '<img src=x onerror="alert(1)"><script>alert(2)</script>']);
+  assert.equal((await rowTexts(page, 3))[1]?.length, 240);
+  assert.equal(await page.locator('h1').innerText(), `${name} 7`);
+  // What is on the left of it stays there.
+  const box = await page.locator('[id=cell-3-1] bdi').boundingBox();
+  const cell = await page.locator('[id=cell-3-1]').boundingBox();
+  assert.ok(box !== null && cell !== null && box.x >= cell.x && box.x + box.width <= cell.x + cell.width);
+  for (const [row, text] of [
+    [0, '<img src=x onerror="alert(1)"><script>alert(2)</script>'],
+    [5, `it's "quoted" \\ %00 ' or 1=1 --`],
+  ] as const) {
+    await page.locator(`[id=cell-${row}-1]`).click();
+    assert.equal(await page.locator('.cell-bar pre').innerText(), text);
+    await page.getByRole('button', { name: 'Only this' }).click();
+    await page.locator('.counts', { hasText: '1 of 6 rows' }).waitFor();
+    assert.equal((await rowTexts(page, 1))[1], text);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.locator('.counts', { hasText: /^6 rows$/ }).waitFor();
+  }
+  await keepScreenshot(page, 'hostile');
+  assert.equal(await page.locator('img, script:not([src]), iframe').count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('addresses are shortened and copied whole; nulls, lists, times and truth have looks of their own', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const row = { wallet: ADDRESS, nothing: null, tags: ['a', 'b'], yes: true, at: '2024-03-05 20:50:59.123' };
+  await service.publish(7, JSON.stringify(row), {
+    format: 'ndjson',
+    types: { nothing: 'varchar', at: 'timestamp(3)' },
+  });
+  const page = await open('/queries/7');
+  assert.deepEqual(await rowTexts(page, 1), [
+    '0xd8da6b…a96045',
+    'null',
+    '["a","b"]',
+    'true',
+    '2024-03-05 20:50:59.123',
+  ]);
+  await page.locator('[id=cell-0-0]').hover();
+  await page.locator('[id=cell-0-0] .copy-cell').click();
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), ADDRESS);
+  for (const [at, filter] of [
+    [1, 'nothing is null'],
+    [3, 'yes = true'],
+    [4, "at = '2024-03-05 20:50:59.123'"],
+  ] as const) {
+    await page.locator(`[id=cell-0-${at}]`).click();
+    await page.getByRole('button', { name: 'Only this' }).click();
+    await page.locator('.counts', { hasText: '1 of 1 row' }).waitFor();
+    assert.equal(await page.getByLabel('Filter', { exact: true }).inputValue(), filter);
+    await page.getByRole('button', { name: 'Show all' }).click();
+  }
+  assert.deepEqual(complaints, []);
+});

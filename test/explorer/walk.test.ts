@@ -1,0 +1,184 @@
+/** A walk through the explorer as a person would take it: key, list, rows, narrowing them down, runs, code. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { keepScreenshot, rowTexts, skip, startExplorer, until } from './browser.ts';
+
+const CSV = ['chain,amount,at', ...Array.from({ length: 250 }, (_, n) => row(n))].join('\n');
+const TYPES = { amount: 'uint256', at: 'timestamp(3)' };
+
+function row(n: number): string {
+  return `${n % 2 === 0 ? 'base' : 'optimism'},${1000 - n},2024-03-05 20:${String(n % 60).padStart(2, '0')}:00`;
+}
+
+const counts = (page: Page, text: string) => page.locator('.counts', { hasText: text }).waitFor();
+const search = async (page: Page) =>
+  decodeURIComponent((await page.evaluate('location.search')) as string).replaceAll('+', ' ');
+
+test('a wrong key is refused, a right one opens; it is kept in this tab alone, and in no address', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV, { types: TYPES });
+  const page = await open('/', { key: '' });
+  await page.getByLabel('API key').fill('qrs_wrong');
+  await page.getByRole('button', { name: 'Open' }).click();
+  await page.getByRole('alert').filter({ hasText: 'does not know this key' }).waitFor();
+  await keepScreenshot(page, 'key');
+  await page.getByLabel('API key').fill(service.key);
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Query 7' }).waitFor();
+  await page.reload();
+  await page.getByRole('link', { name: 'Query 7' }).waitFor();
+  assert.equal(page.url(), `${service.url}/`);
+  assert.equal(await page.evaluate('localStorage.length + document.cookie.length'), 0);
+  await page.getByRole('button', { name: 'Leave' }).click();
+  await page.getByLabel('API key').waitFor();
+  assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('with QRS_PUBLIC_KEY visitors read without a key of their own', { skip }, async (t) => {
+  const key = 'qrs_public_of_this_test';
+  const { service, open } = await startExplorer(t, { QRS_PUBLIC_KEY: key });
+  const page = await open('/', { key: '' });
+  // The setting names no key that there is: the page asks for one.
+  await page.getByLabel('API key').waitFor();
+  assert.match((await page.locator('meta[name=qrs]').getAttribute('content')) ?? '', new RegExp(key));
+  await page.getByLabel('API key').fill(service.key);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Queries' }).waitFor();
+});
+
+test('queries are found by words', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  for (const [id, name] of [
+    ['1', 'Prices of ETH'],
+    ['2', 'Whales'],
+  ] as const) {
+    await service.commandLine.get('queries', 'add', '--id', id, '--user', 'ann', '--name', name);
+  }
+  const page = await open('/');
+  await page.getByRole('link', { name: 'Whales' }).waitFor();
+  await page.getByLabel('Search queries').fill('eth pri');
+  await page.getByText('1 query', { exact: true }).waitFor();
+  assert.equal(await search(page), '?search=eth pri');
+  assert.equal(await page.getByRole('link', { name: 'Whales' }).count(), 0);
+  await page.getByRole('link', { name: 'Prices of ETH' }).click();
+  await page.getByRole('heading', { name: 'This query has never run' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('a click on a header sorts, a click on a value filters, and both are texts that can be edited', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV, { types: TYPES });
+  const page = await open('/queries/7');
+  assert.deepEqual(await rowTexts(page, 1), ['base', '1000', '2024-03-05 20:00:00.000']);
+  await counts(page, '250 rows');
+  const header = page.getByRole('columnheader', { name: 'amount' });
+  await header.getByRole('button', { name: 'amount uint256' }).click();
+  await page.locator('[role=columnheader][aria-sort=ascending]', { hasText: 'amount' }).waitFor();
+  await page.locator('[id=cell-0-1]', { hasText: '751' }).waitFor();
+  assert.equal(await page.getByLabel('Sort').inputValue(), 'amount');
+  await header.getByRole('button', { name: 'amount uint256' }).click();
+  await page.locator('[id=cell-0-1]', { hasText: '1000' }).waitFor();
+  assert.equal(await search(page), '?sort_by=amount desc');
+  await page.locator('[id=cell-1-0]').click();
+  await page.getByRole('button', { name: 'Only this' }).click();
+  await counts(page, '125 of 250 rows');
+  assert.equal(await page.getByLabel('Filter', { exact: true }).inputValue(), "chain = 'optimism'");
+  await page.locator('[id=cell-0-1]', { hasText: '999' }).click();
+  await page.getByRole('button', { name: 'Up to this' }).click();
+  assert.equal(await search(page), "?sort_by=amount desc&filters=chain = 'optimism' and amount <= 999");
+  await page.getByLabel('Filter', { exact: true }).fill('amount < 753 or amount = 1000');
+  await page.keyboard.press('Enter');
+  await counts(page, '3 of 250 rows');
+  await keepScreenshot(page, 'narrowed');
+  // The address is the state: a reload shows the same, and Back undoes.
+  await page.reload();
+  await counts(page, '3 of 250 rows');
+  await page.goBack();
+  await counts(page, '125 of 250 rows');
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await counts(page, '250 rows');
+  assert.equal(await search(page), '');
+  assert.deepEqual(complaints, []);
+});
+
+test("a mistake in an expression is told in the API's words, under a caret; the rows of before stay", {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV, { types: TYPES });
+  const page = await open('/queries/7');
+  await rowTexts(page, 1);
+  await page.getByLabel('Filter', { exact: true }).fill("chain = 'base' and amuont > 5");
+  await page.keyboard.press('Enter');
+  const error = page.locator('#filters-error');
+  await error
+    .filter({ hasText: 'filters, position 20: there is no column "amuont". Did you mean "amount"?' })
+    .waitFor();
+  assert.equal(await page.locator('.expression-error pre').innerText(), `${' '.repeat(19)}^^^^^^`);
+  assert.equal(await page.getByLabel('Filter', { exact: true }).getAttribute('aria-invalid'), 'true');
+  await keepScreenshot(page, 'mistake');
+  await page.getByLabel('Filter', { exact: true }).fill("chain = 'base' and amount > 5");
+  await page.keyboard.press('Enter');
+  await counts(page, '125 of 250 rows');
+  assert.equal(await error.count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('columns are hidden, moved and shown again, by the text of columns', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV, { types: TYPES });
+  const page = await open('/queries/7');
+  await rowTexts(page, 1);
+  const menu = async (column: string, item: string) => {
+    await page.getByRole('columnheader', { name: column }).hover();
+    await page.getByRole('button', { name: `Menu of ${column}` }).click();
+    await page.getByRole('menuitem', { name: item, exact: true }).click();
+  };
+  await menu('at', 'Hide');
+  assert.equal(await search(page), '?columns=chain,amount');
+  await until(page, "document.querySelectorAll('[role=columnheader].name').length === 2");
+  await menu('amount', 'Move left');
+  await page.locator('[id=cell-0-0]', { hasText: '1000' }).waitFor();
+  assert.deepEqual(await rowTexts(page, 1), ['1000', 'base']);
+  await page.getByRole('link', { name: 'Columns' }).click();
+  await page.getByLabel('Show at').check();
+  await page.getByRole('link', { name: 'Rows' }).click();
+  assert.deepEqual(await rowTexts(page, 1), ['1000', 'base', '2024-03-05 20:00:00.000']);
+  assert.deepEqual(complaints, []);
+});
+
+test('runs, each with a page of its own; the code asks for exactly what is on the screen', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const { id } = await service.publish(7, CSV, { types: TYPES });
+  service.commandLine.now += 60_000;
+  const failed = await service.commandLine.get('executions', 'submit', '--query', '7');
+  await service.commandLine.get('executions', 'fail', failed, '--type', 'engine', '--message', 'no such table: x');
+  const page = await open('/queries/7?filters=amount > 998&sort_by=amount&columns=amount');
+  await page.getByText('these are the rows of the run before').waitFor();
+  await page.getByRole('link', { name: 'As code' }).click();
+  const code = await page.locator('pre', { hasText: 'curl' }).innerText();
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${code} -s`], {
+    env: { ...process.env, QRS_KEY: service.key },
+  });
+  assert.deepEqual(JSON.parse(stdout).result.rows, [{ amount: '999' }, { amount: '1000' }]);
+  await page.getByRole('link', { name: 'Runs' }).click();
+  await page.getByText('engine: no such table: x').waitFor();
+  await keepScreenshot(page, 'runs');
+  await page.getByRole('link', { name: failed }).click();
+  await page.getByRole('heading', { name: 'This run failed' }).waitFor();
+  await page.goBack();
+  await page.getByRole('link', { name: id }).click();
+  await rowTexts(page, 250 - 249);
+  assert.equal(new URL(page.url()).pathname, `/executions/${id}`);
+  await page.getByRole('link', { name: 'Usage' }).click();
+  await page.getByRole('heading', { name: 'Usage' }).waitFor();
+  assert.deepEqual(complaints, []);
+});

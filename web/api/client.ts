@@ -1,0 +1,60 @@
+/** Requests to the API, with the visitor's key. What the API refuses becomes an ApiError with the API's own words. */
+import { forgetKey, key, settings } from '../session.ts';
+
+export type Parameters = Readonly<Record<string, string | number | undefined>>;
+
+export class ApiError extends Error {
+  readonly status: number;
+  /** `X-Error-Code`: stable. */
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface ApiRequest {
+  readonly parameters?: Parameters;
+  readonly method?: 'GET' | 'HEAD';
+  readonly signal?: AbortSignal;
+}
+
+/** The path and the parameters that have a value. */
+export function addressOf(path: string, parameters: Parameters = {}): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** @throws ApiError · TypeError where the service cannot be reached */
+export async function request(
+  path: string,
+  { parameters, method = 'GET', signal }: ApiRequest = {},
+): Promise<Response> {
+  const response = await fetch(addressOf(path, parameters), {
+    method,
+    headers: key.value === undefined ? {} : { [settings.keyHeader]: key.value },
+    ...(signal !== undefined && { signal }),
+  });
+  if (response.ok) return response;
+  const code = response.headers.get('x-error-code') ?? '';
+  if (response.status === 401) forgetKey();
+  throw new ApiError(response.status, code, await errorText(response));
+}
+
+/** An answer whose numbers are small: what the service says of itself, never the values of a result. */
+export async function requestJson<T>(path: string, asked: ApiRequest = {}): Promise<T> {
+  return (await (await request(path, asked)).json()) as T;
+}
+
+async function errorText(response: Response): Promise<string> {
+  const text = await response.text();
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: string };
+    if (typeof error === 'string') return error;
+  } catch {
+    // Whoever answered is not the service: a proxy before it, perhaps.
+  }
+  return text.slice(0, 300) || `the service answered ${response.status}`;
+}

@@ -1,0 +1,45 @@
+/**
+ * JSON in which numbers keep their digits. A double holds some 15 of them, so none of a result's numbers ever becomes one: they are read
+ * as the text that was sent.
+ */
+
+/** A number as it was sent. */
+export class Digits {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+  toString(): string {
+    return this.text;
+  }
+}
+
+export type ExactJson = null | boolean | string | Digits | readonly ExactJson[] | ExactObject;
+export interface ExactObject {
+  readonly [name: string]: ExactJson;
+}
+
+type Reviver = (name: string, value: unknown, context?: { readonly source?: string }) => unknown;
+
+/**
+ * A browser that does not tell a reviver the source gives numbers as it has read them: requests say `bigints=string`, so that all
+ * integers which it would round come as texts.
+ */
+const keepDigits: Reviver = (_name, value, context) =>
+  typeof value === 'number' ? new Digits(context?.source ?? String(value)) : value;
+
+/** @throws SyntaxError */
+export function parseExact(text: string): ExactJson {
+  return JSON.parse(text, keepDigits) as ExactJson;
+}
+
+/** JSON again, with the digits as they were. */
+export function formatExact(value: ExactJson): string {
+  if (value instanceof Digits) return value.text;
+  if (Array.isArray(value)) return `[${value.map(formatExact).join(',')}]`;
+  if (value !== null && typeof value === 'object') {
+    const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${formatExact(member)}`);
+    return `{${members.join(',')}}`;
+  }
+  return JSON.stringify(value);
+}

@@ -1,0 +1,13 @@
+/** The text of `columns`: names, separated by commas. A name with a comma, a quote or blanks at its ends stands in quotes. */
+
+export function columnsText(names: readonly string[]): string {
+  return names.map((name) => (/[",]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)).join(',');
+}
+
+export function namesIn(columns: string): readonly string[] {
+  const parts = columns.match(/\s*"(?:[^"]|"")*"\s*|[^,]+/g) ?? [];
+  return parts.map((part) => {
+    const name = part.trim();
+    return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name;
+  });
+}

@@ -1,0 +1,16 @@
+/** Where in an expression the API found a mistake: its errors name the parameter and the position. */
+
+export interface ErrorPlace {
+  readonly parameter: string;
+  /** Characters before it. */
+  readonly start: number;
+  readonly length: number;
+}
+
+/** Of texts such as `filters, position 9: found ">", expected a column or a value. In: amount >»>« 5`. */
+export function errorPlace(message: string): ErrorPlace | undefined {
+  const [, parameter = '', position] = /^(filters|sort_by), position ([0-9]+): /.exec(message) ?? [];
+  if (position === undefined) return undefined;
+  const marked = /»([^«]*)«[^«]*$/s.exec(message)?.[1] ?? '';
+  return { parameter, start: Number(position) - 1, length: Math.max(1, marked.length) };
+}

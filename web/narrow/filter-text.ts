@@ -1,0 +1,66 @@
+/** The texts of `filters` and `sort_by` that clicks make: conditions on a value, and the next order of a column. */
+import { Digits, type ExactJson } from '../api/exact-json.ts';
+import { isNumberType } from '../table/cell-text.ts';
+
+export type Comparison = '=' | '<>' | '>=' | '<=';
+
+const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const KEYWORDS = /^(and|or|not|in|like|ilike|escape|between|is|null|true|false|contains|asc|desc|nulls|first|last)$/i;
+
+/** A column as expressions name it. */
+export function quoteName(name: string): string {
+  return PLAIN_NAME.test(name) && !KEYWORDS.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}
+
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A condition that the value meets (or, with `<>`, does not); undefined for values that cannot be compared. */
+export function conditionOn(name: string, type: string, comparison: Comparison, value: ExactJson): string | undefined {
+  const column = quoteName(name);
+  if (value === null)
+    return isEquality(comparison) ? `${column} is ${comparison === '=' ? '' : 'not '}null` : undefined;
+  if (typeof value === 'boolean') return isEquality(comparison) ? `${column} ${comparison} ${value}` : undefined;
+  if (value instanceof Digits) return `${column} ${comparison} ${value.text}`;
+  if (typeof value !== 'string' || type === 'json') return undefined;
+  const isDigits = isNumberType(type) && /^-?[0-9]+(\.[0-9]+)?$/.test(value);
+  return `${column} ${comparison} ${isDigits ? value : quoteText(value)}`;
+}
+
+function isEquality(comparison: Comparison): boolean {
+  return comparison === '=' || comparison === '<>';
+}
+
+/** Both hold. */
+export function andAlso(filters: string, condition: string): string {
+  const given = filters.trim();
+  if (given === '') return condition;
+  return `${/\bor\b/i.test(given) ? `(${given})` : given} and ${condition}`;
+}
+
+/** The order that is shown at a column's header, where `sort_by` names it at all. */
+export function orderOf(sortBy: string, name: string): 'asc' | 'desc' | undefined {
+  const key = sortKeys(sortBy).find(({ column }) => column === quoteName(name) || column === name);
+  if (key === undefined) return undefined;
+  return /\bdesc\b/i.test(key.rest) ? 'desc' : 'asc';
+}
+
+/** Ascending, descending, as stored, and so on. @param keepsOthers adds to the order instead of replacing it */
+export function nextOrder(sortBy: string, name: string, keepsOthers: boolean): string {
+  const order = orderOf(sortBy, name);
+  const column = quoteName(name);
+  const others = sortKeys(sortBy).filter((key) => key.column !== column && key.column !== name);
+  const kept = keepsOthers ? others.map(({ column: other, rest }) => other + rest) : [];
+  const own = order === undefined ? [column] : order === 'asc' ? [`${column} desc`] : [];
+  return [...kept, ...own].join(', ');
+}
+
+/** Each key of an order: a column, and what follows it. */
+function sortKeys(sortBy: string): readonly { readonly column: string; readonly rest: string }[] {
+  const keys = sortBy.match(/(?:"(?:[^"]|"")*"|[^,"])+/g) ?? [];
+  return keys.map((key) => {
+    const [, column = '', rest = ''] = /^\s*("(?:[^"]|"")*"|\S+)(.*?)\s*$/s.exec(key) ?? [];
+    return { column, rest };
+  });
+}

@@ -1,0 +1,128 @@
+/** What the rows are narrowed down by, as the texts that the API takes, to be read and to be written; and how many rows that leaves. */
+import { useEffect, useState } from 'preact/hooks';
+import { change, parameter } from '../address.ts';
+import type { Column } from '../api/answers.ts';
+import { ApiError } from '../api/client.ts';
+import { count, counted } from '../numbers.ts';
+import { isNumberType } from '../table/cell-text.ts';
+import type { View } from '../table/view.ts';
+import { errorPlace } from './error-place.ts';
+import { quoteName } from './filter-text.ts';
+
+interface NarrowProps {
+  readonly view: View;
+  readonly error: unknown;
+  /** Rows of the whole result. */
+  readonly total: number;
+  /** Rows of the view; undefined while they are counted. */
+  readonly matching: number | undefined;
+  readonly isTruncated: boolean;
+  readonly columns: readonly Column[];
+}
+
+export function NarrowBar({ view, error, total, matching, isTruncated, columns: shown }: NarrowProps) {
+  const { filters, sortBy, columns } = view;
+  const isNarrowed = filters !== '' || sortBy !== '' || columns !== '';
+  return (
+    <div class="narrow-bar">
+      <Expression name="filters" label="Filter" text={filters} error={error} example={exampleFilter(shown)} />
+      <Expression
+        name="sort_by"
+        label="Sort"
+        text={sortBy}
+        error={error}
+        example={shown[0] === undefined ? '' : `${quoteName(shown[0].name)} desc`}
+      />
+      <div class="counts">
+        <span role="status">{error === undefined && shownCount(matching, total, filters !== '')}</span>
+        {isTruncated && (
+          <span class="state warn" title="The result was larger than the service stores">
+            truncated
+          </span>
+        )}
+        {columns !== '' && <span class="hint">some columns</span>}
+        {isNarrowed && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => change({ filters: '', sort_by: '', columns: '', row: '' })}
+          >
+            Show all
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function shownCount(matching: number | undefined, total: number, isFiltered: boolean): string {
+  if (matching === undefined) return `counting of ${counted(total, 'row')} …`;
+  return isFiltered ? `${count(matching)} of ${counted(total, 'row')}` : counted(total, 'row');
+}
+
+/** With columns that there are. */
+function exampleFilter(columns: readonly Column[]): string {
+  const number = columns.find(({ type }) => isNumberType(type));
+  const text = columns.find(({ type }) => type === 'varchar');
+  return [
+    ...(number === undefined ? [] : [`${quoteName(number.name)} > 100`]),
+    ...(text === undefined ? [] : [`${quoteName(text.name)} like 'a%'`]),
+  ].join(' and ');
+}
+
+interface ExpressionProps {
+  readonly name: 'filters' | 'sort_by';
+  readonly label: string;
+  readonly text: string;
+  readonly error: unknown;
+  readonly example: string;
+}
+
+/** Takes effect by Enter, or when one goes elsewhere. */
+function Expression({ name, label, text, error, example }: ExpressionProps) {
+  const [typed, setTyped] = useState(text);
+  useEffect(() => setTyped(text), [text]);
+  const place = error instanceof ApiError ? errorPlace(error.message) : undefined;
+  const message = place?.parameter === name && error instanceof ApiError ? error.message : undefined;
+  const apply = () => {
+    if (typed.trim() !== parameter(name)) change({ [name]: typed.trim(), row: '' });
+  };
+  return (
+    <form
+      class={`expression ${name}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply();
+      }}
+    >
+      <label for={name}>{label}</label>
+      <div class="field">
+        <input
+          id={name}
+          spellcheck={false}
+          autocomplete="off"
+          autocapitalize="off"
+          placeholder={example}
+          value={typed}
+          aria-invalid={message !== undefined}
+          aria-describedby={message === undefined ? undefined : `${name}-error`}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          onBlur={apply}
+        />
+        {message !== undefined && place !== undefined && (
+          <div class="expression-error">
+            {typed === text && (
+              <pre aria-hidden="true">
+                {' '.repeat(place.start)}
+                {'^'.repeat(Math.min(place.length, 40))}
+              </pre>
+            )}
+            <p id={`${name}-error`} role="alert">
+              {message}
+            </p>
+          </div>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,165 @@
+/** The queries that the key may read, found by words. */
+import { useEffect, useState } from 'preact/hooks';
+import { change, changed, parameter } from '../address.ts';
+import type { ListAnswer, QueryAnswer } from '../api/answers.ts';
+import { requestJson } from '../api/client.ts';
+import { bytes, count, counted, day } from '../numbers.ts';
+import { type Loaded, useLoaded } from '../parts/load.ts';
+import { FailedNotice, Loading, Notice } from '../parts/notice.tsx';
+import { Moment, State } from '../parts/state.tsx';
+import { settings } from '../session.ts';
+
+type Answer = ListAnswer & { readonly queries: readonly QueryAnswer[] };
+
+const PAGE = 50;
+/** So long after the last letter the search begins. */
+const TYPING_MILLIS = 150;
+
+export function QueriesPage() {
+  const search = parameter('search');
+  const offset = Number(parameter('offset')) || 0;
+  const found = useLoaded(
+    (signal) => requestJson<Answer>('/v1/queries', { parameters: { search, offset, limit: PAGE }, signal }),
+    [search, offset],
+  );
+  useEffect(() => {
+    document.title = 'Queries · Query Results Service';
+  }, []);
+  return (
+    <main>
+      <div class="heading">
+        <h1>Queries</h1>
+        <Search text={search} />
+        {found.kind === 'here' && (
+          <span class="hint">{counted(found.value.total, 'query').replace('querys', 'queries')}</span>
+        )}
+      </div>
+      <Found found={found} search={search} offset={offset} />
+    </main>
+  );
+}
+
+function Search({ text }: { readonly text: string }) {
+  const [typed, setTyped] = useState(text);
+  useEffect(() => setTyped(text), [text]);
+  useEffect(() => {
+    if (typed === text) return;
+    const timer = setTimeout(() => change({ search: typed, offset: '' }, 'replace'), TYPING_MILLIS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <search>
+      <input
+        type="search"
+        aria-label="Search queries"
+        placeholder="Search names, descriptions, tags, ids"
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+      />
+    </search>
+  );
+}
+
+function Found({
+  found,
+  search,
+  offset,
+}: {
+  readonly found: Loaded<Answer>;
+  readonly search: string;
+  readonly offset: number;
+}) {
+  if (found.kind === 'loading') return <Loading what="queries" />;
+  if (found.kind === 'failed') return <FailedNotice error={found.error} />;
+  const { queries, total, next_offset: next } = found.value;
+  if (total === 0) return search === '' ? <NoQueries /> : <Notice title={`No query has the words “${search}”`} />;
+  return (
+    <>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Queries">
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col">Query</th>
+              <th scope="col">State</th>
+              <th scope="col">Last run</th>
+              <th scope="col" class="number">
+                Rows
+              </th>
+              <th scope="col" class="number">
+                Size
+              </th>
+              <th scope="col">Kept until</th>
+              <th scope="col">Owner</th>
+            </tr>
+          </thead>
+          <tbody>
+            {queries.map((query) => (
+              <QueryRow key={query.query_id} query={query} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Pages offset={offset} total={total} next={next} />
+    </>
+  );
+}
+
+function QueryRow({ query }: { readonly query: QueryAnswer }) {
+  const { query_id: id, name, description, owner, tags, latest_execution: latest } = query;
+  const dataset = settings.datasets.find(({ queryId }) => queryId === id);
+  const about = description || dataset?.title;
+  return (
+    <tr>
+      <td class="name">
+        <a href={`/queries/${id}`}>{name || `Query ${id}`}</a> <span class="id">{id}</span>
+        {dataset !== undefined && <span class="tag">dataset</span>}
+        {query.is_private && <span class="tag">private</span>}
+        {query.is_archived && <span class="tag">archived</span>}
+        {tags.map((tag) => (
+          <a key={tag} class="tag" href={`/?search=${encodeURIComponent(tag)}`}>
+            {tag}
+          </a>
+        ))}
+        {about && <p class="about">{about}</p>}
+      </td>
+      <td>{latest === undefined ? <span class="hint">never run</span> : <State state={latest.state} />}</td>
+      <td>{latest !== undefined && <Moment at={latest.execution_ended_at ?? latest.submitted_at} />}</td>
+      <td class="number">{latest?.row_count !== undefined && count(latest.row_count)}</td>
+      <td class="number">{latest?.bytes !== undefined && bytes(latest.bytes)}</td>
+      <td>{latest?.expires_at !== undefined && <time dateTime={latest.expires_at}>{day(latest.expires_at)}</time>}</td>
+      <td>{owner}</td>
+    </tr>
+  );
+}
+
+function NoQueries() {
+  return (
+    <Notice title="Your key may read no query yet">
+      <p>
+        Add one with <code>qrs queries add --id 1 --user NAME</code>, and give it rows with{' '}
+        <code>qrs publish FILE --query 1</code>.
+      </p>
+    </Notice>
+  );
+}
+
+function Pages({
+  offset,
+  total,
+  next,
+}: {
+  readonly offset: number;
+  readonly total: number;
+  readonly next: number | undefined;
+}) {
+  if (offset === 0 && next === undefined) return null;
+  return (
+    <nav class="pages" aria-label="Pages of the list">
+      {offset > 0 && <a href={changed({ offset: String(Math.max(0, offset - PAGE)) })}>Newer</a>}
+      <span>
+        {count(offset + 1)} to {count(next ?? total)} of {count(total)}
+      </span>
+      {next !== undefined && <a href={changed({ offset: String(next) })}>Older</a>}
+    </nav>
+  );
+}

@@ -1,0 +1,124 @@
+/** A query with the rows of its latest run, and a run by itself: what it is, when it ran, how long it is kept, and its rows. */
+import { useEffect } from 'preact/hooks';
+import { parameter } from '../address.ts';
+import type { ListAnswer, QueryAnswer, Run, RunStatus } from '../api/answers.ts';
+import { requestJson } from '../api/client.ts';
+import { useLoaded } from '../parts/load.ts';
+import { FailedNotice, Loading } from '../parts/notice.tsx';
+import { Moment, State } from '../parts/state.tsx';
+import { CodeTab } from '../take/code-tab.tsx';
+import { ColumnsTab } from './columns-tab.tsx';
+import { NoRows } from './no-rows.tsx';
+import { RowsTab } from './rows-tab.tsx';
+import { RunHeading } from './run-heading.tsx';
+import { RunsTab } from './runs-tab.tsx';
+import { SqlTab } from './sql-tab.tsx';
+import { Tabs } from './tabs.tsx';
+
+/** What a page is of: a query, and the run of it whose rows are shown. */
+export interface Shown {
+  readonly query: QueryAnswer;
+  /** Undefined where the query has never run. */
+  readonly run: RunStatus | undefined;
+  /** The newest run, where it is another. */
+  readonly newer: Run | undefined;
+  /** The address of the rows, as programs ask for them: by the query, or by the run. */
+  readonly resultsPath: string;
+}
+
+export function QueryPage({ id }: { readonly id: string }) {
+  return <ShownPage load={(signal) => loadQuery(id, signal)} />;
+}
+
+export function ExecutionPage({ id }: { readonly id: string }) {
+  return <ShownPage load={(signal) => loadExecution(id, signal)} />;
+}
+
+async function loadQuery(id: string, signal: AbortSignal): Promise<Shown> {
+  const address = `/v1/query/${encodeURIComponent(id)}`;
+  const [query, runs] = await Promise.all([
+    requestJson<QueryAnswer>(address, { signal }),
+    requestJson<ListAnswer & { readonly executions: readonly Run[] }>(`${address}/executions`, {
+      parameters: { limit: 1 },
+      signal,
+    }),
+  ]);
+  const latest = query.latest_execution?.execution_id;
+  const run = latest === undefined ? undefined : await loadRun(latest, signal);
+  const newer = runs.executions.find(({ execution_id }) => execution_id !== latest);
+  return { query, run, newer, resultsPath: `${address}/results` };
+}
+
+async function loadExecution(id: string, signal: AbortSignal): Promise<Shown> {
+  const run = await loadRun(id, signal);
+  const query = await requestJson<QueryAnswer>(`/v1/query/${run.query_id}`, { signal });
+  return { query, run, newer: undefined, resultsPath: `/v1/execution/${run.execution_id}/results` };
+}
+
+async function loadRun(id: string, signal: AbortSignal): Promise<RunStatus> {
+  return await requestJson<RunStatus>(`/v1/execution/${encodeURIComponent(id)}/status`, { signal });
+}
+
+function ShownPage({ load }: { readonly load: (signal: AbortSignal) => Promise<Shown> }) {
+  const loaded = useLoaded(load, []);
+  useEffect(() => {
+    if (loaded.kind !== 'here') return;
+    const { name, query_id: id } = loaded.value.query;
+    document.title = `${name || `Query ${id}`} · Query Results Service`;
+  }, [loaded]);
+  if (loaded.kind === 'loading')
+    return (
+      <main class="whole">
+        <Loading what="the query" />
+      </main>
+    );
+  if (loaded.kind === 'failed')
+    return (
+      <main>
+        <FailedNotice error={loaded.error} />
+      </main>
+    );
+  const shown = loaded.value;
+  return (
+    <main class="whole">
+      <RunHeading {...shown} />
+      {shown.newer !== undefined && <Newer run={shown.newer} />}
+      <Tabs {...shown} />
+      <Tab {...shown} />
+    </main>
+  );
+}
+
+function Newer({ run }: { readonly run: Run }) {
+  return (
+    <p class="newer" role="status">
+      The <a href={`/executions/${run.execution_id}`}>newest run</a>, submitted <Moment at={run.submitted_at} />, is{' '}
+      <State state={run.state} />: these are the rows of the run before.
+    </p>
+  );
+}
+
+function Tab(shown: Shown) {
+  const { query, run } = shown;
+  const metadata = run?.result_metadata;
+  switch (parameter('tab')) {
+    case 'runs':
+      return <RunsTab id={query.query_id} shown={run?.execution_id} />;
+    case 'sql':
+      return <SqlTab sql={query.query_sql ?? ''} />;
+    case 'code':
+      return <CodeTab path={shown.resultsPath} />;
+    case 'columns':
+      return run === undefined || metadata === undefined ? (
+        <NoRows {...shown} />
+      ) : (
+        <ColumnsTab run={run} query={query} />
+      );
+    default:
+      return run === undefined || metadata === undefined ? (
+        <NoRows {...shown} />
+      ) : (
+        <RowsTab run={run} metadata={metadata} />
+      );
+  }
+}

@@ -1,0 +1,119 @@
+/** The rows of a run: what narrows them down, how many they are, the table, and the cell that was chosen. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { change, parameter } from '../address.ts';
+import type { Column, RunStatus } from '../api/answers.ts';
+import { ApiError } from '../api/client.ts';
+import { CellBar } from '../narrow/cell-bar.tsx';
+import { NarrowBar } from '../narrow/narrow-bar.tsx';
+import { Notice } from '../parts/notice.tsx';
+import type { Cell } from '../table/cells.ts';
+import { RowPages } from '../table/row-pages.ts';
+import { loadCount, loadRows, type View } from '../table/view.ts';
+import { VirtualTable } from '../table/virtual-table.tsx';
+
+interface RowsProps {
+  readonly run: RunStatus;
+  readonly metadata: NonNullable<RunStatus['result_metadata']>;
+}
+
+export function RowsTab({ run, metadata }: RowsProps) {
+  const view: View = {
+    executionId: run.execution_id,
+    filters: parameter('filters'),
+    sortBy: parameter('sort_by'),
+    columns: parameter('columns'),
+  };
+  const identity = JSON.stringify(view);
+  const [columns, setColumns] = useState<readonly Column[]>([]);
+  const [matching, setMatching] = useState<number>();
+  const [error, setError] = useState<unknown>();
+  const [cell, setCell] = useState<Cell>();
+  const [changes, setChanges] = useState(0);
+
+  const pages = useMemo(
+    () =>
+      new RowPages(
+        async (offset, limit, signal) => {
+          const page = await loadRows(view, offset, limit, signal);
+          setColumns((before) => (sameColumns(before, page.columns) ? before : page.columns));
+          return page;
+        },
+        () => setChanges((number) => number + 1),
+        setError,
+      ),
+    [identity],
+  );
+  useEffect(() => {
+    const controller = new AbortController();
+    setError(undefined);
+    setCell(undefined);
+    setMatching(undefined);
+    loadCount(view, controller.signal).then(
+      setMatching,
+      (failure: unknown) => controller.signal.aborted || setError(failure),
+    );
+    return () => {
+      controller.abort();
+      pages.close();
+    };
+  }, [identity]);
+
+  const total = metadata.total_row_count;
+  const rowCount = matching ?? (view.filters === '' ? total : undefined);
+  // While an expression cannot be read, the rows of the last one that could be stay.
+  const isMistaken = isMistake(error);
+  const now = { pages, rowCount: rowCount ?? total, sortBy: view.sortBy };
+  const last = useRef(now);
+  if (!isMistaken && pages.keptRows > 0) last.current = now;
+  const shown = isMistaken ? last.current : now;
+  return (
+    <section class="rows" aria-label="Rows">
+      <NarrowBar
+        view={view}
+        error={error}
+        total={total}
+        matching={rowCount}
+        columns={columns}
+        isTruncated={run.state === 'QUERY_STATE_COMPLETED_PARTIAL'}
+      />
+      {error !== undefined && !isMistaken ? (
+        <Notice title="The rows could not be read" tone="bad">
+          <p>{error instanceof ApiError ? error.message : 'The service cannot be reached.'}</p>
+          <button type="button" onClick={() => setError(undefined)}>
+            Try again
+          </button>
+        </Notice>
+      ) : isMistaken && columns.length === 0 ? null : shown.rowCount === 0 ? (
+        <Empty total={total} />
+      ) : (
+        <VirtualTable {...shown} changes={changes} columns={columns} cell={cell} onCell={setCell} />
+      )}
+      {cell !== undefined && <CellBar cell={cell} onClose={() => setCell(undefined)} />}
+    </section>
+  );
+}
+
+/** Of an expression: told where that stands. */
+function isMistake(error: unknown): boolean {
+  return error instanceof ApiError && /^(filter|sort)_|unknown_column/.test(error.code);
+}
+
+function sameColumns(some: readonly Column[], others: readonly Column[]): boolean {
+  return some.length === others.length && some.every(({ name }, index) => name === others[index]?.name);
+}
+
+function Empty({ total }: { readonly total: number }) {
+  if (total === 0)
+    return (
+      <Notice title="This result has no rows">
+        <p>The run completed, and found nothing.</p>
+      </Notice>
+    );
+  return (
+    <Notice title="No row matches the filter">
+      <button type="button" onClick={() => change({ filters: '' })}>
+        Show all rows
+      </button>
+    </Notice>
+  );
+}

@@ -1,0 +1,61 @@
+/**
+ * What the service said of itself in the page, and the visitor's key. The key is kept for as long as the tab is open, in its session
+ * storage; it is never in an address, but for the fragment of the one that `qrs serve --demo` prints, which no server sees.
+ */
+import { signal } from '@preact/signals';
+
+interface Dataset {
+  readonly queryId: number;
+  readonly name: string;
+  readonly title: string;
+  readonly path: string;
+  readonly schedule: string;
+}
+
+export interface Settings {
+  readonly version: string;
+  readonly keyHeader: string;
+  readonly publicKey?: string;
+  readonly datasets: readonly Dataset[];
+}
+
+const STORED = 'qrs-key';
+
+export const settings: Settings = JSON.parse(
+  document.querySelector<HTMLMetaElement>('meta[name=qrs]')?.content ?? '{}',
+);
+
+/** Undefined where there is none to ask with. */
+export const key = signal<string | undefined>(keyAtStart());
+/** Whether the last key was refused. */
+export const keyRefused = signal(false);
+
+export function keepKey(text: string): void {
+  sessionStorage.setItem(STORED, text);
+  keyRefused.value = false;
+  key.value = text;
+}
+
+/** The service does not take it. */
+export function forgetKey(): void {
+  keyRefused.value = true;
+  leave();
+}
+
+export function leave(): void {
+  sessionStorage.removeItem(STORED);
+  key.value = undefined;
+}
+
+export function isVisitor(): boolean {
+  return key.value !== undefined && key.value === settings.publicKey;
+}
+
+function keyAtStart(): string | undefined {
+  const given = new URLSearchParams(location.hash.slice(1)).get('key');
+  if (given !== null && given !== '') {
+    sessionStorage.setItem(STORED, given);
+    history.replaceState(null, '', location.pathname + location.search);
+  }
+  return sessionStorage.getItem(STORED) ?? settings.publicKey;
+}

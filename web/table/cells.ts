@@ -1,0 +1,12 @@
+/** A cell that was chosen, with all that can be done with it. */
+import type { Column } from '../api/answers.ts';
+import type { ExactJson } from '../api/exact-json.ts';
+
+export interface Cell {
+  /** In the view, from 0. */
+  readonly row: number;
+  /** Among the columns shown. */
+  readonly at: number;
+  readonly column: Column;
+  readonly value: ExactJson;
+}

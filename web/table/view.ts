@@ -1,0 +1,58 @@
+/** The rows as they are asked for: of which run, narrowed down and ordered how, with which columns; read without rounding a number. */
+import type { Column } from '../api/answers.ts';
+import { request } from '../api/client.ts';
+import { Digits, type ExactJson, type ExactObject, parseExact } from '../api/exact-json.ts';
+import type { LoadedRows } from './row-pages.ts';
+
+export interface View {
+  readonly executionId: string;
+  /** As the API takes them; '' for none. */
+  readonly filters: string;
+  readonly sortBy: string;
+  readonly columns: string;
+}
+
+export interface ViewPage extends LoadedRows {
+  readonly columns: readonly Column[];
+}
+
+export async function loadRows(view: View, offset: number, limit: number, signal: AbortSignal): Promise<ViewPage> {
+  const answer = await ask(view, { offset, limit }, signal);
+  const { result, next_offset: next } = answer;
+  const { rows, metadata } = result as ExactObject;
+  const { column_names, column_types } = metadata as ExactObject;
+  const [names, types] = [column_names, column_types] as readonly (readonly string[])[];
+  const columns = (names ?? []).map((name, index) => ({ name, type: types?.[index] ?? '' }));
+  return {
+    columns,
+    rows: (rows as readonly ExactObject[]).map((row) => columns.map(({ name }) => row[name] ?? null)),
+    nextOffset: next instanceof Digits ? Number(next.text) : undefined,
+  };
+}
+
+/** How many rows the view has. It may take a pass over all rows, so that it is asked for beside them. */
+export async function loadCount(view: View, signal: AbortSignal): Promise<number> {
+  const { result } = await ask(view, { limit: 0, count: view.filters === '' ? undefined : 'exact' }, signal);
+  const { total_row_count, filtered_row_count } = (result as ExactObject).metadata as ExactObject;
+  return Number(String(filtered_row_count ?? total_row_count));
+}
+
+async function ask(
+  { executionId, filters, sortBy, columns }: View,
+  parameters: Readonly<Record<string, string | number | undefined>>,
+  signal: AbortSignal,
+): Promise<ExactObject> {
+  const response = await request(`/v1/execution/${executionId}/results`, {
+    parameters: {
+      ...parameters,
+      filters,
+      sort_by: sortBy,
+      columns,
+      bigints: 'string',
+      // The page says that it is truncated.
+      allow_partial_results: 'true',
+    },
+    signal,
+  });
+  return parseExact(await response.text()) as ExactObject & { readonly [name: string]: ExactJson };
+}

@@ -1,0 +1,176 @@
+/**
+ * A table that scrolls through all rows, and in which there are never more rows and columns than are seen. It is one stop for the tab key;
+ * arrows go from cell to cell, and up from the first row to the names of the columns.
+ */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { change, parameter } from '../address.ts';
+import type { Column } from '../api/answers.ts';
+import type { Cell } from './cells.ts';
+import { columnsBetween, placeColumns } from './column-widths.ts';
+import { Head } from './head.tsx';
+import { movedBy } from './keys.ts';
+import type { RowPages } from './row-pages.ts';
+import { scrollMap, scrollTopOf, topAfter } from './scroll-map.ts';
+import { TableRow } from './table-row.tsx';
+
+export const ROW_HEIGHT = 28;
+export const HEAD_HEIGHT = 46;
+const SAMPLE_ROWS = 50;
+/** Columns beyond the edges, so that scrolling sideways meets no gap. */
+const BESIDE = 300;
+/** The scroll bar is put where the rows are when it has rested so long. */
+const REST_MILLIS = 200;
+const ADDRESS_MILLIS = 400;
+
+interface TableProps {
+  readonly pages: RowPages;
+  /** Grows when rows have come. */
+  readonly changes: number;
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+  readonly sortBy: string;
+  readonly cell: Cell | undefined;
+  readonly onCell: (cell: Cell) => void;
+}
+
+export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, onCell }: TableProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  const [top, setTop] = useState(() => Math.max(0, (Number(parameter('row')) || 1) - 1));
+  const [left, setLeft] = useState(0);
+  const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
+  /** The row and the column that the keyboard is at; row −1 is the head. */
+  const [active, setActive] = useState<readonly [row: number, column: number]>([0, 0]);
+  const scrolled = useRef({ top: 0, ours: -1 });
+
+  const viewport = Math.max(ROW_HEIGHT, size.height - HEAD_HEIGHT);
+  const map = scrollMap(rowCount, ROW_HEIGHT, viewport);
+  const first = Math.floor(Math.min(top, map.lastTop));
+  const end = Math.min(rowCount, Math.ceil(top + viewport / ROW_HEIGHT) + 1);
+  const gutter = 20 + String(rowCount).length * 8;
+  const hasSample = pages.row(first) !== undefined;
+  const placed = useMemo(() => {
+    const sample = Array.from({ length: SAMPLE_ROWS }, (_, index) => pages.row(first + index)).filter(
+      (row) => row !== undefined,
+    );
+    return placeColumns(columns, sample, widths, gutter);
+  }, [columns, widths, gutter, pages, hasSample && changes > 0]);
+  const whole = placed.reduce((sum, { width }) => sum + width, gutter);
+  const seen = columnsBetween(placed, left - BESIDE, left + size.width + BESIDE);
+
+  const isSeen =
+    seen.some(({ at }) => at === active[1]) && (active[0] === -1 || (active[0] >= first && active[0] < end));
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const measure = () => setSize({ width: element.clientWidth, height: element.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => pages.want(first, end), [pages, first, end]);
+  useEffect(() => scrollTo(top), [size.height, pages]);
+  useEffect(() => {
+    const timer = setTimeout(() => change({ row: first === 0 ? '' : String(first + 1) }, 'replace'), ADDRESS_MILLIS);
+    return () => clearTimeout(timer);
+  }, [first]);
+  useEffect(() => {
+    const timer = setTimeout(() => scrollTo(top), REST_MILLIS);
+    return () => clearTimeout(timer);
+  }, [top]);
+
+  const scrollTo = (row: number) => {
+    const element = box.current;
+    if (element === null || size.height === 0) return;
+    element.scrollTop = scrollTopOf(map, row);
+    scrolled.current = { top: element.scrollTop, ours: element.scrollTop };
+  };
+  const onScroll = ({ currentTarget }: { readonly currentTarget: HTMLDivElement }) => {
+    const { scrollTop, scrollLeft } = currentTarget;
+    setLeft(scrollLeft);
+    if (scrollTop !== scrolled.current.ours) setTop((before) => topAfter(map, before, scrolled.current.top, scrollTop));
+    scrolled.current = { top: scrollTop, ours: -1 };
+  };
+  const choose = (row: number, at: number) => {
+    setActive([row, at]);
+    const [column, value] = [columns[at], pages.row(row)?.[at]];
+    if (row >= 0 && column !== undefined && value !== undefined) onCell({ row, at, column, value });
+  };
+  const show = ([row, at]: readonly [number, number]) => {
+    const column = placed[at];
+    const element = box.current;
+    if (element === null || column === undefined) return;
+    const screen = Math.floor(viewport / ROW_HEIGHT);
+    if (row >= 0 && row < top) jump(row);
+    if (row >= Math.floor(top) + screen) jump(row - screen + 1);
+    if (column.left - gutter < element.scrollLeft) element.scrollLeft = column.left - gutter;
+    const over = column.left + column.width - element.clientWidth;
+    if (over > element.scrollLeft) element.scrollLeft = over;
+  };
+  const jump = (row: number) => {
+    const to = Math.min(map.lastTop, Math.max(0, row));
+    setTop(to);
+    scrollTo(to);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const head = active[0] === -1 ? document.getElementById(`cell--1-${active[1]}`) : null;
+    const button =
+      event.key === 'Enter' ? '.sort' : event.key === 'ContextMenu' || event.altKey ? '.open-menu' : undefined;
+    if (head !== null && button !== undefined) {
+      event.preventDefault();
+      head.querySelector<HTMLButtonElement>(button)?.click();
+      return;
+    }
+    const screen = Math.floor(viewport / ROW_HEIGHT);
+    const moved = movedBy(event, active, { rows: rowCount, columns: columns.length, screen });
+    if (moved === undefined) return;
+    event.preventDefault();
+    show(moved);
+    choose(...moved);
+  };
+
+  return (
+    <div
+      ref={box}
+      class="grid"
+      role="grid"
+      tabIndex={0}
+      aria-label="Rows"
+      aria-rowcount={rowCount + 1}
+      aria-colcount={columns.length}
+      aria-activedescendant={isSeen ? `cell-${active[0]}-${active[1]}` : undefined}
+      onScroll={onScroll}
+      onKeyDown={onKeyDown}
+    >
+      <div role="none" class="space" style={{ height: `${map.height + HEAD_HEIGHT}px`, width: `${whole}px` }}>
+        <div role="none" class="window" style={{ height: `${Math.min(size.height, map.height + HEAD_HEIGHT)}px` }}>
+          <Head
+            columns={seen}
+            all={columns}
+            gutter={gutter}
+            sortBy={sortBy}
+            active={active[0] === -1 ? active[1] : -1}
+            onWidth={(name, width) => setWidths((before) => ({ ...before, [name]: width }))}
+          />
+          <div role="rowgroup" class="body" style={{ transform: `translateY(${-(top - first) * ROW_HEIGHT}px)` }}>
+            {Array.from({ length: Math.max(0, end - first) }, (_, index) => (
+              <TableRow
+                key={first + index}
+                number={first + index}
+                place={index}
+                row={pages.row(first + index)}
+                columns={seen}
+                gutter={gutter}
+                active={active[0] === first + index ? active[1] : -1}
+                chosen={cell?.row === first + index ? cell.at : -1}
+                onChoose={choose}
+              />
+            ))}
+          </div>
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+/** The request for exactly what is on the screen, in the language of one's choice. */
+import { change, changed, parameter } from '../address.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { settings } from '../session.ts';
+import { asCode, LANGUAGES } from './as-code.ts';
+
+const SHOWN = ['columns', 'filters', 'sort_by'] as const;
+
+export function CodeTab({ path }: { readonly path: string }) {
+  const language = LANGUAGES.find((name) => name === parameter('language')) ?? 'curl';
+  const parameters = SHOWN.map((name) => [name, parameter(name)] as const).filter(([, value]) => value !== '');
+  const code = asCode(language, { base: location.origin, path, keyHeader: settings.keyHeader, parameters });
+  return (
+    <section class="panel code">
+      <nav class="languages" aria-label="Languages">
+        {LANGUAGES.map((name) => (
+          <a key={name} href={changed({ language: name })} aria-current={name === language ? 'true' : undefined}>
+            {name}
+          </a>
+        ))}
+        <CopyButton text={code} />
+      </nav>
+      <pre tabIndex={0}>{code}</pre>
+      <p class="hint">
+        {parameters.length === 0
+          ? 'All rows and columns: a filter, an order or fewer columns chosen under Rows appear here.'
+          : 'With the filter, the order and the columns that are chosen under Rows.'}{' '}
+        {parameters.length > 0 && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => change(Object.fromEntries(SHOWN.map((name) => [name, ''])))}
+          >
+            All rows
+          </button>
+        )}
+      </p>
+      <p class="hint">
+        The key is read from <code>QRS_KEY</code>. A spreadsheet can send no header, so that the key is a part of its
+        address.
+      </p>
+    </section>
+  );
+}

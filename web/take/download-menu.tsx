@@ -1,0 +1,52 @@
+/** Takes what is on the screen away as a file: what it costs is said first, and how much has come while it comes. */
+import { useEffect, useState } from 'preact/hooks';
+import { parameter } from '../address.ts';
+import { bytes, count } from '../numbers.ts';
+import { download, type Format, type Price, priceOf } from './download.ts';
+
+const FORMATS: readonly Format[] = ['csv', 'ndjson', 'json', 'parquet'];
+const NAMES: Readonly<Record<Format, string>> = { csv: 'CSV', ndjson: 'NDJSON', json: 'JSON', parquet: 'Parquet' };
+
+export function DownloadMenu({ executionId }: { readonly executionId: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const [price, setPrice] = useState<Price>();
+  const [said, setSaid] = useState('');
+  const asked = { filters: parameter('filters'), sort_by: parameter('sort_by'), columns: parameter('columns') };
+  useEffect(() => {
+    if (!isOpen) return;
+    const controller = new AbortController();
+    setPrice(undefined);
+    priceOf(executionId, asked, controller.signal).then(setPrice, () => undefined);
+    return () => controller.abort();
+  }, [isOpen, asked.filters, asked.sort_by, asked.columns]);
+  const take = async (format: Format) => {
+    try {
+      await download(executionId, format, asked, (received) => setSaid(`${bytes(received)} …`));
+      setSaid('Saved');
+    } catch (error) {
+      setSaid(
+        error instanceof DOMException && error.name === 'AbortError' ? '' : `Failed: ${(error as Error).message}`,
+      );
+    }
+  };
+  return (
+    <details class="download" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Download</summary>
+      <div class="choices">
+        <p class="hint" role="status">
+          {price === undefined
+            ? 'asking what it costs …'
+            : `${price.rows === undefined ? '' : `${count(price.rows)} rows`}${
+                price.datapoints === undefined ? '' : `, ${count(price.datapoints)} datapoints`
+              }`}
+        </p>
+        {FORMATS.map((format) => (
+          <button key={format} type="button" onClick={() => take(format)}>
+            {NAMES[format]}
+          </button>
+        ))}
+        <p role="status">{said}</p>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * Downloads with the key in a header, which a plain link cannot send. Where the browser lets a page write a file as it comes, memory holds
+ * none of it; elsewhere the browser gathers it, on disk where it is large.
+ */
+import { type Parameters, request } from '../api/client.ts';
+
+export type Format = 'csv' | 'ndjson' | 'json' | 'parquet';
+
+export interface Price {
+  readonly rows: number | undefined;
+  readonly datapoints: number | undefined;
+}
+
+const WHOLE = { ignore_max_datapoints_per_request: 'true', allow_partial_results: 'true' } as const;
+
+interface SaveWindow {
+  readonly showSaveFilePicker?: (options: { readonly suggestedName: string }) => Promise<FileSystemFileHandle>;
+}
+
+/** What the whole download would cost. Asking costs nothing. */
+export async function priceOf(executionId: string, asked: Parameters, signal: AbortSignal): Promise<Price> {
+  const parameters = { ...asked, ...WHOLE, format: 'ndjson', count: asked.filters === '' ? undefined : 'exact' };
+  const { headers } = await request(pathOf(executionId), { parameters, method: 'HEAD', signal });
+  const number = (name: string) => {
+    const text = headers.get(`x-service-${name}`);
+    return text === null ? undefined : Number(text);
+  };
+  return { rows: number('row-count') ?? number('filtered-row-count'), datapoints: number('datapoint-count') };
+}
+
+/** @param onProgress bytes that have come */
+export async function download(
+  executionId: string,
+  format: Format,
+  asked: Parameters,
+  onProgress: (received: number) => void,
+): Promise<void> {
+  const suggestedName = `${executionId}.${format}`;
+  const picker = (window as SaveWindow).showSaveFilePicker;
+  const file = await picker?.({ suggestedName });
+  const { body } = await request(pathOf(executionId), { parameters: { ...asked, ...WHOLE, format } });
+  if (body === null) return;
+  let received = 0;
+  const counted = body.pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        received += chunk.byteLength;
+        onProgress(received);
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  if (file === undefined) offer(await new Response(counted).blob(), suggestedName);
+  else await counted.pipeTo(await file.createWritable());
+}
+
+function pathOf(executionId: string): string {
+  return `/v1/execution/${executionId}/results`;
+}
+
+function offer(blob: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
