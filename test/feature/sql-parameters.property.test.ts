@@ -209,4 +209,14 @@ describe('errors say where in the SQL as it was written', () => {
       assert.deepEqual([error.line, error.column], [line, column], error.message);
     });
   }
+
+  test('the character NUL, up to which DuckDB takes a statement', async () => {
+    for (const [sql, line, column] of [
+      ['SELECT 1\n FROM \0 x', 2, 7],
+      ["SELECT 'a\0b'", 1, 10],
+    ] as const) {
+      const message = 'a query cannot hold the character NUL';
+      await assert.rejects(run(sql), { type: 'syntax_error', message, line, column });
+    }
+  });
 });

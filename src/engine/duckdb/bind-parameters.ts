@@ -29,6 +29,9 @@ interface Replacement {
 
 /** @throws EngineError syntax_error, with line and column, where a parameter is unknown or cannot stand. */
 export function bindParameters(sql: string, parameters: readonly ParameterValue[]): BoundSql {
+  // DuckDB takes a statement up to there, and would check one text and run another.
+  const nul = sql.indexOf('\0');
+  if (nul >= 0) throw errorAt(sql, nul, 'a query cannot hold the character NUL');
   const byName = new Map(parameters.map((parameter) => [parameter.key, parameter]));
   const numbers = new Map<string, number>();
   const replacements: Replacement[] = [];
