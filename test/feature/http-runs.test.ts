@@ -165,7 +165,7 @@ test('a failed run tells type, message, line and column', async (t) => {
   assert.equal(state, 'QUERY_STATE_FAILED');
   const { type, message, metadata } = error as Record<string, unknown>;
   assert.equal(type, 'execution_error');
-  assert.match(String(message), /^Could not convert string 'base' to INT32/);
+  assert.match(String(message), /^"base" in "chain" cannot be read as integer$/);
   assert.deepEqual(metadata, { line: 3, column: 8 });
 });
 

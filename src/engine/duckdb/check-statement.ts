@@ -3,6 +3,7 @@
  * DuckDB's own parser makes of it (`json_serialize_sql`), before anything of it is bound: a kind of table, node or function
  * that is not known here is refused. The lock-down of the instance (duckdb.ts) holds behind it.
  */
+import { ownWords, quotedWords } from './engine-words.ts';
 import { REFUSED_FUNCTIONS, TABLE_FUNCTIONS } from './functions.ts';
 
 export interface CheckedStatement {
@@ -41,10 +42,11 @@ const NO_PLACE = 2 ** 53;
  * @throws RefusedStatement
  */
 export function checkStatement(tree: string): CheckedStatement {
-  const parsed = JSON.parse(tree) as Node;
+  const parsed = parsedTree(tree);
   if (parsed.error === true && parsed.error_type === 'parser') {
     const place = { offset: Number(parsed.position), unit: 'code_points' } as const;
-    throw new RefusedStatement(String(parsed.error_message), parsed.position === undefined ? undefined : place);
+    const said = String(parsed.error_message).slice(0, 2000);
+    throw new RefusedStatement(ownWords(said) ?? quotedWords(said), parsed.position === undefined ? undefined : place);
   }
   if (parsed.error === true) throw new RefusedStatement('a query is one SELECT, and nothing else');
   const statements = parsed.statements as readonly Node[];
@@ -62,6 +64,15 @@ export function checkStatement(tree: string): CheckedStatement {
     }
   }
   return { tables: [...tables] };
+}
+
+/** Of a number beyond all doubles DuckDB writes no JSON. */
+function parsedTree(tree: string): Node {
+  try {
+    return JSON.parse(tree) as Node;
+  } catch {
+    throw new RefusedStatement('a number in the SQL is too large for any type');
+  }
 }
 
 /** Every object of the tree, without recursion: how deep a user nests is none of our stack's business. */

@@ -1,14 +1,21 @@
 /**
  * DuckDB's errors → EngineError. DuckDB says the kind in its first words (`Binder Error: …`) and the place as an excerpt
- * of the line with a caret below; both are read here and nowhere else.
+ * of the line with a caret below; both are read here and nowhere else. What it says in between becomes words of ours (engine-words.ts).
  */
 import { EngineError, type EngineErrorType } from '../engine.ts';
 import { type BoundSql, placeIn } from './bind-parameters.ts';
 import type { RefusedStatement } from './check-statement.ts';
+import { ownFileWords, ownWords, quotedWords } from './engine-words.ts';
+
+/** Of a query that might well succeed: the cause says the rest to whoever runs the service. */
+export const NOT_ITS_OWN = 'the query failed by a fault that is not its own; run it again';
+
+/** Memory, and what may be written to disk instead of it. */
+const TOO_MUCH_MEMORY = 'the query took more memory than it may (QRS_ENGINE_MEMORY)';
+
+const SAID_CHARS_MAX = 2000;
 
 export interface ErrorContext {
-  /** Taken out of messages: an error says no path of this machine. What stands for each. */
-  readonly hiddenPaths: readonly (readonly [path: string, name: string])[];
   /** The SQL as its author wrote it, and as DuckDB has it. */
   readonly sql: string;
   readonly bound: Pick<BoundSql, 'text' | 'originalOffset' | 'parameterAt'>;
@@ -30,9 +37,8 @@ const TYPES: readonly (readonly [prefix: string, type: EngineErrorType])[] = [
 export function toEngineError(error: unknown, context: ErrorContext): EngineError {
   if (error instanceof EngineError) return error;
   const whole = error instanceof Error ? error.message : String(error);
-  const type = TYPES.find(([prefix]) => whole.startsWith(prefix))?.[1] ?? 'engine_error';
-  const said = withoutExcerpt(whole).replace(/^[A-Z][A-Za-z ]+ Error: /, '');
-  const message = context.hiddenPaths.reduce((text, [path, name]) => text.replaceAll(path, name), said);
+  const type = typeOf(whole);
+  const message = messageOf(type, whole);
   const offset = offsetOf(whole, context);
   if (offset === undefined) return new EngineError(type, message, { cause: error });
   return new EngineError(type, message, {
@@ -41,10 +47,31 @@ export function toEngineError(error: unknown, context: ErrorContext): EngineErro
   });
 }
 
-/** The message up to the lines of the statement that it shows. */
-function withoutExcerpt(message: string): string {
-  const excerpt = message.search(/\nLINE \d+: /);
-  return excerpt < 0 ? message : message.slice(0, excerpt).trimEnd();
+/** A source table whose files DuckDB cannot read. */
+export function sourceError(name: string, error: Error): EngineError {
+  if (typeOf(error.message) === 'memory_limit')
+    return new EngineError('memory_limit', TOO_MUCH_MEMORY, { cause: error });
+  const message = `source table ${name} cannot be read: ${ownFileWords(saidIn(error.message))}`;
+  return new EngineError('wrong_source', message, { cause: error });
+}
+
+function typeOf(whole: string): EngineErrorType {
+  return TYPES.find(([prefix]) => whole.startsWith(prefix))?.[1] ?? 'engine_error';
+}
+
+function messageOf(type: EngineErrorType, whole: string): string {
+  const said = saidIn(whole);
+  if (type === 'memory_limit') return TOO_MUCH_MEMORY;
+  // What is wrong with DuckDB, or with files, whoever wrote the SQL has nothing to do with.
+  if (type === 'engine_error') return ownWords(said) ?? NOT_ITS_OWN;
+  return ownWords(said) ?? quotedWords(said);
+}
+
+/** Without the kind in front and the lines of the statement behind; what is longer than this is a value, which is cut anyway. */
+function saidIn(whole: string): string {
+  const excerpt = whole.search(/\nLINE \d+: /);
+  const said = excerpt < 0 ? whole : whole.slice(0, excerpt).trimEnd();
+  return said.slice(0, SAID_CHARS_MAX).replace(/^[A-Z][A-Za-z ]+ Error: /, '');
 }
 
 /** A statement that was refused before it came to be run. */

@@ -13,7 +13,7 @@ import { EngineError, type EngineQuery, type Materialized, type SourceTable } fr
 import { type BoundSql, bindParameters, placeIn } from './bind-parameters.ts';
 import { checkStatement, RefusedStatement } from './check-statement.ts';
 import { engineColumnType, isWrittenAsText } from './engine-column-type.ts';
-import { type ErrorContext, refusalError, toEngineError } from './engine-errors.ts';
+import { type ErrorContext, refusalError, sourceError, toEngineError } from './engine-errors.ts';
 import { partPath } from './part-path.ts';
 import { findSource, type SourceFiles } from './source-files.ts';
 import { describeSource, sourceView } from './source-view.ts';
@@ -40,11 +40,6 @@ export async function runQuery(job: QueryJob, sleep: Sleep): Promise<Materialize
     sql: job.sql,
     bound,
     linesBefore: 0,
-    hiddenPaths: [
-      [job.sourcesDirectory, 'QRS_SOURCES_DIR'],
-      [job.tempDirectory, 'the temporary folder'],
-      ...(job.path === undefined ? [] : [[job.path, 'the result'] as const]),
-    ],
   };
   const options = { ...job, allowedDirectories: [job.tempDirectory], sleep };
   const tables = await readStatement(bound, options, context);
@@ -60,7 +55,7 @@ export async function runQuery(job: QueryJob, sleep: Sleep): Promise<Materialize
     ],
   });
   const ask: Ask = (text, values = []) => duckDb.query({ text, values }, NEVER);
-  for (const source of sources) await createView(ask, source, context);
+  for (const source of sources) await createView(ask, source);
   const prepared = await explained(context, () => duckDb.prepare(bound.text));
   // Only with its values is it known what a statement answers with. DuckDB runs nothing for no rows.
   const limited = { text: `SELECT * FROM (\n${bound.text}\n) LIMIT 0`, values: bound.values };
@@ -116,7 +111,7 @@ async function findSources(tables: readonly string[], job: QueryJob): Promise<re
   return found;
 }
 
-async function createView(ask: Ask, { name, declared, files }: FoundSource, context: ErrorContext): Promise<void> {
+async function createView(ask: Ask, { name, declared, files }: FoundSource): Promise<void> {
   if (files === undefined) return;
   const [schema = '', table = ''] = name.split('.');
   try {
@@ -127,9 +122,7 @@ async function createView(ask: Ask, { name, declared, files }: FoundSource, cont
     await ask(`CREATE VIEW ${quoteName(schema)}.${quoteName(table)} AS ${select}`);
   } catch (error) {
     if (error instanceof EngineError || !(error instanceof Error)) throw error;
-    const known = toEngineError(error, { ...context, bound: { ...context.bound, text: '' } });
-    if (known.type === 'memory_limit') throw known;
-    throw new EngineError('wrong_source', `source table ${name} cannot be read: ${known.message}`, { cause: error });
+    throw sourceError(name, error);
   }
 }
 

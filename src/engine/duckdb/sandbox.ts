@@ -27,6 +27,8 @@ interface SandboxError {
   readonly message: string;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
+  /** In the words of whatever failed: for the log alone. */
+  readonly cause?: string;
 }
 
 export interface SandboxLimits {
@@ -117,8 +119,8 @@ function madeOf(answer: SandboxAnswer): Materialized {
     case 'done':
       return answer.made;
     case 'failed': {
-      const { type, message, line, column } = answer.error;
-      throw new EngineError(type, message, { line, column });
+      const { type, message, line, column, cause } = answer.error;
+      throw new EngineError(type, message, { line, column, ...(cause !== undefined && { cause: new Error(cause) }) });
     }
     case 'out_of_memory':
       throw new EngineError('memory_limit', 'the query took more memory than it may (QRS_ENGINE_MEMORY)');

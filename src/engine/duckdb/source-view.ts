@@ -31,6 +31,11 @@ export function sourceView(
   files: SourceFiles,
   found: readonly FoundColumn[],
 ): string {
+  const [only, ...others] = found;
+  if (files.format === 'csv' && only !== undefined && others.length === 0 && SEPARATOR.test(only.name)) {
+    const problem = `its lines do not have as many values as the first, ${JSON.stringify(only.name)}`;
+    throw new EngineError('wrong_source', `source table ${name} cannot be read: ${problem}`);
+  }
   if (declared === undefined) return viewOfAll(files, found);
   const known = new Map(found.map((column) => [column.name.toLowerCase(), column.type]));
   const missing = declared.filter((column) => !known.has(column.name.toLowerCase()));
@@ -46,6 +51,9 @@ export function sourceView(
   const types = declared.map((column) => [column.name, storageType(column.type)] as const);
   return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types))}`;
 }
+
+/** In the name of the one column there is: DuckDB found no way to divide all lines alike. */
+const SEPARATOR = /[,;|\t]/;
 
 function viewOfAll(files: SourceFiles, found: readonly FoundColumn[]): string {
   return `FROM ${scan(files, ndjsonColumns(found.map((column) => [column.name, 'VARCHAR'])))}`;
@@ -74,7 +82,8 @@ function scan(files: SourceFiles, ndjsonColumns: string): string {
     case 'parquet':
       return `read_parquet(${pattern}, union_by_name = true, ${partitions})`;
     case 'csv':
-      return `read_csv(${pattern}, header = true, all_varchar = true, union_by_name = true, ${partitions})`;
+      // Left to itself, DuckDB skips the lines at the top that do not go with the rest, and takes other characters for quotes.
+      return `read_csv(${pattern}, header = true, all_varchar = true, union_by_name = true, skip = 0, quote = '"', escape = '"', ${partitions})`;
     case 'ndjson':
       return `read_json(${pattern}, format = 'newline_delimited', union_by_name = true, ${partitions}${ndjsonColumns})`;
     default:
