@@ -10,6 +10,7 @@ import type { ParameterValue } from '../domain/parameter-values.ts';
 import type { Column } from '../domain/result-set.ts';
 import type { SourceTable } from '../engine/engine.ts';
 import { fillTemplate } from './sql-template.ts';
+import { writtenPlace } from './written-place.ts';
 
 /** What a column means, with a value as it could stand there, as the description of the API shows them. */
 export interface ColumnMeaning {
@@ -95,7 +96,9 @@ export function columnsOf(types: Readonly<Record<string, string>>): readonly Col
     try {
       return { name, type: parseColumnType(type) };
     } catch (error) {
-      throw new Error(`column ${name}: ${error instanceof Error ? error.message : error}`, { cause: error });
+      const place = writtenPlace(name, columnsOf);
+      const where = place === undefined ? '' : `dataset ${place}: `;
+      throw new Error(`${where}column ${name}: ${error instanceof Error ? error.message : error}`, { cause: error });
     }
   });
 }
