@@ -12,12 +12,12 @@ const FRAME = /(file:\/\/[^\s()]*\/datasets\/([^\s()]*)):(\d+):\d+/;
  * @returns `points/declaration.ts:14`; undefined where it is not known
  */
 export function writtenPlace(word: string, callee: (...args: never[]) => unknown): string | undefined {
-  const holder: { stack?: string } = {};
-  Error.captureStackTrace(holder, callee);
-  const [, url, file, line] = FRAME.exec(holder.stack ?? '') ?? [];
+  const called: { stack?: string } = {};
+  Error.captureStackTrace(called, callee);
+  const [, url, file, line] = FRAME.exec(called.stack ?? '') ?? [];
   if (url === undefined || file === undefined) return undefined;
   const lines = readFileSync(new URL(url), 'utf8').split('\n');
-  const called = Number(line);
-  const found = lines.findIndex((text, index) => index >= called - 1 && text.includes(`${word}:`));
-  return `${file}:${found < 0 ? called : found + 1}`;
+  const calledAt = Number(line);
+  const found = lines.findIndex((text, index) => index >= calledAt - 1 && text.includes(`${word}:`));
+  return `${file}:${found < 0 ? calledAt : found + 1}`;
 }

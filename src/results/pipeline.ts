@@ -13,7 +13,7 @@ import { planRead } from './plan/read-plan.ts';
 import { getResultSet, resolveTarget, wasReplaced } from './plan/resolve.ts';
 import { openPage } from './read/open-page.ts';
 import { requireFormat, type TextFormat } from './request/format.ts';
-import { asksForSample, parseSharedParameters, type ResultsRequest } from './request/results-request.ts';
+import { asksForNewSample, parseSharedParameters, type ResultsRequest } from './request/results-request.ts';
 import { answerIdentity } from './respond/answer-identity.ts';
 import { cacheHeadersOf, etagOf, matchesEtag, sampleHeadersOf } from './respond/cache-policy.ts';
 import { respondUnchanged, respondWithoutResult } from './respond/envelope-answer.ts';
@@ -66,21 +66,24 @@ async function answerOnce(
   if (!STATES[state].hasResult) return respondWithoutResult(request, execution, state, now);
   requireWhole(state, execution, request, settings.partialAsCompleted);
 
-  // Answered before: the same page again. Each sample is another one.
+  // Answered before: the same page again. A sample without a seed is another one each time.
   const shown = shownState(state, settings.partialAsCompleted);
-  const isSample = asksForSample(parameters);
+  const isNewSample = asksForNewSample(parameters);
   const identity = answerIdentity(request, execution, shown, settings);
   const named = fileHeaders(found, format);
-  const cacheHeaders = { ...(isSample ? sampleHeadersOf(found) : cacheHeadersOf(cachePolicy, found, now)), ...named };
+  const cacheHeaders = {
+    ...(isNewSample ? sampleHeadersOf(found) : cacheHeadersOf(cachePolicy, found, now)),
+    ...named,
+  };
   const entry = { ...found, catalogVersion, identity, fileHeaders: named };
   const keep = () => keepAddress(caches, keyId, request.address, entry);
-  const finished = isSample ? undefined : caches.pages.get(identity);
+  const finished = isNewSample ? undefined : caches.pages.get(identity);
   stats.cache = finished === undefined ? 'miss' : 'hit';
   if (finished !== undefined) {
     keep();
     return respondFinished(finished, finished.etag, cacheHeaders, request.ifNoneMatch, stats);
   }
-  if (format === 'parquet' && !isSample) {
+  if (format === 'parquet' && !isNewSample) {
     const kept = await respondKeptParquet(identity, { request, cacheHeaders }, deps, stats, signal);
     if (kept !== undefined) return kept;
   }
@@ -93,7 +96,7 @@ async function answerOnce(
   });
 
   // 5 compile, 6 read, 7 respond
-  const known = isSample ? undefined : { identity, etag: etagOf(identity) };
+  const known = isNewSample ? undefined : { identity, etag: etagOf(identity) };
   const tellWay = (way: string) => {
     stats.way = way;
   };

@@ -65,7 +65,10 @@ test('an error in the SQL is told with line and column, and kept as the error of
   const qrs = await withQuery(t, { sql: 'SELECT chain\nFROM shop.orders\nWHERE amont > 5' });
   const { code, err } = await qrs.run(['run', '7']);
   assert.equal(code, 1);
-  assert.match(err, /^error: run [0-9A-Z]{26} failed: line 3, column 7: .*"amont" not found/);
+  assert.match(
+    err,
+    /^error: run [0-9A-Z]{26} failed: line 3, column 7: there is no column "amont"; did you mean "amount"\?/,
+  );
 });
 
 test('a query that cannot be run: exit 1, one line that says why', async (t) => {

@@ -27,6 +27,34 @@ test('sampling', async (t) => {
     }
   });
 
+  await t.test('with a seed it is the same each time, in all formats, and has an ETag', async () => {
+    const rowsOf = async (seed: number) => (await sample(`sample_count=2&sample_seed=${seed}`)).result.rows;
+    const drawn = new Map<string, number>();
+    for (let seed = 0; seed < 60; seed += 1) {
+      const rows = JSON.stringify(await rowsOf(seed));
+      assert.equal(JSON.stringify(await rowsOf(seed)), rows);
+      drawn.set(rows, (drawn.get(rows) ?? 0) + 1);
+    }
+    // All ten pairs of five rows.
+    assert.equal(drawn.size, 10);
+    for (const format of ['json', 'csv', 'ndjson', 'parquet']) {
+      const path = `/v1/query/7/results?sample_count=2&sample_seed=5&format=${format}`;
+      const [first, again] = [await service.get(path), await service.get(path)];
+      const etag = first.headers.get('etag');
+      assert.ok(etag, format);
+      assert.deepEqual([again.headers.get('etag'), await again.bytes()], [etag, await first.bytes()], format);
+      assert.equal((await service.get(path, { headers: { 'if-none-match': etag } })).status, 304, format);
+    }
+    const drawnAnew = await service.get('/v1/query/7/results?sample_count=2&sample_seed=');
+    assert.equal(drawnAnew.headers.get('etag'), null);
+  });
+
+  await t.test('a seed without a sample, or one that is no number, is refused', async () => {
+    for (const query of ['sample_seed=5', 'sample_seed=5&limit=1', 'sample_count=2&sample_seed=x']) {
+      assert.equal((await service.get(`/v1/query/7/results?${query}`)).status, 400, query);
+    }
+  });
+
   await t.test('there is no next page', async () => {
     const page = await sample('sample_count=2');
     assert(!('next_offset' in page) && !('next_uri' in page));

@@ -57,6 +57,12 @@ export function compileSlice(
   return { text: compileSelected({ columns, paths, view, slice }, 'kept', parameters), values: parameters.values };
 }
 
+/** How many rows a view has: a statement with one row and one value. */
+export function compileCount(paths: readonly string[], view: View): Statement {
+  const parameters = new Parameters();
+  return { text: `SELECT count(*) ${clausesOf(view, paths, parameters).from}`, values: parameters.values };
+}
+
 /** Where the rows of a slice of a view are stored, and one row more where others follow: a row for each, in order. */
 export function compilePositions(paths: readonly string[], view: View, slice: ViewSlice): Statement {
   const parameters = new Parameters();

@@ -48,7 +48,13 @@ export type Selection =
       readonly rowCountMax: number;
     }
   /** Rows drawn at random, each subset of that size equally likely, in the order of the sort keys, else as stored. */
-  | { readonly kind: 'sample'; readonly rowCount: number; readonly sortKeys: readonly BoundSortKey[] };
+  | {
+      readonly kind: 'sample';
+      readonly rowCount: number;
+      /** Undefined: each time another one. */
+      readonly seed: number | undefined;
+      readonly sortKeys: readonly BoundSortKey[];
+    };
 
 export interface PlanLimits {
   readonly datapointsMax: number;
@@ -73,7 +79,7 @@ export function planRead(
       spelling,
       countsExactly: false,
       projection,
-      selection: { kind: 'sample', rowCount, sortKeys },
+      selection: { kind: 'sample', rowCount, seed: parameters.sampleSeed, sortKeys },
       datapointsMax,
       atLimit: 'refuse',
     } as const;

@@ -14,11 +14,12 @@ import type { AskedIndexes, ResultIndexes } from '../derived/indexes/result-inde
 import type { RowFiles, RowsOf } from '../derived/row-files/row-files.ts';
 import type { OpenView, ViewCache } from '../derived/views/view-cache.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency-limiter.ts';
+import { isCountCheap } from '../plan/count-cost.ts';
 import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
 import { type FoundReading, openFound } from './open-found.ts';
-import { openSlice, openViewSlice, type SliceRequest } from './open-slice.ts';
+import { openSlice, openViewSlice, pageOf, type SliceRequest } from './open-slice.ts';
 import type { PageOfRows, ReadRequest } from './page.ts';
 import { PartReader } from './part-reader.ts';
 import type { PartReaderDeps } from './read-parts.ts';
@@ -74,12 +75,16 @@ export async function openPage(
   const reader = new ViewReader(encoding, storedDeps);
   const finding = { format, rows, reader, indexes: deps.indexes };
   const { asked, found } = await findPage(request, stored, view, finding, signal);
-  const isDirect = isCheap(plan, slice.offset, resultSet, deps.directRowsMax) && !views.has(executionId, view);
+  const isCheap = slice.rowCountMax === 0 || isCheaplyRead(plan, slice.offset, resultSet, deps.directRowsMax);
+  const isDirect = isCheap && !views.has(executionId, view);
   request.tellWay(wayOf(asked, found !== undefined, resultSet, isDirect ? 'search' : 'view'));
-  if (found !== undefined && (!plan.countsExactly || found.filteredRowCount !== undefined)) return found;
+  const counting = { keyId, limiter, reader };
+  if (found !== undefined) return await withCount(found, stored, view, counting, signal);
   if (isDirect) {
-    const page = withCount(await openViewSlice(stored, view, reader, signal), asked);
-    if (!plan.countsExactly || page.filteredRowCount !== undefined) return page;
+    // Without rows there is nothing to read, and nothing that could follow.
+    const rowless = pageOf(stored, undefined, false, undefined);
+    const page = slice.rowCountMax === 0 ? rowless : await openViewSlice(stored, view, reader, signal);
+    return await withCount(withKnownCount(page, asked), stored, view, counting, signal);
   }
   let open: OpenView;
   try {
@@ -131,9 +136,25 @@ async function findPage(
 }
 
 /** Indexes may know the number of rows even where they could not find the rows. */
-function withCount(page: PageOfRows, asked: AskedIndexes | undefined): PageOfRows {
+function withKnownCount(page: PageOfRows, asked: AskedIndexes | undefined): PageOfRows {
   const rowCount = asked?.kind === 'none' ? asked.rowCount : undefined;
   return { ...page, filteredRowCount: page.filteredRowCount ?? rowCount };
+}
+
+/** The page with the number of rows that match, if it was asked for or costs little. */
+async function withCount(
+  page: PageOfRows,
+  { plan, resultSet }: SliceRequest,
+  view: View,
+  { keyId, limiter, reader }: { readonly reader: ViewReader; readonly keyId: string } & Pick<ReadDeps, 'limiter'>,
+  signal: AbortSignal,
+): Promise<PageOfRows> {
+  if (page.filteredRowCount !== undefined || view.rows.kind === 'drawn') return page;
+  if (view.rows.kind === 'all') return { ...page, filteredRowCount: resultSet.rowCount };
+  const isCheap = isCountCheap(view.rows.predicate, resultSet);
+  if (!isCheap && !plan.countsExactly) return page;
+  using _ = isCheap ? undefined : await limiter.acquire(keyId, signal);
+  return { ...page, filteredRowCount: await reader.count(resultSet.parts, view, signal) };
 }
 
 /** Only making a view is heavy work; reading one that is there is not. */
@@ -166,7 +187,7 @@ async function acquireIfLarge(
   };
 }
 
-function isCheap(plan: ReadPlan, offset: number, resultSet: ResultSet, directRowsMax: number): boolean {
+function isCheaplyRead(plan: ReadPlan, offset: number, resultSet: ResultSet, directRowsMax: number): boolean {
   if (resultSet.rowCount <= directRowsMax && resultSet.cellBytes <= DIRECT_BYTES_MAX) return true;
   return plan.datapointsMax !== undefined && offset === 0;
 }

@@ -41,11 +41,12 @@ function sampleSource(resultSet: ResultSet, rowCount: number): ResultSet {
 }
 
 function sampleView(
-  selection: { readonly rowCount: number; readonly sortKeys: View['sortKeys'] },
+  selection: Extract<ReadPlan['selection'], { readonly kind: 'sample' }>,
   resultSet: ResultSet,
   random: () => number,
 ): View {
-  const draw = { seed: randomSeed(random), count: selection.rowCount, total: resultSet.rowCount };
+  const seed = selection.seed === undefined ? randomSeed(random) : BigInt(selection.seed);
+  const draw = { seed, count: selection.rowCount, total: resultSet.rowCount };
   const firstRows = resultSet.parts.map((part) => part.firstRow);
   return { rows: { kind: 'drawn', draw, firstRows }, sortKeys: selection.sortKeys };
 }

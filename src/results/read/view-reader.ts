@@ -5,6 +5,7 @@ import type { Row } from '../../duckdb/duckdb.ts';
 import { rowOrderOf } from '../../duckdb/row-order.ts';
 import type { RowEncoding } from '../compile/row-encoding.ts';
 import {
+  compileCount,
   compilePositions,
   compileSlice,
   compileSliceAmong,
@@ -69,6 +70,16 @@ export class ViewReader {
     const { searches, keyId, scanner } = this.#deps;
     const [row] = await searches.run(keyId, () => readParts(this.#deps, scanner, ranges, statement, signal), signal);
     return chunkOf(row ?? []);
+  }
+
+  /** How many rows the view has. */
+  async count(parts: readonly Part[], view: View, signal: AbortSignal): Promise<number> {
+    if (parts.length === 0) return 0;
+    const { searches, keyId, scanner } = this.#deps;
+    const statement = (paths: readonly string[]) => compileCount(paths, view);
+    const count = () => readParts(this.#deps, scanner, parts.map(wholePart), statement, signal);
+    const [row] = await searches.run(keyId, count, signal);
+    return Number(row?.[0]);
   }
 
   async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {

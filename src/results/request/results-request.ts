@@ -49,6 +49,8 @@ export interface SharedParameters {
   readonly limit?: number;
   readonly offset: number;
   readonly sampleCount?: number;
+  /** What the sample is drawn with; at random without it. */
+  readonly sampleSeed?: number;
   readonly ignoreMaxDatapoints: boolean;
   /** Say how many rows match the filters in all. */
   readonly countsExactly: boolean;
@@ -79,8 +81,10 @@ export function queryParametersOf(parameters: QueryParameters): Readonly<Record<
 }
 
 /** Each call may be answered with other rows. */
-export function asksForSample(parameters: QueryParameters): boolean {
-  return parameters.get(SHARED_PARAMETERS.sampleCount.name)?.some((value) => value !== '') ?? false;
+export function asksForNewSample(parameters: QueryParameters): boolean {
+  const { sampleCount, sampleSeed } = SHARED_PARAMETERS;
+  const isSent = ({ name }: SharedParameter) => parameters.get(name)?.some((value) => value !== '') ?? false;
+  return isSent(sampleCount) && !isSent(sampleSeed);
 }
 
 export function allowsPartialResults(parameters: QueryParameters): boolean {
@@ -101,6 +105,10 @@ export function parseSharedParameters(parameters: QueryParameters, target: Targe
   const offset = parseInteger(parameters, table.offset);
   const sampleCount = parseInteger(parameters, table.sampleCount);
   if (sampleCount !== undefined) requireNone(parameters, table.sampleCount);
+  const sampleSeed = parseInteger(parameters, table.sampleSeed);
+  if (sampleSeed !== undefined && sampleCount === undefined) {
+    throw new RequestError('incompatible_parameters', 'sample_seed goes with sample_count, which is missing');
+  }
   // Acted on before, where the state asked for it; a value that is none is refused whatever the state.
   allowsPartialResults(parameters);
   return {
@@ -110,6 +118,7 @@ export function parseSharedParameters(parameters: QueryParameters, target: Targe
     ...(limit !== undefined && { limit }),
     offset: offset ?? 0,
     ...(sampleCount !== undefined && { sampleCount }),
+    ...(sampleSeed !== undefined && { sampleSeed }),
     ignoreMaxDatapoints: parseBoolean(parameters, table.ignoreMaxDatapoints),
     countsExactly: parseChoice(parameters, table.count) === 'exact',
     bigints: parseChoice(parameters, table.bigints) ?? 'number',

@@ -26,6 +26,7 @@ test('these are the parameters of specification §4.9 without the key, and our o
     'offset',
     'queryID',
     'sample_count',
+    'sample_seed',
     'sort_by',
   ]);
 });
@@ -34,7 +35,9 @@ for (const parameter of TABLE) {
   const { name } = parameter;
   if (parameter.kind === 'boolean') continue;
   test(`${name}: the example is accepted`, () => {
-    assert.doesNotThrow(() => parse(`${name}=${encodeURIComponent(parameter.example)}`));
+    // A seed is one of a sample.
+    const beside = parameter === SHARED_PARAMETERS.sampleSeed ? '&sample_count=1' : '';
+    assert.doesNotThrow(() => parse(`${name}=${encodeURIComponent(parameter.example)}${beside}`));
   });
   if (parameter.kind !== 'integer') continue;
   test(`${name}: a number below ${parameter.min}, or none at all, is refused`, () => {

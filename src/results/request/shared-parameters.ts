@@ -82,7 +82,15 @@ export const SHARED_PARAMETERS = {
     example: 10,
     excludes: ['limit', 'offset', 'filters'],
     about:
-      'So many rows, drawn at random. Each row is equally likely, and each call draws again. If the result has fewer rows, all of them. Not together with `limit`, `offset` or `filters`.',
+      'So many rows, drawn at random. Each row is equally likely, and each call draws again, unless `sample_seed` is given. If the result has fewer rows, all of them. Not together with `limit`, `offset` or `filters`.',
+  },
+  sampleSeed: {
+    kind: 'integer',
+    name: 'sample_seed',
+    min: 0,
+    example: 7,
+    about:
+      'With `sample_count`: the same number draws the same rows of a result each time, so the answer has an `ETag`. Without it, each call draws again.',
   },
   allowPartialResults: {
     kind: 'boolean',
@@ -109,7 +117,7 @@ export const SHARED_PARAMETERS = {
     choices: ['exact'],
     example: 'exact',
     about:
-      'With `exact` the answer says how many rows match `filters` in all: `X-Service-Filtered-Row-Count`, in JSON also `metadata.filtered_row_count`. All rows are searched for it, once. Without it, the header is there where the number is known anyway.',
+      'With `exact` the answer says how many rows match `filters` in all: `X-Service-Filtered-Row-Count`, in JSON also `metadata.filtered_row_count`. All rows are searched for it, once. Without it, the header is there where the number is known anyway, or costs a few milliseconds at most to count, as in a result of some 100,000 rows.',
   },
   bigints: {
     kind: 'choice',
