@@ -28,7 +28,8 @@ export const CACHE_SHARES = {
   compressed: 0.29,
   answers: 0.07,
   addresses: 0.035,
-  catalog: 0.05,
+  catalog: 0.04,
+  statistics: 0.01,
   segmentIndexes: 0.035,
 } as const;
 /** Two ranges of an answer are read side by side. More would only delay its first bytes. */
@@ -121,6 +122,7 @@ export async function openReadPath(
     queuePosition: (execution) => catalog.executions.queuePosition(execution),
     settings: resultsSettingsOf(service, effects.version),
     caches: cachesOf(settings.pageCacheBytes),
+    statistics: statisticsCachesOf(settings.pageCacheBytes),
     read,
     parquet: derived.parquet,
     leases: readLeasesOf(service, catalog, effects),
@@ -193,5 +195,12 @@ function resultsSettingsOf({ settings }: Service, version: string): ResultsDeps[
       inMembersMax: settings.filterInMax,
       sortKeysMax: settings.sortKeysMax,
     },
+  };
+}
+
+function statisticsCachesOf(bytesMax: number): ResultsDeps['statistics'] {
+  return {
+    kept: new LruBytes(bytesMax * CACHE_SHARES.statistics, (text) => 2 * text.length),
+    reading: new SingleFlight(),
   };
 }

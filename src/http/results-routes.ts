@@ -11,6 +11,7 @@ import { parseQueryString, type QueryParameters } from '../results/request/query
 import type { ResultsRequest, Target } from '../results/request/results-request.ts';
 import { wantsSha256 } from '../results/request/want-digest.ts';
 import { answerAgain } from '../results/respond/answer-again.ts';
+import { answerStatistics } from '../results/statistics/answer-statistics.ts';
 import { answerStatus } from '../results/status.ts';
 import { queryStringOf } from './authenticate.ts';
 import { clientUrlOf } from './client-url.ts';
@@ -96,16 +97,24 @@ export function resultsRoutes(
       () => ({ kind: 'until', instant: nextRefresh(), since: lastRefresh() }),
     );
   }
-  server.route({
-    method: ['GET', 'HEAD'],
-    url: `${prefix}/execution/:id/status`,
-    handler: async (request, reply) => {
-      const asked = requestOf(request, executionOf(request), 'json', immutable());
-      const answer = await answerStatus(asked, principalOf(request), deps, request.stats);
-      return await sendAnswer(answer, request, reply, options);
-    },
-  });
+  for (const [name, answerOf] of OF_EXECUTIONS) {
+    server.route({
+      method: ['GET', 'HEAD'],
+      url: `${prefix}/execution/:id/${name}`,
+      handler: async (request, reply) => {
+        const asked = requestOf(request, executionOf(request), 'json', immutable());
+        const answer = await answerOf(asked, principalOf(request), deps, request.stats, goneSignal(reply));
+        return await sendAnswer(answer, request, reply, options);
+      },
+    });
+  }
 }
+
+/** What an execution is asked for besides its rows. */
+const OF_EXECUTIONS = [
+  ['status', answerStatus],
+  ['statistics', answerStatistics],
+] as const;
 
 /** The format that an address has; `any`: what is asked for. */
 type Ending = Format | 'any';

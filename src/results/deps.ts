@@ -12,6 +12,7 @@ import type { ReadDeps } from './read/open-page.ts';
 import type { ParquetFiles } from './read/parquet-files.ts';
 import type { AnswerSettings } from './respond/answer-identity.ts';
 import type { OpenedAnswer } from './respond/text.ts';
+import type { StatisticsCaches } from './statistics/statistics-caches.ts';
 
 export interface ResultsDeps {
   readonly clock: Clock;
@@ -22,6 +23,7 @@ export interface ResultsDeps {
   readonly queuePosition: (execution: Execution) => Promise<number>;
   readonly settings: ResultsSettings;
   readonly caches: ResultsCaches;
+  readonly statistics: StatisticsCaches;
   readonly read: ReadDeps;
   readonly parquet: ParquetFiles;
   readonly leases: ReadLeases;

@@ -37,6 +37,7 @@ const ROUTES: readonly Route[] = [
     '/execution/{run}/results/csv',
   ].map((path) => ({ method: 'GET', path, need: 'read', allowed: 200 }) as const),
   { method: 'GET', path: '/execution/{run}/status', need: 'read', allowed: 200 },
+  { method: 'GET', path: '/execution/{run}/statistics', need: 'read', allowed: 200 },
   { method: 'GET', path: '/query/{query}', need: 'read', allowed: 200 },
   { method: 'GET', path: '/query/{query}/executions', need: 'read', allowed: 200 },
   { method: 'PATCH', path: '/query/{query}', need: 'write', body: '{}', allowed: 200 },

@@ -1,8 +1,10 @@
 /** The endpoints to look around with (contract §8): lists of queries and of runs. */
+import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
 import { errorResponses } from './error-responses.ts';
 import { exampleEnvelope } from './examples.ts';
+import { IF_NONE_MATCH } from './parameters.ts';
 import { pathItem } from './path-item.ts';
-import { neverKept } from './response-headers.ts';
+import { cachingHeaders, neverKept } from './response-headers.ts';
 import { type Fragment, refTo } from './schema.ts';
 import { listOf, object, QUERY_PROPERTIES, QUERY_PROPERTIES_OPTIONAL } from './writing-schemas.ts';
 
@@ -12,6 +14,56 @@ const COUNT: Fragment = { type: 'integer', minimum: 0 };
 const SIZE: Fragment = {
   row_count: { ...COUNT, description: 'Rows of the stored result.' },
   bytes: { ...COUNT, description: 'Cell bytes of the stored result.' },
+};
+
+/** Those after the first four only where the column has them. */
+const COLUMN_STATISTICS: Fragment = {
+  name: { type: 'string' },
+  type: { type: 'string' },
+  row_count: COUNT,
+  null_count: COUNT,
+  distinct_count: COUNT,
+  distinct_is_exact: { type: 'boolean', description: 'False where `distinct_count` is an estimate.' },
+  min: { description: 'As rows have it, like `max`. Of numbers and times.' },
+  max: {},
+  mean: { type: 'number', description: 'Of finite numbers, as a double; so is `standard_deviation`.' },
+  standard_deviation: { type: 'number' },
+  shortest: { ...COUNT, description: 'Characters of the shortest text.' },
+  longest: COUNT,
+  top: {
+    type: 'array',
+    maxItems: 20,
+    description: 'The most frequent values. Of a text longer than 200 characters the beginning is told.',
+    items: object({ value: {}, count: { ...COUNT, minimum: 1 } }),
+  },
+  histogram: {
+    type: 'array',
+    description:
+      '20 bins of one width, each with its lower edge, the last with both. Of finite numbers, dates and timestamps.',
+    items: object({ from: {}, to: {}, count: COUNT }),
+  },
+};
+
+const STATISTICS_EXAMPLE: Fragment = {
+  execution_id: '01HR7PD8XYZ3M4N5P6Q7R8S9TA',
+  query_id: 1_215_383,
+  row_count: 5_000_000,
+  columns: [
+    {
+      name: 'chain',
+      type: 'varchar',
+      row_count: 5_000_000,
+      null_count: 0,
+      shortest: 3,
+      longest: 8,
+      distinct_count: 2,
+      distinct_is_exact: true,
+      top: [
+        { value: 'base', count: 4_000_000 },
+        { value: 'optimism', count: 1_000_000 },
+      ],
+    },
+  ],
 };
 
 export const BROWSING_SCHEMAS: Readonly<Record<string, Fragment>> = {
@@ -33,6 +85,13 @@ export const BROWSING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   QueryColumn: object({ name: { type: 'string' }, type: { type: 'string' }, description: { type: 'string' } }, [
     'description',
   ]),
+  Statistics: object({
+    execution_id: { type: 'string' },
+    query_id: { type: 'integer' },
+    row_count: COUNT,
+    columns: { type: 'array', items: refTo('schemas', 'ColumnStatistics') },
+  }),
+  ColumnStatistics: object(COLUMN_STATISTICS, Object.keys(COLUMN_STATISTICS).slice(4)),
   ListedExecution: {
     allOf: [refTo('schemas', 'Envelope')],
     properties: {
@@ -73,6 +132,25 @@ const QUERY_EXAMPLE: Fragment = {
 
 export function browsingPaths(): Readonly<Record<string, Fragment>> {
   return {
+    '/v1/execution/{execution_id}/statistics': pathItem(
+      {
+        operationId: 'getExecutionStatistics',
+        tags: ['Executions'],
+        summary: 'The columns of a result in numbers',
+        description: 'Each column is looked at once and remembered. At most 100 columns at a time.',
+        parameters: [refTo('parameters', SHARED_PARAMETERS.columns.name), IF_NONE_MATCH],
+        responses: {
+          200: {
+            description: 'A column after the other.',
+            headers: cachingHeaders(),
+            content: { 'application/json': { schema: refTo('schemas', 'Statistics'), example: STATISTICS_EXAMPLE } },
+          },
+          304: { description: 'The answer that you have is still right.', headers: cachingHeaders() },
+          ...errorResponses('rows'),
+        },
+      },
+      { parameters: [refTo('parameters', 'executionIdInPath')] },
+    ),
     '/v1/queries': pathItem({
       operationId: 'getQueries',
       tags: ['Queries'],

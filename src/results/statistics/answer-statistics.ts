@@ -1,0 +1,88 @@
+/** `GET /v1/execution/{id}/statistics` (contract §8): the columns of a result in numbers. Made once for each column, and kept in memory. */
+import { formatState, STATES, stateAt } from '../../domain/execution.ts';
+import type { Principal } from '../../domain/principal.ts';
+import type { Column } from '../../domain/result-set.ts';
+import { RequestError } from '../../errors/errors.ts';
+import type { RequestStats } from '../../observation/request-stats.ts';
+import type { Answer } from '../answer.ts';
+import type { ResultsDeps } from '../deps.ts';
+import { findColumn } from '../plan/find-column.ts';
+import { getResultSet, resolveTarget } from '../plan/resolve.ts';
+import { parseColumnNames } from '../request/columns-parameter.ts';
+import { parameterOf } from '../request/query-string.ts';
+import { type ResultsRequest, requireSameTarget } from '../request/results-request.ts';
+import { cacheHeadersOf, etagOf, matchesEtag } from '../respond/cache-policy.ts';
+import { respondUnchanged } from '../respond/envelope-answer.ts';
+import { columnStatistics } from './column-statistics.ts';
+
+/** Columns of one answer: each takes up to three passes over its values. */
+const COLUMNS_MAX = 100;
+
+/** @throws RequestError */
+export async function answerStatistics(
+  request: ResultsRequest,
+  principal: Principal,
+  deps: ResultsDeps,
+  stats: RequestStats,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { target, parameters, cachePolicy, ifNoneMatch } = request;
+  const now = deps.clock();
+  const resolving = () => resolveTarget(target, new Map(), principal, deps.catalogCache, now);
+  const found = await stats.stage('resolve', deps.monotonic, resolving);
+  const { execution } = found;
+  stats.executionId = execution.id;
+  stats.queryId = execution.queryId;
+  const state = stateAt(execution, now);
+  if (!STATES[state].hasResult) {
+    const problem = `Query state is ${formatState(state)}, cannot provide statistics`;
+    throw new RequestError('no_result', problem, { body: { state: formatState(state) } });
+  }
+  requireSameTarget(parameters, target);
+  const resultSet = await getResultSet(execution, deps.catalogCache);
+  const indexes = columnsAsked(parameterOf(parameters, 'columns'), resultSet.columns);
+  const etag = etagOf(`statistics ${execution.id} ${deps.settings.encoder} ${indexes.join(',')}`);
+  const headers = cacheHeadersOf(cachePolicy, found, now);
+  if (matchesEtag(ifNoneMatch, etag)) return respondUnchanged('json', etag, headers);
+  const { kept, reading } = deps.statistics;
+  const columns: string[] = [];
+  const read = async (index: number) => {
+    const name = `${execution.id} ${index}`;
+    const before = kept.get(name);
+    if (before !== undefined) return before;
+    const making = () => columnStatistics(resultSet, index, principal.keyId, deps.read, signal);
+    const made = await reading.run(name, signal, making, () => true);
+    kept.put(name, made);
+    return made;
+  };
+  // HEAD makes none.
+  if (!request.isHead) {
+    await stats.stage('read', deps.monotonic, async () => {
+      for (const index of indexes) columns.push(await read(index));
+    });
+  }
+  const ids = `"execution_id":"${execution.id}","query_id":${execution.queryId},"row_count":${resultSet.rowCount}`;
+  const body = Buffer.from(`{${ids},"columns":[${columns.join(',')}]}`);
+  const contentType = 'application/json';
+  if (request.isHead) return { contentType, headers, etag, body: { kind: 'head', size: undefined } };
+  return { contentType, headers, etag, body: { kind: 'whole', byteChunks: [body] } };
+}
+
+/** @throws RequestError unknown_column · invalid_parameter */
+function columnsAsked(names: string | undefined, columns: readonly Column[]): readonly number[] {
+  const indexes =
+    names === undefined ? columns.map((_, index) => index) : parseColumnNames(names).map(indexOf(columns));
+  if (indexes.length <= COLUMNS_MAX) return [...new Set(indexes)];
+  throw new RequestError(
+    'invalid_parameter',
+    `columns: ${indexes.length} columns at once, expected at most ${COLUMNS_MAX}; name them, some at a time`,
+  );
+}
+
+function indexOf(columns: readonly Column[]): (name: string) => number {
+  return (name) => {
+    const found = findColumn(name, columns);
+    if (found.kind === 'found') return found.index;
+    throw new RequestError('unknown_column', `columns: ${found.message}`);
+  };
+}

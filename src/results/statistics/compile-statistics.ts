@@ -1,0 +1,160 @@
+/**
+ * A column of a whole result in numbers (contract §8), as SQL over its parts. Three statements, each answering with one JSON text: what
+ * the values are together, which are the most frequent, and how they spread. Numbers are compared as numbers, however they are stored;
+ * means and spreads are doubles.
+ */
+import type { ColumnType } from '../../domain/column-type.ts';
+import { jsonValueOf } from '../../duckdb/json-value.ts';
+import { Parameters } from '../../duckdb/parameters.ts';
+import type { Statement } from '../../duckdb/statement.ts';
+import { storedColumn } from '../../duckdb/storage-type.ts';
+import { partsAt } from '../compile/range.ts';
+import { valueOrder } from '../compile/sort.ts';
+import { familyOf } from '../plan/type-family.ts';
+
+export interface StatisticsColumn {
+  /** Its place in the result. */
+  readonly index: number;
+  readonly type: ColumnType;
+}
+
+/** The most frequent values that are told. */
+const TOP_VALUES = 20;
+const HISTOGRAM_BINS = 20;
+/** Of a longer text, or longer bytes as hex, the beginning is told. */
+const TEXT_LENGTH_MAX = 200;
+/** Beyond so many different values they are estimated, and the most frequent are looked for among candidates. */
+export const DISTINCT_EXACT_MAX = 10_000;
+
+/** Lists, maps and rows are only counted. */
+export function isCounted(type: ColumnType): boolean {
+  return familyOf(type) === 'none';
+}
+
+/** `{row_count, null_count, distinct_estimate, min, max, mean, standard_deviation, shortest, longest, low, high}` */
+export function compileSummary({ index, type }: StatisticsColumn, paths: readonly string[]): Statement {
+  const parameters = new Parameters();
+  const v = storedColumn(index);
+  const family = familyOf(type);
+  const members = [`'row_count', count(*)`, `'null_count', count(*) - count(${v})`];
+  if (!isCounted(type)) members.push(`'distinct_estimate', approx_count_distinct(${v})`);
+  if (hasExtremes(type)) {
+    for (const [name, pick] of [
+      ['min', 'arg_min'],
+      ['max', 'arg_max'],
+    ] as const) {
+      const extreme = `${pick}(${v}, ${orderKey(v, type)})`;
+      members.push(`'${name}', ${told(extreme, type, parameters)}`);
+    }
+  }
+  if (family === 'number') {
+    const finite = `FILTER (isfinite(${asDouble(v, type)}))`;
+    members.push(`'mean', ${orNull(`avg(${asDouble(v, type)}) ${finite}`)}`);
+    members.push(`'standard_deviation', ${orNull(`stddev_samp(${asDouble(v, type)}) ${finite}`)}`);
+  }
+  if (family === 'text') members.push(`'shortest', min(length(${v}))`, `'longest', max(length(${v}))`);
+  if (spreads(type)) {
+    const x = scaleOf(v, type);
+    members.push(`'low', min(${x}) FILTER (isfinite(${x}))`, `'high', max(${x}) FILTER (isfinite(${x}))`);
+  }
+  return one(`SELECT json_object(${members.join(', ')}) FROM ${partsAt(paths, parameters)}`, parameters);
+}
+
+/**
+ * `{distinct, top: [{value, count}]}`, the most frequent first, ties by value.
+ * @param estimate how many different values there are, about: of many, the most frequent are looked for among candidates
+ */
+export function compileTop({ index, type }: StatisticsColumn, paths: readonly string[], estimate: number): Statement {
+  const parameters = new Parameters();
+  const v = storedColumn(index);
+  const rows = partsAt(paths, parameters);
+  const isMany = estimate > 2 * DISTINCT_EXACT_MAX;
+  const among = isMany
+    ? ` AND ${v} IN (SELECT unnest(approx_top_k(${v}, ${5 * TOP_VALUES})) FROM ${partsAt(paths, parameters)})`
+    : '';
+  const top = `SELECT v, n FROM groups ORDER BY n DESC, ${valueOrder('v', type).join(', ')} LIMIT ${TOP_VALUES}`;
+  const value = `json_object('value', ${told('v', type, parameters)}, 'count', n)`;
+  return one(
+    `WITH groups AS (SELECT ${v} AS v, count(*) AS n FROM ${rows} WHERE ${v} IS NOT NULL${among} GROUP BY ${v}),
+      top AS (${top})
+    SELECT json_object('distinct', (SELECT count(*) FROM groups),
+      'top', (SELECT coalesce(json_group_array(${value}), '[]'::JSON) FROM top))`,
+    parameters,
+  );
+}
+
+/** `[{from, to, count}]`: bins of the same width from `low` to `high`, each with its lower edge; the last with both. */
+export function compileHistogram(
+  { index, type }: StatisticsColumn,
+  paths: readonly string[],
+  low: number,
+  high: number,
+): Statement {
+  const parameters = new Parameters();
+  const x = scaleOf(storedColumn(index), type);
+  const width = (high - low) / HISTOGRAM_BINS;
+  const number = (value: number) => `${parameters.add(String(value))}::DOUBLE`;
+  const bin = `least(${HISTOGRAM_BINS - 1}, floor((${x} - ${number(low)}) / ${number(width)})::INTEGER)`;
+  const edge = (at: string) =>
+    edgeOf(
+      `(CASE WHEN ${at} = ${HISTOGRAM_BINS} THEN ${number(high)} ELSE ${number(low)} + ${at} * ${number(width)} END)`,
+      type,
+      parameters,
+    );
+  const member = `json_object('from', ${edge('i')}, 'to', ${edge('(i + 1)')}, 'count', coalesce(n, 0))`;
+  return one(
+    `WITH counted AS (SELECT ${bin} AS bin, count(*) AS n FROM ${partsAt(paths, parameters)} WHERE isfinite(${x}) GROUP BY bin),
+      bins AS (SELECT i, n FROM range(${HISTOGRAM_BINS}) AS bins (i) LEFT JOIN counted ON bin = i ORDER BY i)
+    SELECT json_group_array(${member}) FROM bins`,
+    parameters,
+  );
+}
+
+/** Types whose values lie on a line: their histogram has bins of one width. */
+export function spreads(type: ColumnType): boolean {
+  return familyOf(type) === 'number' || familyOf(type) === 'instant';
+}
+
+function hasExtremes(type: ColumnType): boolean {
+  return spreads(type) || ['time', 'zoned time', 'interval'].includes(familyOf(type));
+}
+
+/** The value as answers have it. */
+function told(v: string, type: ColumnType, parameters: Parameters): string {
+  const family = familyOf(type);
+  const cut = family === 'text' ? `left(${v}, ${TEXT_LENGTH_MAX})` : v;
+  const told = jsonValueOf(type, cut, parameters);
+  return `to_json(${family === 'binary' ? `left(${told}, ${TEXT_LENGTH_MAX})` : told})`;
+}
+
+/** One value that orders as the values do. */
+function orderKey(v: string, type: ColumnType): string {
+  const terms = valueOrder(v, type);
+  return terms.length === 1 ? (terms[0] ?? v) : `row(${terms.join(', ')})`;
+}
+
+function asDouble(v: string, type: ColumnType): string {
+  // Through text: DuckDB's casts from decimals divide, and round twice.
+  return type.kind === 'real' || type.kind === 'double' ? `${v}::DOUBLE` : `${v}::VARCHAR::DOUBLE`;
+}
+
+/** Where on its line a value lies: a number itself, an instant in microseconds since 1970. */
+function scaleOf(v: string, type: ColumnType): string {
+  return familyOf(type) === 'number' ? asDouble(v, type) : `epoch_us(${v}::TIMESTAMP)::DOUBLE`;
+}
+
+function edgeOf(x: string, type: ColumnType, parameters: Parameters): string {
+  if (familyOf(type) === 'number') return x;
+  const at = `make_timestamp(${x}::BIGINT)`;
+  const moment = { kind: 'timestamp', digits: 6, withZone: false } as const;
+  return type.kind === 'date' ? told(`${at}::DATE`, type, parameters) : told(at, moment, parameters);
+}
+
+/** Not every double is a number in JSON. */
+function orNull(x: string): string {
+  return `CASE WHEN isfinite(${x}) THEN ${x} END`;
+}
+
+function one(text: string, parameters: Parameters): Statement {
+  return { text, values: parameters.values };
+}

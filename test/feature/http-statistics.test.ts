@@ -1,0 +1,138 @@
+/** Statistics of the columns of a result over HTTP (contract §8), against the same worked out by hand, over several parts and row groups. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startHttpService } from './http-service.ts';
+import { assertRefused, sender } from './http-writer.ts';
+
+const LAYOUT = { rowGroupRows: 2048, rowGroupsPerPart: 1 };
+const HUGE = '115792089237316195423570985008687907853269984665640564039457584007913129639935';
+
+interface Statistics {
+  readonly execution_id: string;
+  readonly row_count: number;
+  readonly columns: readonly Readonly<Record<string, unknown>>[];
+}
+
+test('every type has its own: extremes exact to the last digit, nulls apart, the most frequent first', async (t) => {
+  const service = await startHttpService(t);
+  const types = {
+    u: 'uint256',
+    i: 'int256',
+    d: 'decimal(20, 3)',
+    x: 'double',
+    t: 'varchar',
+    b: 'boolean',
+    at: 'timestamp(3)',
+    day: 'date',
+  };
+  const csv = [
+    'u,i,d,x,t,b,at,day',
+    `9,-9,0.001,1.5,base,true,2024-03-05 20:50:59.123,2024-03-05`,
+    `${HUGE},-10,-10.5,NaN,eth,false,2024-03-06 00:00:00,2024-03-06`,
+    `10,11,3,2.5,base,true,2024-03-05 20:50:59.123,2024-03-07`,
+    `,,,,,,,`,
+  ].join('\n');
+  const { id } = await service.publish(7, `${csv}\n`, { types });
+  const text = await (await service.get(`/v1/execution/${id}/statistics`)).text();
+  const { columns, row_count } = JSON.parse(text) as Statistics;
+  assert.equal(row_count, 4);
+  assert.deepEqual(
+    columns.map(({ name, type, null_count }) => [name, type, null_count]),
+    Object.entries(types).map(([name, type]) => [name, type, 1]),
+  );
+  const of = (name: string) => columns.find((column) => column.name === name) ?? assert.fail(name);
+  assert.deepEqual([of('u').min, of('u').max], ['9', HUGE]);
+  assert.deepEqual([of('i').min, of('i').max], ['-10', '11']);
+  assert.deepEqual([of('d').min, of('d').max], ['-10.500', '3.000']);
+  assert.deepEqual([of('x').min, of('x').max, of('x').mean], [1.5, 'NaN', 2]);
+  assert.deepEqual([of('t').shortest, of('t').longest, of('t').distinct_count], [3, 4, 2]);
+  assert.deepEqual(of('t').top, [
+    { value: 'base', count: 2 },
+    { value: 'eth', count: 1 },
+  ]);
+  assert.deepEqual(of('b').top, [
+    { value: true, count: 2 },
+    { value: false, count: 1 },
+  ]);
+  assert.deepEqual([of('at').min, of('at').max], ['2024-03-05 20:50:59.123', '2024-03-06 00:00:00.000']);
+  assert.deepEqual([of('day').min, of('day').max], ['2024-03-05', '2024-03-07']);
+  assert.equal(of('u').distinct_is_exact, true);
+  assert.equal('histogram' in of('t'), false);
+  const bins = of('day').histogram as readonly { readonly from: string; readonly to: string; readonly count: number }[];
+  assert.deepEqual([bins.length, bins[0]?.from, bins.at(-1)?.to], [20, '2024-03-05', '2024-03-07']);
+  assert.deepEqual(
+    bins.map(({ count }) => count).filter((count) => count > 0),
+    [1, 1, 1],
+  );
+});
+
+test('over many parts: sums of the histogram, the mean, distinct values exact and estimated', async (t) => {
+  const service = await startHttpService(t);
+  const rows = 30_000;
+  const lines = Array.from({ length: rows }, (_, n) => `${n},${n % 100},w${n % 7 === 0 ? 0 : n}`);
+  const { id } = await service.publish(7, `n,k,w\n${lines.join('\n')}\n`, { types: { n: 'bigint' }, ...LAYOUT });
+  const { columns } = (await service.json(`/v1/execution/${id}/statistics`)) as unknown as Statistics;
+  const [n, k, w] = columns;
+  assert.ok(n !== undefined && k !== undefined && w !== undefined);
+  assert.deepEqual([n.min, n.max, n.mean], [0, rows - 1, (rows - 1) / 2]);
+  assert.ok(Math.abs(Number(n.standard_deviation) - Math.sqrt((rows * (rows + 1)) / 12)) < 1e-6);
+  const bins = n.histogram as readonly { readonly from: number; readonly to: number; readonly count: number }[];
+  assert.deepEqual(
+    bins.map(({ count }) => count),
+    Array.from({ length: 20 }, () => rows / 20),
+  );
+  assert.equal(n.distinct_is_exact, false);
+  assert.ok(Math.abs(Number(n.distinct_count) / rows - 1) < 0.2, `${n.distinct_count}`);
+  assert.deepEqual([k.distinct_count, k.distinct_is_exact], [100, true]);
+  assert.equal((k.top as readonly unknown[]).length, 20);
+  assert.deepEqual((k.top as readonly unknown[])[0], { value: 0, count: rows / 100 });
+  assert.deepEqual((w.top as readonly unknown[])[0], { value: 'w0', count: Math.ceil(rows / 7) });
+});
+
+test('some columns, in the order asked; the same answer for ever; no rows; what is refused', async (t) => {
+  const service = await startHttpService(t);
+  const { id } = await service.publish(7, 'a,b\n1,x\n', {});
+  const path = `/v1/execution/${id}/statistics`;
+  const first = await service.get(`${path}?columns=b`);
+  const body = (await first.json()) as Statistics;
+  assert.deepEqual(
+    body.columns.map(({ name }) => name),
+    ['b'],
+  );
+  assert.match(first.headers.get('cache-control') ?? '', /^private, max-age=/);
+  const etag = first.headers.get('etag') ?? '';
+  assert.equal((await service.get(`${path}?columns=b`, { headers: { 'if-none-match': etag } })).status, 304);
+  assert.equal((await service.get(path, { method: 'HEAD' })).status, 200);
+  const empty = await service.publish(8, 'a\n', {});
+  const none = (await service.json(`/v1/execution/${empty.id}/statistics`)) as unknown as Statistics;
+  assert.deepEqual(none.columns, [{ name: 'a', type: 'varchar', row_count: 0, null_count: 0 }]);
+  const send = sender(service, service.key);
+  assertRefused(await send('GET', `${path}?columns=c`), 400, 'unknown_column', /there is no column "c"/);
+  const wide = Array.from({ length: 101 }, (_, n) => `c${n}`).join(',');
+  const many = await service.publish(9, `${wide}\n${wide}\n`, {});
+  assertRefused(
+    await send('GET', `/v1/execution/${many.id}/statistics`),
+    400,
+    'invalid_parameter',
+    'columns: 101 columns at once, expected at most 100; name them, some at a time',
+  );
+  const pending = await service.commandLine.get('executions', 'submit', '--query', '7');
+  const refused = await send('GET', `/v1/execution/${pending}/statistics`);
+  assertRefused(refused, 409, 'no_result', 'Query state is QUERY_STATE_PENDING, cannot provide statistics');
+});
+
+test('lists, maps and names that could end a text are harmless', async (t) => {
+  const service = await startHttpService(t);
+  const bytes = `0x${'ab'.repeat(1000)}`;
+  const row = { 'a"b': ['x'], "it's": `'); drop "x"`, time: '2024-03-05 20:50:59', bytes };
+  const { id } = await service.publish(7, JSON.stringify(row), {
+    format: 'ndjson',
+    types: { time: 'timestamp(6)', bytes: 'varbinary' },
+  });
+  const { columns } = (await service.json(`/v1/execution/${id}/statistics`)) as unknown as Statistics;
+  assert.deepEqual(columns[0], { name: 'a"b', type: 'array(varchar)', row_count: 1, null_count: 0 });
+  assert.deepEqual(columns[1]?.top, [{ value: `'); drop "x"`, count: 1 }]);
+  assert.equal(columns[2]?.min, '2024-03-05 20:50:59.000000');
+  assert.deepEqual(columns[3]?.top, [{ value: bytes.slice(0, 200), count: 1 }]);
+  assert.deepEqual(service.faults, []);
+});
