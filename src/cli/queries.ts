@@ -14,6 +14,8 @@ interface AddOptions extends SqlOptions {
   readonly team?: string;
   readonly private?: true;
   readonly name?: string;
+  readonly description?: string;
+  readonly tag?: readonly string[];
   readonly json?: true;
 }
 
@@ -47,7 +49,9 @@ function addAdd(queries: Command, context: CommandContext): void {
     .option('--user <name>', 'the user who owns it', principalName)
     .option('--team <name>', 'the team that owns it', principalName)
     .option('--private', 'only its owner (and the members of the team) may read it')
-    .option('--name <text>', 'what the query is called', label(200));
+    .option('--name <text>', 'what the query is called', label(200))
+    .option('--description <text>', 'what its results are', label(10_000))
+    .option('--tag <tag...>', 'its tags', labels(100));
   sqlOptions(add)
     .option('--json', 'print JSON')
     .action(async (options: AddOptions) => {
@@ -56,6 +60,8 @@ function addAdd(queries: Command, context: CommandContext): void {
         owner: ownerOf(options),
         visibility: options.private ? 'private' : 'public',
         ...(options.name !== undefined && { name: options.name }),
+        ...(options.description !== undefined && { description: options.description }),
+        ...(options.tag !== undefined && { tags: [...new Set(options.tag)] }),
       };
       await withService(context, async (service) => {
         const sql = await readSql(options, { service, signal: context.signal });

@@ -48,10 +48,9 @@ export function RowsTab({ run, metadata }: RowsProps) {
     setError(undefined);
     setCell(undefined);
     setMatching(undefined);
-    loadCount(view, controller.signal).then(
-      setMatching,
-      (failure: unknown) => controller.signal.aborted || setError(failure),
-    );
+    const failed = (failure: unknown) => controller.signal.aborted || setError(failure);
+    // Without a filter it is known.
+    if (view.filters !== '') loadCount(view, controller.signal).then(setMatching, failed);
     return () => {
       controller.abort();
       pages.close();

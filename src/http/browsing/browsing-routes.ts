@@ -16,9 +16,14 @@ import { booleanOf, instantOf, invalid, listBody, sliceOf } from './list-paramet
 import { queryView } from './query-view.ts';
 import { latestView, runView } from './run-view.ts';
 
+/** What a column means, by its name. */
+export type Meanings = Readonly<Record<string, { readonly about: string }>>;
+
 export interface BrowsingDeps {
   readonly catalog: Pick<Catalog, 'browsing' | 'queries' | 'executions'>;
   readonly clock: Clock;
+  /** By query: of the curated datasets, whose declarations say so. */
+  readonly meanings: ReadonlyMap<number, Meanings>;
 }
 
 interface Asked {
@@ -84,7 +89,7 @@ async function queriesBody(
   return listBody('queries', { ...found, items }, slice, parameters, address);
 }
 
-async function queryBody({ request, principal }: Asked, { catalog, clock }: BrowsingDeps): Promise<object> {
+async function queryBody({ request, principal }: Asked, { catalog, clock, meanings }: BrowsingDeps): Promise<object> {
   const query = await queryOf(request, principal, catalog);
   const now = clock();
   const latest = await catalog.browsing.findLatestRun(query.id, now);
@@ -95,7 +100,10 @@ async function queryBody({ request, principal }: Asked, { catalog, clock }: Brow
     ...queryView(query, principal),
     latest_execution: latestView(latest, now),
     ...(resultSet !== undefined && {
-      columns: resultSet.columns.map(({ name, type }) => ({ name, type: formatColumnType(type) })),
+      columns: resultSet.columns.map(({ name, type }) => {
+        const description = meanings.get(query.id)?.[name]?.about;
+        return { name, type: formatColumnType(type), ...(description !== undefined && { description }) };
+      }),
     }),
   };
 }

@@ -33,7 +33,8 @@ const COLUMN_STATISTICS: Fragment = {
   top: {
     type: 'array',
     maxItems: 20,
-    description: 'The most frequent values. Of a text longer than 200 characters the beginning is told.',
+    description:
+      'The most frequent values, where there are not more than some 1,000,000. Of a text longer than 200 characters the beginning is told.',
     items: object({ value: {}, count: { ...COUNT, minimum: 1 } }),
   },
   histogram: {

@@ -6,14 +6,7 @@ import type { Statement } from '../../duckdb/statement.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { ReadDeps } from '../read/open-page.ts';
 import { readFailure } from '../read-failure.ts';
-import {
-  compileHistogram,
-  compileSummary,
-  compileTop,
-  DISTINCT_EXACT_MAX,
-  isCounted,
-  spreads,
-} from './compile-statistics.ts';
+import { compileHistogram, compileSummary, compileTop, DISTINCT_COUNTED_MAX, spreads } from './compile-statistics.ts';
 
 export type StatisticsReadDeps = Pick<ReadDeps, 'store' | 'scanner' | 'searches' | 'statementMillisMax' | 'sleep'>;
 
@@ -43,11 +36,12 @@ export async function columnStatistics(
   // Only what is small is read out of it: the values stay the text that they are.
   const { distinct_estimate: estimate, low, high } = JSON.parse(text) as Summary;
   const members = [head, ...told(text)];
-  if (!isCounted(type) && estimate !== undefined) {
-    const top = await read((paths) => compileTop(asked, paths, estimate));
+  if (estimate !== undefined && estimate > DISTINCT_COUNTED_MAX) {
+    members.push(`"distinct_count":${estimate},"distinct_is_exact":false`);
+  } else if (estimate !== undefined) {
+    const top = await read((paths) => compileTop(asked, paths));
     const { distinct } = JSON.parse(top) as { readonly distinct: number };
-    const isExact = estimate <= 2 * DISTINCT_EXACT_MAX;
-    members.push(`"distinct_count":${isExact ? distinct : estimate},"distinct_is_exact":${isExact}`);
+    members.push(`"distinct_count":${distinct},"distinct_is_exact":true`);
     members.push(`"top":${top.slice(top.indexOf('"top":') + '"top":'.length, -1)}`);
   }
   if (spreads(type) && typeof low === 'number' && typeof high === 'number' && low < high) {

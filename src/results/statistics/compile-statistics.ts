@@ -23,8 +23,8 @@ const TOP_VALUES = 20;
 const HISTOGRAM_BINS = 20;
 /** Of a longer text, or longer bytes as hex, the beginning is told. */
 const TEXT_LENGTH_MAX = 200;
-/** Beyond so many different values they are estimated, and the most frequent are looked for among candidates. */
-export const DISTINCT_EXACT_MAX = 10_000;
+/** Beyond so many different values, about, their number is an estimate, and none of them is frequent enough to be told. */
+export const DISTINCT_COUNTED_MAX = 1_000_000;
 
 /** Lists, maps and rows are only counted. */
 export function isCounted(type: ColumnType): boolean {
@@ -60,22 +60,15 @@ export function compileSummary({ index, type }: StatisticsColumn, paths: readonl
   return one(`SELECT json_object(${members.join(', ')}) FROM ${partsAt(paths, parameters)}`, parameters);
 }
 
-/**
- * `{distinct, top: [{value, count}]}`, the most frequent first, ties by value.
- * @param estimate how many different values there are, about: of many, the most frequent are looked for among candidates
- */
-export function compileTop({ index, type }: StatisticsColumn, paths: readonly string[], estimate: number): Statement {
+/** `{distinct, top: [{value, count}]}`, the most frequent first, ties by value. */
+export function compileTop({ index, type }: StatisticsColumn, paths: readonly string[]): Statement {
   const parameters = new Parameters();
   const v = storedColumn(index);
   const rows = partsAt(paths, parameters);
-  const isMany = estimate > 2 * DISTINCT_EXACT_MAX;
-  const among = isMany
-    ? ` AND ${v} IN (SELECT unnest(approx_top_k(${v}, ${5 * TOP_VALUES})) FROM ${partsAt(paths, parameters)})`
-    : '';
   const top = `SELECT v, n FROM groups ORDER BY n DESC, ${valueOrder('v', type).join(', ')} LIMIT ${TOP_VALUES}`;
   const value = `json_object('value', ${told('v', type, parameters)}, 'count', n)`;
   return one(
-    `WITH groups AS (SELECT ${v} AS v, count(*) AS n FROM ${rows} WHERE ${v} IS NOT NULL${among} GROUP BY ${v}),
+    `WITH groups AS (SELECT ${v} AS v, count(*) AS n FROM ${rows} WHERE ${v} IS NOT NULL GROUP BY ${v}),
       top AS (${top})
     SELECT json_object('distinct', (SELECT count(*) FROM groups),
       'top', (SELECT coalesce(json_group_array(${value}), '[]'::JSON) FROM top))`,

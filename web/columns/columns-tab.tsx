@@ -1,18 +1,24 @@
-/** The columns of a result: what they are called, their types and meanings, and which of them the table shows. */
+/** The columns of a result: what they are called, their types and meanings, which of them the table shows, and what is in them. */
 import { change, parameter } from '../address.ts';
 import type { QueryAnswer, RunStatus } from '../api/answers.ts';
-
 import { columnsText, namesIn } from '../narrow/columns-text.ts';
+import { FailedNotice } from '../parts/notice.tsx';
+import { ColumnFigures } from './column-figures.tsx';
+import { useStatistics } from './statistics.ts';
 
 interface ColumnsProps {
   readonly run: RunStatus;
   readonly query: QueryAnswer;
 }
 
+/** Of more columns at once no numbers are asked for. */
+const NAMES_MAX = 200;
+
 export function ColumnsTab({ run, query }: ColumnsProps) {
   const { column_names: names = [], column_types: types = [] } = run.result_metadata ?? {};
   const chosen = parameter('columns') === '' ? names : namesIn(parameter('columns'));
   const meanings = new Map(query.columns?.map(({ name, description }) => [name, description]));
+  const { columns, error } = useStatistics(run.execution_id, names.slice(0, NAMES_MAX));
   const toggle = (name: string) => {
     const next = chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name];
     const isAll = next.length === names.length && next.every((one, index) => one === names[index]);
@@ -20,14 +26,22 @@ export function ColumnsTab({ run, query }: ColumnsProps) {
   };
   return (
     <section class="panel">
+      <p class="hint">Of all rows of the result. A click on a value, or a pull over bars, filters by it.</p>
+      {error !== undefined && <FailedNotice error={error} />}
       <div class="scroll" tabIndex={0} role="region" aria-label="Columns">
-        <table class="list">
+        <table class="list columns">
           <thead>
             <tr>
               <th scope="col">Shown</th>
               <th scope="col">Column</th>
-              <th scope="col">Type</th>
-              <th scope="col">Meaning</th>
+              <th scope="col" class="number">
+                Nulls
+              </th>
+              <th scope="col" class="number">
+                Different
+              </th>
+              <th scope="col">Spread</th>
+              <th scope="col">Most frequent</th>
             </tr>
           </thead>
           <tbody>
@@ -43,9 +57,10 @@ export function ColumnsTab({ run, query }: ColumnsProps) {
                 </td>
                 <th scope="row">
                   <bdi>{name}</bdi>
+                  <small>{types[index]}</small>
+                  {meanings.get(name) !== undefined && <p class="about">{meanings.get(name)}</p>}
                 </th>
-                <td class="mono">{types[index]}</td>
-                <td>{meanings.get(name)}</td>
+                <ColumnFigures column={columns.get(name)} />
               </tr>
             ))}
           </tbody>
