@@ -114,6 +114,8 @@ function Tab(shown: Shown) {
       ) : (
         <ColumnsTab run={run} query={query} />
       );
+    case 'chart':
+      return run === undefined || metadata === undefined ? <NoRows {...shown} /> : <LazyChart run={run} />;
     default:
       return run === undefined || metadata === undefined ? (
         <NoRows {...shown} />
@@ -121,4 +123,13 @@ function Tab(shown: Shown) {
         <RowsTab run={run} metadata={metadata} />
       );
   }
+}
+
+/** Charts are a script of their own, which most visits have no need of. */
+function LazyChart({ run }: { readonly run: RunStatus }) {
+  const loaded = useLoaded(() => import('../charts/chart-tab.tsx'), []);
+  if (loaded.kind === 'loading') return <Loading what="charts" />;
+  if (loaded.kind === 'failed') return <FailedNotice error={loaded.error} />;
+  const { ChartTab } = loaded.value;
+  return <ChartTab run={run} />;
 }

@@ -5,7 +5,7 @@ import type { Shown } from './query-page.tsx';
 
 export function Tabs({ query, run }: Shown) {
   const tab = parameter('tab') || 'rows';
-  const names = ['rows', 'columns', 'runs', 'code', ...(query.query_sql ? ['sql'] : [])];
+  const names = ['rows', 'columns', 'chart', 'runs', 'code', ...(query.query_sql ? ['sql'] : [])];
   return (
     <div class="tabs">
       <nav aria-label="Parts of the page">
@@ -27,6 +27,7 @@ export function Tabs({ query, run }: Shown) {
 const TITLES: Readonly<Record<string, string>> = {
   rows: 'Rows',
   columns: 'Columns',
+  chart: 'Chart',
   runs: 'Runs',
   code: 'As code',
   sql: 'SQL',

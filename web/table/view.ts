@@ -17,8 +17,15 @@ export interface ViewPage extends LoadedRows {
 }
 
 export async function loadRows(view: View, offset: number, limit: number, signal: AbortSignal): Promise<ViewPage> {
-  const answer = await ask(view, { offset, limit }, signal);
-  const { result, next_offset: next } = answer;
+  return pageOf(await ask(view, { offset, limit }, signal));
+}
+
+/** So many rows drawn at random: of a view without a filter. */
+export async function loadSample(view: View, sampleCount: number, signal: AbortSignal): Promise<ViewPage> {
+  return pageOf(await ask(view, { sample_count: sampleCount }, signal));
+}
+
+function pageOf({ result, next_offset: next }: ExactObject): ViewPage {
   const { rows, metadata } = result as ExactObject;
   const { column_names, column_types } = metadata as ExactObject;
   const [names, types] = [column_names, column_types] as readonly (readonly string[])[];

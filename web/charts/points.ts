@@ -1,0 +1,82 @@
+/**
+ * From rows to what is drawn: points, or bars. Here, and nowhere else, numbers become doubles, which a picture can bear: it shows
+ * where a value lies, not its digits.
+ */
+import type { Column } from '../api/answers.ts';
+import { Digits, type ExactJson } from '../api/exact-json.ts';
+import { cellText, isNumberType, isTimeType } from '../table/cell-text.ts';
+import type { Row } from '../table/row-pages.ts';
+import type { Chart } from './choose-chart.ts';
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Bar {
+  readonly label: string;
+  readonly from: number;
+  readonly to: number;
+  readonly y: number;
+}
+
+export type Drawn =
+  | { readonly kind: 'points'; readonly points: readonly Point[]; readonly isTime: boolean }
+  | { readonly kind: 'bars'; readonly bars: readonly Bar[]; readonly isTime: boolean; readonly isNamed: boolean };
+
+const BINS = 40;
+const BARS_MAX = 30;
+
+export function drawnOf(chart: Chart, columns: readonly Column[], rows: readonly Row[]): Drawn {
+  const at = (name: string) => columns.findIndex((column) => column.name === name);
+  const [x, y] = [at(chart.x), at(chart.y)];
+  const type = columns[x]?.type ?? '';
+  const isTime = isTimeType(type);
+  const hasPlace = isTime || isNumberType(type);
+  if (chart.kind === 'histogram' && hasPlace) {
+    const places = rows.map((row) => place(row[x] ?? null, type)).filter(Number.isFinite);
+    return { kind: 'bars', bars: binned(places), isTime, isNamed: false };
+  }
+  if (chart.kind === 'bar' || !hasPlace)
+    return { kind: 'bars', bars: named(rows, x, y, columns), isTime: false, isNamed: true };
+  const points = rows
+    .map((row) => ({ x: place(row[x] ?? null, type), y: place(row[y] ?? null, columns[y]?.type ?? '') }))
+    .filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y));
+  return { kind: 'points', points: chart.kind === 'scatter' ? points : points.toSorted((a, b) => a.x - b.x), isTime };
+}
+
+/** Where a value lies; NaN where it lies nowhere. */
+export function place(value: ExactJson, type: string): number {
+  if (value instanceof Digits) return Number(value.text);
+  if (typeof value !== 'string') return Number.NaN;
+  if (isNumberType(type)) return Number(value);
+  const [day = '', time = '00:00:00'] = value.replace(/ UTC$/, '').split(' ');
+  return Date.parse(`${day}T${time.slice(0, 12)}Z`);
+}
+
+function binned(places: readonly number[]): readonly Bar[] {
+  const low = places.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY);
+  const high = places.reduce((most, one) => Math.max(most, one), Number.NEGATIVE_INFINITY);
+  const width = (high - low) / BINS || 1;
+  const counts = Array.from({ length: BINS }, () => 0);
+  for (const one of places) {
+    const bin = Math.min(BINS - 1, Math.floor((one - low) / width));
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  return counts.map((y, bin) => ({ label: '', from: low + bin * width, to: low + (bin + 1) * width, y }));
+}
+
+/** A bar for each value of `x`, the highest first: the mean of `y`, which a sample has as well, or how many rows there are. */
+function named(rows: readonly Row[], x: number, y: number, columns: readonly Column[]): readonly Bar[] {
+  const groups = new Map<string, { sum: number; rows: number }>();
+  for (const row of rows) {
+    const label = cellText(row[x] ?? null, columns[x]?.type ?? '').text;
+    const added = y < 0 ? 0 : place(row[y] ?? null, columns[y]?.type ?? '');
+    if (!Number.isFinite(added)) continue;
+    const group = groups.get(label) ?? { sum: 0, rows: 0 };
+    groups.set(label, { sum: group.sum + added, rows: group.rows + 1 });
+  }
+  const heights = [...groups].map(([label, group]) => [label, y < 0 ? group.rows : group.sum / group.rows] as const);
+  const highest = heights.toSorted(([, a], [, b]) => b - a).slice(0, BARS_MAX);
+  return highest.map(([label, height], index) => ({ label, from: index, to: index + 1, y: height }));
+}
