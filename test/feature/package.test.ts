@@ -166,6 +166,12 @@ process.stdout.write([process.version, state, file.state].join(' '));
     const service = await serve(t, folder, []);
     const response = await fetch(`${service.url}/v1/query/100/results/csv?api_key=${key}`);
     assert.equal(await response.text(), 'name,amount\nann,12345678901234567890\n');
+    const page = await (await fetch(`${service.url}/`, { headers: { accept: 'text/html' } })).text();
+    const files = [...page.matchAll(/"(\/explorer\/[^"]+)"/g)].map(([, file = '']) => file);
+    assert.deepEqual(
+      await Promise.all(files.map(async (file) => (await fetch(service.url + file)).status)),
+      [200, 200],
+    );
     assert.equal(await service.stop(), 0);
   });
 

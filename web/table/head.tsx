@@ -77,8 +77,10 @@ function HeadCell({ column, all, sortBy, isActive, isOpen, onMenu, onWidth }: He
     >
       <button type="button" class="sort" tabIndex={-1} title={`${name}: sort`} onClick={sort}>
         <bdi>{name}</bdi>
-        <span aria-hidden="true">{order === undefined ? '' : order === 'asc' ? ' ↑' : ' ↓'}</span>
-        <small>{type}</small>
+        <small>
+          {order !== undefined && <b aria-hidden="true">{order === 'asc' ? '↑ ' : '↓ '}</b>}
+          {type}
+        </small>
       </button>
       <ColumnMenu column={column} all={all} isOpen={isOpen} onOpen={onMenu} onWidth={onWidth} />
       <span class="pull" onPointerDown={pull} />
