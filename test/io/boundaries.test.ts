@@ -161,9 +161,20 @@ test('every imported package is declared: as a dependency if a service runs it, 
   );
   assert.deepEqual(undeclared(['src'], all, isTest), []);
   assert.deepEqual(
-    undeclared(['test', 'scripts', 'bench'], all, (path) => !path.includes('node_modules')),
+    undeclared(['test', 'scripts', 'bench', 'clients'], all, (path) => !path.includes('node_modules')),
     [],
   );
+});
+
+test('the TypeScript client imports its own files alone', () => {
+  const folder = join(ROOT, 'clients/typescript/src');
+  const foreign = readdirSync(folder).flatMap((path) =>
+    [...readFileSync(join(folder, path), 'utf8').matchAll(/\bfrom\s+'([^']+)'|\bimport\('([^']+)'\)/g)]
+      .map((match) => match[1] ?? match[2] ?? '')
+      .filter((specifier) => !/^\.\/[\w-]+\.ts$/.test(specifier))
+      .map((specifier) => `${path} imports ${specifier}`),
+  );
+  assert.deepEqual(foreign, []);
 });
 
 /** `fastify` of `fastify/types/x`, `@scalar/types` of `@scalar/types/x`. */

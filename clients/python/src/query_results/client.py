@@ -1,0 +1,129 @@
+"""The client: reads results as rows, page by page, as files and data frames; runs queries and waits for them."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Union
+from urllib.parse import quote
+
+from . import frames
+from .errors import RunFailed
+from .pages import Page, run_failed, walk
+from .target import Read
+from .transport import Transport
+
+FIRST_POLL = 0.25
+POLL_MAX = 5.0
+
+Parameters = Mapping[str, Union[str, int, float, bool]]
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    execution_id: str
+    state: str
+    """Such as ``QUERY_STATE_EXECUTING``."""
+    is_finished: bool
+    queue_position: Optional[int]
+    """While it waits."""
+    error: Optional[Dict[str, Any]]
+    """Why it failed."""
+
+
+class QueryResults:
+    """What is read is said by ``query=100``, ``execution="01…"`` or ``dataset="restaking/avs-stats"``; which rows of it by ``columns``, ``filters``,
+    ``sort_by``, ``limit``, ``offset``, ``sample_count``, ``allow_partial_results``, and ``parameters`` of the run of a query."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        retries: int = 5,
+        timeout: float = 300.0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """:param url: scheme and host of the service, with the prefix of a proxy if it has one
+        :param retries: how often a request is sent again that may pass then
+        :param timeout: seconds for which a connection may be silent"""
+        self._transport = Transport(url, key, retries, timeout, sleep)
+
+    def pages(self, **read: Any) -> Iterator[Page]:
+        """Page by page, as the service cuts them. Raises ServiceError, IncompleteResult, RunFailed if there is no result."""
+        return walk(self._transport, Read(**read))
+
+    def rows(self, **read: Any) -> Iterator[Dict[str, Any]]:
+        """Row by row; a page is in memory at a time."""
+        for page in self.pages(**read):
+            yield from page.rows
+
+    def read(self, **read: Any) -> Page:
+        """All rows at once, in memory."""
+        pages = list(self.pages(**read))
+        return replace(pages[0], rows=[row for page in pages for row in page.rows])
+
+    def to_arrow(self, **read: Any) -> Any:
+        """A ``pyarrow.Table``."""
+        return frames.arrow(self._transport, Read(**read))
+
+    def to_pandas(self, **read: Any) -> Any:
+        """A ``pandas.DataFrame`` with columns of Arrow's types; needs pyarrow, too."""
+        return frames.pandas(self._transport, Read(**read))
+
+    def to_polars(self, **read: Any) -> Any:
+        """A ``polars.DataFrame``."""
+        return frames.polars(self._transport, Read(**read))
+
+    def download(self, path: "str | os.PathLike[str]", format: str, **read: Any) -> None:
+        """Writes a CSV, NDJSON or Parquet file; under another name until it is whole."""
+        part = f"{os.fspath(path)}.part"
+        try:
+            with open(part, "wb") as file:
+                self._transport.download(frames.file_address(Read(**read), format), file)
+            os.replace(part, path)
+        except BaseException:
+            if os.path.exists(part):
+                os.remove(part)
+            raise
+
+    def run_query(self, query: int, parameters: Optional[Parameters] = None, **filter: Any) -> Page:
+        """Runs a query, waits until it has ended, and reads its rows. Raises RunFailed."""
+        status = self.finished(self.execute(query, parameters))
+        if not status.state.startswith("QUERY_STATE_COMPLETED"):
+            raise run_failed(status.execution_id, status.state, status.error)
+        return self.read(execution=status.execution_id, **filter)
+
+    def execute(self, query: int, parameters: Optional[Parameters] = None) -> str:
+        """Asks for a run, and returns its execution id at once."""
+        # As text, every digit of an integer arrives.
+        given = {name: str(value) if type(value) is int else value for name, value in (parameters or {}).items()}
+        body = {} if parameters is None else {"query_parameters": given}
+        return str(self._transport.post(f"/v1/query/{int(query)}/execute", body)["execution_id"])
+
+    def status(self, execution: str) -> RunStatus:
+        body = self._transport.get(f"/v1/execution/{quote(execution, safe='')}/status")
+        return RunStatus(
+            body["execution_id"],
+            body["state"],
+            body["is_execution_finished"],
+            body.get("queue_position"),
+            body.get("error"),
+        )
+
+    def finished(self, execution: str, timeout: Optional[float] = None) -> RunStatus:
+        """Waits until a run has ended, however, asking less and less often. Raises RunFailed after ``timeout`` seconds of waiting."""
+        pause, waited = FIRST_POLL, 0.0
+        while True:
+            status = self.status(execution)
+            if status.is_finished:
+                return status
+            if timeout is not None and waited >= timeout:
+                raise RunFailed(f"the run {execution} has not ended within {timeout:g} s", execution, status.state)
+            self._transport.sleep(pause)
+            waited += pause
+            pause = min(POLL_MAX, pause * 1.5)
+
+    def cancel(self, execution: str) -> None:
+        self._transport.post(f"/v1/execution/{quote(execution, safe='')}/cancel", {})

@@ -1,0 +1,62 @@
+"""Data frames, by way of Parquet: it keeps the types of the columns. What they need is imported when they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Iterator, Optional
+
+from .errors import IncompleteResult, QueryResultsError
+from .target import Read
+from .transport import Transport
+
+MEMORY_BYTES = 64 << 20
+"""A larger download is kept in a file meanwhile."""
+
+
+def needed(name: str, call: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as missing:
+        package = name.split(".")[0]
+        raise QueryResultsError(f"{call} needs {package}, which is not installed: pip install {package}") from missing
+
+
+def arrow(transport: Transport, read: Read, call: str = "to_arrow") -> Any:
+    parquet = needed("pyarrow.parquet", call)
+    with _downloaded(transport, read) as (file, row_count):
+        table = parquet.read_table(file)
+        return _counted(table, table.num_rows, row_count)
+
+
+def pandas(transport: Transport, read: Read) -> Any:
+    """Columns of Arrow's types: pandas' own would make doubles of integers among which there is a null."""
+    frames = needed("pandas", "to_pandas")
+    return arrow(transport, read, "to_pandas").to_pandas(types_mapper=frames.ArrowDtype)
+
+
+def polars(transport: Transport, read: Read) -> Any:
+    frames = needed("polars", "to_polars")
+    with _downloaded(transport, read) as (file, row_count):
+        frame = frames.read_parquet(file)
+        return _counted(frame, frame.height, row_count)
+
+
+@contextmanager
+def _downloaded(transport: Transport, read: Read) -> "Iterator[tuple[BinaryIO, Optional[int]]]":
+    with tempfile.SpooledTemporaryFile(max_size=MEMORY_BYTES) as file:
+        row_count = transport.download(file_address(read, "parquet"), file)  # type: ignore[arg-type]
+        file.seek(0)
+        yield file, row_count  # type: ignore[misc]
+
+
+def file_address(read: Read, format: str) -> str:
+    # A file is meant whole: its size is no reason to refuse it.
+    return read.address(format=format, ignore_max_datapoints_per_request="true")
+
+
+def _counted(frame: Any, rows: int, row_count: Optional[int]) -> Any:
+    if row_count is not None and rows != row_count:
+        raise IncompleteResult(f"{rows} rows have come, of {row_count} that the service said there are")
+    return frame

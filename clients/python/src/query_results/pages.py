@@ -1,0 +1,98 @@
+"""A walk from page to page along ``next_uri``, counted: the pages must follow each other without a gap, be of one run, and have together as
+many rows as the service said. Anything else is an error, and never a short answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Dict, Iterator, List, Mapping, Optional
+
+from .errors import IncompleteResult, RunFailed
+from .target import Read
+from .transport import Transport
+from .values import reader_of
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str
+    """As the service has it: ``uint256``, ``timestamp(3)``."""
+
+
+@dataclass(frozen=True)
+class Page:
+    execution_id: str
+    columns: List[Column]
+    rows: List[Dict[str, Any]]
+    row_count: int
+    """Of all pages together."""
+    is_partial: bool
+    """Whether the result was cut when it was stored."""
+
+
+def walk(transport: Transport, read: Read) -> Iterator[Page]:
+    more = {"format": "json", **({} if read.filters is None else {"count": "exact"})}
+    address: Optional[str] = read.address(**more)
+    execution, wanted, seen = "", 0, 0
+    while address is not None:
+        body = transport.get(address)
+        page = _page_of(body, read)
+        if execution == "":
+            # A limit is the service's for each page, and here for all of them.
+            execution = page.execution_id
+            wanted = page.row_count if read.limit is None else min(read.limit, page.row_count)
+        if page.execution_id != execution:
+            raise IncompleteResult("the pages are of several runs")
+        rows = page.rows[: max(0, wanted - seen)]
+        seen += len(page.rows)
+        address = _next_of(body, seen, page, read)
+        if address is None and seen < wanted:
+            raise _incomplete(seen, page)
+        if seen >= wanted:
+            address = None
+        yield replace(page, rows=rows, row_count=wanted)
+
+
+def _next_of(body: Mapping[str, Any], seen: int, page: Page, read: Read) -> Optional[str]:
+    """The address of the page that follows, if this one says that there is one."""
+    address, offset = body.get("next_uri"), body.get("next_offset")
+    goes_on = len(page.rows) > 0 and seen < page.row_count and offset == (read.offset or 0) + seen
+    if seen > page.row_count or not (address is None or goes_on):
+        raise _incomplete(seen, page, offset)
+    return address
+
+
+def _incomplete(seen: int, page: Page, next_offset: Optional[int] = None) -> IncompleteResult:
+    said = f"{seen} rows have come of {page.execution_id}, of {page.row_count} that the service said there are"
+    return IncompleteResult(said if next_offset is None else f"{said}, and the next begin at {next_offset}")
+
+
+def run_failed(execution_id: str, state: str, error: Optional[Mapping[str, Any]]) -> RunFailed:
+    message = (error or {}).get("message") or f"the run {execution_id} has no result: {state}"
+    return RunFailed(message, execution_id, state)
+
+
+def _page_of(body: Mapping[str, Any], read: Read) -> Page:
+    execution_id, state = body.get("execution_id"), body.get("state")
+    if execution_id is None or state is None:
+        raise IncompleteResult("the answer is not one of this service: check the address")
+    if "result" not in body:
+        raise run_failed(execution_id, state, body.get("error"))
+    metadata, rows = body["result"]["metadata"], body["result"]["rows"]
+    if metadata["row_count"] != len(rows):
+        raise IncompleteResult(f"a page has {len(rows)} rows, of {metadata['row_count']} that it says it has")
+    columns = [Column(*pair) for pair in zip(metadata["column_names"], metadata["column_types"])]
+    for column in columns:
+        value_of = reader_of(column.type)
+        if value_of is not None:
+            for row in rows:
+                row[column.name] = value_of(row[column.name])
+    return Page(execution_id, columns, rows, _available(metadata, read), state == "QUERY_STATE_COMPLETED_PARTIAL")
+
+
+def _available(metadata: Mapping[str, Any], read: Read) -> int:
+    """How many rows there are from the offset on, as the service says."""
+    total = metadata["total_row_count"]
+    if read.sample_count is not None:
+        return min(read.sample_count, total)
+    return max(0, metadata.get("filtered_row_count", total) - (read.offset or 0))

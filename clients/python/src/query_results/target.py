@@ -1,0 +1,56 @@
+"""What is read, and which rows of it: addresses and parameters of the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, Mapping, Optional, Sequence
+from urllib.parse import quote, urlencode
+
+
+@dataclass(frozen=True)
+class Read:
+    """One of ``query`` (its latest result; with ``parameters``, of the latest run that had them), ``execution`` and ``dataset``; and which
+    rows and columns of it, in which order: all of them as they are stored, when left out."""
+
+    query: Optional[int] = None
+    execution: Optional[str] = None
+    dataset: Optional[str] = None
+    parameters: Optional[Mapping[str, str]] = None
+    columns: Optional[Sequence[str]] = None
+    filters: Optional[str] = None
+    sort_by: Optional[str] = None
+    limit: Optional[int] = None
+    offset: Optional[int] = None
+    sample_count: Optional[int] = None
+    allow_partial_results: bool = False
+
+    def __post_init__(self) -> None:
+        if sum(target is not None for target in (self.query, self.execution, self.dataset)) != 1:
+            raise TypeError("name one of query, execution and dataset")
+        if self.parameters and self.query is None:
+            raise TypeError("parameters are for a query: they say which of its runs")
+        if isinstance(self.columns, str):
+            raise TypeError("columns is a list of names, not one text")
+
+    def address(self, **more: str) -> str:
+        columns = self.columns and ",".join('"' + name.replace('"', '""') + '"' for name in self.columns)
+        given: Dict[str, object] = {
+            "columns": columns,
+            "filters": self.filters,
+            "sort_by": self.sort_by,
+            "limit": self.limit,
+            "offset": self.offset,
+            "sample_count": self.sample_count,
+            "allow_partial_results": "true" if self.allow_partial_results else None,
+            **more,
+            **{f"params.{name}": value for name, value in (self.parameters or {}).items()},
+        }
+        return f"{self._path()}?{urlencode({name: value for name, value in given.items() if value is not None})}"
+
+    def _path(self) -> str:
+        if self.query is not None:
+            return f"/v1/query/{int(self.query)}/results"
+        if self.execution is not None:
+            return f"/v1/execution/{quote(self.execution, safe='')}/results"
+        path = (self.dataset or "").lstrip("/")
+        return f"/v1/{path[3:] if path.startswith('v1/') else path}"

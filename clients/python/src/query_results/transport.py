@@ -1,0 +1,151 @@
+"""Requests with a key, sent again where that may help: a connection that broke, 429, 502, 503 and 504, after a pause that grows or that
+``Retry-After`` asks for. What changes something goes out under an ``Idempotency-Key``, so that it is done once."""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import json
+import time
+import urllib.error
+import urllib.request
+import uuid
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Callable, Dict, Mapping, Optional, TypeVar
+from urllib.parse import urlsplit
+
+from .errors import ServiceError
+
+PASSING = frozenset({429, 502, 503, 504})
+FIRST_PAUSE = 0.5
+PAUSE_MAX = 20.0
+RETRY_AFTER_MAX = 300.0
+"""Seconds. A service that asks for more than this is not waited for."""
+CHUNK_BYTES = 1 << 20
+
+T = TypeVar("T")
+
+
+class _Passing(Exception):
+    """What may be another the next time."""
+
+    def __init__(self, error: ServiceError, retry_after: Optional[float] = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class Transport:
+    url: str
+    key: str
+    retries: int = 5
+    timeout: float = 300.0
+    """Seconds for which a connection may be silent."""
+    sleep: Callable[[float], None] = time.sleep
+
+    def get(self, address: str) -> Dict[str, Any]:
+        """:param address: absolute, or a path of the service"""
+        return self._send(address, None, {}, _json_of)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Dict[str, Any]:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": f'"{uuid.uuid4()}"'}
+        return self._send(path, json.dumps(body).encode(), headers, _json_of)
+
+    def download(self, path: str, file: BinaryIO) -> Optional[int]:
+        """Writes the whole answer into the file, from its beginning, and returns how many rows the service says it has."""
+
+        def read(response: http.client.HTTPResponse) -> Optional[int]:
+            file.seek(0)
+            file.truncate()
+            length = response.headers["Content-Length"]
+            received = 0
+            while chunk := response.read(CHUNK_BYTES):
+                file.write(chunk)
+                received += len(chunk)
+            # Python takes a connection that ends early for the end of the answer.
+            if length is not None and received != int(length):
+                raise http.client.IncompleteRead(b"", int(length) - received)
+            rows = response.headers["X-Service-Row-Count"]
+            return None if rows is None else int(rows)
+
+        return self._send(path, None, {}, read)
+
+    def _send(
+        self,
+        address: str,
+        body: Optional[bytes],
+        headers: Mapping[str, str],
+        read: Callable[[http.client.HTTPResponse], T],
+    ) -> T:
+        attempt = 0
+        while True:
+            try:
+                return self._attempt(address, body, headers, read)
+            except _Passing as outcome:
+                pause = min(PAUSE_MAX, FIRST_PAUSE * 2**attempt) if outcome.retry_after is None else outcome.retry_after
+                if attempt >= self.retries or pause > RETRY_AFTER_MAX:
+                    raise outcome.error from outcome.__cause__
+                self.sleep(pause)
+                attempt += 1
+
+    def _attempt(
+        self,
+        address: str,
+        body: Optional[bytes],
+        headers: Mapping[str, str],
+        read: Callable[[http.client.HTTPResponse], T],
+    ) -> T:
+        given = {**headers, "X-Service-Api-Key": self.key}
+        request = urllib.request.Request(self._url_of(address), data=body, headers=given)
+        try:
+            with urllib.request.urlopen(request, timeout=self.timeout) as response:
+                return read(response)
+        except urllib.error.HTTPError as refusal:
+            error = _error_of(refusal)
+            if error.status in PASSING or error.code == "idempotency_in_progress":
+                raise _Passing(error, _retry_after(refusal.headers["Retry-After"])) from refusal
+            raise error from None
+        except (OSError, http.client.HTTPException) as broken:
+            reason = getattr(broken, "reason", broken)
+            path = urlsplit(address).path
+            raise _Passing(ServiceError(f"{path}: no whole answer came: {reason}")) from broken
+
+    def _url_of(self, address: str) -> str:
+        if not address.startswith(("http:", "https:")):
+            return self.url.rstrip("/") + address
+        # The key went to the service under TLS: where its pages are is its own matter, but not to show the key to everybody.
+        if self.url.startswith("https:") and not address.startswith("https:"):
+            raise ServiceError(f"the next page is at {urlsplit(address).netloc}, without TLS: set QRS_PUBLIC_URL there")
+        return address
+
+
+def _json_of(response: http.client.HTTPResponse) -> Dict[str, Any]:
+    # Read whole, so that an answer that breaks off is noticed. Python's integers have every digit.
+    text = response.read()
+    try:
+        return json.loads(text)
+    except ValueError:
+        path = urlsplit(response.url).path
+        raise ServiceError(f"{path}: the answer is no JSON: is this the address of a service?") from None
+
+
+def _error_of(refusal: urllib.error.HTTPError) -> ServiceError:
+    try:
+        said = json.loads(refusal.read())["error"]
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
+        said = f"the service answered {refusal.code}"
+    message = said if isinstance(said, str) else str(said.get("message", said))
+    return ServiceError(message, refusal.code, refusal.headers["X-Error-Code"])
+
+
+def _retry_after(header: Optional[str]) -> Optional[float]:
+    """Seconds, or a date."""
+    if header is None:
+        return None
+    if header.isdigit():
+        return float(header)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,69 @@
+"""A service that answers what a test tells it to, one answer after the other."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Dict, List, NamedTuple, Optional
+
+
+class Refusal(NamedTuple):
+    status: int
+    headers: Dict[str, str] = {}
+
+
+class Broken(NamedTuple):
+    """Says that it is longer than it is."""
+
+    text: str
+
+
+class Asked(NamedTuple):
+    path: str
+    headers: Dict[str, str]
+
+
+class Service:
+    def __init__(self, answers: List[Any]) -> None:
+        self.left = list(answers)
+        self.asked: List[Asked] = []
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                service.asked.append(Asked(self.path, dict(self.headers)))
+                answer = service.left.pop(0)
+                if isinstance(answer, Broken):
+                    return self.reply(200, answer.text.encode(), len(answer.text) + 10)
+                if isinstance(answer, Refusal):
+                    text = json.dumps({"error": f"status {answer.status}"})
+                    return self.reply(answer.status, text.encode(), headers=answer.headers)
+                text = answer if isinstance(answer, str) else json.dumps(answer)
+                self.reply(200, text.replace("BASE", service.url).encode())
+
+            def reply(
+                self, status: int, body: bytes, length: Optional[int] = None, headers: Optional[Dict[str, str]] = None
+            ) -> None:
+                self.send_response(status)
+                for name, value in (headers or {}).items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body) if length is None else length))
+                self.end_headers()
+                self.wfile.write(body)
+                self.close_connection = True
+
+            do_GET = do_POST = answer
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def __enter__(self) -> "Service":
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.server.shutdown()
+        self.server.server_close()

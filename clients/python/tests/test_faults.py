@@ -1,0 +1,159 @@
+"""The client when services and networks are as bad as they get: what is asked again, and what must not pass for an answer."""
+
+import os
+import tempfile
+import unittest
+from typing import Any, Dict, List
+
+from answers import Broken, Refusal, Service
+from query_results import IncompleteResult, QueryResults, QueryResultsError, RunFailed, ServiceError
+from query_results.frames import needed
+from query_results.target import Read
+
+
+def page(rows: List[int], total: int, metadata: Dict[str, Any] = {}, **more: Any) -> Dict[str, Any]:
+    known = {"column_names": ["n"], "column_types": ["integer"], "row_count": len(rows), "total_row_count": total}
+    result = {"rows": [{"n": n} for n in rows], "metadata": {**known, **metadata}}
+    return {"execution_id": "A", "state": "QUERY_STATE_COMPLETED", "result": result, **more}
+
+
+NEXT = "BASE/v1/execution/A/results?offset=2"
+NEXT_2 = {"next_uri": NEXT, "next_offset": 2}
+
+
+class Walks(unittest.TestCase):
+    def test_a_walk_whose_rows_are_not_those_that_were_promised_is_an_error(self) -> None:
+        wrong = {
+            "ends too early": [page([1, 2], 3)],
+            "ends too early, after a page": [page([1, 2], 4, **NEXT_2), page([3], 4)],
+            "has more than there are": [page([1, 2, 3], 2)],
+            "has a page after the last": [page([1, 2], 2, **NEXT_2)],
+            "leaves a gap": [page([1, 2], 9, next_uri=NEXT, next_offset=3)],
+            "repeats rows": [page([1, 2], 9, next_uri=NEXT, next_offset=1)],
+            "has an empty page in the middle": [page([], 9, next_uri=NEXT, next_offset=0)],
+            "has fewer rows than it says": [page([1, 2], 2, {"row_count": 3})],
+            "goes on with another run": [page([1, 2], 3, **NEXT_2), {**page([3], 3), "execution_id": "B"}],
+            "is no answer of this service": [{"hello": "world"}],
+        }
+        for what, answers in wrong.items():
+            with self.subTest(what), Service(answers) as service, self.assertRaises(IncompleteResult):
+                QueryResults(service.url, "k").read(query=7)
+        with Service([page([5], 90, {"filtered_row_count": 2})]) as service:
+            with self.assertRaisesRegex(IncompleteResult, "^1 rows have come of A, of 2 that the service said there are$"):
+                QueryResults(service.url, "k").read(query=7, filters="n = 5")
+
+    def test_a_walk_whose_rows_are_those_that_were_promised_passes(self) -> None:
+        answers = [page([1, 2], 3, **NEXT_2), page([3], 3), page([4], 99, {"filtered_row_count": 1})]
+        with Service(answers) as service:
+            client = QueryResults(service.url + "/", "k")
+            self.assertEqual(client.read(query=7).rows, [{"n": 1}, {"n": 2}, {"n": 3}])
+            self.assertEqual(list(client.rows(query=7, filters="n = 4")), [{"n": 4}])
+            self.assertEqual(
+                [asked.path for asked in service.asked],
+                [
+                    "/v1/query/7/results?format=json",
+                    "/v1/execution/A/results?offset=2",
+                    "/v1/query/7/results?filters=n+%3D+4&format=json&count=exact",
+                ],
+            )
+            self.assertEqual({asked.headers["X-Service-Api-Key"] for asked in service.asked}, {"k"})
+
+    def test_a_limit_is_of_all_pages_together(self) -> None:
+        with Service([page([1, 2], 9, **NEXT_2), page([3, 4], 9, next_uri=NEXT, next_offset=4)]) as service:
+            table = QueryResults(service.url, "k").read(query=7, limit=3)
+            self.assertEqual((table.rows, table.row_count), ([{"n": 1}, {"n": 2}, {"n": 3}], 3))
+
+    def test_the_key_is_not_shown_without_tls_to_where_a_page_leads(self) -> None:
+        transport = QueryResults("https://results.example.com", "k")._transport
+        with self.assertRaisesRegex(ServiceError, "without TLS"):
+            transport.get("http://results.example.com/v1/x")
+
+
+class Retries(unittest.TestCase):
+    def setUp(self) -> None:
+        self.pauses: List[float] = []
+
+    def client(self, service: Service, retries: int = 5) -> QueryResults:
+        return QueryResults(service.url, "k", retries=retries, sleep=self.pauses.append)
+
+    def test_what_may_pass_is_asked_again_after_growing_pauses_or_as_retry_after_says(self) -> None:
+        answers = [
+            Refusal(502),
+            Refusal(429, {"Retry-After": "7"}),
+            Broken('{"execution_id":'),
+            Refusal(503, {"Retry-After": "0"}),
+            Refusal(504),
+            page([1], 1),
+        ]
+        with Service(answers) as service:
+            self.assertEqual(self.client(service).read(query=7).rows, [{"n": 1}])
+        self.assertEqual(self.pauses, [0.5, 7.0, 2.0, 0.0, 8.0])
+
+    def test_what_cannot_pass_is_not_asked_again(self) -> None:
+        for status in (400, 401, 403, 404, 409, 500):
+            with self.subTest(status), Service([Refusal(status, {"X-Error-Code": "x"})]) as service:
+                with self.assertRaises(ServiceError) as raised:
+                    self.client(service).read(query=7)
+                error = raised.exception
+                self.assertEqual((error.status, error.code, str(error)), (status, "x", f"status {status}"))
+        self.assertEqual(self.pauses, [])
+
+    def test_what_does_not_pass_within_the_limit_is_told(self) -> None:
+        with Service([Refusal(503), Refusal(503)]) as service:
+            with self.assertRaisesRegex(ServiceError, "^status 503$"):
+                self.client(service, 1).read(query=7)
+        with Service([Refusal(503, {"Retry-After": "3600"})]) as service, self.assertRaises(ServiceError):
+            self.client(service).read(query=7)
+        with Service([]) as service:
+            pass
+        with self.assertRaisesRegex(ServiceError, "^/v1/query/7/results: no whole answer came: .*refused") as raised:
+            self.client(service, 0).read(query=7)
+        self.assertIsNone(raised.exception.status)
+
+    def test_a_run_is_asked_for_once_however_often_it_is_sent(self) -> None:
+        with Service([Refusal(503), Broken("{"), {"execution_id": "A"}, {"execution_id": "B"}]) as service:
+            client = self.client(service)
+            self.assertEqual([client.execute(7), client.execute(7)], ["A", "B"])
+            keys = [asked.headers["Idempotency-Key"] for asked in service.asked]
+        self.assertEqual(keys[1:3], [keys[0], keys[0]])
+        self.assertNotEqual(keys[3], keys[0])
+
+    def test_a_run_is_waited_for_less_and_less_often_and_no_longer_than_one_says(self) -> None:
+        running = {
+            "execution_id": "A",
+            "state": "QUERY_STATE_EXECUTING",
+            "is_execution_finished": False,
+        }
+        with Service([running] * 30) as service, self.assertRaisesRegex(RunFailed, "has not ended within 60 s"):
+            self.client(service).finished("A", timeout=60)
+        self.assertEqual(self.pauses[:3], [0.25, 0.375, 0.5625])
+        self.assertEqual(max(self.pauses), 5.0)
+
+    def test_a_download_that_breaks_is_begun_again_and_none_is_left_in_part(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.csv")
+            with Service([Broken("n\n1\n2\n"), "n\n1\n"]) as service:
+                self.client(service).download(path, "csv", query=7)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "n\n1\n")
+            with Service([Broken("n\n")]) as service, self.assertRaises(ServiceError):
+                self.client(service, 0).download(os.path.join(folder, "y.csv"), "csv", query=7)
+            self.assertEqual(os.listdir(folder), ["x.csv"])
+
+
+class Misuse(unittest.TestCase):
+    def test_what_is_read_is_one_thing(self) -> None:
+        for wrong in ({}, {"query": 7, "execution": "A"}, {"execution": "A", "parameters": {"a": "b"}}):
+            with self.subTest(wrong), self.assertRaises(TypeError):
+                Read(**wrong)
+        with self.assertRaisesRegex(TypeError, "columns is a list"):
+            Read(query=7, columns="n")
+        self.assertEqual(Read(dataset="/v1/restaking/avs-stats").address(), "/v1/restaking/avs-stats?")
+
+    def test_a_package_that_is_not_there_is_named(self) -> None:
+        with self.assertRaisesRegex(QueryResultsError, "^to_arrow needs nothere, which is not installed: pip install nothere$"):
+            needed("nothere.parquet", "to_arrow")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,148 @@
+/** The client: reads results as typed rows, page by page, or as files; runs queries and waits for them. */
+import { type Page, runFailed, type Table, walk } from './pages.ts';
+import { Requests } from './requests.ts';
+import { addressOf, type Filter, type Target } from './target.ts';
+import type { Value } from './values.ts';
+
+export interface Options {
+  /** Scheme and host of the service, with the prefix of a proxy if it has one. */
+  readonly url: string;
+  readonly key: string;
+  /** How often a request is sent again that may pass then; 5 when left out. */
+  readonly retries?: number;
+  /** In place of the global one. */
+  readonly fetch?: typeof fetch;
+  /** In place of real waiting, for tests. */
+  readonly sleep?: (millis: number, signal?: AbortSignal) => Promise<void>;
+}
+
+export interface RunOptions {
+  /** Values of the query's parameters. */
+  readonly parameters?: Readonly<Record<string, string | number | boolean>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface RunStatus {
+  readonly executionId: string;
+  /** Such as `QUERY_STATE_EXECUTING`. */
+  readonly state: string;
+  readonly isFinished: boolean;
+  /** While it waits. */
+  readonly queuePosition?: number;
+  /** Why it failed. */
+  readonly error?: { readonly type: string; readonly message: string };
+}
+
+export type AnyRow = Readonly<Record<string, Value>>;
+export type Read = Target & Filter & { readonly signal?: AbortSignal };
+
+const FIRST_POLL_MILLIS = 250;
+const POLL_MAX_MILLIS = 5000;
+
+export class QueryResults {
+  readonly #requests: Requests;
+  readonly #sleep: NonNullable<Options['sleep']>;
+
+  constructor({ url, key, retries = 5, sleep = wait, ...options }: Options) {
+    this.#sleep = sleep;
+    const given = options.fetch ?? globalThis.fetch.bind(globalThis);
+    this.#requests = new Requests({ url, key, retries, sleep, fetch: given });
+  }
+
+  /** Page by page, as the service cuts them. @throws ServiceError · IncompleteResult · RunFailed, if there is no result */
+  pages<Row = AnyRow>(read: Read): AsyncGenerator<Page<Row>, void, undefined> {
+    return walk<Row>(this.#requests, read, read, read.signal);
+  }
+
+  /** Row by row; a page is in memory at a time. @throws as pages */
+  async *rows<Row = AnyRow>(read: Read): AsyncGenerator<Row, void, undefined> {
+    for await (const page of this.pages<Row>(read)) yield* page.rows;
+  }
+
+  /** All rows at once, in memory. @throws as pages */
+  async read<Row = AnyRow>(read: Read): Promise<Table<Row>> {
+    let first: Page<Row> | undefined;
+    const rows: Row[] = [];
+    for await (const page of this.pages<Row>(read)) {
+      first ??= page;
+      for (const row of page.rows) rows.push(row);
+    }
+    if (first === undefined) throw new Error('a walk has at least one page');
+    return { ...first, rows };
+  }
+
+  /** The bytes of a CSV file with these rows. The stream fails if the connection does. @throws ServiceError */
+  csv(read: Read): Promise<ReadableStream<Uint8Array>> {
+    return this.#file('csv', read);
+  }
+
+  /** The bytes of a Parquet file with these rows. The stream fails if the connection does. @throws ServiceError */
+  parquet(read: Read): Promise<ReadableStream<Uint8Array>> {
+    return this.#file('parquet', read);
+  }
+
+  /** Runs a query, waits until it has ended, and reads its rows. @throws RunFailed · ServiceError · IncompleteResult */
+  async runQuery<Row = AnyRow>(query: number, { signal, ...run }: RunOptions & Filter = {}): Promise<Table<Row>> {
+    const execution = await this.execute(query, { ...run, ...(signal && { signal }) });
+    const { state, error } = await this.finished(execution, signal);
+    if (!state.startsWith('QUERY_STATE_COMPLETED')) throw runFailed(execution, state, error);
+    const { parameters: _, ...filter } = run;
+    return await this.read<Row>({ execution, ...filter, ...(signal && { signal }) });
+  }
+
+  /** Asks for a run. @returns its execution id, at once @throws ServiceError */
+  async execute(query: number, { parameters, signal }: RunOptions = {}): Promise<string> {
+    const body = parameters === undefined ? {} : { query_parameters: parameters };
+    const { execution_id } = await this.#requests.post(`/v1/query/${query}/execute`, body, signal);
+    return String(execution_id);
+  }
+
+  /** @throws ServiceError */
+  async status(execution: string, signal?: AbortSignal): Promise<RunStatus> {
+    const body = await this.#requests.get(`/v1/execution/${encodeURIComponent(execution)}/status`, signal);
+    const { queue_position, error } = body;
+    return {
+      executionId: String(body.execution_id),
+      state: String(body.state),
+      isFinished: body.is_execution_finished === true,
+      ...(queue_position !== undefined && { queuePosition: Number(queue_position) }),
+      ...(error !== undefined && { error: error as NonNullable<RunStatus['error']> }),
+    };
+  }
+
+  /** Waits until a run has ended, however, asking less and less often. @throws ServiceError · the reason of the signal */
+  async finished(execution: string, signal?: AbortSignal): Promise<RunStatus> {
+    for (let pause = FIRST_POLL_MILLIS; ; pause = Math.min(POLL_MAX_MILLIS, pause * 1.5)) {
+      const status = await this.status(execution, signal);
+      if (status.isFinished) return status;
+      await this.#sleep(pause, signal);
+    }
+  }
+
+  /** @throws ServiceError, if it has ended already */
+  async cancel(execution: string, signal?: AbortSignal): Promise<void> {
+    await this.#requests.post(`/v1/execution/${encodeURIComponent(execution)}/cancel`, {}, signal);
+  }
+
+  async #file(format: 'csv' | 'parquet', read: Read): Promise<ReadableStream<Uint8Array>> {
+    // A file is meant whole: its size is no reason to refuse it.
+    const more = { format, ignore_max_datapoints_per_request: 'true' };
+    const { body } = await this.#requests.open(addressOf(read, read, more), read.signal);
+    return body ?? new ReadableStream({ start: (controller) => controller.close() });
+  }
+}
+
+async function wait(millis: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, millis);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

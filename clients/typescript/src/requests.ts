@@ -1,0 +1,154 @@
+/**
+ * Requests with a key, sent again where that may help: a connection that broke, 429, 502, 503 and 504, after a pause that grows or that
+ * `Retry-After` asks for. What changes something goes out under an `Idempotency-Key`, so that it is done once.
+ */
+import { ServiceError } from './errors.ts';
+
+export interface RequestOptions {
+  readonly url: string;
+  readonly key: string;
+  readonly fetch: typeof fetch;
+  /** How often a request is sent again. */
+  readonly retries: number;
+  /** Resolves after so many milliseconds, or rejects when the signal is aborted. */
+  readonly sleep: (millis: number, signal?: AbortSignal) => Promise<void>;
+}
+
+const PASSING: readonly number[] = [429, 502, 503, 504];
+const FIRST_PAUSE_MILLIS = 500;
+const PAUSE_MAX_MILLIS = 20_000;
+/** A service that asks for more than this is not waited for. */
+const RETRY_AFTER_MAX_MILLIS = 300_000;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export class Requests {
+  readonly #options: RequestOptions;
+
+  constructor(options: RequestOptions) {
+    this.#options = options;
+  }
+
+  /** @param address absolute, or a path of the service @throws ServiceError */
+  async get(address: string, signal?: AbortSignal): Promise<Fields> {
+    return await this.#send(address, {}, jsonOf, signal);
+  }
+
+  /** @throws ServiceError */
+  async post(path: string, body: Fields, signal?: AbortSignal): Promise<Fields> {
+    const headers = { 'content-type': 'application/json', 'idempotency-key': `"${newIdempotencyKey()}"` };
+    return await this.#send(path, { method: 'POST', body: JSON.stringify(body), headers }, jsonOf, signal);
+  }
+
+  /** Once it has begun to come, it is not asked for again: it fails where its connection does. @throws ServiceError */
+  async open(path: string, signal?: AbortSignal): Promise<Response> {
+    return await this.#send(path, {}, async (response) => response, signal);
+  }
+
+  async #send<T>(
+    address: string,
+    init: { readonly headers?: Readonly<Record<string, string>>; readonly method?: string; readonly body?: string },
+    read: (response: Response) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const { retries, sleep } = this.#options;
+    for (let attempt = 0; ; attempt += 1) {
+      const outcome = await this.#attempt(address, init, read, signal);
+      if (!(outcome instanceof Passing)) return outcome;
+      const pause = outcome.retryAfterMillis ?? Math.min(PAUSE_MAX_MILLIS, FIRST_PAUSE_MILLIS * 2 ** attempt);
+      if (attempt >= retries || pause > RETRY_AFTER_MAX_MILLIS) throw outcome.error;
+      await sleep(pause, signal);
+    }
+  }
+
+  async #attempt<T>(
+    address: string,
+    init: { readonly headers?: Readonly<Record<string, string>> },
+    read: (response: Response) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T | Passing> {
+    signal?.throwIfAborted();
+    const { fetch, key } = this.#options;
+    try {
+      const headers = { ...init.headers, 'x-service-api-key': key };
+      const response = await fetch(this.#urlOf(address), { ...init, headers, ...(signal && { signal }) });
+      if (response.ok) return await read(response);
+      const error = await refusalOf(response);
+      const passes = PASSING.includes(response.status) || error.code === 'idempotency_in_progress';
+      if (!passes) throw error;
+      return new Passing(error, retryAfterMillis(response.headers.get('retry-after')));
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof ServiceError) throw error;
+      const [path] = address.split('?');
+      const message = `${path}: no whole answer came: ${reasonOf(error)}`;
+      return new Passing(new ServiceError(message, undefined, undefined, { cause: error }), undefined);
+    }
+  }
+
+  #urlOf(address: string): string {
+    const { url } = this.#options;
+    if (!/^https?:/.test(address)) return url.replace(/\/+$/, '') + address;
+    // The key went to the service under TLS: where its pages are is its own matter, but not to show the key to everybody.
+    if (url.startsWith('https:') && !address.startsWith('https:')) {
+      throw new ServiceError(`the next page is at ${new URL(address).origin}, without TLS: set QRS_PUBLIC_URL there`);
+    }
+    return address;
+  }
+}
+
+/** 128 random bits. `randomUUID` would need TLS in a browser. */
+function newIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** What may be another the next time. */
+class Passing {
+  readonly error: ServiceError;
+  readonly retryAfterMillis: number | undefined;
+
+  constructor(error: ServiceError, millis: number | undefined) {
+    this.error = error;
+    this.retryAfterMillis = millis;
+  }
+}
+
+async function jsonOf(response: Response): Promise<Fields> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as Fields;
+  } catch {
+    throw new ServiceError(
+      `${new URL(response.url).pathname}: the answer is no JSON: is this the address of a service?`,
+    );
+  }
+}
+
+async function refusalOf(response: Response): Promise<ServiceError> {
+  const text = await response.text();
+  const code = response.headers.get('x-error-code') ?? undefined;
+  return new ServiceError(textOf(text) ?? `the service answered ${response.status}`, response.status, code);
+}
+
+function textOf(body: string): string | undefined {
+  try {
+    const { error } = JSON.parse(body) as Fields;
+    return typeof error === 'string' ? error : (error as { readonly message?: string } | undefined)?.message;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Seconds, or a date. */
+function retryAfterMillis(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const millis = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isNaN(millis) ? undefined : Math.max(0, millis);
+}
+
+/** fetch says no more than that it failed; why is in its cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
+}

@@ -1,0 +1,51 @@
+/** What is read, and which rows of it: addresses and parameters of the service. */
+
+/** The latest result of a query, the result of a run, or a curated dataset by its path. */
+export type Target =
+  | {
+      readonly query: number /** The latest run that had these. */;
+      readonly parameters?: Readonly<Record<string, string>>;
+    }
+  | { readonly execution: string }
+  | { readonly dataset: string };
+
+/** Which rows and columns, in which order; all of them as they are stored, when left out. */
+export interface Filter {
+  readonly columns?: readonly string[];
+  /** `chain = 'base' and amount > 10`: see the service's reference of filters. */
+  readonly filters?: string;
+  /** `amount desc, chain`. */
+  readonly sortBy?: string;
+  /** The most rows, of all pages together. */
+  readonly limit?: number;
+  readonly offset?: number;
+  /** So many rows at random. Goes with columns and sortBy only. */
+  readonly sampleCount?: number;
+  /** A result that was cut when it was stored is an error, unless this is true. */
+  readonly allowPartialResults?: boolean;
+}
+
+export function pathOf(target: Target): string {
+  if ('query' in target) return `/v1/query/${target.query}/results`;
+  if ('execution' in target) return `/v1/execution/${encodeURIComponent(target.execution)}/results`;
+  return `/v1/${target.dataset.replace(/^\/*(v1\/)?/, '')}`;
+}
+
+/** @param more parameters besides */
+export function addressOf(target: Target, filter: Filter, more: Readonly<Record<string, string>>): string {
+  const named = 'query' in target ? Object.entries(target.parameters ?? {}) : [];
+  const given: Readonly<Record<string, string | number | undefined>> = {
+    columns: filter.columns?.map((name) => `"${name.replaceAll('"', '""')}"`).join(','),
+    filters: filter.filters,
+    sort_by: filter.sortBy,
+    limit: filter.limit,
+    offset: filter.offset,
+    sample_count: filter.sampleCount,
+    allow_partial_results: filter.allowPartialResults === true ? 'true' : undefined,
+    ...more,
+    ...Object.fromEntries(named.map(([name, value]) => [`params.${name}`, value])),
+  };
+  const sent = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) sent.set(name, String(value));
+  return `${pathOf(target)}?${sent}`;
+}

@@ -1,0 +1,189 @@
+/** The client when services and networks are as bad as they get: what is asked again, and what must not pass for an answer. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { IncompleteResult, QueryResults } from '../src/index.ts';
+
+type Answer = object | { readonly status: number; readonly headers?: Record<string, string> } | Error;
+
+/** A client whose requests are answered with these, one after the other; then it fails the test. */
+function scripted(answers: readonly Answer[], retries = 5) {
+  const left = [...answers];
+  const asked: { readonly url: string; readonly init: RequestInit }[] = [];
+  const pauses: number[] = [];
+  const answer = async (url: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    asked.push({ url: String(url), init });
+    const next = left.shift() ?? assert.fail('asked once more than there are answers');
+    if (next instanceof Error) throw next;
+    if ('status' in next) {
+      const { status, headers } = next as { readonly status: number; readonly headers?: Record<string, string> };
+      return new Response(`{"error":"status ${status}"}`, { status, headers: headers ?? {} });
+    }
+    return new Response(JSON.stringify(next));
+  };
+  const sleep = async (millis: number) => {
+    pauses.push(millis);
+  };
+  const client = new QueryResults({ url: 'https://results.example.com', key: 'k', retries, fetch: answer, sleep });
+  return { client, asked, pauses, left };
+}
+
+const NEXT = 'https://results.example.com/v1/execution/A/results?offset=2';
+
+function page(rows: readonly number[], total: number, more: object = {}, metadata: object = {}) {
+  return {
+    execution_id: 'A',
+    state: 'QUERY_STATE_COMPLETED',
+    result: {
+      rows: rows.map((n) => ({ n })),
+      metadata: {
+        column_names: ['n'],
+        column_types: ['integer'],
+        row_count: rows.length,
+        total_row_count: total,
+        ...metadata,
+      },
+    },
+    ...more,
+  };
+}
+
+test('a walk whose rows are not those that were promised is an error, never a short answer', async () => {
+  const next = { next_uri: NEXT, next_offset: 2 };
+  const wrong: Readonly<Record<string, readonly [object, ...object[]]>> = {
+    'ends too early': [page([1, 2], 3)],
+    'ends too early, after a page': [page([1, 2], 4, next), page([3], 4)],
+    'has more than there are': [page([1, 2, 3], 2)],
+    'has a page after the last': [page([1, 2], 2, next)],
+    'leaves a gap': [page([1, 2], 9, { next_uri: NEXT, next_offset: 3 })],
+    'repeats rows': [page([1, 2], 9, { next_uri: NEXT, next_offset: 1 })],
+    'has an empty page in the middle': [page([], 9, { next_uri: NEXT, next_offset: 0 })],
+    'has fewer rows than it says': [page([1, 2], 2, {}, { row_count: 3 })],
+    'goes on with another run': [page([1, 2], 3, next), { ...page([3], 3), execution_id: 'B' }],
+    'is no answer of this service': [{ hello: 'world' }],
+  };
+  for (const [what, answers] of Object.entries(wrong)) {
+    const { client } = scripted(answers);
+    await assert.rejects(client.read({ query: 7 }), (error) => {
+      assert.ok(error instanceof IncompleteResult, `${what}: ${error}`);
+      return true;
+    });
+  }
+  const { client } = scripted([page([5], 90, {}, { filtered_row_count: 2 })]);
+  await assert.rejects(client.read({ query: 7, filters: 'n = 5' }), {
+    message: '1 rows have come of A, of 2 that the service said there are',
+  });
+});
+
+test('a walk whose rows are those that were promised passes', async () => {
+  const next = { next_uri: NEXT, next_offset: 2 };
+  const limited = scripted([page([1, 2], 9, next), page([3, 4], 9, { next_uri: NEXT, next_offset: 4 })]);
+  const three = await limited.client.read({ query: 7, limit: 3 });
+  assert.deepEqual([three.rows, three.rowCount], [[{ n: 1 }, { n: 2 }, { n: 3 }], 3]);
+  const { client, asked } = scripted([
+    page([1, 2], 3, next),
+    page([3], 3),
+    page([4], 99, {}, { filtered_row_count: 1 }),
+  ]);
+  assert.deepEqual((await client.read({ query: 7 })).rows, [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  assert.deepEqual((await client.read({ query: 7, filters: 'n = 4' })).rows, [{ n: 4 }]);
+  const filtered =
+    'https://results.example.com/v1/query/7/results?filters=n+%3D+4&format=json&bigints=string&count=exact';
+  assert.deepEqual(
+    asked.map(({ url }) => url),
+    ['https://results.example.com/v1/query/7/results?format=json&bigints=string', NEXT, filtered],
+  );
+  for (const { init } of asked) assert.equal(new Headers(init.headers).get('x-service-api-key'), 'k');
+});
+
+test('429, 502, 503, 504 and broken connections are asked again, after growing pauses or as Retry-After says', async () => {
+  const after = (status: number, seconds: string) => ({ status, headers: { 'retry-after': seconds } });
+  const { client, pauses } = scripted([
+    { status: 502 },
+    after(429, '7'),
+    new TypeError('fetch failed'),
+    after(503, '0'),
+    { status: 504 },
+    page([1], 1),
+  ]);
+  assert.deepEqual((await client.read({ query: 7 })).rows, [{ n: 1 }]);
+  assert.deepEqual(pauses, [500, 7000, 2000, 0, 8000]);
+});
+
+test('a body that breaks off is asked for again', async () => {
+  const broken = new Response(
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"execution_id":'));
+        controller.error(new Error('other side closed'));
+      },
+    }),
+  );
+  let calls = 0;
+  const fetch = async () => {
+    calls += 1;
+    return calls === 1 ? broken : new Response(JSON.stringify(page([1], 1)));
+  };
+  const client = new QueryResults({ url: 'https://x.example', key: 'k', fetch, sleep: async () => undefined });
+  assert.deepEqual((await client.read({ query: 7 })).rows, [{ n: 1 }]);
+});
+
+test('what cannot pass is not asked again, and what does not pass within the limit is told', async () => {
+  for (const status of [400, 401, 403, 404, 409, 500]) {
+    const { client } = scripted([{ status }]);
+    await assert.rejects(client.read({ query: 7 }), { name: 'ServiceError', status, message: `status ${status}` });
+  }
+  const busy = scripted([{ status: 503 }, { status: 503 }], 1);
+  await assert.rejects(busy.client.read({ query: 7 }), { status: 503 });
+  const long = scripted([{ status: 503, headers: { 'retry-after': '3600' } }]);
+  await assert.rejects(long.client.read({ query: 7 }), { status: 503 });
+  const gone = scripted([new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })], 0);
+  await assert.rejects(gone.client.read({ query: 7 }), {
+    name: 'ServiceError',
+    status: undefined,
+    message: '/v1/query/7/results: no whole answer came: connect ECONNREFUSED',
+  });
+});
+
+test('a run is asked for once: what is sent again has the same Idempotency-Key, another run another', async () => {
+  const { client, asked } = scripted([
+    { status: 503 },
+    new TypeError('reset'),
+    { execution_id: 'A' },
+    { execution_id: 'B' },
+  ]);
+  assert.deepEqual([await client.execute(7), await client.execute(7)], ['A', 'B']);
+  const keys = asked.map(({ init }) => new Headers(init.headers).get('idempotency-key'));
+  assert.match(keys[0] ?? '', /^"[0-9a-f]{32}"$/);
+  assert.deepEqual([keys[1], keys[2]], [keys[0], keys[0]]);
+  assert.notEqual(keys[3], keys[0]);
+});
+
+test('the key is not shown without TLS to where a page leads', async () => {
+  const { client } = scripted([page([1, 2], 3, { next_uri: 'http://results.example.com/x', next_offset: 2 })]);
+  await assert.rejects(client.read({ query: 7 }), { name: 'ServiceError', message: /without TLS/ });
+});
+
+test('a signal ends the walk and the waiting, with its reason', async () => {
+  const stopping = new AbortController();
+  const reason = new Error('it is enough');
+  const pending = { execution_id: 'A', state: 'QUERY_STATE_EXECUTING', is_execution_finished: false };
+  const fetch = async () => new Response(JSON.stringify(pending));
+  let polls = 0;
+  const client = new QueryResults({
+    url: 'https://x.example',
+    key: 'k',
+    fetch,
+    sleep: async (_, signal) => {
+      polls += 1;
+      if (polls === 30) stopping.abort(reason);
+      signal?.throwIfAborted();
+    },
+  });
+  await assert.rejects(client.finished('A', stopping.signal), (error) => error === reason);
+  await assert.rejects(client.read({ query: 7, signal: stopping.signal }), (error) => error === reason);
+  const real = new QueryResults({ url: 'https://x.example', key: 'k', fetch });
+  const ending = new AbortController();
+  const waiting = real.finished('A', ending.signal);
+  ending.abort(reason);
+  await assert.rejects(waiting, (error) => error === reason);
+});
