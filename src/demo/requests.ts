@@ -28,6 +28,13 @@ export function demoRequests(url: string, demo: Demo | undefined): string {
       `${curl} '${url}/v1/restaking/avs-stats?limit=3&columns=avs_name,total_TVL,num_stakers'`,
     ],
   ];
+  const ofFiles: readonly (readonly [string, string])[] = [
+    ['A query of your own, for a result of your own', `${curl} '${url}/v1/query' -d '{"query_id":8,"name":"Prices"}'`],
+    [
+      'Publish a file as its result; then /v1/query/8/results has it',
+      `printf 'chain,price\\nbase,1520.5\\n' > prices.csv && ${curl} -X POST -T prices.csv '${url}/v1/query/8/results'`,
+    ],
+  ];
   const sql =
     'SELECT strategy, max(rate) AS rate FROM restaking.strategy_exchange_rate WHERE rate >= {{floor}} GROUP BY strategy';
   const query = {
@@ -47,7 +54,9 @@ export function demoRequests(url: string, demo: Demo | undefined): string {
     ],
     ['Its rows, once the run has ended', `${curl} '${url}/v1/query/7/results'`],
   ];
-  const requests = demo.hasQueries ? [...ofQueries, ...ofDatasets, ...ofRuns] : [...ofDatasets, ...ofRuns];
+  const requests = demo.hasQueries
+    ? [...ofQueries, ...ofDatasets, ...ofFiles, ...ofRuns]
+    : [...ofDatasets, ...ofFiles, ...ofRuns];
   return [
     '',
     `Look at it in a browser: ${url}/#key=${demo.key}`,

@@ -76,7 +76,9 @@ test('a query is read, changed, made private and archived, and then not run', as
   const { name, query_sql } = await client.query.readQuery(queryId);
   assert.deepEqual([name, query_sql], ['Two', 'SELECT 2 AS n']);
   await client.query.makePrivate(queryId);
+  assert.equal((await client.query.readQuery(queryId)).is_private, true);
   await client.query.archiveQuery(queryId);
+  assert.equal((await client.query.readQuery(queryId)).is_archived, true);
   await assert.rejects(client.exec.executeQuery(queryId), /400.*is archived: it is served, not run/);
 });
 

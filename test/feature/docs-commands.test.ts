@@ -139,7 +139,7 @@ async function startDemo(): Promise<typeof demo> {
   return {
     url,
     key: /\bqrs_[0-9a-z]{40}\b/.exec(lines.join('\n'))?.[0] ?? assert.fail('the demo printed no key'),
-    requests: lines.filter((line) => line.startsWith('curl ')),
+    requests: lines.filter((line) => /^(curl|printf) /.test(line)),
     async stop() {
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
