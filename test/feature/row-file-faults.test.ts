@@ -15,13 +15,11 @@ import { RowFileDamaged } from '../../src/results/derived/row-files/row-file-for
 import type { RowOrigin } from '../../src/results/derived/row-files/row-origin.ts';
 import { Turns } from '../../src/results/derived/row-files/turns.ts';
 import { type RowFileBuilder, wantedRowFiles } from '../../src/results/derived/row-files/wanted-row-files.ts';
-import { WorkQueue } from '../../src/results/limits/work-queue.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const signal = new AbortController().signal;
 const deps: RowFileDeps = {
   turns: new Turns(),
-  unpacking: new WorkQueue({ runningMax: 2, waitingMax: 100 }),
   monotonic: () => 0,
 };
 const columns = [{ name: 'n', type: parseColumnType('bigint') }];

@@ -24,7 +24,6 @@ import { blockCrc, RowFileDamaged } from '../../src/results/derived/row-files/ro
 import { rowProjection } from '../../src/results/derived/row-files/row-projection.ts';
 import { Turns } from '../../src/results/derived/row-files/turns.ts';
 import { type StoredBlock, Unpacker } from '../../src/results/derived/row-files/unpack-blocks.ts';
-import { WorkQueue } from '../../src/results/limits/work-queue.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 import { Random, randomResult, storeAs } from './random-results.ts';
 
@@ -34,7 +33,6 @@ const ASKED_OF_EACH = 12;
 const signal = new AbortController().signal;
 const deps: RowFileDeps = {
   turns: new Turns(),
-  unpacking: new WorkQueue({ runningMax: 2, waitingMax: 100 }),
   monotonic: () => 0,
 };
 
@@ -229,10 +227,10 @@ function stored(texts: readonly string[]): readonly StoredBlock[] {
 
 function unpacked(blocks: readonly StoredBlock[]): readonly string[] {
   const unpacker = new Unpacker();
-  return [...unpacker.contentsOf(unpacker.now(blocks))].map(([, content]) => String(content));
+  return [...unpacker.contentsOf(unpacker.unpack(blocks))].map(([, content]) => String(content));
 }
 
-test('blocks unpacked as one give what each gives by itself, also one that depends on the start of its frame', async () => {
+test('blocks unpacked as one give what each gives by itself, also one that depends on the start of its frame', () => {
   const plain = Array.from({ length: 16 }, (_, i) => `{"number":${i * 7919},"text":"${'abc'.repeat(i)}"}`);
   assert.deepEqual(unpacked(stored(plain)), plain);
   const joined = zstdDecompressSync(joinFrames(stored(plain).map(({ frame }) => frame)));
@@ -243,12 +241,6 @@ test('blocks unpacked as one give what each gives by itself, also one that depen
   const wrong = zstdDecompressSync(joinFrames(stored(leaning).map(({ frame }) => frame)));
   assert.notEqual(String(wrong), leaning.join(''));
   assert.deepEqual(unpacked(stored(leaning)), leaning);
-  const unpacker = new Unpacker();
-  const aside = unpacker.contentsOf(await unpacker.aside(stored(leaning)));
-  assert.deepEqual(
-    [...aside].map(([, content]) => String(content)),
-    leaning,
-  );
 });
 
 test('blocks of any texts, in any order, unpacked as one, give the texts', (t) => {

@@ -4,8 +4,6 @@
  */
 import { close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
-import { readAhead } from '../../limits/read-ahead.ts';
-import type { WorkQueue } from '../../limits/work-queue.ts';
 import { FileReads } from '../file-reads.ts';
 import { RowBlock } from './row-block.ts';
 import {
@@ -22,17 +20,12 @@ import { GROUP_BYTES_MAX, type StoredBlock, type UnpackedGroup, Unpacker } from 
 const openFile = promisify(open);
 const statFile = promisify(fstat);
 
-/** Groups that are unpacked on other threads, beside the one whose rows are being taken. */
-const GROUPS_AHEAD = 2;
-
 /** Gets rows `from` to `to` of a block, counted within the block. The block's first row is row `first` of the part. */
 export type TakeRows = (block: RowBlock, from: number, to: number, first: number) => void;
 
 /** What all row files of a process share. */
 export interface RowFileDeps {
   readonly turns: Turns;
-  /** Where groups of long reads wait to be unpacked on other threads: these are wanted for other things, too. */
-  readonly unpacking: WorkQueue;
   /** Milliseconds. */
   readonly monotonic: () => number;
 }
@@ -115,20 +108,11 @@ export class RowFile {
       }
       return true;
     };
-    const [only] = groups;
-    if (groups.length === 1 && only !== undefined) {
-      takeAll(this.#unpacker.now(await this.#neighbours(only)));
-      return;
-    }
-    const { turns, unpacking } = this.#deps;
-    const unpack = async (group: readonly number[], during: AbortSignal) => {
+    for (const [place, group] of groups.entries()) {
+      if (place > 0) await this.#deps.turns.next();
       const stored = await this.#neighbours(group);
-      return await unpacking.run('', () => this.#unpacker.aside(stored), during);
-    };
-    for await (const group of readAhead(groups, GROUPS_AHEAD, unpack, signal)) {
-      await turns.next();
       signal.throwIfAborted();
-      if (!takeAll(group)) return;
+      if (!takeAll(this.#unpacker.unpack(stored))) return;
     }
   }
 
@@ -140,7 +124,7 @@ export class RowFile {
       if (place > 0) await this.#deps.turns.next();
       const stored = await Promise.all(group.map((block) => this.#stored(block)));
       signal.throwIfAborted();
-      for (const [block, content] of this.#rowsOf(this.#unpacker.now(stored))) {
+      for (const [block, content] of this.#rowsOf(this.#unpacker.unpack(stored))) {
         const start = block * blockRows;
         for (const row of byBlock.get(block) ?? []) take(content, row - start, row - start + 1, start);
       }

@@ -7,7 +7,6 @@ import type { RowRange } from '../../../domain/blocks.ts';
 import type { Part, ResultSet } from '../../../domain/result-set.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../../compile/row-encoding.ts';
-import { WorkQueue } from '../../limits/work-queue.ts';
 import { BuildQueue, type BuildQueueOptions, type Wanted } from '../build-queue.ts';
 import type { DerivedFiles } from '../derived-files.ts';
 import type { OpenView } from '../views/view-cache.ts';
@@ -31,8 +30,6 @@ export interface RowFilesOptions extends Omit<RowFileBuilding, 'open'>, BuildQue
 
 /** At most this many results are remembered as having been read once. */
 const READ_ONCE_MAX = 10_000;
-/** Groups of blocks that are unpacked on other threads at a time, each half a megabyte. */
-const UNPACKED_AT_ONCE = 4;
 
 export class RowFiles implements AsyncDisposable {
   readonly #options: RowFilesOptions;
@@ -45,8 +42,6 @@ export class RowFiles implements AsyncDisposable {
     this.#options = options;
     this.#open = new OpenRowFiles(options.clock, {
       turns: new Turns(),
-      // Who reads was let in before, so nobody is refused here.
-      unpacking: new WorkQueue({ runningMax: UNPACKED_AT_ONCE, waitingMax: Number.POSITIVE_INFINITY }),
       monotonic: options.monotonic,
     });
     this.#queue = new BuildQueue(options);

@@ -2,13 +2,10 @@
  * Unpacks blocks of a row file, several as one (joined-frames.ts). Each content's checksum is compared; a block that gave something
  * else among others is unpacked by itself.
  */
-import { promisify } from 'node:util';
-import { zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { zstdDecompressSync } from 'node:zlib';
 import { joinFrames } from './joined-frames.ts';
 import { SPARE_BYTES } from './row-block.ts';
 import { blockCrc, RowFileDamaged } from './row-file-format.ts';
-
-const decompressAside = promisify<Uint8Array, { chunkSize: number; maxOutputLength: number }, Buffer>(zstdDecompress);
 
 /** Contents that are unpacked as one: in half a millisecond. */
 export const GROUP_BYTES_MAX = 512 * 1024;
@@ -35,20 +32,10 @@ export class Unpacker {
   #failures = 0;
 
   /** @param blocks of which there is at least one, of at most `GROUP_BYTES_MAX` of contents, or a single one */
-  now(blocks: readonly StoredBlock[]): UnpackedGroup {
+  unpack(blocks: readonly StoredBlock[]): UnpackedGroup {
     try {
       const frame = this.#joined(blocks);
       return { blocks, contents: frame && zstdDecompressSync(frame, sizeOf(blocks)) };
-    } catch {
-      return { blocks, contents: undefined };
-    }
-  }
-
-  /** As `now`, on another thread. */
-  async aside(blocks: readonly StoredBlock[]): Promise<UnpackedGroup> {
-    try {
-      const frame = this.#joined(blocks);
-      return { blocks, contents: frame && (await decompressAside(frame, sizeOf(blocks))) };
     } catch {
       return { blocks, contents: undefined };
     }
