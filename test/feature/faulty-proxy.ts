@@ -44,7 +44,8 @@ export async function startFaultyProxy(t: TestContext, serviceUrl: string, next:
       if (fault.kind === 'answer')
         client.end(`HTTP/1.1 ${fault.head}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       else if (fault.kind === 'cut request' && received > fault.bytes) cut();
-      else service.write(chunk);
+      // One request for each connection: the service closes it after its answer.
+      else service.write(chunk.toString('latin1').replace(/^connection: keep-alive/im, 'Connection: close'), 'latin1');
     });
     service.on('data', (chunk) => {
       if (fault.kind === 'lose answer') return cut();
