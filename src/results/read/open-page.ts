@@ -149,7 +149,9 @@ async function withCount(
   { keyId, limiter, reader }: { readonly reader: ViewReader; readonly keyId: string } & Pick<ReadDeps, 'limiter'>,
   signal: AbortSignal,
 ): Promise<PageOfRows> {
-  if (page.filteredRowCount !== undefined || view.rows.kind === 'drawn') return page;
+  // A sample is drawn from all rows: none are matched.
+  if (view.rows.kind === 'drawn') return { ...page, filteredRowCount: undefined };
+  if (page.filteredRowCount !== undefined) return page;
   if (view.rows.kind === 'all') return { ...page, filteredRowCount: resultSet.rowCount };
   const isCheap = isCountCheap(view.rows.predicate, resultSet);
   if (!isCheap && !plan.countsExactly) return page;
