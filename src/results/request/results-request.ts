@@ -91,6 +91,20 @@ export function allowsPartialResults(parameters: QueryParameters): boolean {
   return parseBoolean(parameters, SHARED_PARAMETERS.allowPartialResults);
 }
 
+/** Names that other services of this kind use. To pass over them would give other rows than were asked for. */
+const RESERVED: Readonly<Record<string, string>> = {
+  search: "rows are not searched as a whole; name the columns, as in filters=name ilike '%text%'",
+  as_of:
+    'the latest run of an earlier time is not known; /v1/query/ID/executions lists the runs, each with its execution_id',
+};
+
+/** @throws RequestError invalid_parameter */
+function refuseReserved(parameters: QueryParameters): void {
+  for (const [name, advice] of Object.entries(RESERVED)) {
+    if (parameterOf(parameters, name) !== undefined) throw new RequestError('invalid_parameter', `${name}: ${advice}`);
+  }
+}
+
 /**
  * @param target `execution_id` and `queryID` may be sent as parameters too, and must then say the same as the address
  * @throws RequestError invalid_parameter · incompatible_parameters
@@ -98,6 +112,7 @@ export function allowsPartialResults(parameters: QueryParameters): boolean {
 export function parseSharedParameters(parameters: QueryParameters, target: Target): SharedParameters {
   const table = SHARED_PARAMETERS;
   requireSameTarget(parameters, target);
+  refuseReserved(parameters);
   const columns = parameterOf(parameters, table.columns.name);
   const filters = parameterOf(parameters, table.filters.name);
   const sortBy = parameterOf(parameters, table.sortBy.name);
