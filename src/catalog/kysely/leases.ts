@@ -96,7 +96,12 @@ export async function acquireLease(
   const taken = await trx
     .insertInto('leases')
     .values(row)
-    .onConflict((conflict) => conflict.column('resource').doUpdateSet(row).where('leases.expires_at', '<=', now))
+    .onConflict((conflict) =>
+      conflict
+        .column('resource')
+        .doUpdateSet(row)
+        .where((eb) => eb.or([eb('leases.expires_at', '<=', now), eb('leases.expires_at', '>', latestEnd(now))])),
+    )
     .returning('token')
     .executeTakeFirst();
   return taken === undefined ? undefined : { resource, owner, token, expiresAt };
