@@ -70,9 +70,17 @@ test('bad settings are one line and exit 1, whatever the command', async (t) => 
     out: '',
     err: 'error: QRS_PROT (in the environment) is no setting; did you mean QRS_PORT?\n',
   });
-  const postgres = qrs(cwd, ['config'], { QRS_CATALOG_URL: 'postgres://qrs:secret@db/qrs' });
-  assert.equal(postgres.code, 1);
-  assert.match(postgres.err, /^error: QRS_CATALOG_URL is "postgres:\/\/qrs:\*\*\*@db\/qrs": this version keeps/);
+  const trino = qrs(cwd, ['config'], { QRS_ENGINE_URL: 'trino://qrs:secret@host/hive' });
+  assert.equal(trino.code, 1);
+  assert.match(trino.err, /^error: QRS_ENGINE_URL is "trino:\/\/qrs:\*\*\*@host\/hive": this version runs/);
+});
+
+test('the settings are printed without passwords', async (t) => {
+  const cwd = await workingDirectory(t);
+  const { code, out } = qrs(cwd, ['config'], { QRS_CATALOG_URL: 'postgres://qrs:secret@db/qrs' });
+  assert.equal(code, 0);
+  assert.match(out, /postgres:\/\/qrs:\*\*\*@db\/qrs/);
+  assert.doesNotMatch(out, /secret/);
 });
 
 test('a catalog that cannot be opened is one line and exit 1', async (t) => {

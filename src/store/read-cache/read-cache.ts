@@ -8,13 +8,14 @@ import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Block, blocksOfRows, type RowRange } from '../../domain/blocks.ts';
 import { SharedWork } from '../../domain/shared-work.ts';
+import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { type BlockHasher, blockHasher, wholeHasher } from '../../files/block-checksums.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
 
 const FILES_MAX = 20_000;
 /** Blocks of one read that are fetched at the same time. */
 const FETCHES_MAX = 4;
-/** What the store sends may have been damaged on the way: so often it is asked. */
+/** What the store sends may be damaged on the way, or break off: so often it is asked. */
 const ATTEMPTS_MAX = 2;
 
 /** Bytes of an object, in order. @throws ObjectDamaged when there is none, or it has another length */
@@ -76,8 +77,7 @@ export class ReadCache implements AsyncDisposable {
     const file = await this.#use(name, object, signal);
     const release = async () => {
       file.users -= 1;
-      // Forgotten while it was read.
-      if (file.users === 0 && this.#files.get(name) !== file) await this.#remove(name, file);
+      await this.#removeIfForgotten(name, file);
       await this.#makeRoom(0);
     };
     try {
@@ -109,9 +109,10 @@ export class ReadCache implements AsyncDisposable {
   /** The object's file, in use. One that somebody else has written to is not used again. */
   async #use(name: string, object: ObjectRef, signal: AbortSignal): Promise<CachedFile> {
     const known = this.#files.get(name);
-    if (known !== undefined && known.fetches === 0) {
+    if (known !== undefined) {
       const found = await stat(known.path, { bigint: true }).catch(() => undefined);
-      if (found?.ctimeNs !== known.changedAt && known.fetches === 0) await this.#forget(name, known);
+      const isOurs = known.fetches > 0 || found?.ctimeNs === known.changedAt;
+      if (found === undefined || !isOurs) await this.#forget(name, known);
     }
     for (;;) {
       const file = this.#files.get(name) ?? (await this.#making.join(name, () => this.#make(name, object), signal));
@@ -143,20 +144,25 @@ export class ReadCache implements AsyncDisposable {
       for (let block = missing[next++]; block !== undefined; block = missing[next++]) {
         const wanted = block;
         if (file.blocks[wanted.index] === 1) continue;
-        const fetch = (during: AbortSignal) => this.#fetch(file, object, wanted, during);
+        const fetch = (during: AbortSignal) => this.#fetch(name, file, object, wanted, during);
         await this.#fetching.join(`${file.path} ${name} ${wanted.index}`, fetch, signal);
       }
     };
     await Promise.all(Array.from({ length: Math.min(FETCHES_MAX, missing.length) }, fetchOn));
   }
 
-  async #fetch(file: CachedFile, object: ObjectRef, block: Stretch, signal: AbortSignal): Promise<void> {
-    await this.#makeRoom(block.bytes);
+  /** Goes on for a moment after whoever wanted it has left: until then the file stays. */
+  async #fetch(name: string, file: CachedFile, object: ObjectRef, block: Stretch, signal: AbortSignal): Promise<void> {
     file.fetches += 1;
     try {
+      await this.#makeRoom(block.bytes);
       await using handle = await open(file.path, 'r+');
-      for (let attempt = 1; !(await this.#write(handle, object, block, signal)); attempt += 1) {
-        if (attempt < ATTEMPTS_MAX) continue;
+      for (let attempt = 1; ; attempt += 1) {
+        const isLast = attempt === ATTEMPTS_MAX;
+        const write = this.#write(handle, object, block, signal);
+        const isIntact = await (isLast ? write : write.catch(falseIfAway));
+        if (isIntact) break;
+        if (!isLast) continue;
         const last = block.offset + block.bytes - 1;
         throw new ObjectDamaged(object.key, `its bytes ${block.offset} to ${last} are not what was stored there`);
       }
@@ -166,6 +172,7 @@ export class ReadCache implements AsyncDisposable {
       file.changedAt = (await handle.stat({ bigint: true })).ctimeNs;
     } finally {
       file.fetches -= 1;
+      await this.#removeIfForgotten(name, file);
     }
   }
 
@@ -189,13 +196,18 @@ export class ReadCache implements AsyncDisposable {
     const { bytesMax } = this.#options;
     for (const [name, file] of this.#files) {
       if (this.#bytes + bytes <= bytesMax && this.#files.size <= FILES_MAX) return;
-      if (file.users === 0) await this.#remove(name, file);
+      if (!isInUse(file)) await this.#remove(name, file);
     }
   }
 
   async #forget(name: string, file: CachedFile): Promise<void> {
-    if (file.users === 0) await this.#remove(name, file);
-    else if (this.#files.get(name) === file) this.#files.delete(name);
+    if (this.#files.get(name) === file) this.#files.delete(name);
+    await this.#removeIfForgotten(name, file);
+  }
+
+  /** Whoever still used it when it was forgotten has left. */
+  async #removeIfForgotten(name: string, file: CachedFile): Promise<void> {
+    if (!isInUse(file) && this.#files.get(name) !== file) await this.#remove(name, file);
   }
 
   async #remove(name: string, file: CachedFile): Promise<void> {
@@ -204,4 +216,14 @@ export class ReadCache implements AsyncDisposable {
     file.bytes = 0;
     await rm(file.path, { force: true });
   }
+}
+
+function isInUse({ users, fetches }: CachedFile): boolean {
+  return users > 0 || fetches > 0;
+}
+
+/** The connection may have broken in the middle of the block. */
+function falseIfAway(error: unknown): boolean {
+  if (error instanceof StoreUnavailable) return false;
+  throw error;
 }

@@ -1,0 +1,101 @@
+/**
+ * The law of the read cache: whatever the store does, what is opened has exactly the bytes that were stored, in the blocks that were asked
+ * for, until it is released. A store that sends something else is an error, and what failed is fetched again by the next. TEST_SEED=… repeats
+ * a run.
+ */
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Random } from '../../../test/feature/random-results.ts';
+import { blocksOfRows } from '../../domain/blocks.ts';
+import { StoreUnavailable } from '../../errors/store-unavailable.ts';
+import { checksumWithBlocks } from '../../files/block-checksums.ts';
+import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
+import { type FetchBytes, ReadCache } from './read-cache.ts';
+
+const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const CASES = Number(process.env.TEST_CASES ?? 400);
+const OBJECTS = 6;
+const BYTES_MAX = 60_000;
+const ROWS_OF_GROUP = 10;
+
+type Fault = 'none' | 'wrong byte' | 'too short' | 'too long' | 'breaks off' | 'away';
+const FAULTS: readonly Fault[] = ['none', 'none', 'none', 'wrong byte', 'too short', 'too long', 'breaks off', 'away'];
+
+interface Stored {
+  readonly bytes: Buffer;
+  readonly object: ObjectRef;
+}
+
+test(`what is opened is what was stored: seed ${SEED}`, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'qrs-read-cache-'));
+  t.after(async () => await rm(folder, { recursive: true, force: true }));
+  const random = new Random(SEED);
+  const stored = await Promise.all(Array.from({ length: OBJECTS }, (_, index) => makeObject(folder, index, random)));
+  const fetch: FetchBytes = async function* ({ key }, offset, bytes) {
+    const fault = random.pick(FAULTS);
+    if (fault === 'away') throw new StoreUnavailable('away');
+    const whole = stored.find(({ object }) => object.key === key)?.bytes ?? Buffer.alloc(0);
+    const sent = Buffer.from(whole.subarray(offset, offset + bytes));
+    if (fault === 'wrong byte') sent[0] = (sent[0] ?? 0) ^ 1;
+    yield sent.subarray(0, sent.length >> 1);
+    if (fault === 'breaks off') throw new StoreUnavailable('broke off');
+    yield fault === 'too short' ? Buffer.alloc(0) : sent.subarray(sent.length >> 1);
+    if (fault === 'too long') yield Buffer.from('x');
+  };
+  const cacheFolder = await mkdtemp(join(folder, 'cache-'));
+  await using cache = new ReadCache({ folder: cacheFolder, bytesMax: BYTES_MAX, fetch });
+  let good = 0;
+  const read = async () => {
+    const { bytes, object } = random.pick(stored);
+    const from = random.below(40);
+    const rows = { from, to: from + 1 + random.below(15) };
+    const client = new AbortController();
+    if (random.chance(10)) setImmediate(() => client.abort(new StoreUnavailable('the client has left')));
+    try {
+      await using opened = await cache.open(object, rows, client.signal);
+      // Others come and go meanwhile.
+      await new Promise(setImmediate);
+      const found = await readFile(opened.path);
+      assert.equal(found.length, bytes.length);
+      for (const block of blocksOfRows(object.blocks ?? assert.fail(), rows)) {
+        const [start, end] = [block.offset, block.offset + block.bytes];
+        assert(found.subarray(start, end).equals(bytes.subarray(start, end)), `block ${block.index} of ${object.key}`);
+      }
+      good += 1;
+    } catch (error) {
+      if (!(error instanceof ObjectDamaged) && !(error instanceof StoreUnavailable)) throw error;
+    }
+  };
+  for (let done = 0; done < CASES; done += 8) {
+    await Promise.all(Array.from({ length: 8 }, read));
+    assert(cache.bytes <= BYTES_MAX, `${cache.bytes} bytes with nothing open`);
+    // Somebody empties the folder, or writes into a file of it: neither may be served.
+    const names = await readdir(cacheFolder);
+    const name = names[random.below(Math.max(1, names.length))];
+    if (name === undefined) continue;
+    const happens = random.below(8);
+    if (happens < 2) await rm(join(cacheFolder, name));
+    else if (happens < 4) await spoil(join(cacheFolder, name));
+  }
+  assert(good > CASES / 4, `${good} of ${CASES} were read`);
+});
+
+async function makeObject(folder: string, index: number, random: Random): Promise<Stored> {
+  const groups = Array.from({ length: 5 }, () => 1000 + random.below(5000));
+  const layout = { rows: groups.map(() => ROWS_OF_GROUP), bytes: [...groups, 300] };
+  const bytes = randomBytes(layout.bytes.reduce((sum, length) => sum + length, 0));
+  const path = join(folder, `object-${index}`);
+  await writeFile(path, bytes);
+  const { blocks } = await checksumWithBlocks(path, layout, new AbortController().signal);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return { bytes, object: { key: `01A/part-${index}`, objectBytes: bytes.length, sha256, blocks } };
+}
+
+async function spoil(path: string): Promise<void> {
+  const { size } = await stat(path);
+  await writeFile(path, Buffer.alloc(size, 7));
+}
