@@ -21,6 +21,7 @@ const WRONG: Readonly<Record<string, string>> = {
   QRS_DATA_DIR: TOO_LONG,
   QRS_SOURCES_DIR: TOO_LONG,
   QRS_KEY: TOO_LONG,
+  QRS_PUBLIC_KEY: TOO_LONG,
 };
 
 test('every setting with a value that it cannot have: the command names the setting and what it expects', async (t) => {
