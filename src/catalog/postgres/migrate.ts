@@ -3,7 +3,8 @@
  * others wait. All steps are one transaction, so a catalog is never between two versions.
  */
 import type { ClientBase } from 'pg';
-import { MIGRATIONS, type Migration } from './migrations.ts';
+import { type Migration, migrationsAfter } from '../migration.ts';
+import { MIGRATIONS } from './migrations.ts';
 
 /** "QRSC" in ASCII: the first half of our advisory locks. The second is a hash of the schema. */
 export const LOCKS = 0x51525343;
@@ -35,14 +36,7 @@ export async function requireOurs(client: ClientBase): Promise<void> {
 }
 
 async function pendingAfter(client: ClientBase, migrations: readonly Migration[]): Promise<readonly Migration[]> {
-  const version = await findVersion(client);
-  const latest = migrations.at(-1)?.number ?? 0;
-  if (version > latest) {
-    throw new Error(
-      `it has version ${version}, made by a newer release; this one knows version ${latest} and would damage it`,
-    );
-  }
-  return migrations.filter(({ number }) => number > version);
+  return migrationsAfter(await findVersion(client), migrations);
 }
 
 /** 0: there is no catalog yet. */

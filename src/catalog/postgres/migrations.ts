@@ -3,14 +3,7 @@
  * sqlite/migrations.ts, where their columns are explained; a test holds that both have the same. Texts are compared byte by byte, as SQLite
  * does (`collate "C"`).
  */
-
-export interface Migration {
-  /** 1, 2, 3, …: the version of the catalog after this step. */
-  readonly number: number;
-  readonly name: string;
-  /** SQL, statements separated by semicolons. */
-  readonly script: string;
-}
+import type { Migration } from '../migration.ts';
 
 /** The tables that answers depend on: access, runs and results. */
 const ANSWERED_FROM = ['users', 'teams', 'team_members', 'api_keys', 'queries', 'executions', 'result_sets'];

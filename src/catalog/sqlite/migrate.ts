@@ -4,8 +4,9 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Sleep } from '../../domain/time.ts';
+import { type Migration, migrationsAfter } from '../migration.ts';
 import { whileBusy } from './busy.ts';
-import { MIGRATIONS, type Migration } from './migrations.ts';
+import { MIGRATIONS } from './migrations.ts';
 
 /** "QRSC" in ASCII. */
 const APPLICATION_ID = 0x51525343;
@@ -39,17 +40,11 @@ export function requireOurs(database: DatabaseSync): void {
 
 function pendingAfter(database: DatabaseSync, migrations: readonly Migration[]): readonly Migration[] {
   const version = readPragma(database, 'user_version');
-  const latest = migrations.at(-1)?.number ?? 0;
   const empty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined;
   if (!empty && readPragma(database, 'application_id') !== APPLICATION_ID) {
     throw new Error('it is a database of another program');
   }
-  if (version > latest) {
-    throw new Error(
-      `it has version ${version}, made by a newer release; this one knows version ${latest} and would damage it`,
-    );
-  }
-  return migrations.filter(({ number }) => number > version);
+  return migrationsAfter(version, migrations);
 }
 
 function readPragma(database: DatabaseSync, name: 'user_version' | 'application_id'): number {

@@ -2,14 +2,7 @@
  * The numbered steps that make a catalog's tables. A step is never changed after its release; the next one mends what was wrong. Instants
  * are milliseconds since 1970. A value that is only read whole is stored as JSON.
  */
-
-export interface Migration {
-  /** 1, 2, 3, …: the version of the catalog after this step. */
-  readonly number: number;
-  readonly name: string;
-  /** SQL, statements separated by semicolons. */
-  readonly script: string;
-}
+import type { Migration } from '../migration.ts';
 
 /** The tables that answers depend on: access, runs and results. */
 const ANSWERED_FROM = ['users', 'teams', 'team_members', 'api_keys', 'queries', 'executions', 'result_sets'];
