@@ -1,4 +1,4 @@
-/** The address of the page is its state: whoever opens the same address sees the same. */
+/** The page's state is in its address: who opens the same address sees the same. */
 import { computed, signal } from '@preact/signals';
 
 const current = signal(location.pathname + location.search);
@@ -9,14 +9,14 @@ addEventListener('popstate', () => {
 export const path = computed(() => current.value.split('?', 1)[0] ?? '/');
 const parameters = computed(() => new URLSearchParams(current.value.slice(path.value.length + 1)));
 
-/** A parameter of the address; '' where it has none. */
+/** A parameter of the address; '' if absent. */
 export function parameter(name: string): string {
   return parameters.value.get(name) ?? '';
 }
 
 export type Changes = Readonly<Record<string, string | undefined>>;
 
-/** The same page with other parameters: '' and undefined take one away. */
+/** The same page with other parameters; '' and undefined remove one. */
 export function changed(changes: Changes): string {
   const all = new URLSearchParams(parameters.value);
   for (const [name, value] of Object.entries(changes)) {
@@ -27,14 +27,14 @@ export function changed(changes: Changes): string {
   return text === '' ? path.value : `${path.value}?${text}`;
 }
 
-/** Opens an address as a step that the browser's Back undoes. */
+/** Opens an address as a new entry of the browser's history. */
 export function open(address: string): void {
   if (address === current.value) return;
   history.pushState(null, '', address);
   current.value = address;
 }
 
-/** Changes parameters. @param how `replace` where it is no step of its own, such as scrolling */
+/** Changes parameters. @param how `replace` for what needs no entry in the history, such as scrolling */
 export function change(changes: Changes, how: 'push' | 'replace' = 'push'): void {
   const address = changed(changes);
   if (how === 'push') {

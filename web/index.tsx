@@ -19,7 +19,7 @@ function Explorer() {
 
 function Page() {
   const [, folder, id = ''] = /^\/(queries|executions)\/([^/]+)\/?$/.exec(path.value) ?? [];
-  // Another key may see other things: all is asked for again.
+  // Another key may see other things, so everything is loaded again.
   const identity = `${path.value} ${key.value}`;
   if (folder === 'queries') return <QueryPage key={identity} id={decodeURIComponent(id)} />;
   if (folder === 'executions') return <ExecutionPage key={identity} id={decodeURIComponent(id)} />;

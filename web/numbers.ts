@@ -1,4 +1,4 @@
-/** Sizes, counts and times as people read them. None of these is a value of a result. */
+/** Writes sizes, counts and times for people. Never used for values of a result. */
 
 const COUNT = new Intl.NumberFormat('en');
 const WHEN = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });

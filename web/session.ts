@@ -1,6 +1,7 @@
 /**
- * What the service said of itself in the page, and the visitor's key. The key is kept for as long as the tab is open, in its session
- * storage; it is never in an address, but for the fragment of the one that `qrs serve --demo` prints, which no server sees.
+ * What the service wrote about itself into the page, and the visitor's key. The key is kept in the tab's session storage, so it is gone
+ * when the tab is closed. It is never in an address, except in the fragment of the one that `qrs serve --demo` prints: browsers do not
+ * send fragments.
  */
 import { signal } from '@preact/signals';
 
@@ -25,9 +26,9 @@ export const settings: Settings = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name=qrs]')?.content ?? '{}',
 );
 
-/** Undefined where there is none to ask with. */
+/** Undefined: the visitor has none. */
 export const key = signal<string | undefined>(keyAtStart());
-/** Whether the last key was refused. */
+/** Whether the service refused the last key. */
 export const keyRefused = signal(false);
 
 export function keepKey(text: string): void {
@@ -36,7 +37,7 @@ export function keepKey(text: string): void {
   key.value = text;
 }
 
-/** The service does not take it. */
+/** Call when the service refuses the key. */
 export function forgetKey(): void {
   keyRefused.value = true;
   leave();

@@ -1,4 +1,4 @@
-/** Steps that make a catalog's tables, in whatever database, and which of them a catalog still wants. */
+/** Steps that make a catalog's tables, in any database, and which of them a catalog still needs. */
 
 export interface Migration {
   /** 1, 2, 3, …: the version of the catalog after this step. */

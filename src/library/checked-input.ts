@@ -1,4 +1,4 @@
-/** What a producer hands over, checked before anything is done with it: the same words whatever the publisher stands on. */
+/** Checks a producer's input before any work begins. Both kinds of publisher use it, so their errors are the same. */
 import { type ColumnType, ColumnTypeError, parseColumnType } from '../domain/column-type.ts';
 import type { ExecutionError } from '../domain/execution.ts';
 import { DEFAULT_ERROR_TYPE, executionErrorProblem, parametersProblem } from '../domain/run-input.ts';

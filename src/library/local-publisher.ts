@@ -1,4 +1,4 @@
-/** A publisher that works directly on the data directory. A service may be running on it or not. */
+/** A publisher that works directly on the data directory, whether or not a service is running on it. */
 import type { Executions } from '../catalog/catalog.ts';
 import { type PublisherEffects, publisherOf } from '../compose/publishing.ts';
 import { openService, type ServiceEffects } from '../compose/service.ts';

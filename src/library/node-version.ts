@@ -1,4 +1,4 @@
-/** The library runs in its caller's process, on the caller's Node. Versions before this one lack parts of node:sqlite and of zlib. */
+/** The library runs on its caller's Node. Versions before this one lack parts of node:sqlite and zlib. */
 import { StartupError } from '../errors/startup-error.ts';
 
 const NODE_MIN = [22, 16] as const;

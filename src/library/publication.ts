@@ -1,4 +1,4 @@
-/** The types of the library: what a producer passes in, and what it gets back. */
+/** The types of the library: what a producer passes in and gets back. */
 import type { Readable } from 'node:stream';
 import type { Execution } from '../domain/execution.ts';
 import type { Progress as WorkProgress } from '../publishing/publish.ts';
@@ -49,7 +49,7 @@ export interface Submission {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-/** What readers of a failed run are told. */
+/** The error of a failed run, as its readers see it. */
 export interface Failure {
   readonly message: string;
   /** The kind of error, such as `syntax_error`; `execution_error` when left out. */

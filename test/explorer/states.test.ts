@@ -35,7 +35,7 @@ test('waiting, running, failed, cancelled, expired, truncated, empty, never run,
   await sees(`/executions/${running}`, 'This run goes on');
   await sees(`/executions/${failed}`, "mismatched input 'FORM'");
   await sees(`/executions/${cancelled}`, 'This run was cancelled');
-  await sees(`/executions/${expired.id}`, 'The rows of this run are kept no longer');
+  await sees(`/executions/${expired.id}`, 'The result of this run has expired');
   await sees(`/executions/${truncated.id}`, 'truncated');
   await page.locator('[id=cell-0-0]').waitFor();
   await sees(`/executions/${empty.id}`, 'This result has no rows');

@@ -1,4 +1,4 @@
-/** What the API answers with, as far as the pages show it. Fields that do not apply are absent. */
+/** Types of the API's answers, as far as the pages use them. Fields that do not apply are absent. */
 
 export interface RunSize {
   readonly row_count?: number;

@@ -1,4 +1,4 @@
-/** Requests to the API, with the visitor's key. What the API refuses becomes an ApiError with the API's own words. */
+/** Sends requests to the API with the visitor's key. A refusal becomes an ApiError with the API's message. */
 import { forgetKey, key, settings } from '../session.ts';
 
 export type Parameters = Readonly<Record<string, string | number | undefined>>;
@@ -20,7 +20,7 @@ export interface ApiRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The path and the parameters that have a value. */
+/** The path with the parameters that have a value. */
 export function addressOf(path: string, parameters: Parameters = {}): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '');
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
@@ -43,7 +43,7 @@ export async function request(
   throw new ApiError(response.status, code, await errorText(response));
 }
 
-/** An answer whose numbers are small: what the service says of itself, never the values of a result. */
+/** For answers whose numbers are small. Never for values of a result: `JSON.parse` would round them. */
 export async function requestJson<T>(path: string, asked: ApiRequest = {}): Promise<T> {
   return (await (await request(path, asked)).json()) as T;
 }
@@ -54,7 +54,7 @@ async function errorText(response: Response): Promise<string> {
     const { error } = JSON.parse(text) as { readonly error?: string };
     if (typeof error === 'string') return error;
   } catch {
-    // Whoever answered is not the service: a proxy before it, perhaps.
+    // Not an answer of the service; perhaps of a proxy in front of it.
   }
   return text.slice(0, 300) || `the service answered ${response.status}`;
 }

@@ -1,6 +1,5 @@
 /**
- * JSON in which numbers keep their digits. A double holds some 15 of them, so none of a result's numbers ever becomes one: they are read
- * as the text that was sent.
+ * Parses JSON without rounding numbers. A double holds about 15 digits, so a result's numbers are kept as the text that was sent.
  */
 
 /** A number as it was sent. */
@@ -22,8 +21,8 @@ export interface ExactObject {
 type Reviver = (name: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
 /**
- * A browser that does not tell a reviver the source gives numbers as it has read them: requests say `bigints=string`, so that all
- * integers which it would round come as texts.
+ * Some browsers do not pass the source text to a reviver; there, numbers are doubles. Requests say `bigints=string`, so integers that
+ * would be rounded arrive as texts.
  */
 const keepDigits: Reviver = (_name, value, context) =>
   typeof value === 'number' ? new Digits(context?.source ?? String(value)) : value;

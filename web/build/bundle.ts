@@ -1,6 +1,6 @@
 /**
- * From the sources of the explorer to the files that a browser loads, in a tenth of a second: one script and one style sheet for the first
- * sight, and a script for each part that is loaded later. Names have a hash of what is in the file, so that it may be kept for ever.
+ * Bundles the explorer for browsers, in a tenth of a second: one script and one style sheet for the first page, and a script for each part
+ * that is loaded later. File names contain a hash of the content, so files may be cached for ever.
  */
 import { basename, join } from 'node:path';
 import { build, stop } from 'esbuild';
@@ -33,7 +33,7 @@ export async function bundle(): Promise<readonly BundledFile[]> {
     });
     return outputFiles.map(({ path, contents }) => ({ name: basename(path), bytes: contents }));
   } finally {
-    // Its process would wait for more work.
+    // Otherwise its process waits for more work.
     await stop();
   }
 }

@@ -1,4 +1,4 @@
-/** The rows of a chart: all of them where they are few; else a random sample or, where a filter or an order is set, the first. */
+/** Loads the rows of a chart: all if they are few; else a random sample or, with a filter or an order, the first rows. */
 import type { Column } from '../api/answers.ts';
 import type { Row } from '../table/row-pages.ts';
 import { loadCount, loadRows, loadSample, type View } from '../table/view.ts';

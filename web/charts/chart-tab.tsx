@@ -1,4 +1,4 @@
-/** A picture of the rows of the view: which columns, which kind of chart, and of how many of the rows it is. Loaded when it is first opened. */
+/** A chart of the view: choice of columns and kind, the picture, and how many of the rows it shows. Its script is loaded when first opened. */
 import { change, parameter } from '../address.ts';
 import type { Column, RunStatus } from '../api/answers.ts';
 import { columnsText } from '../narrow/columns-text.ts';
@@ -44,7 +44,7 @@ function Shown({
   readonly rows: ChartRows;
 }) {
   if (rows.length === 0) return <Notice title="There are no rows to draw" />;
-  // The columns asked for now may not have come yet.
+  // The columns asked for now may not have arrived yet.
   if (!columns.some(({ name }) => name === chart.x)) return <Loading what="rows" />;
   const drawn = drawnOf(chart, columns, rows);
   const isNamed = drawn.kind === 'bars' && drawn.isNamed;

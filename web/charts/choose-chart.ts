@@ -1,22 +1,22 @@
-/** Which chart of which columns, where nobody has chosen: as their types suggest. */
+/** Chooses the kind of chart and its columns by the columns' types, as far as the visitor has not chosen. */
 import type { Column } from '../api/answers.ts';
 import { isNumberType, isTimeType } from '../table/cell-text.ts';
 
 export const CHARTS = ['line', 'area', 'bar', 'scatter', 'histogram'] as const;
 export type ChartKind = (typeof CHARTS)[number];
 
-/** What stands in the address for how many rows there are. */
+/** In the address: the count of rows. */
 export const ROWS = '*';
 
 export interface Chart {
   readonly kind: ChartKind;
   /** Names of columns. */
   readonly x: string;
-  /** '': how many rows there are. */
+  /** '': the count of rows. */
   readonly y: string;
 }
 
-/** @param wished what the address says; what is not there, or no column of the result, is chosen */
+/** @param wished what the address says; what it leaves out, or is no column of the result, is chosen here */
 export function chooseChart(columns: readonly Column[], wished: Readonly<Record<'kind' | 'x' | 'y', string>>): Chart {
   const named = (name: string) => columns.find((column) => column.name === name);
   const times = columns.filter(({ type }) => isTimeType(type));

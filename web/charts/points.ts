@@ -1,6 +1,6 @@
 /**
- * From rows to what is drawn: points, or bars. Here, and nowhere else, numbers become doubles, which a picture can bear: it shows
- * where a value lies, not its digits.
+ * Turns rows into what is drawn: points or bars. Only here do numbers become doubles: a picture shows where a value lies, not its
+ * digits.
  */
 import type { Column } from '../api/answers.ts';
 import { Digits, type ExactJson } from '../api/exact-json.ts';
@@ -45,7 +45,7 @@ export function drawnOf(chart: Chart, columns: readonly Column[], rows: readonly
   return { kind: 'points', points: chart.kind === 'scatter' ? points : points.toSorted((a, b) => a.x - b.x), isTime };
 }
 
-/** Where a value lies; NaN where it lies nowhere. */
+/** The position of a value on its axis; NaN if it has none. */
 export function place(value: ExactJson, type: string): number {
   if (value instanceof Digits) return Number(value.text);
   if (typeof value !== 'string') return Number.NaN;
@@ -66,7 +66,10 @@ function binned(places: readonly number[]): readonly Bar[] {
   return counts.map((y, bin) => ({ label: '', from: low + bin * width, to: low + (bin + 1) * width, y }));
 }
 
-/** A bar for each value of `x`, the highest first: the mean of `y`, which a sample has as well, or how many rows there are. */
+/**
+ * A bar for each value of `x`, the highest first. Its height is the mean of `y` (which a sample estimates; a sum it would not), or the
+ * count of rows.
+ */
 function named(rows: readonly Row[], x: number, y: number, columns: readonly Column[]): readonly Bar[] {
   const groups = new Map<string, { sum: number; rows: number }>();
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** Round numbers, and round times, along an axis. */
+/** Places ticks along an axis at round numbers or round times. */
 
 const SECOND = 1000;
 const DAY = 86_400 * SECOND;
@@ -22,7 +22,7 @@ export function numberLabel(value: number): string {
   return new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 }).format(value);
 }
 
-/** As short as the distance of the ticks allows. */
+/** The shortest label that tells neighbouring ticks apart. */
 export function timeLabel(at: number, step: number): string {
   const text = new Date(at).toISOString();
   return step >= DAY ? text.slice(0, 10) : text.slice(11, step >= 60 * SECOND ? 16 : 19);

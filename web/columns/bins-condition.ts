@@ -1,11 +1,11 @@
-/** The condition that the values of some bins of a histogram meet. Edges are doubles, so each is written without an exponent. */
+/** Writes the filter for some bins of a histogram. Edges are doubles, written without an exponent. */
 import { Digits } from '../api/exact-json.ts';
 import { quoteName, quoteText } from '../narrow/filter-text.ts';
 import type { Bin } from './statistics.ts';
 
 const WHOLE = /^(tinyint|smallint|integer|bigint|hugeint|uint256|int256)/;
 
-/** @param first, last bins, both taken in */
+/** @param first, last indexes of bins, both included */
 export function binsCondition(
   name: string,
   type: string,
@@ -17,7 +17,7 @@ export function binsCondition(
   if (from === undefined || to === undefined) return undefined;
   const column = quoteName(name);
   const upper = last === bins.length - 1 ? '<=' : '<';
-  // The last edge is the greatest value, but perhaps rounded: no value lies beyond it.
+  // The last edge is the greatest value, perhaps rounded down. No value lies beyond the last bin, so it needs no upper bound.
   const isOpen = last === bins.length - 1 && from instanceof Digits;
   return `${column} >= ${edgeText(from, type)}${isOpen ? '' : ` and ${column} ${upper} ${edgeText(to, type)}`}`;
 }

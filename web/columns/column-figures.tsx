@@ -1,4 +1,4 @@
-/** What is in a column, in the cells of its row: nulls, different values, their spread, the most frequent. */
+/** The figures of a column, as cells of its row: nulls, distinct values, histogram, most frequent values. */
 import { change, parameter } from '../address.ts';
 import { Digits, type ExactJson } from '../api/exact-json.ts';
 import { andAlso, conditionOn } from '../narrow/filter-text.ts';
@@ -8,7 +8,7 @@ import { Histogram } from './histogram.tsx';
 import type { ColumnStatistics, TopValue } from './statistics.ts';
 
 const TOP_SHOWN = 5;
-/** A longer text is told without its end, so that nothing can be compared with it. */
+/** The API cuts longer texts, so a filter cannot be made from them. */
 const TEXT_LENGTH_MAX = 200;
 
 export function ColumnFigures({ column }: { readonly column: ColumnStatistics | undefined }) {

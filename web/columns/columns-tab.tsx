@@ -1,4 +1,4 @@
-/** The columns of a result: what they are called, their types and meanings, which of them the table shows, and what is in them. */
+/** The columns of a result: names, types, meanings and figures. Chooses which of them the table shows. */
 import { change, parameter } from '../address.ts';
 import type { QueryAnswer, RunStatus } from '../api/answers.ts';
 import { columnsText, namesIn } from '../narrow/columns-text.ts';
@@ -11,7 +11,7 @@ interface ColumnsProps {
   readonly query: QueryAnswer;
 }
 
-/** Of more columns at once no numbers are asked for. */
+/** With more columns, figures are not loaded. */
 const NAMES_MAX = 200;
 
 export function ColumnsTab({ run, query }: ColumnsProps) {
@@ -26,7 +26,7 @@ export function ColumnsTab({ run, query }: ColumnsProps) {
   };
   return (
     <section class="panel">
-      <p class="hint">Of all rows of the result. A click on a value, or a pull over bars, filters by it.</p>
+      <p class="hint">Of all rows of the result. Click a value, or drag over bars, to filter.</p>
       {error !== undefined && <FailedNotice error={error} />}
       <div class="scroll" tabIndex={0} role="region" aria-label="Columns">
         <table class="list columns">

@@ -1,4 +1,4 @@
-/** How the values of a column spread: small bars. A click on one filters by it, a pull over several by all of them. */
+/** A column's histogram as small bars. A click on a bar filters by it; a drag over several filters by all of them. */
 import { useState } from 'preact/hooks';
 import { change, parameter } from '../address.ts';
 import { Digits } from '../api/exact-json.ts';

@@ -1,4 +1,4 @@
-/** The statistics of columns, asked for some at a time, so that the first are there soon. */
+/** Loads the statistics of columns, a few at a time, so that the first appear soon. */
 import { useEffect, useState } from 'preact/hooks';
 import { request } from '../api/client.ts';
 import { type Digits, type ExactJson, type ExactObject, parseExact } from '../api/exact-json.ts';
@@ -36,7 +36,7 @@ export interface Bin {
 const COLUMNS_AT_ONCE = 4;
 
 export interface LoadedStatistics {
-  /** By name: those that have come. */
+  /** By column name; only those that have arrived. */
   readonly columns: ReadonlyMap<string, ColumnStatistics>;
   readonly error?: unknown;
 }

@@ -1,4 +1,4 @@
-/** The cell that was chosen: all of its value, to be copied, and to filter by. */
+/** The chosen cell: its whole value, to copy and to filter by. */
 import { change, parameter } from '../address.ts';
 import { count } from '../numbers.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
@@ -6,7 +6,7 @@ import { isNumberType, isTimeType, wholeText } from '../table/cell-text.ts';
 import type { Cell } from '../table/cells.ts';
 import { andAlso, type Comparison, conditionOn } from './filter-text.ts';
 
-/** More of a text is not shown: it can be copied. */
+/** Of a longer text only the beginning is shown; copying takes all. */
 const SHOWN_MAX = 5000;
 
 interface CellBarProps {

@@ -1,4 +1,4 @@
-/** The text of `columns`: names, separated by commas. A name with a comma, a quote or blanks at its ends stands in quotes. */
+/** Reads and writes the text of `columns`: names separated by commas. A name with a comma, a quote or blanks at its ends is quoted. */
 
 export function columnsText(names: readonly string[]): string {
   return names.map((name) => (/[",]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)).join(',');

@@ -1,4 +1,4 @@
-/** Where in an expression the API found a mistake: its errors name the parameter and the position. */
+/** Finds the place of a mistake in an expression: the API's errors name the parameter and the position. */
 
 export interface ErrorPlace {
   readonly parameter: string;
@@ -7,7 +7,7 @@ export interface ErrorPlace {
   readonly length: number;
 }
 
-/** Of texts such as `filters, position 9: found ">", expected a column or a value. In: amount >»>« 5`. */
+/** Parses messages such as `filters, position 9: found ">", expected a column or a value. In: amount >»>« 5`. */
 export function errorPlace(message: string): ErrorPlace | undefined {
   const [, parameter = '', position] = /^(filters|sort_by), position ([0-9]+): /.exec(message) ?? [];
   if (position === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The texts of `filters` and `sort_by` that clicks make: conditions on a value, and the next order of a column. */
+/** Writes the texts of `filters` and `sort_by` that clicks make: conditions on a value, and the next order of a column. */
 import { Digits, type ExactJson } from '../api/exact-json.ts';
 import { isNumberType } from '../table/cell-text.ts';
 
@@ -7,7 +7,7 @@ export type Comparison = '=' | '<>' | '>=' | '<=';
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const KEYWORDS = /^(and|or|not|in|like|ilike|escape|between|is|null|true|false|contains|asc|desc|nulls|first|last)$/i;
 
-/** A column as expressions name it. */
+/** A column's name as expressions write it, quoted if need be. */
 export function quoteName(name: string): string {
   return PLAIN_NAME.test(name) && !KEYWORDS.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
@@ -16,7 +16,7 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A condition that the value meets (or, with `<>`, does not); undefined for values that cannot be compared. */
+/** A condition that holds for the value (with `<>`: for all others); undefined for values that cannot be compared. */
 export function conditionOn(name: string, type: string, comparison: Comparison, value: ExactJson): string | undefined {
   const column = quoteName(name);
   if (value === null)
@@ -32,21 +32,21 @@ function isEquality(comparison: Comparison): boolean {
   return comparison === '=' || comparison === '<>';
 }
 
-/** Both hold. */
+/** The condition that both hold. */
 export function andAlso(filters: string, condition: string): string {
   const given = filters.trim();
   if (given === '') return condition;
   return `${/\bor\b/i.test(given) ? `(${given})` : given} and ${condition}`;
 }
 
-/** The order that is shown at a column's header, where `sort_by` names it at all. */
+/** The order to show at a column's header; undefined if `sort_by` does not name the column. */
 export function orderOf(sortBy: string, name: string): 'asc' | 'desc' | undefined {
   const key = sortKeys(sortBy).find(({ column }) => column === quoteName(name) || column === name);
   if (key === undefined) return undefined;
   return /\bdesc\b/i.test(key.rest) ? 'desc' : 'asc';
 }
 
-/** Ascending, descending, as stored, and so on. @param keepsOthers adds to the order instead of replacing it */
+/** The next of: ascending, descending, as stored. @param keepsOthers keeps the other columns of the order */
 export function nextOrder(sortBy: string, name: string, keepsOthers: boolean): string {
   const order = orderOf(sortBy, name);
   const column = quoteName(name);
@@ -56,7 +56,7 @@ export function nextOrder(sortBy: string, name: string, keepsOthers: boolean): s
   return [...kept, ...own].join(', ');
 }
 
-/** Each key of an order: a column, and what follows it. */
+/** The sort keys of an order: a column, and what follows its name. */
 function sortKeys(sortBy: string): readonly { readonly column: string; readonly rest: string }[] {
   const keys = sortBy.match(/(?:"(?:[^"]|"")*"|[^,"])+/g) ?? [];
   return keys.map((key) => {

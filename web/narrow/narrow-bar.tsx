@@ -1,4 +1,4 @@
-/** What the rows are narrowed down by, as the texts that the API takes, to be read and to be written; and how many rows that leaves. */
+/** The filter, the order and the columns, as editable texts in the syntax of the API; and how many rows match. */
 import { useEffect, useState } from 'preact/hooks';
 import { change, parameter } from '../address.ts';
 import type { Column } from '../api/answers.ts';
@@ -14,7 +14,7 @@ interface NarrowProps {
   readonly error: unknown;
   /** Rows of the whole result. */
   readonly total: number;
-  /** Rows of the view; undefined while they are counted. */
+  /** Rows of the view; undefined while it is counted. */
   readonly matching: number | undefined;
   readonly isTruncated: boolean;
   readonly columns: readonly Column[];
@@ -56,11 +56,11 @@ export function NarrowBar({ view, error, total, matching, isTruncated, columns: 
 }
 
 function shownCount(matching: number | undefined, total: number, isFiltered: boolean): string {
-  if (matching === undefined) return `counting of ${counted(total, 'row')} …`;
+  if (matching === undefined) return `counting … of ${counted(total, 'row')}`;
   return isFiltered ? `${count(matching)} of ${counted(total, 'row')}` : counted(total, 'row');
 }
 
-/** With columns that there are. */
+/** An example of a filter, with columns of this result. */
 function exampleFilter(columns: readonly Column[]): string {
   const number = columns.find(({ type }) => isNumberType(type));
   const text = columns.find(({ type }) => type === 'varchar');
@@ -78,7 +78,7 @@ interface ExpressionProps {
   readonly example: string;
 }
 
-/** Takes effect by Enter, or when one goes elsewhere. */
+/** Takes effect on Enter, or when the field loses focus. */
 function Expression({ name, label, text, error, example }: ExpressionProps) {
   const [typed, setTyped] = useState(text);
   useEffect(() => setTyped(text), [text]);

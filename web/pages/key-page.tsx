@@ -1,4 +1,4 @@
-/** Where a visitor without a key begins. */
+/** Asks a visitor without a key for one. */
 import { useState } from 'preact/hooks';
 import { keepKey, keyRefused, settings } from '../session.ts';
 
@@ -10,7 +10,7 @@ export function KeyPage() {
   };
   return (
     <main class="narrow">
-      <h1>Results of queries, to look at and to take away</h1>
+      <h1>Look at and download the results of queries</h1>
       <p>
         This service stores the result of each query execution once and serves it from then on: filtered, sorted, paged
         or sampled. Enter an API key to see what it may read.
@@ -38,7 +38,7 @@ export function KeyPage() {
           </p>
         )}
         <p id="key-help" class="hint">
-          It is kept in this tab alone, and forgotten when the tab is closed. An operator makes one with{' '}
+          It is kept in this tab only, until the tab is closed. An operator makes one with{' '}
           <code>qrs keys create --user NAME</code>.
         </p>
       </form>

@@ -1,4 +1,4 @@
-/** In the place of rows where there are none: why, and what to do. A run that goes on is looked at again until it ends. */
+/** Shown instead of rows when there are none: why, and what to do. While a run goes on, its state is polled. */
 import { useEffect } from 'preact/hooks';
 import type { RunStatus } from '../api/answers.ts';
 import { requestJson } from '../api/client.ts';
@@ -39,7 +39,7 @@ export function NoRows({ query, run }: Shown) {
       );
     default:
       return (
-        <Notice title="The rows of this run are kept no longer">
+        <Notice title="The result of this run has expired">
           {run.expires_at !== undefined && (
             <p>
               They expired <Moment at={run.expires_at} />.

@@ -1,4 +1,4 @@
-/** The queries that the key may read, found by words. */
+/** Lists and searches the queries that the key may read. */
 import { useEffect, useState } from 'preact/hooks';
 import { change, changed, parameter } from '../address.ts';
 import type { ListAnswer, QueryAnswer } from '../api/answers.ts';
@@ -12,7 +12,7 @@ import { settings } from '../session.ts';
 type Answer = ListAnswer & { readonly queries: readonly QueryAnswer[] };
 
 const PAGE = 50;
-/** So long after the last letter the search begins. */
+/** The search begins so long after the last keystroke. */
 const TYPING_MILLIS = 150;
 
 export function QueriesPage() {
@@ -72,7 +72,7 @@ function Found({
   if (found.kind === 'loading') return <Loading what="queries" />;
   if (found.kind === 'failed') return <FailedNotice error={found.error} />;
   const { queries, total, next_offset: next } = found.value;
-  if (total === 0) return search === '' ? <NoQueries /> : <Notice title={`No query has the words “${search}”`} />;
+  if (total === 0) return search === '' ? <NoQueries /> : <Notice title={`No query matches “${search}”`} />;
   return (
     <>
       <div class="scroll" tabIndex={0} role="region" aria-label="Queries">

@@ -1,4 +1,4 @@
-/** A query with the rows of its latest run, and a run by itself: what it is, when it ran, how long it is kept, and its rows. */
+/** The page of a query (with the rows of its latest run) and of a single run. */
 import { useEffect } from 'preact/hooks';
 import { parameter } from '../address.ts';
 import type { ListAnswer, QueryAnswer, Run, RunStatus } from '../api/answers.ts';
@@ -15,14 +15,14 @@ import { RunsTab } from './runs-tab.tsx';
 import { SqlTab } from './sql-tab.tsx';
 import { Tabs } from './tabs.tsx';
 
-/** What a page is of: a query, and the run of it whose rows are shown. */
+/** The query, and its run whose rows are shown. */
 export interface Shown {
   readonly query: QueryAnswer;
-  /** Undefined where the query has never run. */
+  /** Undefined if the query has never run. */
   readonly run: RunStatus | undefined;
-  /** The newest run, where it is another. */
+  /** The newest run, if it is not the one shown. */
   readonly newer: Run | undefined;
-  /** The address of the rows, as programs ask for them: by the query, or by the run. */
+  /** The API's address of the rows, by the query or by the run. */
   readonly resultsPath: string;
 }
 
@@ -125,7 +125,7 @@ function Tab(shown: Shown) {
   }
 }
 
-/** Charts are a script of their own, which most visits have no need of. */
+/** Charts are a script of their own, since most visits do not need them. */
 function LazyChart({ run }: { readonly run: RunStatus }) {
   const loaded = useLoaded(() => import('../charts/chart-tab.tsx'), []);
   if (loaded.kind === 'loading') return <Loading what="charts" />;

@@ -1,4 +1,4 @@
-/** The rows of a run: what narrows them down, how many they are, the table, and the cell that was chosen. */
+/** The rows of a run: filters and count, the table, and the chosen cell. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { change, parameter } from '../address.ts';
 import type { Column, RunStatus } from '../api/answers.ts';
@@ -49,7 +49,7 @@ export function RowsTab({ run, metadata }: RowsProps) {
     setCell(undefined);
     setMatching(undefined);
     const failed = (failure: unknown) => controller.signal.aborted || setError(failure);
-    // Without a filter it is known.
+    // Without a filter, the count is known.
     if (view.filters !== '') loadCount(view, controller.signal).then(setMatching, failed);
     return () => {
       controller.abort();
@@ -59,7 +59,7 @@ export function RowsTab({ run, metadata }: RowsProps) {
 
   const total = metadata.total_row_count;
   const rowCount = matching ?? (view.filters === '' ? total : undefined);
-  // While an expression cannot be read, the rows of the last one that could be stay.
+  // While an expression has a mistake, the rows of the last valid one stay.
   const isMistaken = isMistake(error);
   const now = { pages, rowCount: rowCount ?? total, sortBy: view.sortBy };
   const last = useRef(now);
@@ -92,7 +92,7 @@ export function RowsTab({ run, metadata }: RowsProps) {
   );
 }
 
-/** Of an expression: told where that stands. */
+/** An error in an expression; shown at its place. */
 function isMistake(error: unknown): boolean {
   return error instanceof ApiError && /^(filter|sort)_|unknown_column/.test(error.code);
 }

@@ -1,4 +1,4 @@
-/** What a page is of: the name and the description of the query, and in one line when its run was, how large it is, how long it is kept. */
+/** The head of a page: the query's name and description, and one line about the run: when, how large, how long it is kept. */
 import { bytes, counted, day, duration, when } from '../numbers.ts';
 import { Moment, State } from '../parts/state.tsx';
 import { settings } from '../session.ts';
@@ -25,7 +25,7 @@ export function RunHeading({ query, run, resultsPath }: Shown) {
       <ul class="facts">
         <li>{owner}</li>
         {dataset !== undefined && (
-          <li title={`Its address: ${dataset.path}`}>
+          <li title={`The dataset’s address: ${dataset.path}`}>
             refreshed by <code>{dataset.schedule}</code> (UTC)
           </li>
         )}

@@ -1,4 +1,4 @@
-/** The runs that a query has had, newest first. */
+/** The runs of a query, newest first. */
 import { useState } from 'preact/hooks';
 import type { ListAnswer, Run } from '../api/answers.ts';
 import { requestJson } from '../api/client.ts';

@@ -1,4 +1,4 @@
-/** What the key has asked for in the last days: requests, datapoints, bytes; by day and by query. */
+/** The key's usage in the last days: requests, datapoints, bytes; by day and by query. */
 import { useEffect } from 'preact/hooks';
 import type { UsageAnswer, UsageCounts } from '../api/answers.ts';
 import { requestJson } from '../api/client.ts';
@@ -34,7 +34,7 @@ export function UsagePage() {
         <Figure name="This key" counts={key} />
         <Figure name={`All keys of ${owner.user ?? owner.team}`} counts={owner} />
       </dl>
-      {days.length === 0 && <Notice title="Nothing has been asked for in these days" />}
+      {days.length === 0 && <Notice title="No requests in these days" />}
       {days.length > 0 && <Counts title="By day" head="Day" rows={days.map((one) => [one.day, one.day, one])} />}
       {queries.length > 0 && (
         <Counts

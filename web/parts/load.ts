@@ -1,4 +1,4 @@
-/** What a page loads, as it is now: on its way, there, or refused. */
+/** The state of something that a page loads: on its way, there, or refused. */
 import { useEffect, useState } from 'preact/hooks';
 
 export type Loaded<T> =
@@ -6,7 +6,7 @@ export type Loaded<T> =
   | { readonly kind: 'here'; readonly value: T }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** Loads again when one of `inputs` changes, and forgets what it waited for. What was there stays until then. */
+/** Loads again when one of `inputs` changes, and drops an answer still awaited. The last value stays until the new one arrives. */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ kind: 'loading' });
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What is to be said in the place of what was asked for, and what to do. */
+/** Shown instead of what was asked for: what happened, and what to do. */
 import type { ComponentChildren } from 'preact';
 import { ApiError } from '../api/client.ts';
 

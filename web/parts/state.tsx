@@ -1,4 +1,4 @@
-/** The state of a run in a word and a colour, and a moment as people say it. */
+/** The state of a run as a word with a colour; and a time, written for people. */
 import { ago, when } from '../numbers.ts';
 
 const WORDS: Readonly<Record<string, readonly [word: string, tone: string]>> = {

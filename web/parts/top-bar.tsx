@@ -1,4 +1,4 @@
-/** What stands on top of every page: where one is, where one can go, and whose key it is. */
+/** The top of every page: the current place, links, and whose key it is. */
 import { path } from '../address.ts';
 import { isVisitor, key, leave, settings } from '../session.ts';
 

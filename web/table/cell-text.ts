@@ -1,16 +1,16 @@
-/** What is seen of a value in a cell: a line of text, and how it is to be set. Nothing of a value is ever taken for HTML. */
+/** A value as a cell shows it: a line of text, and its alignment. Values are never inserted as HTML. */
 import { Digits, type ExactJson, formatExact } from '../api/exact-json.ts';
 
 export interface CellText {
   readonly text: string;
   readonly kind: 'null' | 'number' | 'boolean' | 'text' | 'code' | 'nested';
-  /** There is more of it than is shown. */
+  /** Whether the value is longer than what is shown. */
   readonly isCut: boolean;
 }
 
 /** More than fits into any column. */
 const LENGTH_MAX = 240;
-/** An address of a chain, a hash: its beginning and its end tell it from others. */
+/** An address or hash: its beginning and end suffice to tell it from others. */
 const LONG_HEX = /^0x[0-9a-fA-F]{24,}$/;
 
 const NUMBERS = /^(tinyint|smallint|integer|bigint|hugeint|real|double|decimal|uint256|int256)\b/;
@@ -33,7 +33,7 @@ export function cellText(value: ExactJson, type: string): CellText {
   return cut(value, isTimeType(type) || type === 'uuid' || type === 'varbinary' ? 'code' : 'text');
 }
 
-/** All of a value, to be copied. */
+/** The whole value, for copying. */
 export function wholeText(value: ExactJson): string {
   if (value === null) return '';
   return typeof value === 'string' ? value : formatExact(value);

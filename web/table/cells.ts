@@ -1,4 +1,4 @@
-/** A cell that was chosen, with all that can be done with it. */
+/** A cell that the visitor has chosen. */
 import type { Column } from '../api/answers.ts';
 import type { ExactJson } from '../api/exact-json.ts';
 

@@ -1,4 +1,4 @@
-/** What can be done with a column: order by it, filter by it, hide it, move it, make it wider. */
+/** The menu of a column: sort, filter, hide, move, change the width. */
 import { useEffect, useRef } from 'preact/hooks';
 import { change, parameter } from '../address.ts';
 import type { Column } from '../api/answers.ts';

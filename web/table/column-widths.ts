@@ -1,4 +1,4 @@
-/** How wide columns are: as their names and first values need, until somebody pulls them. */
+/** Widths of columns: wide enough for the name and the first values, until the visitor drags the edge. */
 import type { Column } from '../api/answers.ts';
 import { cellText, isNumberType } from './cell-text.ts';
 import type { Row } from './row-pages.ts';
@@ -16,7 +16,7 @@ export interface PlacedColumn extends Column {
   readonly isNumber: boolean;
 }
 
-/** @param chosen widths that somebody has chosen, by name */
+/** @param chosen widths that the visitor has set, by column name */
 export function placeColumns(
   columns: readonly Column[],
   sample: readonly Row[],
@@ -38,7 +38,7 @@ function fittingWidth({ name, type }: Column, at: number, sample: readonly Row[]
   return Math.round(Math.min(MAX, Math.max(MIN, characters * CHARACTER + PADDING)));
 }
 
-/** Those of which some part is between `from` and `to`; px. */
+/** The columns that overlap the range from `from` to `to`, in px. */
 export function columnsBetween(columns: readonly PlacedColumn[], from: number, to: number): readonly PlacedColumn[] {
   return columns.filter(({ left, width }) => left + width >= from && left <= to);
 }

@@ -1,4 +1,4 @@
-/** The names of the columns. A click sorts, a pull at the edge widens, the menu has the rest. */
+/** The header row. A click sorts, a drag at the edge changes the width, the menu has the rest. */
 import { useState } from 'preact/hooks';
 import { change, parameter } from '../address.ts';
 import type { Column } from '../api/answers.ts';
@@ -9,12 +9,12 @@ import type { PlacedColumn } from './column-widths.ts';
 const [WIDTH_MIN, WIDTH_MAX] = [48, 1200];
 
 interface HeadProps {
-  /** Those that are seen. */
+  /** The visible columns. */
   readonly columns: readonly PlacedColumn[];
   readonly all: readonly Column[];
   readonly gutter: number;
   readonly sortBy: string;
-  /** The column that the keyboard is at, or −1. */
+  /** The column with the keyboard focus, or −1. */
   readonly active: number;
   readonly onWidth: (name: string, width: number) => void;
 }

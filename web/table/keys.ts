@@ -1,11 +1,11 @@
-/** Where the keys of a grid lead: arrows, pages, the ends of a row and of the table. */
+/** Moves the focused cell of a grid by keys: arrows, Page Up and Down, Home, End. */
 
 type Place = readonly [row: number, column: number];
 
 interface Extent {
   readonly rows: number;
   readonly columns: number;
-  /** Rows that are seen at a time. */
+  /** Visible rows. */
   readonly screen: number;
 }
 
@@ -16,7 +16,7 @@ export interface KeyPress {
   readonly altKey: boolean;
 }
 
-/** Undefined for keys that lead nowhere. Row −1 is the head. */
+/** Undefined for other keys. Row −1 is the header. */
 export function movedBy(
   { key, ctrlKey, metaKey, altKey }: KeyPress,
   [row, column]: Place,

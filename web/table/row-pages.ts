@@ -1,6 +1,6 @@
 /**
- * The rows of a table, fetched in pages as they come into sight. A few pages are kept, those used last; what has scrolled away before it
- * came is not waited for.
+ * Fetches the rows of a table in pages as they come into sight. The pages used last are kept; requests for rows that have scrolled away
+ * are aborted.
  */
 import type { ExactJson } from '../api/exact-json.ts';
 
@@ -22,7 +22,7 @@ export class RowPages {
   readonly #load: LoadRows;
   readonly #onChange: () => void;
   readonly #onError: (error: unknown) => void;
-  /** By number; the one used last is the last. */
+  /** By page number, the most recently used last. */
   readonly #pages = new Map<number, readonly Row[]>();
   readonly #loading = new Map<number, AbortController>();
 
@@ -32,7 +32,7 @@ export class RowPages {
     this.#onError = onError;
   }
 
-  /** Undefined while it has not come. */
+  /** Undefined until it has arrived. */
   row(index: number): Row | undefined {
     return this.#pages.get(Math.floor(index / PAGE_ROWS))?.[index % PAGE_ROWS];
   }
@@ -41,7 +41,7 @@ export class RowPages {
     return [...this.#pages.values()].reduce((sum, rows) => sum + rows.length, 0);
   }
 
-  /** Fetches what is missing of these rows. @param to the first that is not wanted */
+  /** Fetches the missing ones of these rows. @param to exclusive */
   want(from: number, to: number): void {
     const [first, last] = [Math.floor(from / PAGE_ROWS), Math.floor(Math.max(from, to - 1) / PAGE_ROWS)];
     for (const [number, controller] of this.#loading) {
@@ -78,7 +78,7 @@ export class RowPages {
     }
   }
 
-  /** A page of large rows ends before its limit: the rest of it is asked for. */
+  /** The API ends a page of large rows before the limit; then the rest is fetched, too. */
   async #rowsOf(number: number, signal: AbortSignal): Promise<readonly Row[]> {
     const end = (number + 1) * PAGE_ROWS;
     const rows: Row[] = [];

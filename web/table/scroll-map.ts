@@ -1,22 +1,22 @@
 /**
- * From the scroll bar to rows. Browsers end elements at some 16 million pixels, which 600,000 rows reach; so a longer table has a
- * shorter scroll bar, on which a jump goes to its share of all rows, while small steps move the rows by just as many pixels.
+ * Maps the scroll bar to rows. Browsers limit elements to some 16 million pixels, about 600,000 rows. In a longer table a jump of the
+ * scroll bar goes to the same share of all rows, while small steps move the rows by just as many pixels.
  */
 
 const HEIGHT_MAX = 8_000_000;
 
 export interface ScrollMap {
-  /** Of the element that is scrolled; px. */
+  /** Height of the scrolled element; px. */
   readonly height: number;
-  /** The first row of the last screen: the furthest that can be scrolled to. */
+  /** The first row of the last screen. */
   readonly lastTop: number;
-  /** Pixels that can be scrolled by. */
+  /** The greatest scroll position; px. */
   readonly range: number;
   readonly rowHeight: number;
   readonly viewport: number;
 }
 
-/** @param viewport px of rows that are seen at a time */
+/** @param viewport height of the visible rows; px */
 export function scrollMap(rowCount: number, rowHeight: number, viewport: number): ScrollMap {
   const height = Math.min(HEIGHT_MAX, rowCount * rowHeight);
   return {
@@ -28,14 +28,14 @@ export function scrollMap(rowCount: number, rowHeight: number, viewport: number)
   };
 }
 
-/** Where the scroll bar stands when `top`, which may be between two rows, is the first row seen. */
+/** The scroll position at which `top` is the first visible row. `top` may have a fraction. */
 export function scrollTopOf({ range, lastTop }: ScrollMap, top: number): number {
   return lastTop === 0 ? 0 : (Math.min(top, lastTop) / lastTop) * range;
 }
 
 /**
- * The first row seen after the scroll bar has moved.
- * @param top the one before
+ * The first visible row after the scroll bar has moved.
+ * @param top the first visible row before
  */
 export function topAfter(map: ScrollMap, top: number, before: number, after: number): number {
   const { range, lastTop, rowHeight, viewport } = map;

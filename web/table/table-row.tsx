@@ -1,4 +1,4 @@
-/** A row of the table. Drawn again only when something of it has changed. */
+/** A row of the table. Rendered again only when its props change. */
 import { Component } from 'preact';
 import { cellText, wholeText } from './cell-text.ts';
 import type { PlacedColumn } from './column-widths.ts';
@@ -9,11 +9,11 @@ interface RowProps {
   readonly number: number;
   /** On the screen, from 0. */
   readonly place: number;
-  /** Undefined while it has not come. */
+  /** Undefined until it has arrived. */
   readonly row: Row | undefined;
   readonly columns: readonly PlacedColumn[];
   readonly gutter: number;
-  /** The column that the keyboard is at, or −1. */
+  /** The column with the keyboard focus, or −1. */
   readonly active: number;
   readonly chosen: number;
   readonly onChoose: (row: number, at: number) => void;

@@ -1,4 +1,4 @@
-/** The rows as they are asked for: of which run, narrowed down and ordered how, with which columns; read without rounding a number. */
+/** Requests the rows of a view (run, filters, order, columns) and parses them without rounding numbers. */
 import type { Column } from '../api/answers.ts';
 import { request } from '../api/client.ts';
 import { Digits, type ExactJson, type ExactObject, parseExact } from '../api/exact-json.ts';
@@ -6,7 +6,7 @@ import type { LoadedRows } from './row-pages.ts';
 
 export interface View {
   readonly executionId: string;
-  /** As the API takes them; '' for none. */
+  /** In the syntax of the API; '' for none. */
   readonly filters: string;
   readonly sortBy: string;
   readonly columns: string;
@@ -20,7 +20,7 @@ export async function loadRows(view: View, offset: number, limit: number, signal
   return pageOf(await ask(view, { offset, limit }, signal));
 }
 
-/** So many rows drawn at random: of a view without a filter. */
+/** A random sample. The view must have no filter. */
 export async function loadSample(view: View, sampleCount: number, signal: AbortSignal): Promise<ViewPage> {
   return pageOf(await ask(view, { sample_count: sampleCount }, signal));
 }
@@ -37,7 +37,7 @@ function pageOf({ result, next_offset: next }: ExactObject): ViewPage {
   };
 }
 
-/** How many rows the view has. It may take a pass over all rows, so that it is asked for beside them. */
+/** Counts the rows of the view. That may read all rows, so it is a request of its own. */
 export async function loadCount(view: View, signal: AbortSignal): Promise<number> {
   const { result } = await ask(view, { limit: 0, count: view.filters === '' ? undefined : 'exact' }, signal);
   const { total_row_count, filtered_row_count } = (result as ExactObject).metadata as ExactObject;
@@ -56,7 +56,7 @@ async function ask(
       sort_by: sortBy,
       columns,
       bigints: 'string',
-      // The page says that it is truncated.
+      // The page tells the visitor that the result is truncated.
       allow_partial_results: 'true',
     },
     signal,

@@ -1,6 +1,6 @@
 /**
- * A table that scrolls through all rows, and in which there are never more rows and columns than are seen. It is one stop for the tab key;
- * arrows go from cell to cell, and up from the first row to the names of the columns.
+ * A table that scrolls through all rows; only visible rows and columns are in the document. It is one stop of the Tab key; arrows go
+ * from cell to cell, and from the first row up to the header.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { change, parameter } from '../address.ts';
@@ -16,15 +16,15 @@ import { TableRow } from './table-row.tsx';
 export const ROW_HEIGHT = 28;
 export const HEAD_HEIGHT = 46;
 const SAMPLE_ROWS = 50;
-/** Columns beyond the edges, so that scrolling sideways meets no gap. */
+/** Columns rendered beyond the edges, so that scrolling sideways shows no gap. */
 const BESIDE = 300;
-/** The scroll bar is put where the rows are when it has rested so long. */
+/** When scrolling has rested so long, the scroll bar is moved to where the rows are. */
 const REST_MILLIS = 200;
 const ADDRESS_MILLIS = 400;
 
 interface TableProps {
   readonly pages: RowPages;
-  /** Grows when rows have come. */
+  /** Grows when rows have arrived. */
   readonly changes: number;
   readonly columns: readonly Column[];
   readonly rowCount: number;
@@ -39,7 +39,7 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
   const [top, setTop] = useState(() => Math.max(0, (Number(parameter('row')) || 1) - 1));
   const [left, setLeft] = useState(0);
   const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
-  /** The row and the column that the keyboard is at; row −1 is the head. */
+  /** The cell with the keyboard focus; row −1 is the header. */
   const [active, setActive] = useState<readonly [row: number, column: number]>([0, 0]);
   const scrolled = useRef({ top: 0, ours: -1 });
 

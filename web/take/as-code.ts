@@ -1,4 +1,4 @@
-/** The request for what is on the screen, as programs write it. Keys stand in none of them: each reads `QRS_KEY`. */
+/** Writes the request for what is on the screen as code. The code contains no key; it reads `QRS_KEY`. */
 
 export interface CodeRequest {
   /** Scheme and host of the service. */
@@ -6,7 +6,7 @@ export interface CodeRequest {
   /** `/v1/query/7/results` */
   readonly path: string;
   readonly keyHeader: string;
-  /** Those with a value. */
+  /** Only those with a value. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
@@ -80,7 +80,7 @@ function shell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A text as JSON, Python, TypeScript and R all read it. */
+/** A string literal that JSON, Python, TypeScript and R read alike. */
 function json(text: string): string {
   return JSON.stringify(text);
 }

@@ -1,4 +1,4 @@
-/** The request for exactly what is on the screen, in the language of one's choice. */
+/** The request for what is on the screen, as code in the language of choice. */
 import { change, changed, parameter } from '../address.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { settings } from '../session.ts';
@@ -24,7 +24,7 @@ export function CodeTab({ path }: { readonly path: string }) {
       <p class="hint">
         {parameters.length === 0
           ? 'All rows and columns: a filter, an order or fewer columns chosen under Rows appear here.'
-          : 'With the filter, the order and the columns that are chosen under Rows.'}{' '}
+          : 'With the filter, the order and the columns chosen under Rows.'}{' '}
         {parameters.length > 0 && (
           <button
             type="button"
@@ -36,7 +36,7 @@ export function CodeTab({ path }: { readonly path: string }) {
         )}
       </p>
       <p class="hint">
-        The key is read from <code>QRS_KEY</code>. A spreadsheet can send no header, so that the key is a part of its
+        The key is read from <code>QRS_KEY</code>. A spreadsheet cannot send headers, so the key is a part of its
         address.
       </p>
     </section>

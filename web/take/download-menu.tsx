@@ -1,4 +1,4 @@
-/** Takes what is on the screen away as a file: what it costs is said first, and how much has come while it comes. */
+/** Downloads what is on the screen as a file. Shows the cost first, then the progress. */
 import { useEffect, useState } from 'preact/hooks';
 import { parameter } from '../address.ts';
 import { bytes, count } from '../numbers.ts';

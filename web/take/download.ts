@@ -1,6 +1,6 @@
 /**
- * Downloads with the key in a header, which a plain link cannot send. Where the browser lets a page write a file as it comes, memory holds
- * none of it; elsewhere the browser gathers it, on disk where it is large.
+ * Downloads with the key in a header, which a plain link cannot send. If the browser lets a page write files, bytes are written as they
+ * arrive; otherwise the browser collects them first, on disk if there are many.
  */
 import { type Parameters, request } from '../api/client.ts';
 
@@ -17,7 +17,7 @@ interface SaveWindow {
   readonly showSaveFilePicker?: (options: { readonly suggestedName: string }) => Promise<FileSystemFileHandle>;
 }
 
-/** What the whole download would cost. Asking costs nothing. */
+/** What the whole download would cost. The request itself costs nothing. */
 export async function priceOf(executionId: string, asked: Parameters, signal: AbortSignal): Promise<Price> {
   const parameters = { ...asked, ...WHOLE, format: 'ndjson', count: asked.filters === '' ? undefined : 'exact' };
   const { headers } = await request(pathOf(executionId), { parameters, method: 'HEAD', signal });
@@ -28,7 +28,7 @@ export async function priceOf(executionId: string, asked: Parameters, signal: Ab
   return { rows: number('row-count') ?? number('filtered-row-count'), datapoints: number('datapoint-count') };
 }
 
-/** @param onProgress bytes that have come */
+/** @param onProgress called with the bytes received so far */
 export async function download(
   executionId: string,
   format: Format,

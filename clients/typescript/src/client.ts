@@ -8,9 +8,9 @@ export interface Options {
   /** Scheme and host of the service, with the prefix of a proxy if it has one. */
   readonly url: string;
   readonly key: string;
-  /** How often a request is sent again that may pass then; 5 when left out. */
+  /** How often a failed request is sent again if that may help; 5 when left out. */
   readonly retries?: number;
-  /** In place of the global one. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: typeof fetch;
   /** In place of real waiting, for tests. */
   readonly sleep?: (millis: number, signal?: AbortSignal) => Promise<void>;
@@ -27,9 +27,9 @@ export interface RunStatus {
   /** Such as `QUERY_STATE_EXECUTING`. */
   readonly state: string;
   readonly isFinished: boolean;
-  /** While it waits. */
+  /** The place in the queue, while the run waits. */
   readonly queuePosition?: number;
-  /** Why it failed. */
+  /** Why the run failed. */
   readonly error?: { readonly type: string; readonly message: string };
 }
 
@@ -90,7 +90,7 @@ export class QueryResults {
     return await this.read<Row>({ execution, ...filter, ...(signal && { signal }) });
   }
 
-  /** Asks for a run. @returns its execution id, at once @throws ServiceError */
+  /** Starts a run without waiting for it. @returns its execution id @throws ServiceError */
   async execute(query: number, { parameters, signal }: RunOptions = {}): Promise<string> {
     const body = parameters === undefined ? {} : { query_parameters: parameters };
     const { execution_id } = await this.#requests.post(`/v1/query/${query}/execute`, body, signal);
@@ -110,7 +110,7 @@ export class QueryResults {
     };
   }
 
-  /** Waits until a run has ended, however, asking less and less often. @throws ServiceError · the reason of the signal */
+  /** Waits until a run has ended, in whatever state. Polls with growing pauses. @throws ServiceError · the reason of the signal */
   async finished(execution: string, signal?: AbortSignal): Promise<RunStatus> {
     for (let pause = FIRST_POLL_MILLIS; ; pause = Math.min(POLL_MAX_MILLIS, pause * 1.5)) {
       const status = await this.status(execution, signal);
@@ -119,13 +119,13 @@ export class QueryResults {
     }
   }
 
-  /** @throws ServiceError, if it has ended already */
+  /** @throws ServiceError if the run has ended already */
   async cancel(execution: string, signal?: AbortSignal): Promise<void> {
     await this.#requests.post(`/v1/execution/${encodeURIComponent(execution)}/cancel`, {}, signal);
   }
 
   async #file(format: 'csv' | 'parquet', read: Read): Promise<ReadableStream<Uint8Array>> {
-    // A file is meant whole: its size is no reason to refuse it.
+    // A file is wanted whole, so the limit of datapoints is lifted.
     const more = { format, ignore_max_datapoints_per_request: 'true' };
     const { body } = await this.#requests.open(addressOf(read, read, more), read.signal);
     return body ?? new ReadableStream({ start: (controller) => controller.close() });

@@ -1,12 +1,12 @@
-/** Everything that this client throws of its own; what a signal was aborted with is thrown as it is. */
+/** The errors that this client throws. The reason of an aborted signal is thrown as it is. */
 export class QueryResultsError extends Error {
   override readonly name: string = 'QueryResultsError';
 }
 
-/** The service refused, or could not be reached, also after it was asked again. The message is the service's own. */
+/** The service refused, or could not be reached in any attempt. The message of a refusal is the service's own. */
 export class ServiceError extends QueryResultsError {
   override readonly name = 'ServiceError';
-  /** Of HTTP; undefined when no answer came. */
+  /** The HTTP status; undefined if no answer came. */
   readonly status: number | undefined;
   /** The stable code of the error, `X-Error-Code`, such as `filter_column`. */
   readonly code: string | undefined;
@@ -18,7 +18,7 @@ export class ServiceError extends QueryResultsError {
   }
 }
 
-/** The pages do not add up to what the service said that there is. No part of it is to be taken for the whole. */
+/** The pages do not add up to the number of rows that the service announced, so what came is not the whole. */
 export class IncompleteResult extends QueryResultsError {
   override readonly name = 'IncompleteResult';
 }

@@ -1,6 +1,6 @@
 /**
- * A walk from page to page along `next_uri`, counted: the pages must follow each other without a gap, be of one run, and have together as
- * many rows as the service said. Anything else is an error, and never a short answer.
+ * Walks from page to page along `next_uri` and counts: the pages must follow each other without a gap, be of one run, and together have
+ * as many rows as the service announced. Anything else is an error, never a short answer.
  */
 import { IncompleteResult, RunFailed } from './errors.ts';
 import type { Fields, Requests } from './requests.ts';
@@ -40,7 +40,7 @@ export async function* walk<Row>(
   filter: Filter,
   signal?: AbortSignal,
 ): AsyncGenerator<Page<Row>, void, undefined> {
-  // Integers beyond 2^53 as text: nothing passes through a double.
+  // Integers beyond 2^53 come as text, so none is rounded to a double.
   const more = { format: 'json', bigints: 'string', ...(filter.filters !== undefined && { count: 'exact' }) };
   let next: string | undefined = addressOf(target, filter, more);
   let [execution, wanted, seen] = ['', 0, 0];
@@ -49,7 +49,7 @@ export async function* walk<Row>(
     const page: Received<Row> = pageOf(body, filter);
     if (execution === '') {
       execution = page.executionId;
-      // A limit is the service's for each page, and here for all of them.
+      // The service's limit is for one page; the caller's is for all pages together.
       wanted = Math.min(filter.limit ?? Number.POSITIVE_INFINITY, page.available);
     }
     if (page.executionId !== execution) throw new IncompleteResult('the pages are of several runs');
@@ -62,7 +62,7 @@ export async function* walk<Row>(
   }
 }
 
-/** @returns the address of the page that follows, if this one says that there is one @throws IncompleteResult */
+/** @returns the address of the next page; undefined on the last @throws IncompleteResult */
 function nextOf<Row>(body: Fields, seen: number, page: Received<Row>, filter: Filter): string | undefined {
   const { next_uri, next_offset } = body as { readonly next_uri?: string; readonly next_offset?: number };
   const follows =
@@ -78,7 +78,7 @@ function incomplete<Row>(seen: number, page: Received<Row>, next?: number): Inco
 }
 
 interface Received<Row> extends Omit<Page<Row>, 'rowCount'> {
-  /** How many rows there are from the offset on, as the service says. */
+  /** How many rows the service announces from the offset on. */
   readonly available: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Requests with a key, sent again where that may help: a connection that broke, 429, 502, 503 and 504, after a pause that grows or that
- * `Retry-After` asks for. What changes something goes out under an `Idempotency-Key`, so that it is done once.
+ * Sends requests with a key, again where that may help: after broken connections, 429, 502, 503 and 504, with pauses that grow or that
+ * `Retry-After` asks for. What changes something is sent under an `Idempotency-Key`, so that it is done once.
  */
 import { ServiceError } from './errors.ts';
 
@@ -17,7 +17,7 @@ export interface RequestOptions {
 const PASSING: readonly number[] = [429, 502, 503, 504];
 const FIRST_PAUSE_MILLIS = 500;
 const PAUSE_MAX_MILLIS = 20_000;
-/** A service that asks for more than this is not waited for. */
+/** If the service asks for a longer pause, no new attempt is made. */
 const RETRY_AFTER_MAX_MILLIS = 300_000;
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ export class Requests {
     return await this.#send(path, { method: 'POST', body: JSON.stringify(body), headers }, jsonOf, signal);
   }
 
-  /** Once it has begun to come, it is not asked for again: it fails where its connection does. @throws ServiceError */
+  /** Once the body has begun, there is no new attempt: the stream fails if its connection does. @throws ServiceError */
   async open(path: string, signal?: AbortSignal): Promise<Response> {
     return await this.#send(path, {}, async (response) => response, signal);
   }
@@ -89,7 +89,7 @@ export class Requests {
   #urlOf(address: string): string {
     const { url } = this.#options;
     if (!/^https?:/.test(address)) return url.replace(/\/+$/, '') + address;
-    // The key went to the service under TLS: where its pages are is its own matter, but not to show the key to everybody.
+    // The service may name any address for its pages, but a key that was sent under TLS is not sent without.
     if (url.startsWith('https:') && !address.startsWith('https:')) {
       throw new ServiceError(`the next page is at ${new URL(address).origin}, without TLS: set QRS_PUBLIC_URL there`);
     }
@@ -103,7 +103,7 @@ function newIdempotencyKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** What may be another the next time. */
+/** A failure after which a new attempt may succeed. */
 class Passing {
   readonly error: ServiceError;
   readonly retryAfterMillis: number | undefined;
@@ -147,7 +147,7 @@ function retryAfterMillis(header: string | null): number | undefined {
   return Number.isNaN(millis) ? undefined : Math.max(0, millis);
 }
 
-/** fetch says no more than that it failed; why is in its cause. */
+/** The message of `fetch` says only that it failed; the cause says why. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;

@@ -1,4 +1,4 @@
-/** What is read, and which rows of it: addresses and parameters of the service. */
+/** What to read, and which rows of it: becomes an address with parameters. */
 
 /** The latest result of a query, the result of a run, or a curated dataset by its path. */
 export type Target =
@@ -19,7 +19,7 @@ export interface Filter {
   /** The most rows, of all pages together. */
   readonly limit?: number;
   readonly offset?: number;
-  /** So many rows at random. Goes with columns and sortBy only. */
+  /** So many rows at random. Only `columns` and `sortBy` go with it. */
   readonly sampleCount?: number;
   /** A result that was cut when it was stored is an error, unless this is true. */
   readonly allowPartialResults?: boolean;
@@ -31,7 +31,7 @@ export function pathOf(target: Target): string {
   return `/v1/${target.dataset.replace(/^\/*(v1\/)?/, '')}`;
 }
 
-/** @param more parameters besides */
+/** @param more further parameters */
 export function addressOf(target: Target, filter: Filter, more: Readonly<Record<string, string>>): string {
   const named = 'query' in target ? Object.entries(target.parameters ?? {}) : [];
   const given: Readonly<Record<string, string | number | undefined>> = {

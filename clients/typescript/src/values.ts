@@ -1,6 +1,6 @@
 /**
- * Values as JavaScript has them, by the type of their column. Integers that may exceed 2^53 are bigints, however small they are, so that a
- * column has one type; they come as digits and never pass through a double. Decimals, times, bytes (`0x…`) and JSON stay text.
+ * Converts values to JavaScript's by the type of their column. In a column whose integers may exceed 2^53, all are bigints, so that it has
+ * one type; they come as digits and are never rounded. Decimals, times, bytes (`0x…`) and JSON stay text.
  */
 export type Value = null | boolean | number | bigint | string | readonly Value[] | { readonly [name: string]: Value };
 
@@ -17,7 +17,7 @@ export function readerOf(type: string): ((value: unknown) => Value) | undefined 
 
 function readOf(type: string): Read | undefined {
   if (INTEGERS.includes(type)) return (value: number | string) => BigInt(value);
-  // NaN and the infinities come as text.
+  // NaN and the infinities arrive as text.
   if (DOUBLES.includes(type)) return (value: number | string) => Number(value);
   const [, kind, inner] = /^(array|map|row)\((.*)\)$/s.exec(type) ?? [];
   if (kind === undefined || inner === undefined) return undefined;

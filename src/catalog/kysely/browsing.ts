@@ -1,4 +1,4 @@
-/** Lists that are searched, counted and cut into pages by the database, so that no more is read than is shown. */
+/** Searches, counts and pages lists in the database, so that no more is read than is shown. */
 import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
 import {
   type FoundQuery,
@@ -71,7 +71,7 @@ export class KyselyBrowsing implements Browsing {
     return { items, total: Number(counted.count) };
   }
 
-  /** The manifest stays in the database: it can be long, and two numbers of it are wanted. */
+  /** Only two numbers of the manifest are read, since it can be long. */
   async #summaryOf(execution: Execution): Promise<RunSummary> {
     const stored = await this.#db
       .selectFrom('result_sets')

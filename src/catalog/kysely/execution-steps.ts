@@ -1,4 +1,4 @@
-/** The steps that executions take, as parts of transactions: one is added, and goes from state to state. */
+/** Adds executions and changes their states, within the caller's transaction. */
 import type { Kysely, Transaction, UpdateObject } from 'kysely';
 import { type Execution, type ExecutionState, statesBefore } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -8,7 +8,7 @@ import { type CatalogTables, executionOf } from './tables.ts';
 type Changes = UpdateObject<CatalogTables, 'executions', 'executions'>;
 
 /**
- * Adds the execution as PENDING, whatever else is known of it.
+ * Adds the execution as PENDING.
  * @param now by the clock of whoever adds it
  * @returns what it is ordered by
  */
@@ -53,8 +53,8 @@ export async function insertExecution(
 }
 
 /**
- * The key that orders runs: when they were submitted. If a run that was added before seems to have been submitted later than now, one of
- * the clocks is wrong and nobody knows which, so the order of the commits counts.
+ * The key that orders runs: the time of submission. If an earlier added run has a later time than now, one of the clocks is wrong; then
+ * the order of the commits counts.
  */
 async function placeInOrder(
   trx: Transaction<CatalogTables>,
@@ -100,7 +100,7 @@ export async function move(
   return row === undefined ? undefined : executionOf(row);
 }
 
-/** PENDING → EXECUTING; one that is EXECUTING stays as it is. @throws IllegalTransition */
+/** PENDING → EXECUTING; a run that is EXECUTING already stays as it is. @throws IllegalTransition */
 export async function startExecution(trx: Transaction<CatalogTables>, id: string, at: Instant): Promise<Execution> {
   const row = await trx
     .selectFrom('executions')

@@ -1,4 +1,4 @@
-/** Answers that were given under an idempotency key, to be given again: a row for each, ended by its age. */
+/** Answers given under idempotency keys, kept to be given again: one row each, deleted by age. */
 import type { Kysely } from 'kysely';
 import type { Instant } from '../../domain/instant.ts';
 import type { KeptAnswer } from '../../domain/kept-answer.ts';

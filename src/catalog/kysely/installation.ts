@@ -1,4 +1,4 @@
-/** What the catalog knows of the installation as a whole: one row, made when there is something to put into it. */
+/** What the catalog knows of the whole installation: one row, made when it is first needed. */
 import type { Kysely, Transaction } from 'kysely';
 import type { ClockRecord } from '../../domain/clock-record.ts';
 import type { Installation } from '../catalog.ts';

@@ -1,4 +1,4 @@
-/** What catalogs have in common: their sections over one SQL database, whichever it is, and steps of them as one transaction. */
+/** What all catalogs in SQL databases share: the sections, and `atomically`, which makes several steps one transaction. */
 import type { Kysely } from 'kysely';
 import type { Catalog, CatalogSteps } from '../catalog.ts';
 import { KyselyBrowsing } from './browsing.ts';
@@ -56,7 +56,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
     );
   }
 
-  /** Whether a commit succeeds: only one shows it. */
+  /** Whether a commit succeeds. Only a commit can show it. */
   protected async probe(): Promise<void> {
     await this.db
       .updateTable('probes')

@@ -50,7 +50,7 @@ async function newest(db: Kysely<CatalogTables>, queryId: number, except: readon
     .executeTakeFirst();
 }
 
-/** The runs with one of the values, newest first, of which each is asked for the others. */
+/** The runs with one of the values, newest first; each is then checked for the other values. */
 async function newestWith(
   db: Kysely<CatalogTables>,
   queryId: number,
@@ -70,7 +70,7 @@ async function newestWith(
     .orderBy('chosen.execution_id', 'desc')
     .limit(1);
   if (others.length > 0) {
-    // Counted, and not a condition for each: PostgreSQL plans each of those as a join, and takes minutes to plan a hundred.
+    // A count instead of one condition for each value: PostgreSQL plans each condition as a join, and a hundred of them takes minutes.
     runs = runs.where((eb) =>
       eb(
         eb

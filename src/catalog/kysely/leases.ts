@@ -1,6 +1,6 @@
 /**
- * Leases. A lease that is held is a row with the name (column `holder`) and the token of its owner; a free one has no row. A lease past
- * its time keeps its row until the next who asks takes it over.
+ * Leases. A held lease is a row with the name (column `holder`) and the token of its owner; a free one has no row. A lease past its time
+ * keeps its row until it is taken over.
  */
 import type { Kysely, Transaction } from 'kysely';
 import { CLOCKS_APART_MILLIS, type Instant, LEASE_MILLIS_MAX } from '../../domain/instant.ts';
@@ -66,17 +66,17 @@ export interface LeaseRequest {
   readonly millis: number;
 }
 
-/** The latest moment at which a lease that is held now may end: one that seems to end later was given by a clock that was wrong. */
+/** The latest moment at which a lease that is held now can end. One that ends later was given by a wrong clock. */
 export function latestEnd(now: Instant): Instant {
   return now + LEASE_MILLIS_MAX + CLOCKS_APART_MILLIS;
 }
 
-/** The lease, or undefined while someone else holds it. */
+/** The lease; undefined while someone else holds it. */
 export async function acquireLease(
   trx: Transaction<CatalogTables>,
   { resource, owner, now, millis }: LeaseRequest,
 ): Promise<Lease | undefined> {
-  // Asked first, so that nothing is written while somebody holds it.
+  // Read first, so that nothing is written while somebody holds it.
   const held = await trx
     .selectFrom('leases')
     .select('token')
@@ -92,7 +92,7 @@ export async function acquireLease(
     .executeTakeFirstOrThrow();
   const expiresAt = now + millis;
   const row = { resource, holder: owner, token, expires_at: expiresAt };
-  // One statement decides: whoever asks, renews or ends it at the same moment is before it or after it.
+  // One statement decides, so whatever takes, renews or ends the lease at the same moment comes wholly before or after it.
   const taken = await trx
     .insertInto('leases')
     .values(row)

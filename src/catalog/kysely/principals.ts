@@ -227,7 +227,7 @@ export class KyselyPrincipals implements Principals {
   }
 }
 
-/** So many ids are named. */
+/** How many ids an error names. */
 const NAMED_MAX = 5;
 
 function stillOwns(name: string, ids: readonly number[]): string {

@@ -1,4 +1,4 @@
-/** Queries: what their owners say of them, and the ids that are chosen for those added without one. */
+/** Queries: their definitions, and the choice of ids for those added without one. */
 
 import { type Kysely, sql, type Transaction, type UpdateObject } from 'kysely';
 import { counted } from '../../domain/counted.ts';
@@ -75,7 +75,7 @@ export class KyselyQueries implements Queries {
       rows = rows.where('schedule', 'is not', null).where('query_sql', 'is not', null).where('is_archived', '=', 0);
     }
     if (owner !== undefined) rows = rows.where(owner.kind === 'user' ? 'user_name' : 'team_name', '=', owner.name);
-    // Which rows may have it; in the text, a tag could also be a part of another.
+    // Finds rows that may have the tag; in the text, a tag could also be a part of another.
     if (tag !== undefined) {
       rows = rows.where((eb) =>
         eb(eb.fn<string>('replace', ['tags', eb.val(JSON.stringify(tag)), eb.val('')]), '<>', eb.ref('tags')),

@@ -1,5 +1,5 @@
 /**
- * The manifests of result sets. A manifest is written by the commit of its execution, read whole, and deleted when the result expires. A
+ * The manifests of result sets. A manifest is written in the commit of its execution, read whole, and deleted when the result expires. A
  * run has a stored result if, and only if, it has a row here.
  */
 import type { Kysely, Transaction } from 'kysely';

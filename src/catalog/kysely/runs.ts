@@ -1,6 +1,6 @@
 /**
- * The queue of runs: a row of its own for each, beside the execution, gone when that ends (a trigger sees to it). A claim is the
- * run's write lease, taken in the same step that makes the run EXECUTING.
+ * The queue of runs: a row for each, beside its execution; a trigger deletes it when the execution ends. A claim is the run's write
+ * lease, taken in the same step that makes the run EXECUTING.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { Execution } from '../../domain/execution.ts';
@@ -27,7 +27,7 @@ export class KyselyRuns implements Runs {
     return await transact(this.#db, async (trx) => {
       const { tick, execution } = run;
       const same = run.identity === undefined ? undefined : await findSame(trx, run.identity);
-      // Before the tick is claimed: what finds no place is asked for again.
+      // Before the tick is claimed, so that a tick that finds no place stays free.
       const refusal = same === undefined ? await refuse(trx, run, limits) : undefined;
       if (refusal !== undefined) return { kind: refusal };
       if (tick !== undefined && same?.state === 'EXECUTING') return { kind: 'running' };
@@ -53,7 +53,7 @@ export class KyselyRuns implements Runs {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedRun | undefined> {
-    // Asked first without a turn to write, since every process asks all the time.
+    // Read first, outside of a write transaction, since every process asks all the time.
     if ((await nextRun(this.#db, request)) === undefined) return undefined;
     return await transact(this.#db, async (trx) => {
       const row = await nextRun(trx, request);
@@ -112,7 +112,7 @@ export async function isQueued(db: Kysely<CatalogTables>, executionId: string): 
   return row !== undefined;
 }
 
-/** The place of a pending run among its like. */
+/** The place of a pending run in the queue. */
 export async function queuePosition(db: Kysely<CatalogTables>, execution: Execution): Promise<number> {
   const own = await db
     .selectFrom('executions')
@@ -149,7 +149,7 @@ async function refuse(
   { waitingMax, waitingOfKeyMax }: WaitingLimits,
 ): Promise<'too_many' | 'too_many_of_key' | undefined> {
   if (keyId === undefined) return undefined;
-  // By who has it, not by its state: one that was given back is waiting again.
+  // By its lease, not by its state: a run that was given back waits again, and is still EXECUTING.
   const { waiting, ofKey } = await unheld(trx, submittedAt)
     .select((eb) => [
       eb.fn.countAll<number>().as('waiting'),
@@ -160,7 +160,7 @@ async function refuse(
   return Number(waiting) >= waitingMax ? 'too_many' : undefined;
 }
 
-/** The first in the queue whose lease is not held, of a key with fewer than so many held. */
+/** The first run in the queue whose lease is free, of a key that has fewer than so many running. */
 async function nextRun(db: Kysely<CatalogTables>, { now, runningOfKeyMax, only }: ClaimRequest) {
   const free = unheld(db, now)
     .selectAll('run_queue')
@@ -176,7 +176,7 @@ async function nextRun(db: Kysely<CatalogTables>, { now, runningOfKeyMax, only }
   return await (only === undefined ? free : free.where('run_queue.execution_id', '=', only)).executeTakeFirst();
 }
 
-/** What nobody runs at the moment. */
+/** Runs whose lease nobody holds. */
 function unheld(db: Kysely<CatalogTables>, now: Instant) {
   return db
     .selectFrom('run_queue')
@@ -189,7 +189,7 @@ function unheld(db: Kysely<CatalogTables>, now: Instant) {
     .where('leases.resource', 'is', null);
 }
 
-/** The keys with so many runs running. It refers to nothing outside, so that it is worked out once, and not for each run. */
+/** The keys with so many runs running. The subquery refers to nothing outside, so the database evaluates it once, not for each run. */
 function saturated(db: Kysely<CatalogTables>, now: Instant, runningOfKeyMax: number) {
   return db
     .selectFrom('run_queue as other')

@@ -21,7 +21,7 @@ export class KyselyTicks implements Ticks {
   }
 }
 
-/** True for exactly one of all who claim the tick. */
+/** True for exactly one of all processes that claim the tick. */
 export async function claimTick(
   db: Kysely<CatalogTables>,
   schedule: string,

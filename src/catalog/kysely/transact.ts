@@ -1,4 +1,4 @@
-/** A transaction of its own, or the one that is going on already: a step of the catalog may be a part of a greater one (`atomically`). */
+/** Runs in the transaction that is open already (`atomically`), or else in one of its own. */
 import type { Kysely, Transaction } from 'kysely';
 import type { CatalogTables } from './tables.ts';
 

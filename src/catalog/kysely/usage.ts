@@ -1,12 +1,12 @@
-/** What was asked for, by whom, on which day: counters that are only ever added to. */
+/** Usage by key, query and day: counters that only grow. */
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import type { UsageFilter, UsagePart, UsageSum, Use } from '../../domain/usage.ts';
 import type { Usage } from '../catalog.ts';
 import type { CatalogTables, KeyRow, UsageRow } from './tables.ts';
 
-/** The query id of requests that met no query. */
+/** Stands for the query id of requests that concern no query. */
 const NO_QUERY = 0;
-/** Rows of one statement: a database bounds the number of its parameters. */
+/** Rows per statement, since databases limit the number of parameters. */
 const ROWS_AT_ONCE = 500;
 
 const COLUMNS = {

@@ -1,14 +1,14 @@
 /**
- * Knows whether anything was committed that an answer may depend on, without asking for each answer. One connection of its own listens to
- * what triggers tell (migrations.ts), and asks something small again and again: an answer on that connection comes after all that was
- * told before it. So what was known when it was asked still holds, and for as long as the bound says it is not asked again.
+ * Knows whether anything that answers depend on was committed, without a query for each answer. A connection of its own listens for the
+ * notifications of triggers (migrations.ts), and runs a trivial query every now and then. The server sends notifications before the answer
+ * of a later query, so after that answer nothing committed earlier is unknown. Until the staleness bound has passed, no other query is made.
  */
 import type { Client, ClientBase } from 'pg';
 import type { Clock } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { told } from './unavailable.ts';
 
-/** So often within the bound. The bound is only reached when several in a row are lost. */
+/** Trivial queries within the staleness bound. The bound is reached only when several in a row fail. */
 const ASKED_WITHIN_BOUND = 4;
 
 const NEVER = { askedAt: Number.NEGATIVE_INFINITY, writes: 0 };
@@ -18,7 +18,7 @@ export interface ChangeFeedOptions {
   readonly connect: () => Promise<Client>;
   readonly clock: Clock;
   readonly sleep: Sleep;
-  /** How old an answer may be that something else was not committed since. 0: each time it is asked. */
+  /** How long after a commit of another process its change may still be unknown here. 0: every call asks the server. */
   readonly stalenessMaxMillis: number;
 }
 
@@ -28,9 +28,9 @@ export class ChangeFeed implements AsyncDisposable {
   readonly #heartbeat: Promise<void>;
   #client: Client | undefined;
   #version = 0;
-  /** How often this process may have committed something. */
+  /** Counts the commits of this process, and what may have been one. */
   #writes = 0;
-  /** When the server was asked that answered last, and how many of our commits were before that. */
+  /** The last query that was answered: when it was sent, and the count of our commits then. */
   #confirmed = NEVER;
   #asking: Promise<void> | undefined;
 
@@ -39,7 +39,7 @@ export class ChangeFeed implements AsyncDisposable {
     this.#heartbeat = this.#beat();
   }
 
-  /** @returns a promise if it has to be asked for first, which rejects with CatalogUnavailable */
+  /** @returns a promise if the server has to be asked first; it rejects with CatalogUnavailable */
   version(): number | Promise<number> {
     const age = this.#options.clock() - this.#confirmed.askedAt;
     // Below 0: the clock was set back.
@@ -48,7 +48,7 @@ export class ChangeFeed implements AsyncDisposable {
     return this.#confirm().then(() => this.#version);
   }
 
-  /** What this process commits it sees at once: it is told, but perhaps a moment later than the commit has returned. */
+  /** After a commit of this process, the next call of `version` asks: our own notification may arrive later than the commit returns. */
   onWrite(): void {
     this.#writes += 1;
   }
@@ -60,7 +60,7 @@ export class ChangeFeed implements AsyncDisposable {
         this.#asking = undefined;
       });
       await this.#asking;
-      // An answer that was asked for before our commit may not know of it: then the next one does.
+      // A query that was sent before our commit may not cover it; the next one does.
     } while (this.#confirmed.writes < writes);
   }
 
@@ -90,7 +90,7 @@ export class ChangeFeed implements AsyncDisposable {
       await client.end().catch(() => undefined);
       throw error;
     }
-    // What was told while nobody listened is lost.
+    // Notifications sent while nobody listened are lost.
     this.#version += 1;
     return client;
   }
@@ -121,7 +121,7 @@ export class ChangeFeed implements AsyncDisposable {
   }
 }
 
-/** The channel has the schema's name in it, as a hash: several catalogs may be in one database. */
+/** The channel's name holds a hash of the schema's name, since one database may hold several catalogs. */
 async function listenStatement(client: ClientBase): Promise<string> {
   const text = `select format('listen %I', 'qrs_changes_' || md5(current_schema())) as statement`;
   const { rows } = await client.query<{ statement: string }>(text);

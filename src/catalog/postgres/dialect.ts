@@ -1,7 +1,7 @@
 /**
- * Kysely's PostgreSQL dialect over a pool of `pg`. Transactions are carried out one after another, in all processes together, as in
- * SQLite: each holds one advisory lock from its first statement to its end. So none can see what another is about to change, and no two
- * can wait for each other (decision 23). Single statements do not wait; each is atomic by itself.
+ * Kysely's PostgreSQL dialect over a pool of `pg`. Transactions run one after another, across all processes, as in SQLite: each holds the
+ * same advisory lock from its first statement to its end. So no transaction sees another half done, and none can deadlock (decision 23).
+ * Single statements take no lock; each is atomic by itself.
  */
 import {
   type CompiledQuery,
@@ -91,7 +91,7 @@ class PooledConnection implements DatabaseConnection {
   readonly #onWrite: () => void;
   #client: PoolClient | undefined;
   #isInTransaction = false;
-  /** The connection is of no more use. */
+  /** The connection cannot be used again. */
   #isBroken = false;
 
   constructor({ pool, onWrite }: PostgresConnections) {
@@ -138,7 +138,7 @@ class PooledConnection implements DatabaseConnection {
     throw new Error('the catalog answers whole: nothing in it is large enough to stream');
   }
 
-  /** Once more on another connection, if that of the pool turns out to be dead, as all are when the database was restarted. */
+  /** Tries a second time, on another connection, if the first was dead. After a restart of the database all in the pool are. */
   async #again<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

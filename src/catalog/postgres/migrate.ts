@@ -1,6 +1,6 @@
 /**
- * Brings a PostgreSQL catalog to the version that this program knows. Of processes that start at the same moment one does it, and the
- * others wait. All steps are one transaction, so a catalog is never between two versions.
+ * Brings a PostgreSQL catalog to the version that this program knows. When several processes start at once, one migrates and the others
+ * wait. All steps are one transaction, so a catalog is never between two versions.
  */
 import type { ClientBase } from 'pg';
 import { type Migration, migrationsAfter } from '../migration.ts';
@@ -29,7 +29,7 @@ export async function migrate(client: ClientBase, migrations: readonly Migration
   }
 }
 
-/** @throws Error in one line when another process has brought the catalog to a newer version meanwhile, or it is none */
+/** @throws Error in one line when another process has migrated the catalog to a newer version meanwhile, or its tables are gone */
 export async function requireOurs(client: ClientBase): Promise<void> {
   const pending = await pendingAfter(client, MIGRATIONS);
   if (pending.length > 0) throw new Error('its tables are gone');
@@ -41,7 +41,7 @@ async function pendingAfter(client: ClientBase, migrations: readonly Migration[]
 
 /** 0: there is no catalog yet. */
 async function findVersion(client: ClientBase): Promise<number> {
-  // Read from the table of tables. `to_regclass` may still say what it said before another process made them.
+  // Read from `pg_class`: `to_regclass` may still give its answer from before another process made the tables.
   const { rows: found } = await client.query<{ schema: string | null; tables: readonly string[] }>(
     `select current_schema() as schema, array(select relname::text from pg_class
      where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname in ('catalog_version', 'executions')) as tables`,

@@ -95,7 +95,7 @@ export const MIGRATIONS: readonly Migration[] = [
         ordered_at bigint not null,
         primary key (execution_id, name)
       );
-      -- Without the value, since an entry of an index is bounded and a value is not: each run with the name is asked for its value.
+      -- The value is not in the index: index entries have a maximum size, values do not. So each run with the name is checked.
       create index execution_parameters_newest on execution_parameters (query_id, name, ordered_at, execution_id);
 
       create table result_sets (
@@ -168,7 +168,7 @@ export const MIGRATIONS: readonly Migration[] = [
       create trigger executions_ended after update of state on executions for each row
         when (new.state not in ('PENDING', 'EXECUTING')) execute function end_queued_run();
 
-      -- Tells every process that listens, when the transaction commits. The channel is the schema's own (change-feed.ts).
+      -- Notifies every process that listens, once the transaction commits. Each schema has its own channel (change-feed.ts).
       create function tell_change() returns trigger language plpgsql as $$
         begin
           perform pg_notify('qrs_changes_' || md5(tg_table_schema), '');

@@ -112,10 +112,10 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
     }
   });
 
-  test('within the bound nothing is asked; at its end the database is; without it, that is said', async (t) => {
+  test('within the bound the database is not asked; after it, it is; when it cannot be, that is an error', async (t) => {
     const time = new FakeTime(1_709_671_859_000);
     const url = await server.newSchema();
-    // Its heartbeat sleeps for ever: only what is asked here is asked.
+    // The heartbeat sleeps for ever, so only this test makes queries.
     const asleep = (_: number, signal: AbortSignal) =>
       new Promise<void>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     const catalog = await open(t, url, { clock: time.clock, sleep: asleep, stalenessMaxMillis: 1000 });
@@ -129,21 +129,21 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
     await assert.rejects(catalog.principals.addUser('ann', 1), CatalogUnavailable);
     await assert.rejects(catalog.check(), { message: 'it cannot be reached' });
     await server.resume();
-    // Whatever was committed meanwhile, nobody told.
+    // What was committed meanwhile was notified to nobody.
     assert((await catalog.version()) > version);
     await catalog.principals.addUser('ann', 1);
     await catalog.check();
     await catalog.verify();
   });
 
-  test('what this process commits it knows at once, within the bound too; what another commits it is told', async (t) => {
+  test('a commit of this process is known at once, within the bound too; one of another is notified', async (t) => {
     const url = await server.newSchema();
     const bound = { stalenessMaxMillis: 3_600_000 };
     const [first, second] = [await open(t, url, bound), await open(t, url, bound)];
     const before = [await first.version(), await second.version()] as const;
     await first.principals.addUser('ann', 1);
     assert((await first.version()) > before[0]);
-    // Told by the server, whenever that is. Nothing asks for it.
+    // Waits for the server's notification. No query is made.
     while ((await second.version()) === before[1]) await sleep(1, t.signal);
   });
 
@@ -163,7 +163,7 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
     await stopped.end().catch(() => undefined);
   });
 
-  test('connections that a restart of the database has ended are not noticed', async (t) => {
+  test('after a restart of the database, its dead connections fail no read', async (t) => {
     const url = await server.newSchema();
     const catalog = await open(t, url);
     await Promise.all(Array.from({ length: 4 }, () => catalog.queries.find(7)));

@@ -1,6 +1,6 @@
 /**
- * The catalog in a PostgreSQL database, which any number of processes on any number of machines may share. What it does is that of
- * every catalog (kysely/); what differs is how transactions exclude each other (dialect.ts) and how it learns of changes (change-feed.ts).
+ * The catalog in a PostgreSQL database, which any number of processes on any number of machines may share. Its queries are those of every
+ * catalog (kysely/). What differs: how transactions exclude each other (dialect.ts), and how it learns of changes (change-feed.ts).
  */
 import { Kysely, sql } from 'kysely';
 import { Client, type ClientConfig, Pool, types } from 'pg';
@@ -17,17 +17,17 @@ import { migrate, requireOurs } from './migrate.ts';
 import { isUnavailable } from './unavailable.ts';
 
 const CONNECT_MILLIS_MAX = 5000;
-/** Reads and writes take milliseconds. Whoever waits longer waits for somebody who is stuck. */
+/** Reads and writes take milliseconds. Whatever waits longer waits for a process that is stuck. */
 const LOCK_MILLIS_MAX = 10_000;
 const STATEMENT_MILLIS_MAX = 30_000;
 /** A process that stops in the middle of a transaction would hold up all others. */
 const IDLE_IN_TRANSACTION_MILLIS_MAX = 10_000;
-/** Longer than the server takes to give up itself: a connection of which nothing is heard any more. */
+/** When to give up on a connection that is silent: later than the server gives up by itself. */
 const SILENCE_MILLIS_MAX = STATEMENT_MILLIS_MAX + 5000;
-/** What has to be asked on the connection that listens takes no work at all. */
+/** The queries of the connection that listens are trivial. */
 const HEARTBEAT_MILLIS_MAX = 5000;
 
-/** Instants, sizes and sums: the driver gives them as text, since they need not fit in a number. Ours do. */
+/** 64-bit integers (instants, sizes, sums): the driver gives them as text, since they may not fit in a number. Ours fit. */
 const NUMBERS: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
 
 export interface PostgresCatalogOptions {
@@ -55,8 +55,8 @@ export async function openPostgresCatalog(url: string, options: PostgresCatalogO
     types: { getTypeParser: (oid, format) => (NUMBERS.has(oid) ? Number : types.getTypeParser(oid, format)) },
   };
   const pool = new Pool({ ...config, query_timeout: SILENCE_MILLIS_MAX, max: options.connectionsMax });
-  // A connection that breaks says so to whoever uses it, and leaves the pool. Beyond that there is nobody to tell, and an event that
-  // nobody listens to would end the process.
+  // A connection that breaks fails the query that uses it and leaves the pool. Nothing else has to happen, but an `error` event without
+  // a listener would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   try {
@@ -105,7 +105,7 @@ class PostgresCatalog extends KyselyCatalog implements Catalog {
     }
   }
 
-  /** Reads every row of every table: PostgreSQL checks what it reads. */
+  /** Reads every row of every table, since PostgreSQL checks what it reads. */
   async verify(): Promise<void> {
     const tables = sql<{ name: string }>`
       select format('%I', tablename) as name from pg_tables where schemaname = current_schema() order by tablename`;
@@ -130,7 +130,7 @@ class PostgresCatalog extends KyselyCatalog implements Catalog {
   }
 }
 
-/** Where it is, without the password. */
+/** The catalog's address, without the password. */
 function placeOf(config: ClientConfig): string {
   const { host, port, database, user } = new Client(config);
   return `${host}:${port}/${database ?? ''} as ${user ?? ''}`;

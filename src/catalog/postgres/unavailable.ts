@@ -1,4 +1,4 @@
-/** Which failures of PostgreSQL mean that it cannot be asked at the moment, and may be asked again later. */
+/** Tells failures of PostgreSQL that may pass (it restarts, the network is down) from all others. */
 import { CatalogUnavailable } from '../../errors/catalog-unavailable.ts';
 
 /**
@@ -21,9 +21,9 @@ const STATES: ReadonlySet<string> = new Set([
 ]);
 /** Errors in the class 08 are those of connections. */
 const CONNECTION = /^08/;
-/** What Node says of sockets. */
+/** Codes that Node gives for sockets. */
 const SOCKET = /^E(?:CONN|PIPE|HOST|NET|TIMEDOUT|AI_AGAIN|NOTFOUND)/;
-/** What the driver says, which has no codes for these. */
+/** Messages of the driver, which has no codes for these. */
 const TEXT = /terminat|timeout|not queryable|Client was closed|ended/i;
 
 export function isUnavailable(error: unknown): boolean {
@@ -34,7 +34,7 @@ export function isUnavailable(error: unknown): boolean {
   return STATES.has(code) || CONNECTION.test(code) || SOCKET.test(code) || code === 'EAI_AGAIN';
 }
 
-/** The same failure, told as what it means for whoever asked. */
+/** The failure as callers are told it: CatalogUnavailable if it may pass, else as it is. */
 export function told(error: unknown): unknown {
   if (!isUnavailable(error)) return error;
   return new CatalogUnavailable('the catalog cannot be reached at the moment', { cause: error });

@@ -1,6 +1,6 @@
 /**
- * Looking around (contract §8): which queries there are, what one is, which runs it has had. A key is shown what it may read, and nothing
- * of the rest, not even in a total. None of it costs datapoints.
+ * The routes that list and describe queries and their runs (contract §8). They show only what the key may read; the rest is not even
+ * counted in totals. They cost no datapoints.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Catalog } from '../../catalog/catalog.ts';
@@ -16,13 +16,13 @@ import { booleanOf, instantOf, invalid, listBody, sliceOf } from './list-paramet
 import { queryView } from './query-view.ts';
 import { latestView, runView } from './run-view.ts';
 
-/** What a column means, by its name. */
+/** Meanings of columns, by name. */
 export type Meanings = Readonly<Record<string, { readonly about: string }>>;
 
 export interface BrowsingDeps {
   readonly catalog: Pick<Catalog, 'browsing' | 'queries' | 'executions'>;
   readonly clock: Clock;
-  /** By query: of the curated datasets, whose declarations say so. */
+  /** By query id: from the declarations of the curated datasets. */
   readonly meanings: ReadonlyMap<number, Meanings>;
 }
 

@@ -1,10 +1,10 @@
-/** What lists are asked with, and the pages that they are answered in: a part of the list, how long it is, where it goes on. */
+/** The parameters of lists, and the body of a page: some items, the total, the address of the next page. */
 import type { ListPage, ListSlice } from '../../domain/browsing.ts';
 import { type Instant, parseInstant } from '../../domain/instant.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { formatQueryString, parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
 
-/** Each item takes some look-ups, between which nothing else is done. */
+/** Each item takes some look-ups, during which the process does nothing else. */
 export const PAGE_DEFAULT = 50;
 export const PAGE_MAX = 200;
 

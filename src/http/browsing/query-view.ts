@@ -1,4 +1,4 @@
-/** A query as its readers see it, with the field names that the hosted API's clients read (contract §8). */
+/** The JSON of a query for its readers, with the field names that the hosted API's clients read (contract §8). */
 import { formatInstant } from '../../domain/instant.ts';
 import { actsFor, type Principal } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';

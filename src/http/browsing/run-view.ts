@@ -1,10 +1,10 @@
-/** A run in a list: its envelope, and of its result how large it is. */
+/** A run in a list: its envelope, and the size of its result. */
 import type { RunSummary } from '../../domain/browsing.ts';
 import { formatState, STATES, stateAt } from '../../domain/execution.ts';
 import { formatInstant, type Instant } from '../../domain/instant.ts';
 import { envelopeOf } from '../../results/respond/envelope.ts';
 
-/** Of a list of runs. */
+/** An item of a list of runs. */
 export function runView(run: RunSummary, now: Instant): object {
   const { execution } = run;
   const { parameters } = execution;

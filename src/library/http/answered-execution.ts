@@ -1,10 +1,10 @@
-/** A run as the service tells of it, read back. */
+/** Reads a run out of the service's answer. */
 import type { Execution, ExecutionError } from '../../domain/execution.ts';
 import { ServiceError, stateOf } from './refusals.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** @throws ServiceError for what is no run: something else than the service has answered */
+/** @throws ServiceError when it is no run: something other than the service has answered */
 export function answeredExecution(body: Fields): Execution {
   const state = stateOf(body.state);
   const submittedAt = instantOf(body.submitted_at);

@@ -1,6 +1,6 @@
 /**
- * One attempt at a request to the service: what is sent, and its answer read whole. A service that refuses a file answers before it has
- * come; the rest is then not sent.
+ * Makes one attempt at a request to the service and reads the whole answer. A service that refuses a file answers before all of it has
+ * been sent; the rest is then not sent.
  */
 import { createReadStream } from 'node:fs';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
@@ -18,7 +18,7 @@ export interface Sending {
 
 export type Body =
   | { readonly kind: 'text'; readonly text: string }
-  /** So many bytes, from the beginning. `onSent` is told how many of them have gone out. */
+  /** The first so many bytes of the file. `onSent` is called with the number sent so far. */
   | { readonly kind: 'file'; readonly path: string; readonly bytes: number; readonly onSent: (bytes: number) => void };
 
 export interface Answer {
@@ -26,12 +26,12 @@ export interface Answer {
   /** Of a refusal: `X-Error-Code`. */
   readonly code: string | undefined;
   readonly retryAfter: string | undefined;
-  /** Empty where the answer is no JSON object. */
+  /** Empty if the answer is no JSON object. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 const ANSWER_BYTES_MAX = 1_000_000;
-/** How long neither side may send a byte: converting a large file takes the service minutes. */
+/** How long both sides may be silent. It is long because the service takes minutes to convert a large file. */
 const SILENT_MILLIS = 15 * 60_000;
 
 export class Connection implements Disposable {
@@ -46,7 +46,7 @@ export class Connection implements Disposable {
     this.#agent = new (base.protocol === 'https:' ? https : http).Agent({ keepAlive: true });
   }
 
-  /** @throws the signal's reason · PublishError for a file that cannot be read · an Error for everything that may pass */
+  /** @throws the signal's reason · PublishError for a file that cannot be read · Error for a failure after which a new attempt makes sense */
   async attempt(sending: Sending, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     const outgoing = this.#request(sending);
@@ -94,7 +94,7 @@ async function answerTo(outgoing: ClientRequest, body: Body | undefined): Promis
       readAnswer(response).then(resolve, reject);
     });
     const fail = (error: unknown) => {
-      // What goes wrong with the rest of a file that has been answered matters to nobody.
+      // Once the answer is there, failures of sending the rest do not matter.
       if (!answers) reject(error);
     };
     outgoing.on('error', fail);

@@ -1,6 +1,6 @@
 /**
- * What is published, as a file that can be sent again: the file itself, or a copy in a folder of this publish's own of what can be read
- * only once. Rows become lines of JSON, with the types that their values tell, exactly as they do on a data directory.
+ * Turns what is published into a file that can be sent more than once: the file itself or, for what can be read only once, a copy in a
+ * folder of its own. Rows become lines of JSON, with types inferred from their values, exactly as on a data directory.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -33,7 +33,7 @@ export interface Spooling {
   /** Where copies may be written. */
   readonly folder: string;
   readonly types: ReadonlyMap<string, ColumnType>;
-  /** Told how many bytes have been copied. */
+  /** Called with the number of bytes copied so far. */
   readonly onRead: (bytes: number) => void;
 }
 
@@ -43,7 +43,7 @@ export async function fileToSend(
   { folder, types, onRead }: Spooling,
   signal: AbortSignal,
 ): Promise<FileToSend> {
-  // The disk is its caller's own.
+  // No limit: the disk is the caller's.
   const spool = { path: join(folder, 'input'), onRead, staged: UNLIMITED_STAGING };
   if (publication.source.kind === 'rows') {
     refuseReading(publication as FilePublication & typeof publication);
@@ -60,13 +60,13 @@ export async function fileToSend(
   return await hashed(path, contentType(said, encoding), parameters, signal);
 }
 
-/** Of a compressed file, the name of what is in it. */
+/** The name without the ending of a compression. */
 function nameWithin(path: string): string {
   return /^\.(gz|zst|zstd)$/i.test(extname(path)) ? path.slice(0, -extname(path).length) : path;
 }
 
 function contentType(format: Format | undefined, encoding: FilePublication['encoding']): string {
-  // A text of no type that is known, so that it can have a charset.
+  // A text type, so that it can have a charset.
   const type = format === undefined ? 'text/plain' : CONTENT_TYPES[format];
   if (encoding === undefined) return type;
   return `${type}; charset=${encoding === 'latin-1' ? 'iso-8859-1' : encoding}`;

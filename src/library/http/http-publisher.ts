@@ -1,4 +1,4 @@
-/** A publisher that sends to a running service: what it can see and change is what its key may. */
+/** A publisher that sends to a running service. It can see and change what its key may. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export interface ServiceAddress {
   readonly url: string;
   /** An API key of the scope `write`. */
   readonly key: string;
-  /** How often a request is sent again that may pass then; 8 when left out. What is sent again is done once. */
+  /** How often a failed request is sent again if that may help; 8 when left out. What is sent several times is done once. */
   readonly retries?: number;
 }
 
@@ -27,7 +27,7 @@ const RETRIES = 8;
 const RETRIES_MAX = 100;
 const NAMES: readonly string[] = ['url', 'key', 'retries'] satisfies (keyof ServiceAddress)[];
 
-/** @throws SettingsError for an address, a key or an option that cannot be one. Nothing is sent yet. */
+/** @throws SettingsError for an invalid address, key or option. Nothing is sent yet. */
 export function openHttpPublisher(address: ServiceAddress, effects: ClientEffects): Publisher {
   const { url, key, retries } = checkedAddress(address);
   return new HttpPublisher(new Connection(url, key), retries, effects);
@@ -49,7 +49,7 @@ class HttpPublisher implements Publisher {
     requireNewRun(publication);
     const types = checkedTypes(publication.types);
     const signal = this.#signal(publication.signal);
-    // Before rows are read that nobody would take.
+    // Checked before any rows are read.
     await this.#requireTarget(publication, signal);
     const folder = await mkdtemp(join(tmpdir(), 'qrs-publish-'));
     try {

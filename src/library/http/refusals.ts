@@ -1,4 +1,4 @@
-/** What the service refused, as the error that the same mistake has on a data directory. */
+/** Turns the service's refusals into the errors that the same mistakes have on a data directory. */
 import { CatalogConflict, IllegalTransition, LeaseLost } from '../../catalog/catalog.ts';
 import { EXECUTION_STATES, type ExecutionState, formatState } from '../../domain/execution.ts';
 import { PublishError } from '../../publishing/publish-error.ts';
@@ -9,10 +9,10 @@ export class AccessError extends Error {
   override readonly name: string = 'AccessError';
 }
 
-/** The service could not be reached, or could not do now what was asked; also after it was asked again. */
+/** The service could not be reached, or could not do what was asked, in any attempt. */
 export class ServiceError extends Error {
   override readonly name: string = 'ServiceError';
-  /** Of the last answer; undefined when there was none. */
+  /** The status of the last answer; undefined if there was none. */
   readonly status: number | undefined;
   /** Its `X-Error-Code`. */
   readonly code: string | undefined;
@@ -33,10 +33,10 @@ export interface Asked {
 
 const NO_SUCH_RUN: readonly unknown[] = ['execution_not_found', 'invalid_execution_id'];
 const NO_SUCH_QUERY: readonly unknown[] = ['query_not_found', 'invalid_query_id'];
-/** The request itself is wrong. */
+/** Statuses that mean that the request itself is wrong. */
 const WRONG_STATUSES: readonly number[] = [400, 409, 413, 415, 422];
 
-/** @param answer whose status is none of success */
+/** @param answer with a status that is no success */
 export function refusalOf(answer: Answer, { run, publishes = false }: Asked): Error {
   const { status, code, body } = answer;
   const text = typeof body.error === 'string' ? body.error : `the service answered ${status}`;

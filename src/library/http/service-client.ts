@@ -1,6 +1,6 @@
 /**
- * Requests to the service, each of which is done once however often it has to be sent: whatever changes something goes out under an
- * `Idempotency-Key` of its own, and the service carries out a key once (decision 19).
+ * Sends requests to the service, again if need be. Whatever changes something is sent under an `Idempotency-Key` of its own, and the
+ * service carries out a key only once (decision 19).
  */
 import type { Instant } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
@@ -17,12 +17,12 @@ export interface ClientEffects {
   readonly newIdempotencyKey: () => string;
 }
 
-/** By asking again, these may pass (contract §4): the others do not. */
+/** After these, a new attempt may succeed (contract §4); after others it does not. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 const PASSING_CODE = 'idempotency_in_progress';
 const FIRST_PAUSE_MILLIS = 500;
 const PAUSE_MAX_MILLIS = 30_000;
-/** A service that asks for more than this is not waited for. */
+/** If the service asks for a longer pause, no new attempt is made. */
 const RETRY_AFTER_MAX_MILLIS = 300_000;
 
 export class ServiceClient {
@@ -38,8 +38,8 @@ export class ServiceClient {
   }
 
   /**
-   * @returns the answer, which may be a refusal, but none that asking again could have changed unless the limit is reached
-   * @throws ServiceError when none came · PublishError for a file that cannot be read · the signal's reason
+   * @returns the answer. It may be a refusal; one that may pass is returned only after the last attempt
+   * @throws ServiceError when no answer came · PublishError for a file that cannot be read · the signal's reason
    */
   async send(sending: Sending, signal: AbortSignal): Promise<Answer> {
     const { sleep, newIdempotencyKey } = this.#effects;
@@ -65,7 +65,7 @@ export class ServiceClient {
     }
   }
 
-  /** In milliseconds; undefined: the outcome stands. */
+  /** The pause before the next attempt, in milliseconds; undefined: no further attempt. */
   #pauseAfter(outcome: Answer | Error, attempt: number): number | undefined {
     if (attempt >= this.#retriesMax) return undefined;
     const growing = Math.min(PAUSE_MAX_MILLIS, FIRST_PAUSE_MILLIS * 2 ** attempt);
@@ -94,7 +94,7 @@ function outcomeOrThrow(outcome: Answer | Error, { method, path }: Sending, atte
   });
 }
 
-/** What fails on every address of a host is told as one error without a text of its own. */
+/** When all addresses of a host fail, Node gives one error without a message; the first of the failures has one. */
 function reasonOf(error: Error): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   return first instanceof Error ? first.message : error.message;

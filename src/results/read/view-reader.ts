@@ -1,4 +1,4 @@
-/** Reads slices of a view, which are small, directly from the parts: by a search of all rows, or of those among which they are. */
+/** Reads small slices of a view directly from the parts: searches all rows, or only those that an index has found. */
 import type { Part } from '../../domain/result-set.ts';
 import { ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import type { Row } from '../../duckdb/duckdb.ts';
@@ -21,11 +21,14 @@ import { type PartReaderDeps, readParts } from './read-parts.ts';
 
 export interface ReadSlice {
   readonly chunk: Chunk | undefined;
-  /** Rows follow it. */
+  /** Whether more rows follow. */
   readonly more: boolean;
 }
 
-/** So few rows of a sort are found by their keys first, among so many that these do not lie in the same row groups anyway. */
+/**
+ * A sort of up to so many rows, among at least so many, first finds their positions by the sort keys alone, then reads the rest of the
+ * columns there. Among fewer rows, the positions would lie in all row groups anyway.
+ */
 const FOUND_ROWS_MAX = 1000;
 const FOUND_AMONG_ROWS_MIN = 8 * ROW_GROUP_ROWS;
 
@@ -38,10 +41,10 @@ export class ViewReader {
     this.#deps = deps;
   }
 
-  /** One slice of a view, read directly; `more` when rows follow it. */
+  /** One slice of a view. */
   async slice(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<ReadSlice> {
     if (parts.length === 0) return { chunk: undefined, more: false };
-    // As with ranges: the running sum is only needed where the widest rows might not fit.
+    // As for ranges: a running sum of cell bytes is needed only where the widest rows might not fit.
     const fits = slice.cellBytesMax === undefined || slice.rowCountMax * widestRowOf(parts) <= slice.cellBytesMax;
     const wanted = { ...slice, cellBytesMax: fits ? undefined : slice.cellBytesMax };
     const search = () =>
@@ -53,8 +56,8 @@ export class ViewReader {
   }
 
   /**
-   * As `slice`, of a view all whose rows are at these positions of the result, in order, perhaps among others.
-   * @param positions at least one
+   * As `slice`, when all rows of the view are known to be among these positions of the result.
+   * @param positions ascending, at least one
    */
   async among(
     parts: readonly Part[],
@@ -84,7 +87,7 @@ export class ViewReader {
 
   async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
     const statement = async (paths: readonly string[], within: AbortSignal) => {
-      // Of a draw all rows are taken, so none has to be the first.
+      // A sample takes all of its rows, so their order in the file does not matter.
       const isCut = view.sortKeys.length === 0 && view.rows.kind === 'matching';
       const slicing = compileSlice(this.#encoding.columns, paths, view, slice);
       const order = isCut ? await rowOrderOf(this.#deps.scanner, slicing, within) : 'kept';
@@ -94,11 +97,11 @@ export class ViewReader {
     return row ?? [];
   }
 
-  /** As `#scanned`: only what the order depends on is read of all rows, and the rest where the rows turn out to be. */
+  /** As `#scanned`, but reads only the sort keys of all rows, then the other columns of the rows that are wanted. */
   async #foundFirst(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
     const search = (paths: readonly string[]) => compilePositions(paths, view, slice);
     const found = await readParts(this.#deps, this.#deps.scanner, parts.map(wholePart), search, signal);
-    // The one row more only says that others follow.
+    // One row more is found, to know whether others follow.
     const positions = found
       .slice(0, slice.rowCountMax)
       .map(([part, row]) => ({ part: Number(part), row: row as bigint }));
@@ -113,7 +116,7 @@ export class ViewReader {
   }
 }
 
-/** What `compileViewSlice` and its like answer with. */
+/** From the row that `compileViewSlice` and its like answer with. */
 function chunkOf([bytes, rowCount, cellBytes, found]: Row): ReadSlice {
   const chunk =
     bytes instanceof Uint8Array
@@ -122,7 +125,7 @@ function chunkOf([bytes, rowCount, cellBytes, found]: Row): ReadSlice {
   return { chunk, more: Number(found) > Number(rowCount) };
 }
 
-/** Whether a slice costs less found first and read then: it is small, and not in few row groups anyway. */
+/** Whether it costs less to find the rows first and read them afterwards. */
 function isFoundFirst(parts: readonly Part[], { sortKeys }: View, { rowCountMax }: ViewSlice): boolean {
   if (sortKeys.length === 0 || rowCountMax > FOUND_ROWS_MAX) return false;
   return parts.reduce((sum, part) => sum + part.rowCount, 0) > FOUND_AMONG_ROWS_MIN;

@@ -1,7 +1,6 @@
 /**
- * The law of the read cache: whatever the store does, what is opened has exactly the bytes that were stored, in the blocks that were asked
- * for, until it is released. A store that sends something else is an error, and what failed is fetched again by the next. TEST_SEED=… repeats
- * a run.
+ * The law of the read cache: whatever the store does, an opened file has exactly the stored bytes, in the blocks that were asked for, until
+ * it is released. If the store sends anything else, that is an error, and the next read fetches the block again. TEST_SEED=… repeats a run.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -57,7 +56,7 @@ test(`what is opened is what was stored: seed ${SEED}`, async (t) => {
     if (random.chance(10)) setImmediate(() => client.abort(new StoreUnavailable('the client has left')));
     try {
       await using opened = await cache.open(object, rows, client.signal);
-      // Others come and go meanwhile.
+      // Other files are opened and released meanwhile.
       await new Promise(setImmediate);
       const found = await readFile(opened.path);
       assert.equal(found.length, bytes.length);
@@ -73,7 +72,7 @@ test(`what is opened is what was stored: seed ${SEED}`, async (t) => {
   for (let done = 0; done < CASES; done += 8) {
     await Promise.all(Array.from({ length: 8 }, read));
     assert(cache.bytes <= BYTES_MAX, `${cache.bytes} bytes with nothing open`);
-    // Somebody empties the folder, or writes into a file of it: neither may be served.
+    // Somebody deletes or changes files of the cache: neither may change what is served.
     const names = await readdir(cacheFolder);
     const name = names[random.below(Math.max(1, names.length))];
     if (name === undefined) continue;

@@ -1,7 +1,7 @@
 /**
- * What has been fetched of objects that are kept elsewhere: sparse local files, each as long as its object, with the blocks in them that
- * reads needed. A block is hashed while it is written; only then may anybody read it. The files are this process's own, in a
- * folder that is removed with it, and the least recently used go when they take more than they may.
+ * Keeps local copies of remote objects: sparse files, each as long as its object, holding the blocks that reads have needed. A block is
+ * hashed while it is written and may be read only when the hash fits. The files belong to this process and are removed with it; the
+ * least recently used are deleted when all together exceed the limit.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
 const FILES_MAX = 20_000;
 /** Blocks of one read that are fetched at the same time. */
 const FETCHES_MAX = 4;
-/** What the store sends may be damaged on the way, or break off: so often it is asked. */
+/** How often a block is asked for: what the store sends may be damaged on the way, or break off. */
 const ATTEMPTS_MAX = 2;
 
 /** Bytes of an object, in order. @throws ObjectDamaged when there is none, or it has another length */
@@ -29,7 +29,7 @@ export type FetchBytes = (
 export interface ReadCacheOptions {
   /** A folder of this process alone. */
   readonly folder: string;
-  /** Of all files together, but for those that are being read. */
+  /** Of all files together. Files that are being read may exceed it. */
   readonly bytesMax: number;
   readonly fetch: FetchBytes;
 }
@@ -41,13 +41,13 @@ interface CachedFile {
   users: number;
   /** Of the blocks that are there. */
   bytes: number;
-  /** Fetches under way. */
+  /** Fetches in progress. */
   fetches: number;
-  /** After our last write: another time of change means that somebody else wrote. */
+  /** The file's time of change after our last write. If it differs, somebody else has written. */
   changedAt: bigint;
 }
 
-/** A block, or all bytes of an object whose manifest has no blocks. */
+/** A block; or the whole object, if its manifest has no blocks. */
 type Stretch = Pick<Block, 'index' | 'offset' | 'bytes'>;
 
 export class ReadCache implements AsyncDisposable {
@@ -67,7 +67,7 @@ export class ReadCache implements AsyncDisposable {
     return this.#bytes;
   }
 
-  /** The path of a file that has what a read of the rows needs, until it is released. @throws ObjectDamaged; the signal's reason */
+  /** A file that holds what a read of these rows needs. It stays until it is released. @throws ObjectDamaged; the signal's reason */
   async open(
     object: ObjectRef,
     rows: RowRange,
@@ -97,7 +97,7 @@ export class ReadCache implements AsyncDisposable {
     };
   }
 
-  /** The object is another from now on, or gone. Whoever reads it reads on. */
+  /** To be called when the object was replaced or deleted. Reads in progress may end. */
   async forget(key: string): Promise<void> {
     for (const [name, file] of this.#files) if (name.startsWith(`${key} `)) await this.#forget(name, file);
   }
@@ -106,7 +106,7 @@ export class ReadCache implements AsyncDisposable {
     for (const [name, file] of this.#files) await this.#remove(name, file);
   }
 
-  /** The object's file, in use. One that somebody else has written to is not used again. */
+  /** The object's file, marked as in use. A file that somebody else has written to is not used again. */
   async #use(name: string, object: ObjectRef, signal: AbortSignal): Promise<CachedFile> {
     const known = this.#files.get(name);
     if (known !== undefined) {
@@ -116,7 +116,7 @@ export class ReadCache implements AsyncDisposable {
     }
     for (;;) {
       const file = this.#files.get(name) ?? (await this.#making.join(name, () => this.#make(name, object), signal));
-      // It may have had to make room for another already.
+      // It may have been deleted already to make room.
       if (this.#files.get(name) !== file) continue;
       file.users += 1;
       this.#files.delete(name);
@@ -151,7 +151,7 @@ export class ReadCache implements AsyncDisposable {
     await Promise.all(Array.from({ length: Math.min(FETCHES_MAX, missing.length) }, fetchOn));
   }
 
-  /** Goes on for a moment after whoever wanted it has left: until then the file stays. */
+  /** A fetch may outlive the reads that wanted it by a moment. The file stays until the fetch has ended. */
   async #fetch(name: string, file: CachedFile, object: ObjectRef, block: Stretch, signal: AbortSignal): Promise<void> {
     file.fetches += 1;
     try {
@@ -176,7 +176,7 @@ export class ReadCache implements AsyncDisposable {
     }
   }
 
-  /** @returns whether the bytes that came are those that were stored */
+  /** @returns whether the fetched bytes are those that were stored */
   async #write(handle: FileHandle, object: ObjectRef, block: Stretch, signal: AbortSignal): Promise<boolean> {
     const hasher: BlockHasher =
       object.blocks === undefined ? wholeHasher(object.sha256) : blockHasher(object.blocks, block.index);
@@ -191,7 +191,7 @@ export class ReadCache implements AsyncDisposable {
     return at === block.bytes && hasher.isIntact();
   }
 
-  /** Files that nobody reads go until so many bytes more have room. Those that are read stay, whatever they take. */
+  /** Deletes files that nobody reads until there is room for so many more bytes. Files being read stay, however large. */
   async #makeRoom(bytes: number): Promise<void> {
     const { bytesMax } = this.#options;
     for (const [name, file] of this.#files) {
@@ -205,7 +205,7 @@ export class ReadCache implements AsyncDisposable {
     await this.#removeIfForgotten(name, file);
   }
 
-  /** Whoever still used it when it was forgotten has left. */
+  /** Deletes a forgotten file once nobody uses it. */
   async #removeIfForgotten(name: string, file: CachedFile): Promise<void> {
     if (!isInUse(file) && this.#files.get(name) !== file) await this.#remove(name, file);
   }
@@ -222,7 +222,7 @@ function isInUse({ users, fetches }: CachedFile): boolean {
   return users > 0 || fetches > 0;
 }
 
-/** The connection may have broken in the middle of the block. */
+/** False where the store broke off or was away, which a second attempt may mend. */
 function falseIfAway(error: unknown): boolean {
   if (error instanceof StoreUnavailable) return false;
   throw error;

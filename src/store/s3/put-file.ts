@@ -1,6 +1,6 @@
 /**
- * A local file becomes an object of S3: in one request if it is small, else in parts of which no more than one is in memory. Each
- * request carries a checksum that the server compares.
+ * Uploads a local file to S3: in one request if it is small, else in parts, one in memory at a time. Each request carries a checksum
+ * that the server compares.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -21,7 +21,7 @@ interface Place {
   readonly Key: string;
 }
 
-/** @throws the client's error, the signal's reason, or the filesystem's error. Nothing can be seen then of what was sent. */
+/** @throws the client's error, the signal's reason, or the filesystem's error. Then no object was made. */
 export async function putFile(client: S3Client, place: Place, path: string, signal: AbortSignal): Promise<void> {
   await using handle = await open(path, 'r');
   const { size } = await handle.stat();
@@ -54,7 +54,7 @@ async function putParts(
     const complete = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
     await client.send(complete, { abortSignal: signal });
   } catch (error) {
-    // Otherwise the server keeps its parts, which nobody sees and somebody pays for.
+    // Otherwise the server keeps the parts: invisible, and paid for.
     await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
     throw error;
   }

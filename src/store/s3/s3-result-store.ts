@@ -1,7 +1,7 @@
 /**
- * The result store in a bucket of S3 or what speaks its protocol. An object is an object there, below the prefix. Reads go through sparse
- * local files (read-cache/), into which the blocks are fetched that they need: no more travels than is read, and each byte is checked.
- * Credentials are those that the AWS SDK finds, and so is the region, unless it is given.
+ * The result store in a bucket of S3, or of a server that speaks its protocol. Each object is one S3 object below the prefix. Reads go
+ * through sparse local files (read-cache/): only the blocks that a read needs are fetched, and each is checked. The AWS SDK finds the
+ * credentials and, unless it is given, the region.
  */
 import { rm } from 'node:fs/promises';
 import {
@@ -28,25 +28,25 @@ import {
 import { putFile } from './put-file.ts';
 import { isNoObject, told } from './unavailable.ts';
 
-/** The SDK's own retries: of failures, of throttling, of connections that break before an answer. */
+/** How often the SDK tries a request: it repeats after failures, throttling, and connections that break before an answer. */
 const ATTEMPTS_MAX = 4;
 const CONNECT_MILLIS_MAX = 5000;
-/** Nothing comes for so long. */
+/** How long a connection may be silent. */
 const SILENCE_MILLIS_MAX = 30_000;
-/** As many as one request may delete. */
+/** The most that one request may delete. */
 const DELETED_AT_ONCE = 1000;
 const ASKED_AT_ONCE = 16;
-/** In the folder that has no objects: overwritten by each check. */
+/** Each check of writability overwrites it. It lies in the folder that holds no objects. */
 const PROBE = `${STAGING}/probe`;
 
 export interface S3StoreOptions {
   readonly bucket: string;
-  /** Of all keys: empty, or ending in a slash. */
+  /** Of every key: empty, or ends in a slash. */
   readonly prefix: string;
-  /** Of a server that is not Amazon's. */
+  /** Address of a server that is not Amazon's. */
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
-  /** A folder of this process alone, for what was fetched. */
+  /** For fetched blocks; no other process uses it. */
   readonly cacheFolder: string;
   readonly cacheBytesMax: number;
 }
@@ -65,9 +65,9 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     this.#client = new S3Client({
       maxAttempts: ATTEMPTS_MAX,
       requestHandler,
-      // What is read is compared with the manifest's hashes.
+      // We compare what is read with the manifest's hashes.
       responseChecksumValidation: 'WHEN_REQUIRED',
-      // Such a server has no host name for each bucket.
+      // Such servers have no host name for each bucket.
       ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
       ...(region !== undefined && { region }),
     });
@@ -199,7 +199,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     const settled: Promise<{ readonly key: string; readonly isDeleted: boolean }>[] = [];
     for (const key of keys) {
       requireKey(key);
-      // Whoever opens one of them meanwhile waits for the whole request, and finds it gone.
+      // A read that opens one of them meanwhile waits for the whole request, and finds it gone.
       const outcome = this.#opened.deleteUnlessOpen(key, () => {
         deleting.push(key);
         return gone.promise;
@@ -218,7 +218,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     return (await Promise.all(settled)).filter(({ isDeleted }) => !isDeleted).map(({ key }) => key);
   }
 
-  /** There are no folders. */
+  /** S3 has no folders. */
   async removeEmptyFolders(): Promise<void> {}
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -262,7 +262,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     const { key, objectBytes } = object;
     const missing = () => new ObjectDamaged(key, 'it is missing', true);
     const otherLength = (found: unknown) => new ObjectDamaged(key, `it has ${found} bytes, expected ${objectBytes}`);
-    // There is no range of no bytes.
+    // A range of no bytes cannot be asked for.
     if (bytes === 0) {
       const found = await this.#findBytes(key);
       if (found === undefined) throw missing();
@@ -291,7 +291,7 @@ function requireKey(key: string): void {
   objectPath('/', key);
 }
 
-/** Whether it is an object by its name: not the store's identity, nor what its checks write. */
+/** Whether the key is one of an object: not the store's identity, nor what its checks write. */
 function isObjectKey(key: string): boolean {
   const [first = '', ...others] = key.split('/');
   return first !== STAGING && key !== INSTALLATION && [first, ...others].every(isKeySegment);

@@ -1,4 +1,4 @@
-/** Which failures of an S3 server mean that it cannot be asked at the moment, after all retries. */
+/** Tells failures of an S3 server that may pass, though all retries failed, from all others. */
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 
 interface S3Failure {
@@ -12,11 +12,11 @@ export function isNoObject(error: unknown): boolean {
   return statusOf(error) === 404;
 }
 
-/** The same failure, told as what it means for whoever asked. @param signal whose abort is no failure of the server */
+/** The failure as callers are told it: StoreUnavailable if it may pass, else as it is. @param signal whose abort is no failure of the server */
 export function told(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const status = statusOf(error);
-  // Refused: settings or permissions are wrong, which waiting does not mend.
+  // The server refused: settings or permissions are wrong, and waiting does not help.
   if (status !== undefined && status < 500 && status !== 429) return error;
   if (status === undefined && !isOfTheConnection(error)) return error;
   return new StoreUnavailable('the store of results cannot be reached at the moment', { cause: error });

@@ -27,14 +27,14 @@ class RunStatus:
     """Such as ``QUERY_STATE_EXECUTING``."""
     is_finished: bool
     queue_position: Optional[int]
-    """While it waits."""
+    """The place in the queue, while the run waits."""
     error: Optional[Dict[str, Any]]
-    """Why it failed."""
+    """Why the run failed."""
 
 
 class QueryResults:
-    """What is read is said by ``query=100``, ``execution="01…"`` or ``dataset="restaking/avs-stats"``; which rows of it by ``columns``, ``filters``,
-    ``sort_by``, ``limit``, ``offset``, ``sample_count``, ``allow_partial_results``, and ``parameters`` of the run of a query."""
+    """What to read: ``query=100``, ``execution="01…"`` or ``dataset="restaking/avs-stats"``. Which rows of it: ``columns``, ``filters``,
+    ``sort_by``, ``limit``, ``offset``, ``sample_count``, ``allow_partial_results``. With a query, ``parameters`` chooses the run."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class QueryResults:
         return frames.polars(self._transport, Read(**read))
 
     def download(self, path: "str | os.PathLike[str]", format: str, **read: Any) -> None:
-        """Writes a CSV, NDJSON or Parquet file; under another name until it is whole."""
+        """Writes a CSV, NDJSON or Parquet file. Until it is complete, it has another name."""
         part = f"{os.fspath(path)}.part"
         try:
             with open(part, "wb") as file:
@@ -96,7 +96,7 @@ class QueryResults:
         return self.read(execution=status.execution_id, **filter)
 
     def execute(self, query: int, parameters: Optional[Parameters] = None) -> str:
-        """Asks for a run, and returns its execution id at once."""
+        """Starts a run and returns its execution id without waiting."""
         # As text, every digit of an integer arrives.
         given = {name: str(value) if type(value) is int else value for name, value in (parameters or {}).items()}
         body = {} if parameters is None else {"query_parameters": given}
@@ -113,7 +113,7 @@ class QueryResults:
         )
 
     def finished(self, execution: str, timeout: Optional[float] = None) -> RunStatus:
-        """Waits until a run has ended, however, asking less and less often. Raises RunFailed after ``timeout`` seconds of waiting."""
+        """Waits until a run has ended, in whatever state. Polls with growing pauses. Raises RunFailed after ``timeout`` seconds."""
         pause, waited = FIRST_POLL, 0.0
         while True:
             status = self.status(execution)

@@ -1,4 +1,4 @@
-"""Everything that this client raises of its own."""
+"""The errors that this client raises."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Optional
 
 
 class QueryResultsError(Exception):
-    """The base of all."""
+    """The base class of the errors."""
 
 
 class ServiceError(QueryResultsError):
-    """The service refused, or could not be reached, also after it was asked again. The message is the service's own."""
+    """The service refused, or could not be reached in any attempt. The message of a refusal is the service's own."""
 
     def __init__(self, message: str, status: Optional[int] = None, code: Optional[str] = None) -> None:
         super().__init__(message)
         self.status = status
-        """Of HTTP; None when no answer came."""
+        """The HTTP status; None if no answer came."""
         self.code = code
         """The stable code of the error (``X-Error-Code``), such as ``filter_column``."""
 
 
 class IncompleteResult(QueryResultsError):
-    """What came is not as many rows as the service said, or does not follow from page to page."""
+    """Fewer or more rows came than the service announced, or the pages do not follow each other."""
 
 
 class RunFailed(QueryResultsError):

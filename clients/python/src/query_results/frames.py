@@ -1,4 +1,4 @@
-"""Data frames, by way of Parquet: it keeps the types of the columns. What they need is imported when they are asked for."""
+"""Data frames, read from Parquet, which keeps the types of the columns. The packages they need are imported only when one is asked for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .target import Read
 from .transport import Transport
 
 MEMORY_BYTES = 64 << 20
-"""A larger download is kept in a file meanwhile."""
+"""A larger download goes to a temporary file."""
 
 
 def needed(name: str, call: str) -> Any:
@@ -31,7 +31,7 @@ def arrow(transport: Transport, read: Read, call: str = "to_arrow") -> Any:
 
 
 def pandas(transport: Transport, read: Read) -> Any:
-    """Columns of Arrow's types: pandas' own would make doubles of integers among which there is a null."""
+    """Columns have Arrow's types: pandas' own would turn integers into doubles if there is a null among them."""
     frames = needed("pandas", "to_pandas")
     return arrow(transport, read, "to_pandas").to_pandas(types_mapper=frames.ArrowDtype)
 
@@ -52,7 +52,7 @@ def _downloaded(transport: Transport, read: Read) -> "Iterator[tuple[BinaryIO, O
 
 
 def file_address(read: Read, format: str) -> str:
-    # A file is meant whole: its size is no reason to refuse it.
+    # A file is wanted whole, so the limit of datapoints is lifted.
     return read.address(format=format, ignore_max_datapoints_per_request="true")
 
 

@@ -1,5 +1,5 @@
-"""A walk from page to page along ``next_uri``, counted: the pages must follow each other without a gap, be of one run, and have together as
-many rows as the service said. Anything else is an error, and never a short answer."""
+"""Walks from page to page along ``next_uri`` and counts: the pages must follow each other without a gap, be of one run, and together have
+as many rows as the service announced. Anything else is an error, never a short answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def walk(transport: Transport, read: Read) -> Iterator[Page]:
         body = transport.get(address)
         page = _page_of(body, read)
         if execution == "":
-            # A limit is the service's for each page, and here for all of them.
+            # The service's limit is for one page; the caller's is for all pages together.
             execution = page.execution_id
             wanted = page.row_count if read.limit is None else min(read.limit, page.row_count)
         if page.execution_id != execution:
@@ -54,7 +54,7 @@ def walk(transport: Transport, read: Read) -> Iterator[Page]:
 
 
 def _next_of(body: Mapping[str, Any], seen: int, page: Page, read: Read) -> Optional[str]:
-    """The address of the page that follows, if this one says that there is one."""
+    """The address of the next page; None on the last."""
     address, offset = body.get("next_uri"), body.get("next_offset")
     goes_on = len(page.rows) > 0 and seen < page.row_count and offset == (read.offset or 0) + seen
     if seen > page.row_count or not (address is None or goes_on):
@@ -91,7 +91,7 @@ def _page_of(body: Mapping[str, Any], read: Read) -> Page:
 
 
 def _available(metadata: Mapping[str, Any], read: Read) -> int:
-    """How many rows there are from the offset on, as the service says."""
+    """How many rows the service announces from the offset on."""
     total = metadata["total_row_count"]
     if read.sample_count is not None:
         return min(read.sample_count, total)

@@ -1,4 +1,4 @@
-"""What is read, and which rows of it: addresses and parameters of the service."""
+"""What to read, and which rows of it: becomes an address with parameters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 
 @dataclass(frozen=True)
 class Read:
-    """One of ``query`` (its latest result; with ``parameters``, of the latest run that had them), ``execution`` and ``dataset``; and which
-    rows and columns of it, in which order: all of them as they are stored, when left out."""
+    """One of ``query`` (its latest result; with ``parameters``, that of the latest run that had them), ``execution`` and ``dataset``; and
+    which rows and columns, in which order. What is left out: all of them, as stored."""
 
     query: Optional[int] = None
     execution: Optional[str] = None

@@ -1,5 +1,5 @@
-"""Requests with a key, sent again where that may help: a connection that broke, 429, 502, 503 and 504, after a pause that grows or that
-``Retry-After`` asks for. What changes something goes out under an ``Idempotency-Key``, so that it is done once."""
+"""Sends requests with a key, again where that may help: after broken connections, 429, 502, 503 and 504, with pauses that grow or that
+``Retry-After`` asks for. What changes something is sent under an ``Idempotency-Key``, so that it is done once."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PASSING = frozenset({429, 502, 503, 504})
 FIRST_PAUSE = 0.5
 PAUSE_MAX = 20.0
 RETRY_AFTER_MAX = 300.0
-"""Seconds. A service that asks for more than this is not waited for."""
+"""Seconds. If the service asks for a longer pause, no new attempt is made."""
 CHUNK_BYTES = 1 << 20
 
 T = TypeVar("T")
 
 
 class _Passing(Exception):
-    """What may be another the next time."""
+    """A failure after which a new attempt may succeed."""
 
     def __init__(self, error: ServiceError, retry_after: Optional[float] = None) -> None:
         super().__init__(str(error))
@@ -63,7 +63,7 @@ class Transport:
             while chunk := response.read(CHUNK_BYTES):
                 file.write(chunk)
                 received += len(chunk)
-            # Python takes a connection that ends early for the end of the answer.
+            # Python mistakes a connection that ends early for the end of the answer.
             if length is not None and received != int(length):
                 raise http.client.IncompleteRead(b"", int(length) - received)
             rows = response.headers["X-Service-Row-Count"]
@@ -114,7 +114,7 @@ class Transport:
     def _url_of(self, address: str) -> str:
         if not address.startswith(("http:", "https:")):
             return self.url.rstrip("/") + address
-        # The key went to the service under TLS: where its pages are is its own matter, but not to show the key to everybody.
+        # The service may name any address for its pages, but a key that was sent under TLS is not sent without.
         if self.url.startswith("https:") and not address.startswith("https:"):
             raise ServiceError(f"the next page is at {urlsplit(address).netloc}, without TLS: set QRS_PUBLIC_URL there")
         return address

@@ -1,4 +1,4 @@
-"""Values as Python has them, by the type of their column: wide integers are ``int``, decimals ``Decimal``, doubles ``float``, with every
+"""Converts values to Python's by the type of their column: integers to ``int``, decimals to ``Decimal``, doubles to ``float``, with every
 digit. Times, bytes (``0x…``) and JSON stay text."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 Read = Callable[[Any], Any]
 
 _SIMPLE: Dict[str, Read] = {name: int for name in ("hugeint", "uint256", "int256")}
-# NaN and the infinities come as text.
+# NaN and the infinities arrive as text.
 _SIMPLE.update({"double": float, "real": float})
 
 
