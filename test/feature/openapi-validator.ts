@@ -73,8 +73,7 @@ type ProblemsWith = (place: readonly string[], value: unknown, what: string) => 
 function described(document: Fragment, operation: readonly string[], seen: SeenResponse, problemsWith: ProblemsWith) {
   const responses = [...operation, 'responses'];
   const exact = String(seen.status);
-  // An exact status comes before the range that it lies in.
-  const status = at(document, [...responses, exact]) === undefined ? `${exact.charAt(0)}XX` : exact;
+  const status = at(document, [...responses, exact]) === undefined ? 'default' : exact;
   const place = resolved(document, [...responses, status]);
   if (at(document, place) === undefined) return [`status ${seen.status}: not described`];
   return [
@@ -90,8 +89,8 @@ function described(document: Fragment, operation: readonly string[], seen: SeenR
 
 function headerProblems(document: Fragment, place: readonly string[], found: Headers, problemsWith: ProblemsWith) {
   const own = new Map(Object.keys(at(document, place) ?? {}).map((name) => [name, [...place, name]]));
-  const common = Object.keys(document['x-common-headers'] ?? {}).map(
-    (name) => [name, ['x-common-headers', name]] as const,
+  const common = (document['x-common-headers'] as readonly string[]).map(
+    (name) => [name, ['components', 'headers', name]] as const,
   );
   const places = new Map<string, readonly string[]>([...common, ...own]);
   for (const [, header] of [...places]) {

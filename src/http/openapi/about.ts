@@ -18,11 +18,13 @@ the address of the next page; where it is absent, there is none. Pages of one ex
 **Writing** takes a key of the scope \`write\`, \`/v1/users\`, \`/v1/teams\` and \`/v1/keys\` one of the scope \`admin\`. Under the same
 \`Idempotency-Key\` a request is carried out once, and its answer given again for 24 hours.
 
-**Errors.** Every answer that is not a success is \`{"error": "…"}\` and has a code in \`X-Error-Code\`. An unknown address, or a method
+**Errors.** Every answer that is not a success is \`{"error": "…"}\` and has a code in \`X-Error-Code\`; the schema \`ErrorCode\` says what
+each means. An unknown address, or a method
 that does not fit, is 404 with the code \`route_not_found\`. Checks are made in this order: key, address, identifier,
 existence and access, state, parameters, limits. Worth trying again are only 429, 503 and 504.
 
-**Headers** that any answer may have stand under \`x-common-headers\`: where the next page is, how many rows match and are sent, what they
-cost, limits, what a copy is recognised by. \`HEAD\` answers as \`GET\` does, without the body, and costs nothing.
+**Headers** that any answer may have are named in \`x-common-headers\` and described in \`components\`: where the next page is, how many rows
+match and are sent, what they cost, limits, the \`ETag\`. An answer with an \`ETag\` takes \`If-None-Match\`, \`Range\`, \`If-Range\` and
+\`Want-Repr-Digest\`, as HTTP defines them. \`HEAD\` answers as \`GET\` does, without the body, and costs nothing.
 
 **Also** under \`/api/v1\`, identically. A trailing slash is accepted, unknown parameters are ignored, an empty parameter is as if absent.`;

@@ -1,12 +1,10 @@
 /** The endpoints to look around with (contract §8): lists of queries and of runs. */
 import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
+import { UNCHANGED } from './conditional-responses.ts';
 import { errorResponses } from './error-responses.ts';
-import { exampleEnvelope } from './examples.ts';
-import { IF_NONE_MATCH } from './parameters.ts';
 import { pathItem } from './path-item.ts';
-import { cachingHeaders, neverKept } from './response-headers.ts';
 import { type Fragment, refTo } from './schema.ts';
-import { listOf, object, QUERY_PROPERTIES, QUERY_PROPERTIES_OPTIONAL } from './writing-schemas.ts';
+import { listOf, object } from './writing-schemas.ts';
 
 const INSTANT = refTo('schemas', 'Instant');
 const COUNT: Fragment = { type: 'integer', minimum: 0 };
@@ -79,10 +77,6 @@ export const BROWSING_SCHEMAS: Readonly<Record<string, Fragment>> = {
     },
     ['execution_ended_at', 'expires_at', 'row_count', 'bytes'],
   ),
-  ListedQuery: object({ ...QUERY_PROPERTIES, latest_execution: refTo('schemas', 'LatestExecution') }, [
-    ...QUERY_PROPERTIES_OPTIONAL,
-    'latest_execution',
-  ]),
   QueryColumn: object({ name: { type: 'string' }, type: { type: 'string' }, description: { type: 'string' } }, [
     'description',
   ]),
@@ -139,14 +133,13 @@ export function browsingPaths(): Readonly<Record<string, Fragment>> {
         tags: ['Executions'],
         summary: 'The columns of a result in numbers',
         description: 'Each column is looked at once and remembered. At most 100 columns at a time.',
-        parameters: [refTo('parameters', SHARED_PARAMETERS.columns.name), IF_NONE_MATCH],
+        parameters: [refTo('parameters', SHARED_PARAMETERS.columns.name)],
         responses: {
           200: {
             description: 'A column after the other.',
-            headers: cachingHeaders(),
             content: { 'application/json': { schema: refTo('schemas', 'Statistics'), example: STATISTICS_EXAMPLE } },
           },
-          304: { description: 'The answer that you have is still right.', headers: cachingHeaders() },
+          304: UNCHANGED,
           ...errorResponses('rows'),
         },
       },
@@ -180,10 +173,7 @@ export function browsingPaths(): Readonly<Record<string, Fragment>> {
           refTo('parameters', name),
         ),
         responses: {
-          200: answered(listOf('executions', refTo('schemas', 'ListedExecution')), {
-            executions: [{ ...exampleEnvelope('COMPLETED'), row_count: 5_000_000, bytes: 320_000_000 }],
-            total: 1,
-          }),
+          200: answered(listOf('executions', refTo('schemas', 'ListedExecution'))),
           ...errorResponses('reading'),
         },
       },
@@ -196,10 +186,9 @@ function textParameter(name: string, description: string): Fragment {
   return { name, in: 'query', description, schema: { type: 'string' } };
 }
 
-function answered(schema: Fragment, example: Fragment): Fragment {
+function answered(schema: Fragment, example?: Fragment): Fragment {
   return {
     description: 'A page of the list.',
-    headers: neverKept(),
-    content: { 'application/json': { schema, example } },
+    content: { 'application/json': { schema, ...(example && { example }) } },
   };
 }

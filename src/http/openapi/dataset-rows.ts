@@ -23,8 +23,12 @@ export function rowSchemaOf(dataset: DatasetDescription): Fragment {
   };
 }
 
+/** The first columns show how values look; the others are like them. */
+const EXAMPLE_COLUMNS_MAX = 8;
+
 function exampleRowOf(dataset: DatasetDescription): Fragment {
-  return Object.fromEntries(dataset.columns.map(({ name }) => [name, dataset.meanings[name]?.example ?? null]));
+  const columns = dataset.columns.slice(0, EXAMPLE_COLUMNS_MAX);
+  return Object.fromEntries(columns.map(({ name }) => [name, dataset.meanings[name]?.example ?? null]));
 }
 
 function describedColumn(dataset: DatasetDescription, name: string, schema: Fragment): Fragment {

@@ -7,6 +7,7 @@ import { BROWSING_SCHEMAS, browsingPaths } from './browsing-operations.ts';
 import { VALUE_SCHEMAS } from './column-schema.ts';
 import { rowSchemaOf, schemaNameOf } from './dataset-rows.ts';
 import { datasetResultsSchema, ENVELOPE_SCHEMAS } from './envelope-schemas.ts';
+import { ERROR_SCHEMAS } from './error-responses.ts';
 import { FORMAT_SCHEMAS } from './other-formats.ts';
 import { parameterComponents } from './parameters.ts';
 import { commonHeaders, headerComponents } from './response-headers.ts';
@@ -15,8 +16,8 @@ import type { DatasetDescription, Fragment } from './schema.ts';
 import { servicePaths } from './service-paths.ts';
 import { shareRepeated } from './share-repeated.ts';
 import { USAGE_SCHEMAS, usagePaths } from './usage-operation.ts';
-import { joinPaths, writingPaths } from './writing-operations.ts';
-import { WRITING_SCHEMAS } from './writing-schemas.ts';
+import { joinPaths, REQUEST_BODIES, writingPaths } from './writing-operations.ts';
+import { LIST_SCHEMAS, WRITING_SCHEMAS } from './writing-schemas.ts';
 
 export interface ApiDescription {
   /** Of the service: `1.2.3`. */
@@ -42,7 +43,7 @@ const TAGS: readonly Fragment[] = [
 export function openApiDocument(description: ApiDescription): Fragment {
   const { version, serverUrl, keyHeaders, headerPrefixes, datasets } = description;
   const exampleUrl = serverUrl ?? 'http://localhost:8080';
-  const { paths, responses, examples } = shareRepeated({
+  const { paths, responses } = shareRepeated({
     ...joinPaths({ ...resultsPaths({ exampleUrl, datasets }), ...browsingPaths() }, writingPaths()),
     ...usagePaths(),
     ...servicePaths(serverUrl ?? '/'),
@@ -62,10 +63,12 @@ export function openApiDocument(description: ApiDescription): Fragment {
       securitySchemes: securitySchemes(keyHeaders),
       parameters: parameterComponents(),
       headers: headerComponents(headerPrefixes),
+      requestBodies: REQUEST_BODIES,
       responses,
-      examples,
       schemas: {
         ...ENVELOPE_SCHEMAS,
+        ...ERROR_SCHEMAS,
+        ...LIST_SCHEMAS,
         ...VALUE_SCHEMAS,
         ...FORMAT_SCHEMAS,
         ...USAGE_SCHEMAS,

@@ -158,26 +158,6 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
       presentInStates([formatState('PENDING')], 'queue_position'),
     ],
   },
-  Error: {
-    type: 'object',
-    properties: { error: { type: 'string', description: 'What is wrong, for a person to read.' } },
-    required: ['error'],
-    additionalProperties: false,
-  },
-  NoResult: {
-    type: 'object',
-    properties: { error: { type: 'string' }, state: refTo('schemas', 'State') },
-    required: ['error', 'state'],
-    additionalProperties: false,
-  },
-  PartialResult: {
-    type: 'object',
-    description: 'The result is truncated, and the request did not allow partial results.',
-    properties: { error: { type: 'string' }, state: { const: formatState('FAILED') } },
-    required: ['error'],
-    allOf: [refTo('schemas', 'Envelope')],
-    unevaluatedProperties: false,
-  },
 };
 
 /** The results of a dataset: as any, with the columns known. */

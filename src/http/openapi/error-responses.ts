@@ -1,7 +1,8 @@
 /**
- * The failures of endpoints. Those of one kind share one response for all that is wrong with a request (4XX), and all share the one for
- * what is wrong with the moment (5XX): what each code means stands in it once, with its status and an example.
+ * The failures of endpoints: one response, `default`, for each kind of request. It lists the codes that such a request can be answered with;
+ * what each code means stands once, in the schema `ErrorCode`. docs/reference/errors.md has an example of each.
  */
+import { formatState } from '../../domain/execution.ts';
 import { ERRORS, type ErrorCode } from '../../errors/errors.ts';
 import { errorExample } from './error-examples.ts';
 import { errorHeaders } from './response-headers.ts';
@@ -76,25 +77,17 @@ const OF_THE_MOMENT = (Object.keys(ERRORS) as ErrorCode[]).filter(
   (code) => code !== 'not_ready' && ERRORS[code].status >= 500,
 );
 
-/** By status: of every endpoint with a key. @param kind of the request */
+/** What every endpoint with a key has beside its own responses. @param kind of the request */
 export function errorResponses(kind: RequestKind): Readonly<Record<string, Fragment>> {
-  return {
-    '4XX': { ...errorResponse([...OF_ANY, ...REFUSALS[kind]]), description: 'The request is refused, and why.' },
-    '5XX': { ...errorResponse(OF_THE_MOMENT), description: 'The service cannot answer now.' },
-  };
+  return { default: errorResponse([...OF_ANY, ...REFUSALS[kind], ...OF_THE_MOMENT]) };
 }
 
-/** The answer to a failure that has one of these codes, of one status or of several. What each means stands once, with its example. */
+/** The answer to a failure that has one of these codes. */
 export function errorResponse(codes: readonly ErrorCode[]): Fragment {
   return {
-    description: 'The service cannot answer now.',
+    description: 'A failure. Its status is that of its code.',
     headers: errorHeaders(codes),
-    content: {
-      'application/json': {
-        schema: bodySchema(codes),
-        examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code)])),
-      },
-    },
+    content: { 'application/json': { schema: bodySchema(codes) } },
   };
 }
 
@@ -108,8 +101,32 @@ function bodySchema(codes: readonly ErrorCode[]): Fragment {
   return schemas.length === 1 ? refTo('schemas', 'Error') : { anyOf: schemas };
 }
 
-function exampleOf(code: ErrorCode): Fragment {
-  const { parameters, body } = errorExample(code);
-  const asked = parameters === undefined ? '' : ` As by \`?${parameters}\`.`;
-  return { summary: `${ERRORS[code].status}: ${ERRORS[code].when}${asked}`, value: body };
-}
+export const ERROR_SCHEMAS: Readonly<Record<string, Fragment>> = {
+  ErrorCode: {
+    type: 'string',
+    description: Object.entries(ERRORS)
+      .map(([code, { status, when }]) => `- \`${code}\`, ${status}: ${when}`)
+      .join('\n'),
+  },
+  Error: {
+    type: 'object',
+    properties: { error: { type: 'string', description: 'What is wrong, for a person to read.' } },
+    required: ['error'],
+    additionalProperties: false,
+    examples: [errorExample('filter_column').body],
+  },
+  NoResult: {
+    type: 'object',
+    properties: { error: { type: 'string' }, state: refTo('schemas', 'State') },
+    required: ['error', 'state'],
+    additionalProperties: false,
+  },
+  PartialResult: {
+    type: 'object',
+    description: 'The result is truncated, and the request did not allow partial results.',
+    properties: { error: { type: 'string' }, state: { const: formatState('FAILED') } },
+    required: ['error'],
+    allOf: [refTo('schemas', 'Envelope')],
+    unevaluatedProperties: false,
+  },
+};

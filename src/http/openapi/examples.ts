@@ -73,13 +73,9 @@ export function exampleEnvelope(state: ExecutionState): Fragment {
   return envelopeOf(exampleExecution(state), state);
 }
 
-export function exampleStatus(state: 'PENDING' | 'COMPLETED'): Fragment {
-  return state === 'PENDING'
-    ? { ...exampleEnvelope(state), queue_position: 1 }
-    : {
-        ...exampleEnvelope(state),
-        result_metadata: metadataOf(exampleExecution(state), EXAMPLE_RESULT_SET, EXAMPLE_RESULT_SET),
-      };
+/** Of an execution that waits. */
+export function exampleStatus(): Fragment {
+  return { ...exampleEnvelope('PENDING'), queue_position: 1 };
 }
 
 export const EXAMPLE_NDJSON = `${JSON.stringify(ROW)}\n`;

@@ -36,6 +36,28 @@ const LIST_PARAMETERS: Readonly<Record<string, Fragment>> = {
     description: 'Where to start.',
     schema: { type: 'integer', minimum: 0 },
   },
+  longListLimit: {
+    name: 'limit',
+    in: 'query',
+    description: 'The most to list.',
+    schema: { type: 'integer', minimum: 0, maximum: 10_000 },
+  },
+};
+
+/** Of requests that publish a file. */
+const FILE_PARAMETERS: Readonly<Record<string, Fragment>> = {
+  types: {
+    name: 'types',
+    in: 'query',
+    description: 'Types of columns that the file cannot tell: `amount=uint256,price=decimal(10, 3)`.',
+    schema: { type: 'string' },
+  },
+  delimiter: {
+    name: 'delimiter',
+    in: 'query',
+    description: 'What separates the fields of CSV. Absent: a comma, a semicolon or a tab, as the header has it.',
+    schema: { type: 'string', minLength: 1, maxLength: 1 },
+  },
 };
 
 export function parameterComponents(): Readonly<Record<string, Fragment>> {
@@ -58,33 +80,7 @@ export function parameterComponents(): Readonly<Record<string, Fragment>> {
       example: SHARED_PARAMETERS.queryId.example,
     },
     ...LIST_PARAMETERS,
-    ifNoneMatch: {
-      name: 'If-None-Match',
-      in: 'header',
-      description: 'The `ETag` of an answer that you have. If it is still right, the answer is 304 without a body.',
-      schema: { type: 'string' },
-    },
-    range: {
-      name: 'Range',
-      in: 'header',
-      description:
-        'Of any answer with an `ETag`: the bytes from there on (`bytes=1000-`), to there (`bytes=0-999`) or the last so many (`bytes=-100`). Several ranges at once are answered with the whole.',
-      schema: { type: 'string' },
-    },
-    ifRange: {
-      name: 'If-Range',
-      in: 'header',
-      description:
-        'The `ETag` of the download that `Range` continues. If it is no longer right, the whole answer is sent.',
-      schema: { type: 'string' },
-    },
-    wantReprDigest: {
-      name: 'Want-Repr-Digest',
-      in: 'header',
-      description:
-        'With `sha-256=1` (RFC 9530) an answer that is sent as it is read says its digest and length beforehand, also to HEAD. Working them out for the first time takes as long as the download.',
-      schema: { type: 'string' },
-    },
+    ...FILE_PARAMETERS,
     idempotencyKey: {
       name: 'Idempotency-Key',
       in: 'header',
@@ -121,7 +117,7 @@ function descriptionOf(parameter: SharedParameter): string {
   if (parameter.kind === 'boolean') return `${about} Absent: false.`;
   const isExpression = name === SHARED_PARAMETERS.filters.name || name === SHARED_PARAMETERS.sortBy.name;
   const language = isExpression ? ` The language: \`${FILTERS_PAGE}\`.` : '';
-  return `${about} For example \`${parameter.example}\`.${language}`;
+  return parameter.kind === 'text' ? `${about} For example \`${parameter.example}\`.${language}` : about;
 }
 
 function schemaOf(parameter: SharedParameter): Fragment {
@@ -139,12 +135,6 @@ function schemaOf(parameter: SharedParameter): Fragment {
   }
 }
 
-/** Of every endpoint that answers with an ETag. */
-export const IF_NONE_MATCH = refTo('parameters', 'ifNoneMatch');
-
-/** What continues a download, or proves it whole. */
-const DOWNLOAD_HEADERS = ['range', 'ifRange', 'wantReprDigest'].map((name) => refTo('parameters', name));
-
 /**
  * What a results endpoint takes besides its path.
  * @param target what its address names
@@ -154,14 +144,12 @@ export function resultsParameters(
   target: 'execution' | 'query' | 'dataset',
   choosesFormat: boolean,
 ): readonly Fragment[] {
-  const { executionId, queryId, format, ...shared } = SHARED_PARAMETERS;
+  const { executionId, queryId, format, bigints, ...shared } = SHARED_PARAMETERS;
   const same = target === 'execution' ? executionId : queryId;
   return [
     ...Object.values<SharedParameter>(shared).map((p) => refTo('parameters', p.name)),
-    ...(choosesFormat ? [refTo('parameters', format.name)] : []),
+    ...(choosesFormat ? [format, bigints].map((p) => refTo('parameters', p.name)) : []),
     ...(target === 'query' ? [refTo('parameters', 'queryParameters')] : []),
     refTo('parameters', same.name),
-    IF_NONE_MATCH,
-    ...DOWNLOAD_HEADERS,
   ];
 }

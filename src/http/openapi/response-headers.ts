@@ -4,12 +4,6 @@ import { type Fragment, refTo } from './schema.ts';
 
 /** The headers of some answers. */
 const OWN_HEADERS: Readonly<Record<string, Fragment>> = {
-  'Cache-Control': {
-    description:
-      'How long the answer may be kept. Always `private` or `no-store`: what one key may see another may not.',
-    required: true,
-    schema: { type: 'string' },
-  },
   'Content-Range': {
     description: 'Which bytes of how many.',
     schema: { type: 'string', pattern: '^bytes (\\d+-\\d+|\\*)/\\d+$' },
@@ -22,15 +16,16 @@ const OWN_HEADERS: Readonly<Record<string, Fragment>> = {
     description: 'The answer was given before, under the same `Idempotency-Key`; nothing was done now.',
     schema: { const: 'true' },
   },
-  'No-Store': {
-    description: '`Cache-Control`: the answer holds only for the moment, and for whoever asked.',
-    required: true,
-    schema: { const: 'no-store' },
-  },
 };
 
 /** The headers that any answer may have, beside those with a prefix. */
 const COMMON_HEADERS: Readonly<Record<string, Fragment>> = {
+  'Cache-Control': {
+    description:
+      'How long the answer may be kept: always `private`, since another key may see less, or `no-store`, as for every failure.',
+    required: true,
+    schema: { type: 'string' },
+  },
   Link: {
     description:
       'The address of the next page, as `<…>; rel="next"`. Absent on the last, and where too long for headers.',
@@ -60,7 +55,7 @@ const COMMON_HEADERS: Readonly<Record<string, Fragment>> = {
   'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
   ETag: {
     description:
-      'Identifies the bytes of the answer: send it in `If-None-Match`. Absent if the next answer may have others.',
+      'Identifies the bytes of the answer. Sent back in `If-None-Match`, it gives 304 while they are the same. Absent if the next answer may have others.',
     schema: { type: 'string', pattern: '^"[^"]+"$' },
   },
   'Accept-Ranges': {
@@ -115,41 +110,21 @@ export function headerComponents(prefixes: readonly string[]): Readonly<Record<s
   return { ...OWN_HEADERS, ...COMMON_HEADERS, ...Object.fromEntries(prefixed) };
 }
 
-/** What any answer may have: said once for the whole document, not in each response. @param prefix the service's own */
-export function commonHeaders(prefix: string): Fragment {
-  return refsTo([...Object.keys(COMMON_HEADERS), ...Object.keys(PREFIXED_HEADERS).map((name) => `${prefix}-${name}`)]);
-}
-
-/** Of an answer that may be kept. */
-export function cachingHeaders(): Fragment {
-  return refsTo(['Cache-Control']);
-}
-
-/** The headers of some bytes of an answer. */
-export function partialHeaders(): Fragment {
-  return refsTo(['Cache-Control', 'Content-Range']);
-}
-
-function refsTo(names: readonly string[]): Fragment {
-  return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]));
-}
-
-/** Of an answer that holds only for the moment, and for whoever asked. */
-export function neverKept(): Fragment {
-  return { 'Cache-Control': refTo('headers', 'No-Store') };
+/** The names of the headers that any answer may have: said once, not in each response. @param prefix the service's own */
+export function commonHeaders(prefix: string): readonly string[] {
+  return [...Object.keys(COMMON_HEADERS), ...Object.keys(PREFIXED_HEADERS).map((name) => `${prefix}-${name}`)];
 }
 
 /** Of an answer to a request that changes something. */
 export function writtenHeaders(): Fragment {
-  return { ...neverKept(), ...refsTo(['Idempotency-Replayed']) };
+  return { 'Idempotency-Replayed': refTo('headers', 'Idempotency-Replayed') };
 }
 
-/** The headers of a failure that has one of these codes, which have one status. */
+/** The headers of a failure that has one of these codes. */
 export function errorHeaders(codes: readonly ErrorCode[]): Fragment {
   const isTemporary = codes.some((code) => 'retryAfterSeconds' in ERRORS[code]);
   return {
-    'X-Error-Code': { required: true, schema: { enum: codes } },
-    ...neverKept(),
+    'X-Error-Code': { required: true, schema: { ...refTo('schemas', 'ErrorCode'), enum: codes } },
     ...(codes.includes('range_not_satisfiable') && { 'Content-Range': refTo('headers', 'Content-Range') }),
     ...(isTemporary && { 'Retry-After': refTo('headers', 'Retry-After') }),
   };

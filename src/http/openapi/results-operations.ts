@@ -1,12 +1,12 @@
 /** The endpoints of results and status. */
 import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
+import { PARTIAL, UNCHANGED } from './conditional-responses.ts';
 import { schemaNameOf } from './dataset-rows.ts';
 import { errorResponses } from './error-responses.ts';
 import { exampleEnvelope, exampleResults, exampleStatus } from './examples.ts';
 import { CSV_CONTENT, OTHER_CONTENTS } from './other-formats.ts';
-import { IF_NONE_MATCH, resultsParameters } from './parameters.ts';
+import { resultsParameters } from './parameters.ts';
 import { pathItem } from './path-item.ts';
-import { cachingHeaders, partialHeaders } from './response-headers.ts';
 import { type DatasetDescription, type Fragment, refTo } from './schema.ts';
 
 export interface PathsOptions {
@@ -63,7 +63,7 @@ function statusPath(): Fragment {
       tags: PLACES.execution.tags,
       summary: 'Status of an execution',
       description: 'The state of the execution. Poll this until `is_execution_finished`, then ask for the results.',
-      parameters: [refTo('parameters', SHARED_PARAMETERS.executionId.name), IF_NONE_MATCH],
+      parameters: [refTo('parameters', SHARED_PARAMETERS.executionId.name)],
       responses: {
         200: statusResponse(),
         304: UNCHANGED,
@@ -92,11 +92,6 @@ function rowsPath(by: By, format: 'csv' | 'any', options: PathsOptions, words: W
     PLACES[by].path,
   );
 }
-
-const UNCHANGED: Fragment = {
-  description: 'The answer whose `ETag` you sent is still right, so it is not sent again.',
-  headers: cachingHeaders(),
-};
 
 function datasetPath(dataset: DatasetDescription): Fragment {
   const name = schemaNameOf(dataset);
@@ -129,10 +124,7 @@ function resultsResponse(options: PathsOptions): Fragment {
     schema: refTo('schemas', 'ExecutionResults'),
     examples: {
       completed: { summary: 'A page, and where the next is', value: exampleResults(options.exampleUrl) },
-      executing: { summary: 'Still running', value: exampleEnvelope('EXECUTING') },
-      failed: { summary: 'Failed', value: exampleEnvelope('FAILED') },
-      cancelled: { summary: 'Cancelled', value: exampleEnvelope('CANCELLED') },
-      expired: { summary: 'Kept no longer', value: exampleEnvelope('EXPIRED') },
+      failed: { summary: 'A run that failed', value: exampleEnvelope('FAILED') },
     },
   });
 }
@@ -140,31 +132,20 @@ function resultsResponse(options: PathsOptions): Fragment {
 function pageResponse(json: Fragment): Fragment {
   return {
     description:
-      'The execution, with a page of its result when it has one; in the other formats, which are chosen with `Accept` or `format`, the page alone.',
-    headers: cachingHeaders(),
+      'A page of the result; in JSON with the execution, and that alone while there is no result. `Accept` or `format` choose the format.',
     content: { 'application/json': json, ...OTHER_CONTENTS },
   };
 }
 
-const PARTIAL: Fragment = {
-  description: 'The bytes asked for with `Range`.',
-  headers: partialHeaders(),
-  content: { '*/*': {} },
-};
-
-const CSV_PAGE: Fragment = { description: 'A page of the result.', headers: cachingHeaders(), content: CSV_CONTENT };
+const CSV_PAGE: Fragment = { description: 'A page of the result.', content: CSV_CONTENT };
 
 function statusResponse(): Fragment {
   return {
     description: 'The execution, without rows.',
-    headers: cachingHeaders(),
     content: {
       'application/json': {
         schema: refTo('schemas', 'ExecutionStatus'),
-        examples: {
-          completed: { summary: 'Completed', value: exampleStatus('COMPLETED') },
-          pending: { summary: 'Waiting', value: exampleStatus('PENDING') },
-        },
+        example: exampleStatus(),
       },
     },
   };

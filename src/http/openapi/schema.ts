@@ -5,7 +5,7 @@ import type { Column } from '../../domain/result-set.ts';
 export type Fragment = Readonly<Record<string, unknown>>;
 
 /** The sections of `components` that are referred to. */
-type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
+type Section = 'schemas' | 'parameters' | 'headers' | 'requestBodies' | 'responses';
 
 export function refTo(section: Section, name: string): Fragment {
   return { $ref: `#/components/${section}/${name}` };

@@ -1,7 +1,6 @@
 /** The endpoints that are about the service itself. None needs a key, and none is repeated under `/api`. */
 import { errorResponse } from './error-responses.ts';
 import { type Operation, pathItem } from './path-item.ts';
-import { cachingHeaders, neverKept } from './response-headers.ts';
 import type { Fragment } from './schema.ts';
 
 /** @param serverUrl where they are: the service's own address */
@@ -14,7 +13,6 @@ export function servicePaths(serverUrl: string): Readonly<Record<string, Fragmen
       responses: {
         200: {
           description: 'Where the documentation is, and where a key comes from.',
-          headers: cachingHeaders(),
           content: { 'application/json': { schema: { type: 'object' } }, 'text/html': { schema: { type: 'string' } } },
         },
       },
@@ -25,7 +23,6 @@ export function servicePaths(serverUrl: string): Readonly<Record<string, Fragmen
       responses: {
         200: {
           description: 'Markdown.',
-          headers: cachingHeaders(),
           content: { 'text/plain': { schema: { type: 'string' } } },
         },
       },
@@ -51,7 +48,6 @@ export function servicePaths(serverUrl: string): Readonly<Record<string, Fragmen
       responses: {
         200: {
           description: 'In the text format of Prometheus.',
-          headers: neverKept(),
           content: { 'text/plain': { schema: { type: 'string' } } },
         },
       },
@@ -62,7 +58,6 @@ export function servicePaths(serverUrl: string): Readonly<Record<string, Fragmen
       responses: {
         200: {
           description: 'OpenAPI 3.1.',
-          headers: cachingHeaders(),
           content: {
             'application/json': {
               schema: { type: 'object', properties: { openapi: { type: 'string' } }, required: ['openapi'] },
@@ -77,7 +72,6 @@ export function servicePaths(serverUrl: string): Readonly<Record<string, Fragmen
       responses: {
         200: {
           description: 'A page.',
-          headers: cachingHeaders(),
           content: { 'text/html': { schema: { type: 'string' } } },
         },
       },
@@ -92,7 +86,6 @@ function open(serverUrl: string, operation: Operation): Fragment {
 function statusOf(status: string, more: Fragment = {}): Fragment {
   return {
     description: 'It is.',
-    headers: neverKept(),
     content: {
       'application/json': {
         schema: {

@@ -1,6 +1,6 @@
 /**
- * Makes the document small: responses and examples that several operations have alike stand once under `components` and are
- * referred to. The tables that describe operations need not know of it.
+ * Makes the document small: responses that several operations have alike stand once under `components` and are referred to. The tables
+ * that describe operations need not know of it.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Operation } from './path-item.ts';
@@ -9,62 +9,34 @@ import { type Fragment, refTo } from './schema.ts';
 interface SharedParts {
   readonly paths: Readonly<Record<string, Fragment>>;
   readonly responses: Readonly<Record<string, Fragment>>;
-  readonly examples: Readonly<Record<string, Fragment>>;
 }
 
 /** @param paths path items, with their responses written out */
 export function shareRepeated(paths: Readonly<Record<string, Fragment>>): SharedParts {
-  const responses = new Shared('responses');
-  mapResponses(paths, (response, name) => responses.note(name, response));
-  const sharing = mapResponses(paths, (response) => responses.replace(response));
-  // Examples after responses: one that stands in a shared response alone needs no name.
-  const examples = new Shared('examples');
-  const everyResponse = (change: (response: Fragment) => Fragment) => ({
-    paths: mapResponses(sharing, change),
-    responses: mapValues(responses.parts, change),
+  const names = new Map<string, string>();
+  const repeated = new Set<string>();
+  mapResponses(paths, (response, name) => {
+    const text = JSON.stringify(response);
+    if (names.has(text)) repeated.add(text);
+    else names.set(text, freeName(name, new Set(names.values())));
+    return response;
   });
-  everyResponse((response) => mapExamples(response, (name, one) => examples.note(name, one)));
-  const written = everyResponse((response) => mapExamples(response, (_, one) => examples.replace(one)));
-  return { ...written, examples: examples.parts };
+  const responses: Record<string, Fragment> = {};
+  const sharing = mapResponses(paths, (response) => {
+    const text = JSON.stringify(response);
+    const name = names.get(text);
+    if (name === undefined || !repeated.has(text)) return response;
+    responses[name] = response;
+    return refTo('responses', name);
+  });
+  return { paths: sharing, responses };
 }
 
-/** Fragments by their text, each named as where it stood first. */
-class Shared {
-  readonly #section: 'responses' | 'examples';
-  readonly #names = new Map<string, string>();
-  readonly #repeated = new Set<string>();
-  readonly #parts = new Map<string, Fragment>();
-
-  constructor(section: 'responses' | 'examples') {
-    this.#section = section;
-  }
-
-  get parts(): Readonly<Record<string, Fragment>> {
-    return Object.fromEntries(this.#parts);
-  }
-
-  note(name: string, fragment: Fragment): Fragment {
-    const text = JSON.stringify(fragment);
-    if (this.#names.has(text)) this.#repeated.add(text);
-    else this.#names.set(text, this.#freeName(name));
-    return fragment;
-  }
-
-  replace(fragment: Fragment): Fragment {
-    const text = JSON.stringify(fragment);
-    const name = this.#names.get(text);
-    if (name === undefined || !this.#repeated.has(text)) return fragment;
-    this.#parts.set(name, fragment);
-    return refTo(this.#section, name);
-  }
-
-  #freeName(name: string): string {
-    const taken = new Set(this.#names.values());
-    if (!taken.has(name)) return name;
-    let number = 2;
-    while (taken.has(`${name}_${number}`)) number += 1;
-    return `${name}_${number}`;
-  }
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name;
+  let number = 2;
+  while (taken.has(`${name}_${number}`)) number += 1;
+  return `${name}_${number}`;
 }
 
 /** @param change given the response and a name for it: `BadRequest` */
@@ -85,21 +57,8 @@ function mapResponses(
 }
 
 function nameOf(status: string): string {
-  if (status === '4XX') return 'Refused';
-  if (status === '5XX') return 'Unavailable';
-  return (STATUS_CODES[status] ?? 'Failure').replaceAll(/[^A-Za-z]/g, '');
-}
-
-/** @param change given the example's name, such as an error's code, and the example */
-function mapExamples(response: Fragment, change: (name: string, example: Fragment) => Fragment): Fragment {
-  const { content } = response as { readonly content?: Readonly<Record<string, Fragment>> };
-  if (content === undefined) return response;
-  const changed = mapValues(content, (media) => {
-    const { examples } = media as { readonly examples?: Readonly<Record<string, Fragment>> };
-    if (examples === undefined) return media;
-    return { ...media, examples: mapValues(examples, (example, name) => change(name, example)) };
-  });
-  return { ...response, content: changed };
+  if (status === 'default') return 'Failure';
+  return (STATUS_CODES[status] ?? status).replaceAll(/[^A-Za-z]/g, '');
 }
 
 function mapValues<T, U>(

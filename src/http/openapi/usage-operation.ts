@@ -1,8 +1,8 @@
 /** The endpoint that tells a caller what its key has used. */
 import { errorResponses } from './error-responses.ts';
 import { pathItem } from './path-item.ts';
-import { neverKept } from './response-headers.ts';
-import { type Fragment, refTo } from './schema.ts';
+import type { Fragment } from './schema.ts';
+import { extended, object } from './writing-schemas.ts';
 
 /** Every object of the answer has these. */
 export const USAGE_SCHEMAS: Readonly<Record<string, Fragment>> = {
@@ -16,18 +16,9 @@ export const USAGE_SCHEMAS: Readonly<Record<string, Fragment>> = {
     required: ['requests', 'datapoints', 'bytes'],
   },
 };
+const COUNTS = 'UsageCounts';
+const TEXT: Fragment = { type: 'string' };
 const DAY: Fragment = { type: 'string', format: 'date' };
-const USED = { requests: 12, datapoints: 48_000, bytes: 310_220 };
-
-const EXAMPLE: Fragment = {
-  from: '2024-03-04',
-  to: '2024-03-05',
-  key: { id: '4tq9m2s0c1xk7v8d', ...USED },
-  owner: { user: 'ann', requests: 20, datapoints: 90_000, bytes: 600_100 },
-  days: [{ day: '2024-03-05', ...USED }],
-  queries: [{ query_id: 1_215_383, ...USED }],
-};
-
 export function usagePaths(): Readonly<Record<string, Fragment>> {
   return {
     '/v1/usage': pathItem({
@@ -48,35 +39,26 @@ export function usagePaths(): Readonly<Record<string, Fragment>> {
 function usageResponse(): Fragment {
   return {
     description: 'Requests, datapoints and bytes.',
-    headers: neverKept(),
     content: {
       'application/json': {
         schema: object({
           from: DAY,
           to: DAY,
-          key: counted({ id: { type: 'string' } }),
-          owner: { oneOf: [counted({ user: { type: 'string' } }), counted({ team: { type: 'string' } })] },
-          days: { type: 'array', items: counted({ day: DAY }) },
+          key: extended(COUNTS, { id: TEXT }),
+          owner: {
+            ...extended(COUNTS, { user: TEXT, team: TEXT }, ['user', 'team']),
+            oneOf: [{ required: ['user'] }, { required: ['team'] }],
+          },
+          days: { type: 'array', items: extended(COUNTS, { day: DAY }) },
           queries: {
             type: 'array',
             description: 'Without `query_id`: requests that met no query.',
-            items: counted({ query_id: { type: 'integer', minimum: 1 } }, []),
+            items: extended(COUNTS, { query_id: { type: 'integer', minimum: 1 } }, ['query_id']),
           },
         }),
-        example: EXAMPLE,
       },
     },
   };
-}
-
-function object(properties: Fragment): Fragment {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
-}
-
-/** @param required of what it counts for */
-function counted(properties: Fragment, required: readonly string[] = Object.keys(properties)): Fragment {
-  const counts = [refTo('schemas', 'UsageCounts')];
-  return { type: 'object', properties, required, allOf: counts, unevaluatedProperties: false };
 }
 
 function dayParameter(name: string, description: string): Fragment {

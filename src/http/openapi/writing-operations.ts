@@ -2,7 +2,7 @@
 import { MEDIA_TYPES } from '../../results/request/format.ts';
 import { errorResponses } from './error-responses.ts';
 import { type Operation, pathItem } from './path-item.ts';
-import { neverKept, writtenHeaders } from './response-headers.ts';
+import { writtenHeaders } from './response-headers.ts';
 import { type Fragment, refTo } from './schema.ts';
 import { listOf } from './writing-schemas.ts';
 
@@ -24,8 +24,22 @@ interface Write {
 const QUERY = [refTo('parameters', 'queryIdInPath')];
 const EXECUTION = [refTo('parameters', 'executionIdInPath')];
 
-const PUBLISHES =
-  'The body is a file: Parquet, CSV or NDJSON, plain or compressed. It counts only when it has arrived whole and is stored; until then, and when anything is wrong with it, nothing has changed. `Content-Digest`, when sent, is checked.';
+const FILE = ['types', 'delimiter'].map((name) => refTo('parameters', name));
+const LIST = ['longListLimit', 'listOffset'].map((name) => refTo('parameters', name));
+
+export const REQUEST_BODIES: Readonly<Record<string, Fragment>> = {
+  ResultFile: {
+    description:
+      'A file: Parquet, CSV or NDJSON, plain or compressed. It counts only when it has arrived whole and is stored; until then, and when anything is wrong with it, nothing has changed. `Content-Digest`, when sent, is checked.',
+    required: true,
+    content: Object.fromEntries(
+      [...MEDIA_TYPES.parquet, ...MEDIA_TYPES.csv, ...MEDIA_TYPES.ndjson, 'application/octet-stream'].map((type) => [
+        type,
+        {},
+      ]),
+    ),
+  },
+};
 
 const QUERY_STEPS = {
   archive: 'Serve what a query has, and take no new runs',
@@ -96,9 +110,8 @@ function queryPaths(): Paths {
         operationId: 'publishResult',
         tag,
         summary: 'Publish a result',
-        description: PUBLISHES,
         body: 'file',
-        parameters: [TYPES, DELIMITER, refTo('parameters', 'queryParameters')],
+        parameters: [...FILE, refTo('parameters', 'queryParameters')],
         status: 201,
         answer: 'Envelope',
       }),
@@ -163,9 +176,8 @@ function executionPaths(): Paths {
         operationId: 'publishExecutionResult',
         tag,
         summary: 'Publish the result of a run that was begun',
-        description: PUBLISHES,
         body: 'file',
-        parameters: [TYPES, DELIMITER],
+        parameters: FILE,
         status: 201,
         answer: 'Envelope',
       }),
@@ -185,7 +197,7 @@ function administrationPaths(): Paths {
         operationId,
         tags: [tag],
         summary: `The ${plural} that there are`,
-        parameters: PAGE,
+        parameters: LIST,
         responses: {
           200: answered(listOf(plural, refTo('schemas', schema))),
           ...errorResponses('reading'),
@@ -242,9 +254,8 @@ function written({ operationId, tag, summary, description, body, parameters = []
 }
 
 function requestBody(body: string): Fragment {
-  if (body !== 'file') return { content: { 'application/json': { schema: refTo('schemas', body) } } };
-  const types = [...MEDIA_TYPES.parquet, ...MEDIA_TYPES.csv, ...MEDIA_TYPES.ndjson, 'application/octet-stream'];
-  return { required: true, content: Object.fromEntries(types.map((type) => [type, {}])) };
+  if (body === 'file') return refTo('requestBodies', 'ResultFile');
+  return { content: { 'application/json': { schema: refTo('schemas', body) } } };
 }
 
 function read(schema: string): Fragment {
@@ -252,33 +263,8 @@ function read(schema: string): Fragment {
 }
 
 function answered(schema: Fragment): Fragment {
-  return { description: 'It is.', headers: neverKept(), content: { 'application/json': { schema } } };
+  return { description: 'It is.', content: { 'application/json': { schema } } };
 }
-
-const TYPES: Fragment = {
-  name: 'types',
-  in: 'query',
-  description: 'Types of columns that the file cannot tell: `amount=uint256,price=decimal(10, 3)`.',
-  schema: { type: 'string' },
-};
-
-const DELIMITER: Fragment = {
-  name: 'delimiter',
-  in: 'query',
-  description:
-    'What separates the fields of CSV, one character: a comma, a semicolon or a tab, as the header has it, if absent.',
-  schema: { type: 'string', minLength: 1, maxLength: 1 },
-};
-
-const PAGE: readonly Fragment[] = [
-  {
-    name: 'limit',
-    in: 'query',
-    description: 'The most to list.',
-    schema: { type: 'integer', minimum: 0, maximum: 10_000 },
-  },
-  { name: 'offset', in: 'query', description: 'Where to start.', schema: { type: 'integer', minimum: 0 } },
-];
 
 function pathParameter(name: string): Fragment {
   return { name, in: 'path', required: true, schema: { type: 'string' } };

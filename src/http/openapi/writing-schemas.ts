@@ -8,14 +8,24 @@ const INSTANT = refTo('schemas', 'Instant');
 const QUERY_ID: Fragment = { type: 'integer', minimum: 1 };
 
 export function object(properties: Fragment, optional: readonly string[] = []): Fragment {
+  return { type: 'object', properties, ...requiredOf(properties, optional), additionalProperties: false };
+}
+
+function requiredOf(properties: Fragment, optional: readonly string[]): { readonly required?: readonly string[] } {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
+  return required.length > 0 ? { required } : {};
 }
 
 /** What the schema of that name has, and more. @param name of a schema that leaves open what else there may be */
-function extended(name: string, properties: Fragment, optional: readonly string[] = []): Fragment {
-  const { additionalProperties: _, ...own } = object(properties, optional);
-  return { ...own, allOf: [refTo('schemas', name)], unevaluatedProperties: false };
+export function extended(name: string, properties: Fragment, optional: readonly string[] = []): Fragment {
+  const required = requiredOf(properties, optional);
+  return {
+    type: 'object',
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...required,
+    allOf: [refTo('schemas', name)],
+    unevaluatedProperties: false,
+  };
 }
 
 /** Leaves open what else there may be. */
@@ -79,20 +89,24 @@ const KEY_OPTIONAL = ['user', 'team', 'name', 'expires_at', 'last_used_at', 'rev
 const USER = object({ name: TEXT, created_at: INSTANT });
 const TEAM = object({ name: TEXT, members: { type: 'array', items: TEXT }, created_at: INSTANT });
 
-export function listOf(name: string, item: Fragment): Fragment {
-  return object(
+export const LIST_SCHEMAS: Readonly<Record<string, Fragment>> = {
+  /** What every list has beside its items. */
+  List: base(
     {
-      [name]: { type: 'array', items: item },
       total: { type: 'integer', minimum: 0 },
       next_offset: { type: 'integer', minimum: 1 },
       next_uri: { type: 'string', format: 'uri' },
     },
     ['next_offset', 'next_uri'],
-  );
+  ),
+};
+
+export function listOf(name: string, item: Fragment): Fragment {
+  return extended('List', { [name]: { type: 'array', items: item } });
 }
 
 /** What a query says of itself, wherever it is shown. */
-export const QUERY_PROPERTIES: Fragment = {
+const QUERY_PROPERTIES: Fragment = {
   query_id: QUERY_ID,
   name: TEXT,
   description: TEXT,
@@ -108,8 +122,8 @@ export const QUERY_PROPERTIES: Fragment = {
   is_unsaved: { const: false },
   created_at: INSTANT,
   updated_at: INSTANT,
+  latest_execution: refTo('schemas', 'LatestExecution'),
 };
-export const QUERY_PROPERTIES_OPTIONAL = ['query_sql', 'schedule'];
 
 export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   QueryParameter: PARAMETER,
@@ -119,17 +133,12 @@ export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
     'query_id',
   ]),
   QueryId: object({ query_id: QUERY_ID }),
-  Query: object(
-    {
-      ...QUERY_PROPERTIES,
-      latest_execution: refTo('schemas', 'LatestExecution'),
-      columns: {
-        type: 'array',
-        items: refTo('schemas', 'QueryColumn'),
-        description: 'Of the latest result.',
-      },
-    },
-    [...QUERY_PROPERTIES_OPTIONAL, 'latest_execution', 'columns'],
+  QueryFields: base(QUERY_PROPERTIES, ['query_sql', 'schedule', 'latest_execution']),
+  ListedQuery: extended('QueryFields', {}),
+  Query: extended(
+    'QueryFields',
+    { columns: { type: 'array', items: refTo('schemas', 'QueryColumn'), description: 'Of the latest result.' } },
+    ['columns'],
   ),
   NewRun: object({ query_parameters: RUN_PARAMETERS }, ['query_parameters']),
   RunRequest: object({ query_parameters: RUN_PARAMETERS, performance: PERFORMANCE }, [
