@@ -17,10 +17,12 @@ import { rowsLine, rowsTable } from './rows/rows-table.ts';
 
 export interface RowsOptions {
   readonly filter?: string;
+  readonly search?: string;
   readonly sort?: string;
   readonly columns?: string;
   readonly limit?: number;
   readonly offset?: number;
+  readonly asOf?: string;
   readonly param?: ReadonlyMap<string, string>;
   readonly partial?: true;
   readonly format?: RowsFormat;
@@ -41,11 +43,13 @@ export function addRowsCommand(program: Command, context: CommandContext): void 
     .description('print rows of the latest result of a query, or of one execution')
     .argument('<query>', 'the id of a query, or of an execution')
     .option('--filter <expression>', 'only the rows that match, such as "chain = \'base\' and volume > 100"')
+    .option('--search <text>', 'only the rows in which a value contains the text, whatever the case')
     .option('--sort <keys>', 'in this order, such as "volume desc, day"')
     .option('--columns <names>', 'these columns, separated by commas, in this order')
     .option('--limit <number>', `this many rows; ${TABLE_ROWS} of a table and all otherwise, if not given`, rowCount)
     .option('--offset <number>', 'skip this many rows', rowCount)
     .option('--param <name=value>', 'read the latest run with this query parameter; may be repeated', queryParameters)
+    .option('--as-of <time>', 'read the run that was the latest then, such as 2024-03-05')
     .option('--partial', 'read a truncated result, too')
     .addOption(
       new Option('--format <format>', 'table, csv, json or ndjson; on a terminal table, otherwise csv').choices(
@@ -99,14 +103,16 @@ async function* askedRows(
 }
 
 function queryStringOf(options: RowsOptions, format: RowsFormat): string {
-  const { filter, sort, columns, limit, offset, param, partial } = options;
+  const { filter, search, sort, columns, limit, offset, param, asOf, partial } = options;
   const parameters = new URLSearchParams({ format: format === 'table' ? 'json' : format });
   const rows = limit ?? (format === 'table' ? TABLE_ROWS : undefined);
   if (filter !== undefined) parameters.set('filters', filter);
+  if (search !== undefined) parameters.set('search', search);
   if (sort !== undefined) parameters.set('sort_by', sort);
   if (columns !== undefined) parameters.set('columns', columns);
   if (rows !== undefined) parameters.set('limit', String(rows));
   if (offset !== undefined) parameters.set('offset', String(offset));
+  if (asOf !== undefined) parameters.set('as_of', asOf);
   if (partial) parameters.set('allow_partial_results', 'true');
   // Whoever asks for all rows, or for so many, gets them, and not what one page may have.
   parameters.set('ignore_max_datapoints_per_request', 'true');
@@ -121,5 +127,5 @@ async function printTable(
 ): Promise<void> {
   const answer = readAnswer(Buffer.concat(await Array.fromAsync(chunks)).toString('utf8'));
   if (answer.columns.length > 0) context.stdout.write(rowsTable(answer, context.stdout.columns));
-  tell(context, rowsLine(answer, options.offset ?? 0, options.filter !== undefined));
+  tell(context, rowsLine(answer, options.offset ?? 0, options.filter !== undefined || options.search !== undefined));
 }

@@ -48,6 +48,17 @@ export interface RunFilter extends ListSlice {
   readonly to?: Instant;
 }
 
+/** Which run was the latest at an earlier time. */
+export interface AsOfSearch {
+  readonly queryId: number;
+  /** Only runs that have each of these values. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** The run had ended by then. */
+  readonly asOf: Instant;
+  /** Its result has not expired now. */
+  readonly now: Instant;
+}
+
 /** A part of a list, and how long the whole is. */
 export interface ListPage<T> {
   readonly items: readonly T[];

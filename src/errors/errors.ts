@@ -21,7 +21,10 @@ export const ERRORS = {
   invalid_query_id: { status: 400, when: 'The query id is not a whole number.' },
   execution_not_found: { status: 404, when: 'No such execution, or its query is not yours to see.' },
   query_not_found: { status: 404, when: 'No such query, or it is private and not yours.' },
-  no_execution_found: { status: 404, when: 'The query has never run (with these parameters).' },
+  no_execution_found: {
+    status: 404,
+    when: 'The query has never run (with these parameters), or no run that had ended by `as_of` has a stored result.',
+  },
   no_result: {
     status: 409,
     when: 'The execution has no result in its state, and the format asked for has no place to say so; JSON has.',

@@ -33,8 +33,7 @@ import { PublishError } from './publish-error.ts';
 import { type InputRequest, localInput, readInput } from './sources/read-input.ts';
 import { type StagedWrites, UNLIMITED_STAGING } from './staging-budget.ts';
 import { type Converted, convert, type RowsDone } from './write/convert.ts';
-import type { StagedPart } from './write/measure-part.ts';
-import type { PartLayout } from './write/part-writer.ts';
+import type { PartLayout, StagedPart } from './write/part-writer.ts';
 import { PRE_SAMPLE_ROWS } from './write/pre-sample.ts';
 
 export interface PublishDependencies {

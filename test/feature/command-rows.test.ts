@@ -53,6 +53,7 @@ test('filter, sort, columns, limit and offset; the last line says how many rows 
   assert.match(err, /^1 to 1 of (2|those) that match, in 3 rows; more: --offset 1 \(run /);
   const second = await qrs.onTerminal(...asked, '--limit', '1', '--offset', '1');
   assert.equal(second.out, '          volume  day\n9007199254740993  2024-03-07\n');
+  assert.equal(await qrs.get('rows', '100', '--search', 'NO SUCH', '--columns', 'volume'), 'volume');
   const none = await qrs.onTerminal('rows', id.toLowerCase(), '--filter', "chain = 'none'");
   assert.equal(none.out, 'chain  day  volume  amount  note\n');
   assert.match(none.err, /^no rows of (0|those) that match, in 3 rows \(run /);

@@ -64,17 +64,6 @@ test('parameters', async (t) => {
     assert.equal((await getText(service, `${byQuery}?execution_id=anything`))[0], 200);
   });
 
-  await t.test('what would give other rows than are asked for is refused, not ignored', async () => {
-    for (const [parameter, start] of [
-      ['search=abc', 'search: rows are not searched as a whole'],
-      ['as_of=2024-03-05T00:00:00Z', 'as_of: the latest run of an earlier time is not known'],
-    ] as const) {
-      const [status, body] = await getText(service, `${byExecution}?${parameter}`);
-      assert.equal(status, 400);
-      assert(JSON.parse(body).error.startsWith(start), body);
-    }
-  });
-
   await t.test('unknown parameters are ignored', async () => {
     assert.deepEqual(await numbers('Limit=1&performance=large&=&&x'), [1, 2, 3]);
   });

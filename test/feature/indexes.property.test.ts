@@ -1,5 +1,5 @@
 /**
- * The law of the oracle for every way to answer. Random filters and sorts over tables of several parts and many row groups have
+ * The law of the oracle for every way to answer. Random filters, searches and sorts over tables of several parts and many row groups have
  * the rows that the naive interpreter finds, in its order, each once. This holds whichever way they are found: by a search,
  * while indexes are being built, by indexes, by indexes and row files, by views, after indexes were damaged, and while they are
  * removed. A page that ends at the datapoint limit ends at the same row every way. TEST_CASES=… makes a night of it,
@@ -17,7 +17,8 @@ import { readCsv } from './csv-reader.ts';
 import { rowsText } from './exact-json.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 import { type Condition, type SortBy, select } from './naive-interpreter.ts';
-import { randomFilter, randomSort, type Typed } from './random-expressions.ts';
+import { searchRows } from './naive-search.ts';
+import { randomFilter, randomSearch, randomSort, type Typed } from './random-expressions.ts';
 import { Random, type RandomResult } from './random-results.ts';
 import { randomTable } from './random-tables.ts';
 import { StoredResults } from './stored-result.ts';
@@ -34,6 +35,8 @@ const DATAPOINTS_MAX = 12;
 
 interface Case {
   readonly filter: Typed<Condition>;
+  /** Empty: nothing is searched for. */
+  readonly search: string;
   readonly sort: Typed<readonly SortBy[]>;
   readonly offset: number;
   readonly limit: number;
@@ -48,6 +51,8 @@ interface Served {
   readonly service: HttpService;
   readonly id: string;
   readonly table: RandomResult;
+  /** Of each row, as CSV shows them. */
+  readonly fields: readonly (readonly string[])[];
   /** By format and columns. */
   readonly lines: Map<string, readonly string[]>;
   /** How many rows the page of a limited case had at its first read. */
@@ -73,8 +78,9 @@ for (const rowFiles of ['off', '0']) {
       const random = new Random(SEED * 1_000_003 + number);
       const table = randomTable(random, 1 + random.below(6), ROW_COUNTS[number % ROW_COUNTS.length] ?? 0);
       const { id } = await stored.put(table, ROWS_PER_PART, t.signal);
-      const cases = Array.from({ length: CASES_PER_TABLE }, () => randomCase(random, table));
-      const served = { service, id, table, lines: new Map(), rowCounts: new Map() };
+      const fields = await fieldsOf(service, id);
+      const cases = Array.from({ length: CASES_PER_TABLE }, () => randomCase(random, table, fields));
+      const served = { service, id, table, fields, lines: new Map(), rowCounts: new Map() };
       const about = `table ${number} of seed ${SEED}: ${describe(table)}`;
       const check = async (step: string) => {
         for (const asked of cases) countWay(ways, step, await checkCase(served, asked, `${step}, ${about}`));
@@ -99,16 +105,19 @@ for (const rowFiles of ['off', '0']) {
 
 /** @returns the way in which the rows were found */
 async function checkCase(served: Served, asked: Case, about: string): Promise<string> {
-  const { service, id, table } = served;
-  const { filter, sort, offset, limit, format, columns, isLimited } = asked;
-  const query = new URLSearchParams({ filters: filter.text, sort_by: sort.text, offset: String(offset), format });
+  const { service, id, table, fields } = served;
+  const { filter, search, sort, offset, limit, format, columns, isLimited } = asked;
+  const query = new URLSearchParams({ filters: filter.text, search, sort_by: sort.text, format });
+  query.set('offset', String(offset));
   query.set('limit', String(limit));
   query.set('columns', listOf(columns));
   const response = await service.get(`/v1/execution/${id}/results?${query}${isLimited ? '' : `&${ALL}`}`);
   const body = await response.text();
   const told = `${about}\n${JSON.stringify({ ...asked, filter: filter.text, sort: sort.text })}`;
   assert.equal(response.status, 200, `${body}\n${told}`);
-  const kept = select(table.rows, filter.means, sort.means);
+  const types = table.columns.map(({ type }) => type);
+  const isFound = search === '' ? undefined : searchRows(types, fields, search);
+  const kept = select(table.rows, filter.means, sort.means).filter((position) => isFound?.[position] ?? true);
   const found = linesIn(body, format);
   const rowCount = isLimited ? limitedCount(served, asked, found.length) : limit;
   const wanted = kept.slice(offset, offset + Math.min(limit, rowCount));
@@ -146,6 +155,12 @@ async function linesOf({ service, id, lines }: Served, { format, columns }: Case
   const read = linesIn(await response.text(), format);
   lines.set(name, read);
   return read;
+}
+
+async function fieldsOf(service: HttpService, id: string): Promise<Served['fields']> {
+  const response = await service.get(`/v1/execution/${id}/results/csv?${ALL}`);
+  const [, ...lines] = readCsv(await response.text());
+  return lines.map((line) => line.map(({ text }) => text));
 }
 
 function linesIn(body: string, format: Case['format']): readonly string[] {
@@ -196,11 +211,12 @@ function observed<K extends Observation['kind']>(service: HttpService, kind: K) 
   );
 }
 
-function randomCase(random: Random, table: RandomResult): Case {
+function randomCase(random: Random, table: RandomResult, fields: Served['fields']): Case {
   const names = table.columns.map(({ name }) => name);
   const kind = random.pick(['filter', 'filter', 'sort', 'both']);
   return {
     filter: kind === 'sort' ? { text: '', means: { kind: 'and', operands: [] } } : filterOf(random, table),
+    search: random.chance(20) ? randomSearch(random, fields) : '',
     sort: kind === 'filter' ? { text: '', means: [] } : randomSort(random, table),
     offset: random.chance(30) ? random.below(3000) : 0,
     limit: random.pick([1, 10, 100, 1000]),

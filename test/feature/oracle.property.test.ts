@@ -1,5 +1,6 @@
 /**
- * The law of the oracle. Over tables of several parts and many row groups, whatever is filtered, sorted, projected and skipped:
+ * The law of the oracle. Over tables of several parts and many row groups, whatever is filtered, searched for, sorted,
+ * projected and skipped:
  * the first page, each further page, and the whole as JSON, NDJSON, CSV and Parquet have the rows that the naive interpreter
  * finds, in its order, each once. TEST_CASES=… makes a night of it, TEST_SEED=… repeats a run.
  */
@@ -11,8 +12,9 @@ import { readCsv } from './csv-reader.ts';
 import { type ExactValue, parseExact, rowsText } from './exact-json.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 import { type Condition, type SortBy, select } from './naive-interpreter.ts';
+import { searchRows } from './naive-search.ts';
 import { readParquet } from './parquet-reader.ts';
-import { randomFilter, randomLongList, randomSort, type Typed } from './random-expressions.ts';
+import { randomFilter, randomLongList, randomSearch, randomSort, type Typed } from './random-expressions.ts';
 import { Random, type RandomResult } from './random-results.ts';
 import { randomTable } from './random-tables.ts';
 import { StoredResults } from './stored-result.ts';
@@ -30,6 +32,8 @@ const EVERYTHING: Condition = { kind: 'and', operands: [] };
 
 interface Case {
   readonly filter: Typed<Condition>;
+  /** Empty: nothing is searched for. */
+  readonly search: string;
   readonly sort: Typed<readonly SortBy[]>;
   readonly columns: readonly string[];
   readonly offset: number;
@@ -54,9 +58,10 @@ test(`${CASES} random requests have the rows that the naive interpreter finds, o
     const { id } = await stored.put(table, ROWS_PER_PART, t.signal);
     const results = `/v1/execution/${id}/results`;
     await checkValues(service, results, table);
+    const fields = await fieldsOf(service, results);
     for (let i = 0; i < Math.min(CASES_PER_TABLE, CASES - number * CASES_PER_TABLE); i += 1) {
-      const asked = randomCase(random, table);
-      await checkCase(service, results, table, asked).catch((error: unknown) => {
+      const asked = randomCase(random, table, fields);
+      await checkCase(service, results, { ...table, fields }, asked).catch((error: unknown) => {
         const texts = { ...asked, filter: asked.filter.text, sort: asked.sort.text };
         const about = `request ${i} of table ${number} of seed ${SEED}: ${describe(table)}`;
         throw new Error(`${about}\n${JSON.stringify(texts, undefined, 1)}`, { cause: error });
@@ -81,13 +86,17 @@ async function checkValues(service: HttpService, results: string, table: RandomR
   }
 }
 
-async function checkCase(service: HttpService, results: string, table: RandomResult, asked: Case): Promise<void> {
+async function checkCase(service: HttpService, results: string, table: ServedTable, asked: Case): Promise<void> {
   const columns = asked.columns.map((name) => `"${name.replaceAll('"', '""')}"`).join(',');
-  const kept = select(table.rows, asked.filter.means, asked.sort.means);
+  const types = table.columns.map(({ type }) => type);
+  const isFound = asked.search === '' ? undefined : searchRows(types, table.fields, asked.search);
+  const selected = select(table.rows, asked.filter.means, asked.sort.means);
+  const kept = selected.filter((position) => isFound?.[position] ?? true);
   const found = kept.slice(asked.offset);
   const wanted = {
     columns,
     filters: asked.filter.text,
+    search: asked.search,
     sort_by: asked.sort.text,
     offset: String(asked.offset),
     ...(asked.lifted && ALL),
@@ -123,12 +132,13 @@ function assertRows(what: string, rows: readonly string[], expected: readonly (s
   assert.equal(rows.length, expected.length, what);
 }
 
-function randomCase(random: Random, table: RandomResult): Case {
-  const kind = random.pick(['filter', 'filter', 'sort', 'both']);
+function randomCase(random: Random, table: RandomResult, fields: Fields): Case {
+  const kind = random.pick(['filter', 'filter', 'sort', 'both', 'search', 'search']);
   const names = table.columns.map(({ name }) => name);
   const filter = random.chance(40) ? randomLongList(random, table) : randomFilter(random, table);
   return {
-    filter: kind === 'sort' ? { text: '', means: EVERYTHING } : filter,
+    filter: kind === 'sort' || kind === 'search' ? { text: '', means: EVERYTHING } : filter,
+    search: kind === 'search' || random.chance(30) ? randomSearch(random, fields) : '',
     sort: kind === 'filter' ? { text: '', means: [] } : randomSort(random, table),
     // Always with the position, so that no two rows are equal.
     columns: random.chance(50) ? names : ['row', ...names.filter((name) => name !== 'row' && random.chance(40))],
@@ -136,6 +146,18 @@ function randomCase(random: Random, table: RandomResult): Case {
     pages: 1 + random.below(6),
     lifted: random.chance(30),
   };
+}
+
+/** Of each row, as CSV shows them. */
+type Fields = readonly (readonly string[])[];
+
+interface ServedTable extends RandomResult {
+  readonly fields: Fields;
+}
+
+async function fieldsOf(service: HttpService, results: string): Promise<Fields> {
+  const [, ...lines] = readCsv(await (await answer(service, pathOf(`${results}/csv`, ALL))).text());
+  return lines.map((line) => line.map(({ text }) => text));
 }
 
 const ALL = { ignore_max_datapoints_per_request: 'true' };

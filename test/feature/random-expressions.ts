@@ -245,6 +245,34 @@ function instantLiteral(random: Random, base: bigint): Typed<Cell> {
   return { text: quoted(text), means: { kind: 'instant', nanos } };
 }
 
+/** A piece of a value as it is shown, in any case, or a text that a careless search would take for a pattern. */
+export function randomSearch(random: Random, fields: readonly (readonly string[])[]): string {
+  if (random.chance(25))
+    return random.pick([
+      '%',
+      '_',
+      '\\',
+      "'",
+      '"',
+      '.*',
+      ' ',
+      '-',
+      '0x',
+      'utc',
+      'e',
+      '1',
+      'É',
+      'ς',
+      'İ',
+      'null',
+      'true',
+    ]);
+  const characters = [...(random.pick(random.pick(fields)) || 'a')];
+  const from = random.below(characters.length);
+  const piece = characters.slice(from, from + 1 + random.below(6));
+  return piece.map((character) => random.pick([character, character.toUpperCase(), character.toLowerCase()])).join('');
+}
+
 export function randomSort(random: Random, result: RandomResult): Typed<readonly SortBy[]> {
   const sortable = result.columns.flatMap(({ type }, index) => (type.kind === 'array' ? [] : [index]));
   if (sortable.length === 0) return { text: '', means: [] };

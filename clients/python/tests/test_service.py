@@ -58,6 +58,7 @@ class RealService(unittest.TestCase):
         self.assertEqual(numbers(limit=300, offset=700), every[700:1000])
         self.assertEqual(numbers(filters="chain = 'base'", sort_by="n desc", offset=10), base[::-1][10:])
         self.assertEqual(numbers(filters="n < 0"), [])
+        self.assertEqual(numbers(search="99"), [n for n in every if "99" in str(n)])
         self.assertEqual(len(numbers(sample_count=40)), 40)
         self.assertEqual([len(page.rows) for page in self.client.pages(query=8, columns=["n"])], [500, 500, 234])
 

@@ -40,8 +40,9 @@ export async function* walk<Row>(
   filter: Filter,
   signal?: AbortSignal,
 ): AsyncGenerator<Page<Row>, void, undefined> {
+  const isNarrowed = filter.filters !== undefined || filter.search !== undefined;
   // Integers beyond 2^53 come as text, so none is rounded to a double.
-  const more = { format: 'json', bigints: 'string', ...(filter.filters !== undefined && { count: 'exact' }) };
+  const more = { format: 'json', bigints: 'string', ...(isNarrowed && { count: 'exact' }) };
   let next: string | undefined = addressOf(target, filter, more);
   let [execution, wanted, seen] = ['', 0, 0];
   while (next !== undefined) {

@@ -14,6 +14,8 @@ export interface Filter {
   readonly columns?: readonly string[];
   /** `chain = 'base' and amount > 10`: see the service's reference of filters. */
   readonly filters?: string;
+  /** Only rows in which a value contains this text, whatever the case. */
+  readonly search?: string;
   /** `amount desc, chain`. */
   readonly sortBy?: string;
   /** The most rows, of all pages together. */
@@ -37,6 +39,7 @@ export function addressOf(target: Target, filter: Filter, more: Readonly<Record<
   const given: Readonly<Record<string, string | number | undefined>> = {
     columns: filter.columns?.map((name) => `"${name.replaceAll('"', '""')}"`).join(','),
     filters: filter.filters,
+    search: filter.search,
     sort_by: filter.sortBy,
     limit: filter.limit,
     offset: filter.offset,

@@ -84,6 +84,10 @@ test('rows come page by page, each once and in order, under filters, sorts, limi
   );
   assert.deepEqual(await numbers({ filters: "chain = 'base'", limit: 400 }), base.slice(0, 400));
   assert.deepEqual(await numbers({ filters: 'n < 0' }), []);
+  assert.deepEqual(
+    await numbers({ search: '99' }),
+    all.filter((n) => String(n).includes('99')),
+  );
   assert.equal((await numbers({ sampleCount: 40 })).length, 40);
   const pages = await Array.fromAsync(client.pages({ execution, columns: ['n'] }));
   assert.deepEqual(

@@ -1,6 +1,7 @@
 /** Searches, counts and pages lists in the database, so that no more is read than is shown. */
 import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
 import {
+  type AsOfSearch,
   type FoundQuery,
   type ListPage,
   type QuerySearch,
@@ -14,6 +15,7 @@ import { UNLISTED_TAG } from '../../domain/query.ts';
 import type { Browsing } from '../browsing.ts';
 import { findLatest } from './latest-execution.ts';
 import { queryOf } from './queries.ts';
+import { findLatestAsOf, listOldestStored } from './run-as-of.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 
 type Queries = ExpressionBuilder<CatalogTables, 'queries'>;
@@ -53,6 +55,14 @@ export class KyselyBrowsing implements Browsing {
   async findLatestRun(queryId: number, now: Instant): Promise<RunSummary | undefined> {
     const execution = await findLatest(this.#db, queryId, {}, now, []);
     return execution === undefined ? undefined : await this.#summaryOf(execution);
+  }
+
+  async findLatestAsOf(search: AsOfSearch, except: readonly string[] = []): Promise<Execution | undefined> {
+    return await findLatestAsOf(this.#db, search, except);
+  }
+
+  async listOldestStored(search: Omit<AsOfSearch, 'asOf'>, limit: number): Promise<ListPage<Execution>> {
+    return await listOldestStored(this.#db, search, limit);
   }
 
   async listRuns(filter: RunFilter): Promise<ListPage<RunSummary>> {

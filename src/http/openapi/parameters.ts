@@ -144,11 +144,12 @@ export function resultsParameters(
   target: 'execution' | 'query' | 'dataset',
   choosesFormat: boolean,
 ): readonly Fragment[] {
-  const { executionId, queryId, format, bigints, ...shared } = SHARED_PARAMETERS;
+  const { executionId, queryId, format, bigints, asOf, ...shared } = SHARED_PARAMETERS;
   const same = target === 'execution' ? executionId : queryId;
   return [
     ...Object.values<SharedParameter>(shared).map((p) => refTo('parameters', p.name)),
     ...(choosesFormat ? [format, bigints].map((p) => refTo('parameters', p.name)) : []),
+    ...(target === 'execution' ? [] : [refTo('parameters', asOf.name)]),
     ...(target === 'query' ? [refTo('parameters', 'queryParameters')] : []),
     refTo('parameters', same.name),
   ];

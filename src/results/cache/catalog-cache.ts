@@ -4,6 +4,7 @@
  * before still holds. A revoked key or a new run is therefore seen by the next request.
  */
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { AsOfSearch, ListPage } from '../../domain/browsing.ts';
 import { type Execution, STATES, stateAt } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -45,6 +46,13 @@ interface Known {
 }
 
 const makeKnown = (bytesMax: number) => new LruBytes<Known>(bytesMax, ({ bytes }) => bytes);
+
+/** The newest run but for those with these ids. */
+type FindNewest = (except: readonly string[]) => Promise<Execution | undefined>;
+
+function named(parameters: Readonly<Record<string, string>>): string {
+  return JSON.stringify(Object.entries(parameters).sort());
+}
 
 export class CatalogCache {
   readonly #catalog: Catalog;
@@ -170,21 +178,36 @@ export class CatalogCache {
     parameters: Readonly<Record<string, string>>,
     now: Instant,
   ): Promise<Latest | undefined> {
-    const name = `latest ${queryId} ${JSON.stringify(Object.entries(parameters).sort())}`;
-    const find = () => this.#findLatest(queryId, parameters, now);
+    const { executions } = this.#catalog;
+    return await this.#latest(`latest ${queryId} ${named(parameters)}`, now, (except) =>
+      executions.findLatest(queryId, parameters, now, except),
+    );
+  }
+
+  /** The same, as `Browsing.findLatestAsOf`. */
+  async latestAsOf(search: AsOfSearch): Promise<Latest | undefined> {
+    const { queryId, parameters, asOf, now } = search;
+    const { browsing } = this.#catalog;
+    return await this.#latest(`as of ${asOf} ${queryId} ${named(parameters)}`, now, (except) =>
+      browsing.findLatestAsOf(search, except),
+    );
+  }
+
+  /** As `Browsing.listOldestStored`. It is asked for an error, and not kept. */
+  async oldestStored(search: Omit<AsOfSearch, 'asOf'>, limit: number): Promise<ListPage<Execution>> {
+    return await this.#catalog.browsing.listOldestStored(search, limit);
+  }
+
+  async #latest(name: string, now: Instant, findNewest: FindNewest): Promise<Latest | undefined> {
+    const find = () => this.#findWhole(now, findNewest);
     const found = await this.#remember(name, find);
     if (now < (found?.execution.expiresAt ?? Number.POSITIVE_INFINITY)) return found;
     this.#known.delete(name);
     return await this.#remember(name, find);
   }
 
-  async #findLatest(
-    queryId: number,
-    parameters: Readonly<Record<string, string>>,
-    now: Instant,
-  ): Promise<Latest | undefined> {
-    const { executions } = this.#catalog;
-    const newest = await executions.findLatest(queryId, parameters, now);
+  async #findWhole(now: Instant, findNewest: FindNewest): Promise<Latest | undefined> {
+    const newest = await findNewest([]);
     const skipped: string[] = [];
     let found = newest;
     while (found !== undefined && STATES[stateAt(found, now)].hasResult && skipped.length < SKIPPED_MAX) {
@@ -192,7 +215,7 @@ export class CatalogCache {
       const isMissing = resultSet !== undefined && (await this.#isMissing(found.id, resultSet));
       if (!isMissing) return { execution: found, ...(skipped[0] !== undefined && { skipped: skipped[0] }) };
       skipped.push(found.id);
-      found = await executions.findLatest(queryId, parameters, now, skipped);
+      found = await findNewest(skipped);
     }
     // Without any whole result the newest run says what is the matter.
     return newest && { execution: newest };

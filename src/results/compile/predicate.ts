@@ -9,6 +9,7 @@ import type { ColumnRef, Predicate, Value } from '../plan/predicate.ts';
 import { compareColumns } from './columns.ts';
 import { compileEqual, compileIn, compileUnequal } from './equality.ts';
 import { compileLike } from './like.ts';
+import { compileSearch } from './search.ts';
 import { comparableColumn, compileValue, decimalText } from './value.ts';
 import { compareWide, isWide } from './wide.ts';
 
@@ -43,6 +44,8 @@ export function compilePredicate(predicate: Predicate, parameters: Parameters): 
       const stored = storedColumn(predicate.column.index);
       return `(${compileLike(stored, predicate.pattern, predicate.caseInsensitive, parameters)})`;
     }
+    case 'search':
+      return compileSearch(predicate.columns, predicate.text, parameters);
     case 'is-null':
       return `(${storedColumn(predicate.column.index)} IS NULL)`;
     case 'is-truth':

@@ -32,6 +32,8 @@ function columnsRead(predicate: Predicate): readonly number[] {
       return columnsRead(predicate.operand);
     case 'unknown':
       return [];
+    case 'search':
+      return predicate.columns.map(({ index }) => index);
     case 'columns':
       return [predicate.left.index, predicate.right.index];
     default:

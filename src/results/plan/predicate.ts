@@ -61,6 +61,11 @@ export type Predicate =
       readonly pattern: LikePattern;
       readonly caseInsensitive: boolean;
     }
+  /**
+   * One of the columns, of which there is at least one, has a value whose text (`plainText`) contains this one, whatever the case; of an
+   * array, one of its elements.
+   */
+  | { readonly kind: 'search'; readonly columns: readonly ColumnRef[]; readonly text: string }
   | { readonly kind: 'is-null'; readonly column: ColumnRef }
   | { readonly kind: 'is-truth'; readonly column: ColumnRef; readonly truth: boolean }
   /** An array column has an element that equals the value, which is of the type of its elements. */

@@ -12,8 +12,10 @@ import { parseSort } from '../../expression/parse-sort.ts';
 import { FORMAT_NAMES, type Format } from '../request/format.ts';
 import type { SharedParameters } from '../request/results-request.ts';
 import { bindFilter } from './bind-filter.ts';
+import { bindSearch } from './bind-search.ts';
 import { type BoundSortKey, bindSort } from './bind-sort.ts';
 import { findColumn } from './find-column.ts';
+import type { Predicate } from './predicate.ts';
 import type { View, ViewRows } from './view.ts';
 
 /**
@@ -86,7 +88,7 @@ export function planRead(
     if (rowCount > pageRowsMax(plan)) throw datapointRefusal(plan);
     return plan;
   }
-  const rows = viewRowsOf(parameters.filters, resultSet.columns, limits.expressions);
+  const rows = viewRowsOf(parameters, resultSet.columns, limits.expressions);
   return {
     format,
     spelling,
@@ -108,9 +110,17 @@ function spellingOf({ bigints, csv }: Pick<SharedParameters, 'bigints' | 'csv'>,
   return format !== 'parquet' && bigints === 'string' ? 'textIntegers' : 'plain';
 }
 
-function viewRowsOf(filters: string | undefined, columns: readonly Column[], limits: ExpressionLimits): ViewRows {
-  if (filters === undefined) return { kind: 'all' };
-  return { kind: 'matching', predicate: orRefuse(() => bindFilter(parseFilter(filters, limits), columns)) };
+function viewRowsOf(
+  { filters, search }: Pick<SharedParameters, 'filters' | 'search'>,
+  columns: readonly Column[],
+  limits: ExpressionLimits,
+): ViewRows {
+  const operands: Predicate[] = [];
+  if (filters !== undefined) operands.push(orRefuse(() => bindFilter(parseFilter(filters, limits), columns)));
+  if (search !== undefined) operands.push(bindSearch(search, columns));
+  const [first] = operands;
+  if (first === undefined) return { kind: 'all' };
+  return { kind: 'matching', predicate: operands.length === 1 ? first : { kind: 'and', operands } };
 }
 
 function sortKeysOf(

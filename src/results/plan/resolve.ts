@@ -1,6 +1,7 @@
 /** From an id to the execution it means, if the caller may see it (contract §2: access, latest run). */
+import type { AsOfSearch } from '../../domain/browsing.ts';
 import { type Execution, isExecutionId } from '../../domain/execution.ts';
-import type { Clock, Instant } from '../../domain/instant.ts';
+import { type Clock, formatInstant, type Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { mayRead } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
@@ -8,7 +9,7 @@ import { PARAMETERS_MAX } from '../../domain/run-input.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { CatalogCache, Latest, QueryAccess } from '../cache/catalog-cache.ts';
 import type { QueryParameters } from '../request/query-string.ts';
-import { queryParametersOf, type Target } from '../request/results-request.ts';
+import { asOfOf, queryParametersOf, type Target } from '../request/results-request.ts';
 
 /** @throws RequestError for a malformed id, an unknown one, one of another's, and a query that has never run */
 export async function resolveTarget(
@@ -60,6 +61,11 @@ async function resolveLatest(
   const given = queryParametersOf(parameters);
   // No run has more, and a look-up by thousands would be an expression too deep for the catalog.
   const isPossible = Object.keys(given).length <= PARAMETERS_MAX;
+  const asOf = asOfOf(parameters);
+  if (asOf !== undefined && isPossible) {
+    const search = { queryId: id, parameters: given, asOf, now };
+    return { ...(await findAsOf(search, catalogCache)), ...nameOf(query) };
+  }
   const latest = isPossible ? await catalogCache.latest(id, given, now) : undefined;
   if (latest === undefined) {
     throw new RequestError(
@@ -68,6 +74,24 @@ async function resolveLatest(
     );
   }
   return { ...latest, ...nameOf(query) };
+}
+
+/** So many are named to whoever asks for a time before all of them. */
+const RUNS_NAMED_MAX = 3;
+
+/** @throws RequestError no_execution_found, which says which runs there are */
+async function findAsOf(search: AsOfSearch, catalogCache: CatalogCache): Promise<Latest> {
+  const latest = await catalogCache.latestAsOf(search);
+  if (latest !== undefined) return latest;
+  const { items, total } = await catalogCache.oldestStored(search, RUNS_NAMED_MAX);
+  const problem = `not found: no run of query ${search.queryId} that had ended by ${formatInstant(search.asOf)} has a stored result`;
+  const ended = items.map(({ id, endedAt }) => `${formatInstant(endedAt ?? 0)} (${id})`).join(', ');
+  const others = total > items.length ? ` and ${total - items.length} later` : '';
+  const advice = total === 0 ? 'no other run has one either' : `those that have one ended at ${ended}${others}`;
+  throw new RequestError(
+    'no_execution_found',
+    `${problem}; ${advice}. /v1/query/${search.queryId}/executions lists all`,
+  );
 }
 
 function nameOf({ name }: QueryAccess): Pick<Latest, 'queryName'> {

@@ -2,6 +2,7 @@
  * What is asked for: a target (which execution, query or dataset), a format, and the shared parameters of specification
  * §4.9, as plain data. Parsing is pure; the first wrong parameter is thrown with its name, what was found and what was expected.
  */
+import { type Instant, parseInstant } from '../../domain/instant.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ByteRange } from './byte-range.ts';
 import type { CachePolicy } from './cache-policy.ts';
@@ -45,6 +46,8 @@ export interface ResultsRequest {
 export interface SharedParameters {
   readonly columns?: readonly string[];
   readonly filters?: string;
+  /** Not empty. */
+  readonly search?: string;
   readonly sortBy?: string;
   readonly limit?: number;
   readonly offset: number;
@@ -91,18 +94,18 @@ export function allowsPartialResults(parameters: QueryParameters): boolean {
   return parseBoolean(parameters, SHARED_PARAMETERS.allowPartialResults);
 }
 
-/** Names that other services of this kind use. To pass over them would give other rows than were asked for. */
-const RESERVED: Readonly<Record<string, string>> = {
-  search: "rows are not searched as a whole; name the columns, as in filters=name ilike '%text%'",
-  as_of:
-    'the latest run of an earlier time is not known; /v1/query/ID/executions lists the runs, each with its execution_id',
-};
-
-/** @throws RequestError invalid_parameter */
-function refuseReserved(parameters: QueryParameters): void {
-  for (const [name, advice] of Object.entries(RESERVED)) {
-    if (parameterOf(parameters, name) !== undefined) throw new RequestError('invalid_parameter', `${name}: ${advice}`);
-  }
+/**
+ * The time of `as_of`. On an address that names an execution it means nothing.
+ * @throws RequestError invalid_parameter
+ */
+export function asOfOf(parameters: QueryParameters): Instant | undefined {
+  const { name } = SHARED_PARAMETERS.asOf;
+  const text = parameterOf(parameters, name);
+  if (text === undefined) return undefined;
+  const instant = parseInstant(text);
+  if (instant !== undefined) return instant;
+  const expected = 'a time such as 2024-03-05 or 2024-03-05T20:50:59Z';
+  throw new RequestError('invalid_parameter', `${name}: found "${excerpt(text)}", expected ${expected}`);
 }
 
 /**
@@ -112,9 +115,9 @@ function refuseReserved(parameters: QueryParameters): void {
 export function parseSharedParameters(parameters: QueryParameters, target: Target): SharedParameters {
   const table = SHARED_PARAMETERS;
   requireSameTarget(parameters, target);
-  refuseReserved(parameters);
   const columns = parameterOf(parameters, table.columns.name);
   const filters = parameterOf(parameters, table.filters.name);
+  const search = parameterOf(parameters, table.search.name);
   const sortBy = parameterOf(parameters, table.sortBy.name);
   const limit = parseInteger(parameters, table.limit);
   const offset = parseInteger(parameters, table.offset);
@@ -129,6 +132,7 @@ export function parseSharedParameters(parameters: QueryParameters, target: Targe
   return {
     ...(columns !== undefined && { columns: parseColumnNames(columns) }),
     ...(filters !== undefined && { filters }),
+    ...(search !== undefined && { search }),
     ...(sortBy !== undefined && { sortBy }),
     ...(limit !== undefined && { limit }),
     offset: offset ?? 0,

@@ -68,6 +68,13 @@ export const SHARED_PARAMETERS = {
     about:
       'Which rows to return, as in an SQL `WHERE`: comparisons, `in`, `like`, `between`, `is null`, `contains`, joined by `and`, `or`, `not`. Columns that are not returned may be used.',
   },
+  search: {
+    kind: 'text',
+    name: 'search',
+    example: 'uniswap',
+    about:
+      'Only rows in which a value contains this text, whatever the case. Numbers, dates and times are searched as CSV writes them if the text has a digit, binary values as `0x` and hexadecimal digits, arrays by their elements; booleans, maps and rows are not. `%` and `_` stand for themselves. At most 1,000 characters. Together with `filters`, both must match.',
+  },
   sortBy: {
     kind: 'text',
     name: 'sort_by',
@@ -80,9 +87,9 @@ export const SHARED_PARAMETERS = {
     name: 'sample_count',
     min: 1,
     example: 10,
-    excludes: ['limit', 'offset', 'filters'],
+    excludes: ['limit', 'offset', 'filters', 'search'],
     about:
-      'So many rows, drawn at random. Each row is equally likely, and each call draws again, unless `sample_seed` is given. If the result has fewer rows, all of them. Not together with `limit`, `offset` or `filters`.',
+      'So many rows, drawn at random. Each row is equally likely, and each call draws again, unless `sample_seed` is given. If the result has fewer rows, all of them. Not together with `limit`, `offset`, `filters` or `search`.',
   },
   sampleSeed: {
     kind: 'integer',
@@ -117,7 +124,7 @@ export const SHARED_PARAMETERS = {
     choices: ['exact'],
     example: 'exact',
     about:
-      'With `exact` the answer says how many rows match `filters` in all: `X-Service-Filtered-Row-Count`, in JSON also `metadata.filtered_row_count`. All rows are searched for it, once. Without it, the header is there where the number is known anyway, or costs a few milliseconds at most to count, as in a result of some 100,000 rows.',
+      'With `exact` the answer says how many rows match `filters` and `search` in all: `X-Service-Filtered-Row-Count`, in JSON also `metadata.filtered_row_count`. All rows are searched for it, once. Without it, the header is there where the number is known anyway, or costs a few milliseconds at most to count, as in a result of some 100,000 rows.',
   },
   bigints: {
     kind: 'choice',
@@ -134,6 +141,13 @@ export const SHARED_PARAMETERS = {
     example: 'spreadsheet',
     about:
       'In CSV: `spreadsheet` begins with a byte order mark, and puts an apostrophe before texts and names of columns that begin with `=`, `+`, `-`, `@`, a tab or a carriage return, which a spreadsheet would run as formulas. It changes these values; numbers stay as they are. Absent: `plain`.',
+  },
+  asOf: {
+    kind: 'text',
+    name: 'as_of',
+    example: '2024-03-05T20:50:59Z',
+    about:
+      'On addresses of queries and datasets: the run that was the latest at this time, of those whose results are still stored. It had ended at this time or before. A date is its first moment, and a time without a zone is in UTC. If there is no such run: 404, which names the first runs there are. An address that names an execution ignores it.',
   },
   executionId: {
     kind: 'text',

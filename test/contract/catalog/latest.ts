@@ -108,6 +108,40 @@ export function latestContract(prepare: CatalogFactory): void {
     }
   });
 
+  test('as of an earlier time: the latest of those that had ended by then, and whose results are still stored', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    const chain = (name: string) => ({ parameters: { chain: name } });
+    await addFinished(catalog, pendingRun(1, chain('base')), { endedAt: NOON + 200 });
+    await addFinished(catalog, pendingRun(2, chain('base')), { endedAt: NOON + 500, expiresAt: NOON + 5000 });
+    // Submitted later, and ended earlier: the order is that of submission.
+    await addFinished(catalog, pendingRun(3, chain('optimism')), { endedAt: NOON + 400 });
+    await catalog.executions.add(pendingRun(4, chain('base')));
+    await catalog.executions.cancel(executionId(4), NOON + 10);
+    const asOf = async (time: number, parameters = {}, now = NOON, except: readonly string[] = []) => {
+      const search = { queryId: 7, parameters, asOf: NOON + time, now };
+      const run = await catalog.browsing.findLatestAsOf(search, except);
+      return run === undefined ? undefined : Number(run.id.slice(4));
+    };
+    assert.deepEqual(
+      [await asOf(199), await asOf(200), await asOf(399), await asOf(400), await asOf(9_000_000)],
+      [undefined, 1, 1, 3, 3],
+    );
+    assert.deepEqual([await asOf(499, { chain: 'base' }), await asOf(500, { chain: 'base' })], [1, 2]);
+    assert.equal(await asOf(500, { chain: 'base', day: '1' }), undefined);
+    assert.equal(await asOf(500, { chain: 'base' }, NOON + 5000), 1);
+    assert.deepEqual(
+      [await asOf(500, {}, NOON, [executionId(3)]), await asOf(200, {}, NOON, [executionId(1)])],
+      [2, undefined],
+    );
+    const stored = async (parameters = {}, now = NOON) => {
+      const { items, total } = await catalog.browsing.listOldestStored({ queryId: 7, parameters, now }, 2);
+      return [items.map(({ id }) => Number(id.slice(4))), total];
+    };
+    assert.deepEqual(await stored(), [[1, 2], 3]);
+    assert.deepEqual(await stored({}, NOON + 5000), [[1, 3], 2]);
+    assert.deepEqual(await stored({ chain: 'optimism' }), [[3], 1]);
+  });
+
   test('runs of other queries do not count', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await catalog.queries.add({ id: 8, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, NOON);

@@ -33,7 +33,7 @@ class RunStatus:
 
 
 class QueryResults:
-    """What to read: ``query=100``, ``execution="01…"`` or ``dataset="restaking/avs-stats"``. Which rows of it: ``columns``, ``filters``,
+    """What to read: ``query=100``, ``execution="01…"`` or ``dataset="restaking/avs-stats"``. Which rows of it: ``columns``, ``filters``, ``search``,
     ``sort_by``, ``limit``, ``offset``, ``sample_count``, ``allow_partial_results``. With a query, ``parameters`` chooses the run."""
 
     def __init__(

@@ -31,7 +31,8 @@ class Page:
 
 
 def walk(transport: Transport, read: Read) -> Iterator[Page]:
-    more = {"format": "json", **({} if read.filters is None else {"count": "exact"})}
+    is_narrowed = read.filters is not None or read.search is not None
+    more = {"format": "json", **({"count": "exact"} if is_narrowed else {})}
     address: Optional[str] = read.address(**more)
     execution, wanted, seen = "", 0, 0
     while address is not None:

@@ -18,6 +18,7 @@ class Read:
     parameters: Optional[Mapping[str, str]] = None
     columns: Optional[Sequence[str]] = None
     filters: Optional[str] = None
+    search: Optional[str] = None
     sort_by: Optional[str] = None
     limit: Optional[int] = None
     offset: Optional[int] = None
@@ -37,6 +38,7 @@ class Read:
         given: Dict[str, object] = {
             "columns": columns,
             "filters": self.filters,
+            "search": self.search,
             "sort_by": self.sort_by,
             "limit": self.limit,
             "offset": self.offset,

@@ -74,6 +74,7 @@ export function searchOf(predicate: Predicate, isNegated = false): Search {
     }
     case 'columns':
     case 'contains':
+    case 'search':
       return ANYTHING;
     default:
       return predicate satisfies never;
