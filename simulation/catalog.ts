@@ -1,0 +1,108 @@
+/**
+ * The catalog of the simulated world: the service's own statements (src/catalog/kysely/) and its own dialects, over simulated databases. In
+ * PostgreSQL's way the change feed is the service's own, too.
+ */
+import { Kysely } from 'kysely';
+import type { Catalog } from '../src/catalog/catalog.ts';
+import { KyselyCatalog } from '../src/catalog/kysely/kysely-catalog.ts';
+import type { CatalogTables } from '../src/catalog/kysely/tables.ts';
+import { ChangeFeed } from '../src/catalog/postgres/change-feed.ts';
+import { PostgresPoolDialect } from '../src/catalog/postgres/dialect.ts';
+import { NodeSqliteDialect } from '../src/catalog/sqlite/dialect.ts';
+import type { RowChange } from './database/changeset.ts';
+import { SimulatedDatabase } from './database/database.ts';
+import { SimulatedClient, SimulatedPool } from './database/postgres-client.ts';
+import { type Mutation, PostgresServer } from './database/postgres-server.ts';
+import { SqliteFile, sqliteConnections } from './database/sqlite-file.ts';
+import type { Host } from './host.ts';
+import type { Network } from './network.ts';
+
+/** Which database is simulated: SQLite's one writer at a time, or PostgreSQL's "read committed". */
+export type DatabaseKind = 'sqlite' | 'postgres';
+
+/** What answers depend on: a commit that changes one of these makes caches stale. */
+const ANSWERED_FROM = new Set(['users', 'teams', 'team_members', 'api_keys', 'queries', 'executions', 'result_sets']);
+
+export interface CatalogServerOptions {
+  readonly kind: DatabaseKind;
+  readonly network: Network;
+  readonly stalenessMaxMillis: number;
+  readonly mutations?: ReadonlySet<Mutation>;
+  readonly onDeadlock?: (between: string) => void;
+  readonly onCommit?: (changes: readonly RowChange[]) => void;
+}
+
+/** The database that all processes share. */
+export class CatalogServer {
+  readonly database = new SimulatedDatabase();
+  readonly postgres: PostgresServer;
+  readonly #file: SqliteFile;
+  readonly #options: CatalogServerOptions;
+  #changes = 0;
+
+  constructor(options: CatalogServerOptions) {
+    this.#options = options;
+    const { scheduler } = options.network;
+    this.postgres = new PostgresServer({ scheduler, database: this.database, ...options });
+    this.#file = new SqliteFile(scheduler, this.database);
+    this.database.onCommit = (changes) => {
+      options.onCommit?.(changes);
+      if (!changes.some(({ table }) => ANSWERED_FROM.has(table))) return;
+      this.#changes += 1;
+      this.postgres.notify();
+    };
+  }
+
+  /** The catalog as one process has it open. */
+  open(host: Host): Catalog {
+    return this.#options.kind === 'sqlite' ? this.#openSqlite(host) : this.#openPostgres(host);
+  }
+
+  #openSqlite(host: Host): Catalog {
+    const connections = sqliteConnections(this.#file, host);
+    const db = new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect(connections) });
+    return new SimulatedCatalog(db, () => this.#changes, []);
+  }
+
+  #openPostgres(host: Host): Catalog {
+    const { network, stalenessMaxMillis } = this.#options;
+    const place = { host, network, server: this.postgres };
+    let connections = 0;
+    const connect = async () => {
+      connections += 1;
+      const client = new SimulatedClient(place, `${host.name}/feed${connections}`);
+      await client.connect();
+      return client.asClient();
+    };
+    const { clock, sleep } = host;
+    const changes = new ChangeFeed({ connect, clock, sleep, stalenessMaxMillis });
+    const pool = new SimulatedPool(place).asPool();
+    const db = new Kysely<CatalogTables>({
+      dialect: new PostgresPoolDialect({ pool, onWrite: () => changes.onWrite() }),
+    });
+    return new SimulatedCatalog(db, () => changes.version(), [changes]);
+  }
+}
+
+class SimulatedCatalog extends KyselyCatalog implements Catalog {
+  readonly version: () => number | Promise<number>;
+  readonly #parts: readonly AsyncDisposable[];
+
+  constructor(db: Kysely<CatalogTables>, version: () => number | Promise<number>, parts: readonly AsyncDisposable[]) {
+    super(db);
+    this.version = version;
+    this.#parts = parts;
+  }
+
+  async check(): Promise<void> {
+    await this.probe();
+  }
+
+  /** It is never damaged here. */
+  async verify(): Promise<void> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const part of this.#parts) await part[Symbol.asyncDispose]();
+    await this.db.destroy();
+  }
+}
