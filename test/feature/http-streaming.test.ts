@@ -158,6 +158,8 @@ test('HEAD of a long result answers at once and reads no more', async (t) => {
   for (let call = 0; call < 3; call += 1) {
     const head = await service.get(CSV_PATH, { method: 'HEAD' });
     assert.deepEqual([head.status, await head.text()], [200, '']);
+    // No row has more than 108 cell bytes, so its two cells are what it costs.
+    assert.equal(head.headers.get('x-service-datapoint-count'), String(2 * LONG_RESULT_ROWS));
   }
 });
 

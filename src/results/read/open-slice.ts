@@ -2,13 +2,14 @@
  * Opens a slice of rows as a page: a slice in the order of parts (stored ones, or a view's), or of a view that is read
  * directly.
  */
-import { cellBytesWithin } from '../../domain/datapoints.ts';
+import { cellBytesWithin, datapointsOf } from '../../domain/datapoints.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { ViewSlice } from '../compile/view.ts';
 import { datapointRefusal, pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { Chunk } from './chunk.ts';
+import { knownDatapoints } from './known-datapoints.ts';
 import type { PageOfRows } from './page.ts';
 import { EXPORT_RANGE_ROWS, PAGE_RANGE_ROWS, rangesOf } from './part-ranges.ts';
 import type { PartReader } from './part-reader.ts';
@@ -48,6 +49,7 @@ export async function openSlice(
     columns,
     offset: slice.offset,
     rowCount: to - from,
+    datapoints: knownDatapoints(to - from, columns, resultSet),
     // A page without rows has no page after it.
     more: to > from && to < total,
     filteredRowCount: undefined,
@@ -101,6 +103,7 @@ export function pageOf(
     columns,
     offset: slice.offset,
     rowCount,
+    datapoints: datapointsOf(rowCount, columns.length, chunk?.cellBytes ?? 0),
     more: more && rowCount > 0,
     filteredRowCount,
     small: true,

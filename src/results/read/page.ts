@@ -20,6 +20,8 @@ export interface PageOfRows {
   readonly columns: readonly ProjectedColumn[];
   readonly offset: number;
   readonly rowCount: number;
+  /** What the page costs, where it is known before the rows are read. */
+  readonly datapoints: number | undefined;
   /** Rows follow after this page. */
   readonly more: boolean;
   /** The number of rows that the filter keeps in all, where it is known. */

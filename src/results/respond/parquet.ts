@@ -19,6 +19,7 @@ import type { ResultsRequest } from '../request/results-request.ts';
 import { etagOfDigest, matchesEtag } from './cache-policy.ts';
 import { respondUnchanged } from './envelope-answer.ts';
 import { nextPageOf, pagingHeaders } from './next-page.ts';
+import { priceHeaders } from './price-headers.ts';
 import type { StreamRequest } from './stream-answer.ts';
 
 export interface ParquetRequest extends ReadRequest, StreamRequest {
@@ -122,7 +123,7 @@ function headersOf(
   page: ExportPage['page'],
 ): Readonly<Record<string, string>> {
   const next = nextPageOf(request, executionId, page, pageRowsMax(plan));
-  return { ...pagingHeaders(request, page, next), 'row-count': String(page.rowCount) };
+  return { ...pagingHeaders(request, page, next), ...priceHeaders(page) };
 }
 
 function remembered({ bytes, sha256, rowCount, cellBytes }: ParquetFile): SegmentIndex {

@@ -10,6 +10,7 @@ import type { SegmentIndex } from '../cache/segment-index.ts';
 import { releaseAfter } from '../read/page.ts';
 import { resolveRange } from '../request/byte-range.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
+import { priceHeaders } from './price-headers.ts';
 import { measureSegments, readSlice, recordSegments, type StreamSource } from './resumable.ts';
 import type { LargeAnswer } from './text.ts';
 
@@ -36,7 +37,7 @@ export async function respondLarge(
   signal: AbortSignal,
 ): Promise<Answer> {
   const { contentType, page } = large;
-  const headers = { ...large.headers, ...asked.cacheHeaders, 'row-count': String(page.rowCount) };
+  const headers = { ...large.headers, ...asked.cacheHeaders, ...priceHeaders(page) };
   const body = await streamBody(asked, large, deps, stats, signal);
   return { contentType, headers, ...(asked.known && { etag: asked.known.etag }), body };
 }
