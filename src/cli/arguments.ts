@@ -1,6 +1,7 @@
 /** How the words on the command line become values. What cannot be read is a mistake in usage: exit code 2. */
 import { InvalidArgumentError } from 'commander';
 import { isReservedQueryId, RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
+import { descriptionsProblem } from '../domain/column-descriptions.ts';
 import { EXECUTION_STATES, type ExecutionState, isExecutionId } from '../domain/execution.ts';
 import { DAY_MILLIS, startOfDay } from '../domain/instant.ts';
 import type { Owner } from '../domain/principal.ts';
@@ -100,6 +101,19 @@ export function queryParameters(
   if (before.has(name)) throw new InvalidArgumentError(`The parameter ${name} is given twice.`);
   if (before.size >= PARAMETERS_MAX) throw new InvalidArgumentError(`A run has at most ${PARAMETERS_MAX} parameters.`);
   return new Map([...before, [name, value]]);
+}
+
+/** Collects `COLUMN=TEXT`; the text may have further equals signs in it, and an empty one takes a description away. */
+export function columnDescriptions(
+  text: string,
+  before: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw new InvalidArgumentError('A description is COLUMN=TEXT.');
+  const described = new Map([...before, [text.slice(0, equals), text.slice(equals + 1)]]);
+  const problem = descriptionsProblem(Object.fromEntries(described));
+  if (problem !== undefined) throw new InvalidArgumentError(`Of descriptions, ${problem}.`);
+  return described;
 }
 
 /** @throws UsageError unless exactly one of the two is given */

@@ -37,6 +37,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'qrs publish trades.parquet --query 100',
     "qrs publish trades.csv --query 100 --types 'amount=uint256,price=decimal(10, 3)'",
     'zcat trades.ndjson.gz | qrs publish - --query 100 --format ndjson --param day=2024-03-05',
+    "qrs publish trades.parquet --query 100 --describe 'amount=In the smallest unit of the token' --describe 'price=In USD'",
     'qrs publish trades.parquet --execution 01HR7V4N7VD2Q9D9Z5T2T6W3M1',
   ],
   rows: [

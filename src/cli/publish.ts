@@ -2,11 +2,14 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Service } from '../compose/service.ts';
+import { changeDescriptions, descriptionsProblem, isSameDescriptions } from '../domain/column-descriptions.ts';
 import type { ColumnType } from '../domain/column-type.ts';
+import type { Execution } from '../domain/execution.ts';
+import { nearest } from '../domain/nearest.ts';
 import { TypeDeclarationError, typeDeclarations } from '../domain/type-declarations.ts';
 import { delimiterProblem } from '../publishing/sources/csv/csv-header.ts';
 import { ENCODINGS, type Encoding } from '../publishing/sources/encoding.ts';
-import { executionId, queryId, queryParameters, UsageError } from './arguments.ts';
+import { columnDescriptions, executionId, queryId, queryParameters, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { executionRecord } from './execution-record.ts';
 import { printJson, printLines } from './printing.ts';
@@ -20,6 +23,7 @@ interface PublishCommandOptions {
   readonly delimiter?: string;
   readonly encoding?: Encoding;
   readonly types?: ReadonlyMap<string, ColumnType>;
+  readonly describe?: ReadonlyMap<string, string>;
   readonly param?: ReadonlyMap<string, string>;
   readonly json?: true;
 }
@@ -47,6 +51,7 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
       'types that the file cannot declare, such as price=decimal(10, 3)',
       declaredTypes,
     )
+    .option('--describe <column=text>', 'what a column means, kept with the query; may be repeated', columnDescriptions)
     .option('--param <name=value>', 'a query parameter of the new execution; may be repeated', queryParameters)
     .option('--json', 'print JSON, and on standard error how far it has come, an event a line')
     .action(async (file: string, options: PublishCommandOptions) => {
@@ -59,6 +64,7 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
       context.priority.serviceFirst();
       await withService(context, async (service) => {
         const execution = await publishFile(service, file, options, context);
+        if (options.describe !== undefined) await describe(service, execution, options.describe, context);
         if (options.json) printJson(context, executionRecord(execution, context.clock()));
         else printLines(context, [execution.id]);
       });
@@ -90,6 +96,29 @@ async function publishFile(service: Service, file: string, options: PublishComma
     context.signal,
     (step) => progress.show(step),
   );
+}
+
+/** Keeps what columns mean. A query that says so already gets no new version. @throws Error for a column that the result does not have */
+async function describe(
+  service: Service,
+  { id, queryId }: Execution,
+  described: ReadonlyMap<string, string>,
+  context: CommandContext,
+): Promise<void> {
+  const { executions, queries } = await service.catalog();
+  const names = (await executions.findResultSet(id))?.columns.map(({ name }) => name) ?? [];
+  const unknown = [...described.keys()].find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    const [near] = nearest(unknown, names);
+    const instead = near === undefined ? `it has ${names.slice(0, 10).join(', ')}` : `did you mean ${near}?`;
+    throw new Error(`run ${id} is published, and no column is described: it has no column ${unknown}; ${instead}`);
+  }
+  const before = (await queries.find(queryId))?.columnDescriptions;
+  const columnDescriptions = changeDescriptions(before, described);
+  if (isSameDescriptions(before, columnDescriptions)) return;
+  const problem = descriptionsProblem(columnDescriptions ?? {});
+  if (problem !== undefined) throw new Error(`run ${id} is published, and no column is described: ${problem}`);
+  await queries.update(queryId, { columnDescriptions }, context.clock());
 }
 
 function declaredTypes(text: string, before?: ReadonlyMap<string, ColumnType>): ReadonlyMap<string, ColumnType> {

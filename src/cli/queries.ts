@@ -1,7 +1,18 @@
 /** `qrs queries`: the queries whose results are stored, who owns them, and who may read them. */
 import type { Command } from 'commander';
-import type { NewQuery, QueryChanges } from '../domain/query.ts';
-import { label, labels, newQueryId, ownerOf, ownerRecord, principalName, queryId, UsageError } from './arguments.ts';
+import { changeDescriptions } from '../domain/column-descriptions.ts';
+import type { NewQuery, QueryChanges, QueryDefinition } from '../domain/query.ts';
+import {
+  columnDescriptions,
+  label,
+  labels,
+  newQueryId,
+  ownerOf,
+  ownerRecord,
+  principalName,
+  queryId,
+  UsageError,
+} from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { idCell, printList } from './list.ts';
 import { printJson, printLines } from './printing.ts';
@@ -16,6 +27,7 @@ interface AddOptions extends SqlOptions {
   readonly name?: string;
   readonly description?: string;
   readonly tag?: readonly string[];
+  readonly describe?: ReadonlyMap<string, string>;
   readonly json?: true;
 }
 
@@ -23,6 +35,7 @@ interface SetOptions extends SqlOptions {
   readonly name?: string;
   readonly description?: string;
   readonly tag?: readonly string[];
+  readonly describe?: ReadonlyMap<string, string>;
   readonly user?: string;
   readonly team?: string;
   readonly private?: true;
@@ -51,7 +64,8 @@ function addAdd(queries: Command, context: CommandContext): void {
     .option('--private', 'only its owner (and the members of the team) may read it')
     .option('--name <text>', 'what the query is called', label(200))
     .option('--description <text>', 'what its results are', label(10_000))
-    .option('--tag <tag...>', 'its tags', labels(100));
+    .option('--tag <tag...>', 'its tags', labels(100))
+    .option('--describe <column=text>', 'what a column means; may be repeated', columnDescriptions);
   sqlOptions(add)
     .option('--json', 'print JSON')
     .action(async (options: AddOptions) => {
@@ -62,6 +76,7 @@ function addAdd(queries: Command, context: CommandContext): void {
         ...(options.name !== undefined && { name: options.name }),
         ...(options.description !== undefined && { description: options.description }),
         ...(options.tag !== undefined && { tags: [...new Set(options.tag)] }),
+        ...describedBy(undefined, options.describe),
       };
       await withService(context, async (service) => {
         const sql = await readSql(options, { service, signal: context.signal });
@@ -80,6 +95,11 @@ function addSet(queries: Command, context: CommandContext): void {
     .option('--name <text>', 'what the query is called', label(200))
     .option('--description <text>', 'what its results are', label(10_000))
     .option('--tag <tag...>', 'its tags, instead of those before', labels(100))
+    .option(
+      '--describe <column=text>',
+      'what a column means; without a text: nothing more; may be repeated',
+      columnDescriptions,
+    )
     .option('--user <name>', 'give it to this user', principalName)
     .option('--team <name>', 'give it to this team', principalName)
     .option('--private', 'only its owner (and the members of the team) may read it')
@@ -92,9 +112,11 @@ function addSet(queries: Command, context: CommandContext): void {
       const changes = changesOf(options);
       await withService(context, async (service) => {
         const { queries: all } = await service.catalog();
+        const before = await all.find(id);
         const whole = {
           ...changes,
-          ...(await readSql(options, { service, signal: context.signal }, await all.find(id))),
+          ...describedBy(before, options.describe),
+          ...(await readSql(options, { service, signal: context.signal }, before)),
         };
         if (Object.keys(whole).length === 0) throw new UsageError('nothing to change: name an option');
         const query = await all.update(id, whole, context.clock());
@@ -102,6 +124,14 @@ function addSet(queries: Command, context: CommandContext): void {
         else printLines(context, [query.id]);
       });
     });
+}
+
+function describedBy(
+  before: Pick<QueryDefinition, 'columnDescriptions'> | undefined,
+  described: ReadonlyMap<string, string> | undefined,
+): Pick<QueryDefinition, 'columnDescriptions'> {
+  if (described === undefined) return {};
+  return { columnDescriptions: changeDescriptions(before?.columnDescriptions, described) ?? {} };
 }
 
 function addRemove(queries: Command, context: CommandContext): void {
@@ -159,7 +189,7 @@ function addList(queries: Command, context: CommandContext): void {
 }
 
 function queryRecord(query: NewQuery): object {
-  const { id, name, owner, visibility, description, tags = [], schedule, isArchived } = query;
+  const { id, name, owner, visibility, description, tags = [], schedule, isArchived, columnDescriptions } = query;
   return {
     id,
     name,
@@ -167,6 +197,7 @@ function queryRecord(query: NewQuery): object {
     visibility,
     description,
     ...(tags.length > 0 && { tags }),
+    column_descriptions: columnDescriptions,
     schedule,
     ...(isArchived && { archived: true }),
   };

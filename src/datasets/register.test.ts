@@ -29,6 +29,25 @@ test('the datasets become public queries, once, however many processes start at 
   for (const catalog of catalogs) await catalog[Symbol.asyncDispose]();
 });
 
+test('the meanings of their columns are those of their queries, and follow the declaration', async () => {
+  await using catalog = await openSqliteCatalog(join(root, 'meanings.sqlite'), { sleep });
+  const versionOf = async () => (await catalog.queries.find(990_000_003))?.version;
+  await registerDatasets(catalog, datasets, 0);
+  const [avsStats] = datasets.filter(({ name }) => name === 'avs-stats');
+  assert.ok(avsStats);
+  const [first] = avsStats.columns;
+  const described = (await catalog.queries.find(990_000_003))?.columnDescriptions;
+  assert.equal(described?.[first?.name ?? ''], avsStats.meanings[first?.name ?? '']?.about);
+  await registerDatasets(catalog, datasets, 0);
+  assert.equal(await versionOf(), 1, 'nothing was changed');
+  const meanings = { [first?.name ?? '']: { about: 'Other words', example: null } };
+  await registerDatasets(catalog, [{ ...avsStats, meanings }], 0);
+  assert.deepEqual((await catalog.queries.find(990_000_003))?.columnDescriptions, {
+    [first?.name ?? '']: 'Other words',
+  });
+  assert.equal(await versionOf(), 2);
+});
+
 test("a reserved query id that is somebody else's: that dataset is left out, the others are registered", async () => {
   await using catalog = await openSqliteCatalog(join(root, 'taken.sqlite'), { sleep });
   await catalog.principals.addUser('ann', 0);

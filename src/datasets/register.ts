@@ -3,6 +3,7 @@
  * no key acts for.
  */
 import { type Catalog, CatalogConflict } from '../catalog/catalog.ts';
+import { type ColumnDescriptions, isSameDescriptions } from '../domain/column-descriptions.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Query } from '../domain/query.ts';
 import type { Dataset } from './dataset.ts';
@@ -37,7 +38,9 @@ export async function registerDatasets(
   const refusals: string[] = [];
   for (const dataset of datasets) {
     const { name, queryId, sql, schedule } = dataset;
-    const query = { id: queryId, name, owner, visibility: 'public', sql, schedule } as const;
+    const columnDescriptions = descriptionsOf(dataset);
+    const said = { sql, schedule, columnDescriptions };
+    const query = { id: queryId, name, owner, visibility: 'public', ...said } as const;
     let found = await catalog.queries.find(queryId);
     if (found === undefined) {
       await unlessThere(catalog.principals.addTeam(CURATORS, [], now));
@@ -45,8 +48,10 @@ export async function registerDatasets(
       found = await catalog.queries.find(queryId);
     }
     if (found !== undefined && isCurated(found)) {
-      if (found.sql !== sql || found.schedule !== schedule)
-        await catalog.queries.update(queryId, { sql, schedule }, now);
+      const isSame = found.sql === sql && found.schedule === schedule;
+      if (!isSame || !isSameDescriptions(found.columnDescriptions, columnDescriptions)) {
+        await catalog.queries.update(queryId, said, now);
+      }
       registered.push(dataset);
     } else {
       const whose = `${found?.owner.kind} ${found?.owner.name}`;
@@ -54,6 +59,14 @@ export async function registerDatasets(
     }
   }
   return { datasets: registered, refusals };
+}
+
+function descriptionsOf({ columns, meanings }: Dataset): ColumnDescriptions {
+  const described = columns.flatMap(({ name }) => {
+    const meaning = Object.hasOwn(meanings, name) ? meanings[name] : undefined;
+    return meaning === undefined ? [] : [[name, meaning.about] as const];
+  });
+  return Object.fromEntries(described);
 }
 
 async function unlessThere(adding: Promise<unknown>): Promise<void> {

@@ -2,6 +2,7 @@
  * A query: what it is called, whose it is, and, where the service runs it, its text. A query belongs to a user or a team and
  * is public or private; an execution is as visible as its query (contract §2).
  */
+import type { ColumnDescriptions } from './column-descriptions.ts';
 import type { Instant } from './instant.ts';
 import { actsFor, type Owner, type Principal } from './principal.ts';
 import { includesScope } from './scope.ts';
@@ -26,6 +27,8 @@ export interface QueryDefinition {
   readonly name?: string;
   readonly description?: string;
   readonly tags: readonly string[];
+  /** Absent: none. */
+  readonly columnDescriptions?: ColumnDescriptions;
   /** What the engine runs; absent where an engine elsewhere does. */
   readonly sql?: string;
   readonly parameters: readonly QueryParameter[];

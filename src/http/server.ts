@@ -70,7 +70,7 @@ export interface HttpDeps {
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   readonly sleep: Sleep;
   readonly usage: UsageRoutesDeps;
-  readonly browsing: Omit<BrowsingDeps, 'meanings'>;
+  readonly browsing: BrowsingDeps;
   readonly writing: WritingDeps;
 }
 
@@ -198,7 +198,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   for (const prefix of ['/v1', '/api/v1']) {
     resultsRoutes(server, prefix, deps.results, sending);
     usageRoutes(server, prefix, deps.usage);
-    browsingRoutes(server, prefix, { ...deps.browsing, meanings: meaningsOf(options) }, options.publicUrl);
+    browsingRoutes(server, prefix, deps.browsing, options.publicUrl);
     writing(server, prefix, deps.writing, {
       ...options.writing,
       publicUrl: options.publicUrl,
@@ -206,16 +206,6 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
     });
   }
   return server;
-}
-
-function meaningsOf({ documentation, datasets }: HttpOptions): BrowsingDeps['meanings'] {
-  return new Map(
-    datasets.flatMap(({ path, queryId }) =>
-      documentation.datasets
-        .filter((one) => one.path === `/v1${path}`)
-        .map(({ meanings }) => [queryId, meanings] as const),
-    ),
-  );
 }
 
 function explorerOf({ documentation, keyHeaders, publicKey, datasets }: HttpOptions): ExplorerDescription {

@@ -69,7 +69,8 @@ async function answerOnce(
   // Answered before: the same page again. A sample without a seed is another one each time.
   const shown = shownState(state, settings.partialAsCompleted);
   const isNewSample = asksForNewSample(parameters);
-  const identity = answerIdentity(request, execution, shown, settings);
+  const words = format === 'parquet' ? await catalogCache.queryWords(execution.queryId) : undefined;
+  const identity = answerIdentity(request, execution, shown, settings, words);
   const named = fileHeaders(found, format);
   const cacheHeaders = {
     ...(isNewSample ? sampleHeadersOf(found) : cacheHeadersOf(cachePolicy, found, now)),
@@ -101,7 +102,7 @@ async function answerOnce(
     stats.way = way;
   };
   const planned = { request, execution, executionId: execution.id, state: shown, resultSet, plan, keyId, tellWay };
-  const asked: PlannedRequest = { ...planned, known, cacheHeaders, keep };
+  const asked: PlannedRequest = { ...planned, words, known, cacheHeaders, keep };
   if (format !== 'parquet') return await answerText(asked, format, deps, stats, signal);
   const { segmentIndexes } = caches;
   return await timed('open', () => respondParquet(asked, { ...deps, segmentIndexes }, stats, signal));

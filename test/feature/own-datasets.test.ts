@@ -61,6 +61,8 @@ test('an own dataset is refreshed, served at its address, listed, and described 
   assert.deepEqual(result.rows, [{ day: '2024-03-05', chain: 'base', total: '12.50' }]);
   const listed = JSON.parse(await service.commandLine.get('datasets', 'list', '--json')) as { readonly name: string }[];
   assert.ok(listed.some(({ name }) => name === 'orders-by-day'));
+  const { columns } = await service.json('/v1/query/990500001');
+  assert.deepEqual((columns as readonly { readonly description?: string }[])[0]?.description, 'The day of the orders');
   const document = JSON.stringify(await service.json('/openapi.json'));
   assert.match(document, /"\/v1\/shop\/orders-by-day"/);
   assert.match(document, /"description":"Where they were paid\.","enum":\["base","celo"\]/);

@@ -1,6 +1,7 @@
 /** Queries: their definitions, and the choice of ids for those added without one. */
 
 import { type Kysely, sql, type Transaction, type UpdateObject } from 'kysely';
+import type { ColumnDescriptions } from '../../domain/column-descriptions.ts';
 import { counted } from '../../domain/counted.ts';
 import { EXECUTION_STATES, STATES } from '../../domain/execution.ts';
 import { formatInstant, type Instant } from '../../domain/instant.ts';
@@ -98,6 +99,7 @@ async function insert(trx: Transaction<CatalogTables>, query: NewQuery, at: Inst
       created_at: at,
       description: query.description ?? null,
       tags: JSON.stringify(query.tags ?? []),
+      column_descriptions: textOfDescriptions(query.columnDescriptions),
       query_sql: query.sql ?? null,
       parameters: JSON.stringify(query.parameters ?? []),
       schedule: query.schedule ?? null,
@@ -155,12 +157,17 @@ function columnsOf(changes: QueryChanges): Columns {
     ...('name' in changes && { name: changes.name ?? null }),
     ...('description' in changes && { description: changes.description ?? null }),
     ...(changes.tags !== undefined && { tags: JSON.stringify(changes.tags) }),
+    ...('columnDescriptions' in changes && { column_descriptions: textOfDescriptions(changes.columnDescriptions) }),
     ...('sql' in changes && { query_sql: changes.sql ?? null }),
     ...(changes.parameters !== undefined && { parameters: JSON.stringify(changes.parameters) }),
     ...('schedule' in changes && { schedule: changes.schedule ?? null }),
     ...(changes.visibility !== undefined && { visibility: changes.visibility }),
     ...(changes.isArchived !== undefined && { is_archived: changes.isArchived ? 1 : 0 }),
   };
+}
+
+function textOfDescriptions(descriptions: ColumnDescriptions | undefined): string | null {
+  return descriptions === undefined || Object.keys(descriptions).length === 0 ? null : JSON.stringify(descriptions);
 }
 
 export function queryOf(row: QueryRow): Query {
@@ -171,6 +178,9 @@ export function queryOf(row: QueryRow): Query {
     visibility: row.visibility,
     ...(row.description !== null && { description: row.description }),
     tags: JSON.parse(row.tags) as string[],
+    ...(row.column_descriptions !== null && {
+      columnDescriptions: JSON.parse(row.column_descriptions) as ColumnDescriptions,
+    }),
     ...(row.query_sql !== null && { sql: row.query_sql }),
     parameters: JSON.parse(row.parameters) as QueryParameter[],
     ...(row.schedule !== null && { schedule: row.schedule }),

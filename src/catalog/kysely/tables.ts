@@ -94,6 +94,8 @@ export interface QueryRow extends OwnerColumns {
   description: string | null;
   /** A JSON array of texts. */
   tags: string;
+  /** JSON of ColumnDescriptions. */
+  column_descriptions: string | null;
   query_sql: string | null;
   /** A JSON array of QueryParameter. */
   parameters: string;

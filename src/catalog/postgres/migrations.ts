@@ -180,4 +180,9 @@ export const MIGRATIONS: readonly Migration[] = [
       ).join('\n      ')}
     `,
   },
+  {
+    number: 2,
+    name: 'descriptions of columns',
+    script: 'alter table queries add column column_descriptions bytewise;',
+  },
 ];

@@ -301,4 +301,12 @@ export const MIGRATIONS: readonly Migration[] = [
       delete from leases where resource like 'refresh:%' or resource like 'refreshing:%';
     `,
   },
+  {
+    number: 10,
+    name: 'descriptions of columns',
+    script: `
+      -- JSON: names and texts.
+      alter table queries add column column_descriptions text;
+    `,
+  },
 ];

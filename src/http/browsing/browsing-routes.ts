@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Catalog } from '../../catalog/catalog.ts';
+import { descriptionOf } from '../../domain/column-descriptions.ts';
 import { formatColumnType } from '../../domain/column-type.ts';
 import { EXECUTION_STATES, type ExecutionState, formatState, STATES, stateAt } from '../../domain/execution.ts';
 import type { Clock } from '../../domain/instant.ts';
@@ -16,14 +17,9 @@ import { booleanOf, instantOf, invalid, listBody, sliceOf } from './list-paramet
 import { queryView } from './query-view.ts';
 import { latestView, runView } from './run-view.ts';
 
-/** Meanings of columns, by name. */
-export type Meanings = Readonly<Record<string, { readonly about: string }>>;
-
 export interface BrowsingDeps {
   readonly catalog: Pick<Catalog, 'browsing' | 'queries' | 'executions'>;
   readonly clock: Clock;
-  /** By query id: from the declarations of the curated datasets. */
-  readonly meanings: ReadonlyMap<number, Meanings>;
 }
 
 interface Asked {
@@ -89,19 +85,24 @@ async function queriesBody(
   return listBody('queries', { ...found, items }, slice, parameters, address);
 }
 
-async function queryBody({ request, principal }: Asked, { catalog, clock, meanings }: BrowsingDeps): Promise<object> {
+async function queryBody({ request, principal }: Asked, { catalog, clock }: BrowsingDeps): Promise<object> {
   const query = await queryOf(request, principal, catalog);
   const now = clock();
+  const { columnDescriptions } = query;
+  const view = {
+    ...queryView(query, principal),
+    ...(columnDescriptions !== undefined && { column_descriptions: columnDescriptions }),
+  };
   const latest = await catalog.browsing.findLatestRun(query.id, now);
-  if (latest === undefined) return queryView(query, principal);
+  if (latest === undefined) return view;
   const hasResult = STATES[stateAt(latest.execution, now)].hasResult;
   const resultSet = hasResult ? await catalog.executions.findResultSet(latest.execution.id) : undefined;
   return {
-    ...queryView(query, principal),
+    ...view,
     latest_execution: latestView(latest, now),
     ...(resultSet !== undefined && {
       columns: resultSet.columns.map(({ name, type }) => {
-        const description = meanings.get(query.id)?.[name]?.about;
+        const description = descriptionOf(columnDescriptions, name);
         return { name, type: formatColumnType(type), ...(description !== undefined && { description }) };
       }),
     }),

@@ -48,6 +48,11 @@ const DEFINITION: Fragment = {
   name: { type: ['string', 'null'], maxLength: 200 },
   description: { type: ['string', 'null'], maxLength: 10_000 },
   tags: { type: 'array', items: TEXT, maxItems: 50 },
+  column_descriptions: {
+    type: 'object',
+    additionalProperties: { type: ['string', 'null'], maxLength: 1000 },
+    description: 'What columns mean, by their names: all of them, instead of those before.',
+  },
   query_sql: { type: ['string', 'null'], description: 'What the engine runs; none where an engine elsewhere does.' },
   parameters: { type: 'array', items: refTo('schemas', 'QueryParameter') },
   query_parameters: {
@@ -137,8 +142,15 @@ export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   ListedQuery: extended('QueryFields', {}),
   Query: extended(
     'QueryFields',
-    { columns: { type: 'array', items: refTo('schemas', 'QueryColumn'), description: 'Of the latest result.' } },
-    ['columns'],
+    {
+      columns: { type: 'array', items: refTo('schemas', 'QueryColumn'), description: 'Of the latest result.' },
+      column_descriptions: {
+        type: 'object',
+        additionalProperties: TEXT,
+        description: 'What columns mean, by name, those too that the latest result does not have.',
+      },
+    },
+    ['columns', 'column_descriptions'],
   ),
   NewRun: object({ query_parameters: RUN_PARAMETERS }, ['query_parameters']),
   RunRequest: object({ query_parameters: RUN_PARAMETERS, performance: PERFORMANCE }, [

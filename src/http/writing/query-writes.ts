@@ -1,4 +1,9 @@
 /** Queries over HTTP: adding, changing, archiving them, and making them private (contract §9). */
+import {
+  type ColumnDescriptions,
+  DESCRIPTION_LENGTH_MAX,
+  descriptionsProblem,
+} from '../../domain/column-descriptions.ts';
 import { CronError, parseCron } from '../../domain/cron.ts';
 import {
   type NewQuery,
@@ -175,10 +180,24 @@ const listOrValues: ReadField<readonly QueryParameter[]> = (value, name) => {
 const NUMBER_VALUE = /^-?[0-9]+(?:\.[0-9]+)?$/;
 const DATETIME_VALUE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]|$)/;
 
+/** An object of names and texts: all of them, instead of those before. An empty text, or null, is none. */
+const DESCRIPTIONS: ReadField<ColumnDescriptions> = (value, name) => {
+  if (!isObject(value)) throw bad(name, value, 'an object of column names and texts');
+  const read = orNone(DESCRIPTION_LENGTH_MAX);
+  const texts = Object.entries(value).map(
+    ([column, about]) => [column, read(about, `${name}.${column}`) ?? ''] as const,
+  );
+  const descriptions = Object.fromEntries(texts.filter(([, about]) => about !== ''));
+  const problem = descriptionsProblem(descriptions);
+  if (problem !== undefined) throw new RequestError('invalid_body', `${name}: ${problem}`);
+  return descriptions;
+};
+
 const DEFINITION = {
   name: orNone(200),
   description: orNone(10_000),
   tags: list(text(1, 100), TAGS_MAX),
+  column_descriptions: DESCRIPTIONS,
   query_sql: orNone(SQL_LENGTH_MAX),
   parameters: PARAMETERS,
   /** The hosted API's name for the field. Its TypeScript client sends names and values, without types. */
@@ -195,7 +214,7 @@ function readDefinition(body: unknown): QueryChanges {
 type Definition = ReturnType<typeof readFields<typeof DEFINITION>>;
 
 function definitionOf(fields: Definition): QueryChanges {
-  const { name, description, tags, schedule, is_private, is_archived } = fields;
+  const { name, description, tags, column_descriptions, schedule, is_private, is_archived } = fields;
   const parameters = fields.parameters ?? fields.query_parameters;
   const keys = parameters?.map(({ key }) => key) ?? [];
   const twice = keys.find((key, index) => keys.indexOf(key) !== index);
@@ -204,6 +223,7 @@ function definitionOf(fields: Definition): QueryChanges {
     ...('name' in fields && { name }),
     ...('description' in fields && { description }),
     ...(tags !== undefined && { tags: [...new Set(tags)] }),
+    ...(column_descriptions !== undefined && { columnDescriptions: column_descriptions }),
     ...('query_sql' in fields && { sql: fields.query_sql }),
     ...(parameters !== undefined && { parameters }),
     ...('schedule' in fields && { schedule }),

@@ -5,6 +5,7 @@
  */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { AsOfSearch, ListPage } from '../../domain/browsing.ts';
+import type { QueryWords } from '../../domain/column-descriptions.ts';
 import { type Execution, STATES, stateAt } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -163,6 +164,19 @@ export class CatalogCache {
       const { name, owner, visibility } = query;
       return { id, owner, visibility, ...(name !== undefined && { name: name.slice(0, NAME_LENGTH_MAX) }) };
     });
+  }
+
+  /** What its owner says of it and of its columns; these can be long, so they are remembered apart. */
+  async queryWords(id: number): Promise<QueryWords> {
+    const words = await this.#remember(`words ${id}`, async () => {
+      const { name, description, columnDescriptions } = (await this.#catalog.queries.find(id)) ?? {};
+      return {
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+        ...(columnDescriptions !== undefined && { columnDescriptions }),
+      };
+    });
+    return words;
   }
 
   async resultSet(executionId: string): Promise<ResultSet | undefined> {

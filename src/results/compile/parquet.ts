@@ -5,6 +5,7 @@
  * duckdb/). A UNION ALL of the parts does not: DuckDB 1.5 wrote the second before the first, with one thread and
  * `preserve_insertion_order`.
  */
+import { descriptionOf, type QueryWords } from '../../domain/column-descriptions.ts';
 import { formatColumnType } from '../../domain/column-type.ts';
 import { totalBytesOf } from '../../duckdb/cell-bytes.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
@@ -26,12 +27,37 @@ export interface PartRows {
   readonly to: number;
 }
 
+/** What is written of the rows. */
+export interface ExportContent {
+  readonly columns: readonly ProjectedColumn[];
+  readonly words?: QueryWords | undefined;
+}
+
+export interface ExportDestination {
+  readonly path: string;
+  readonly rowGroupRows: number;
+}
+
+/** The file's key-value metadata on its query: absent where there is nothing to say. The names of the keys are documented. */
+function wordsToTell(columns: readonly ProjectedColumn[], words: QueryWords = {}): Readonly<Record<string, string>> {
+  const described = columns.flatMap(({ name }) => {
+    const text = descriptionOf(words.columnDescriptions, name);
+    return text === undefined ? [] : [[name, text] as const];
+  });
+  return {
+    ...(words.name !== undefined && { 'query-results-service.name': words.name }),
+    ...(words.description !== undefined && { 'query-results-service.description': words.description }),
+    ...(described.length > 0 && {
+      'query-results-service.column_descriptions': JSON.stringify(Object.fromEntries(described)),
+    }),
+  };
+}
+
 /** Writes the rows to the file. Answers with one row: how many were written. */
 export function compileExport(
-  columns: readonly ProjectedColumn[],
+  { columns, words }: ExportContent,
   rows: PartRows,
-  destination: string,
-  rowGroupRows: number,
+  { path, rowGroupRows }: ExportDestination,
   order: RowOrder,
 ): Statement {
   const parameters = new Parameters();
@@ -39,10 +65,14 @@ export function compileExport(
     ({ name, type, index }) => `${parquetValueOf(type, storedColumn(index))} AS ${quoteName(name)}`,
   );
   const types = JSON.stringify(columns.map(({ type }) => formatColumnType(type)));
-  const metadata = `KV_METADATA {${quoteText(TYPES_KEY)}: ${quoteText(types)}}`;
+  const told = [`${quoteText(TYPES_KEY)}: ${quoteText(types)}`];
+  for (const [key, text] of Object.entries(wordsToTell(columns, words))) {
+    told.push(`${quoteText(key)}: ${parameters.add(text)}`);
+  }
+  const metadata = `KV_METADATA {${told.join(', ')}}`;
   const options = `${parquetOptions('zstd', rowGroupRows, columns.length)}, ${metadata}`;
   const orderBy = order === 'asked' && rows.paths.length > 0 ? ' ORDER BY file_index, file_row_number' : '';
-  const text = `COPY (SELECT ${values.join(', ')} ${sourceOf(columns, rows, parameters)}${orderBy}) TO ${quoteText(destination)} (${options})`;
+  const text = `COPY (SELECT ${values.join(', ')} ${sourceOf(columns, rows, parameters)}${orderBy}) TO ${quoteText(path)} (${options})`;
   return { text, values: parameters.values };
 }
 

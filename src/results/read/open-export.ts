@@ -4,6 +4,7 @@
  * view, which is materialised first. Writing the file is heavy work, whatever its size.
  */
 
+import type { QueryWords } from '../../domain/column-descriptions.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import { fieldProblem, nameProblem } from '../../duckdb/parquet-value.ts';
 import { RequestError } from '../../errors/errors.ts';
@@ -17,6 +18,11 @@ import { PartReader } from './part-reader.ts';
 import { projectColumns, rowSourceOf } from './row-source.ts';
 import { depsFor } from './wide-reads.ts';
 
+export interface ExportRequest extends ReadRequest {
+  /** What the file says of its query. */
+  readonly words: QueryWords | undefined;
+}
+
 export interface ExportPage {
   readonly page: Omit<PageOfRows, 'chunks'>;
   readonly rows: ExportedRows;
@@ -24,7 +30,7 @@ export interface ExportPage {
 
 /** @throws RequestError unsupported_column · datapoint_limit · rate_limited · overloaded · read_timeout · result_damaged */
 export async function openExport(
-  { executionId, plan, resultSet, keyId }: ReadRequest,
+  { executionId, plan, resultSet, keyId, words }: ExportRequest,
   deps: ReadDeps,
   signal: AbortSignal,
 ): Promise<ExportPage> {
@@ -54,7 +60,7 @@ export async function openExport(
       small: false,
       release: () => kept.dispose(),
     },
-    rows: { keyId, columns, parts, open, from, to: from + opened.rowCount },
+    rows: { keyId, columns, words, parts, open, from, to: from + opened.rowCount },
   };
 }
 

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { open as openFile } from 'node:fs/promises';
 import type { RowRange } from '../../domain/blocks.ts';
+import type { QueryWords } from '../../domain/column-descriptions.ts';
 import { allRowsOf, type Part, rowGroupRowsFor } from '../../domain/result-set.ts';
 import type { Sleep } from '../../domain/time.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
@@ -36,6 +37,8 @@ export interface ExportedRows {
   /** The key whose export it is: keys take turns. */
   readonly keyId: string;
   readonly columns: readonly ProjectedColumn[];
+  /** What the file says of its query. */
+  readonly words?: QueryWords | undefined;
   readonly parts: readonly Part[];
   readonly open: (part: Part, rows: RowRange, signal: AbortSignal) => Promise<OpenObject>;
   readonly from: number;
@@ -92,7 +95,7 @@ export class ParquetExports {
         const read = partRows(rows, touched, paths);
         const [cellBytes] = await duckDb.query(compileCellBytes(rows.columns, read), within);
         const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
-        const writing = (order: RowOrder) => compileExport(rows.columns, read, path, rowGroupRows, order);
+        const writing = (order: RowOrder) => compileExport(rows, read, { path, rowGroupRows }, order);
         const statement = await inStoredOrder(duckDb, writing, within);
         const [written] = await withRoom(derived, () => duckDb.query(statement, within));
         const expected = rows.to - rows.from;
@@ -132,6 +135,6 @@ export function fileBytesMax(rows: ExportedRows): number {
   const touched = touchedParts(rows);
   const stored = touched.reduce((sum, part) => sum + part.objectBytes, 0);
   const widest = touched.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
-  const footer = 1024 * (1 + rows.columns.length);
+  const footer = 1024 * (1 + rows.columns.length) + 4 * JSON.stringify(rows.words ?? {}).length;
   return footer + Math.min(stored, (rows.to - rows.from) * (widest + 16 * rows.columns.length));
 }

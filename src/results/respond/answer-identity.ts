@@ -4,6 +4,8 @@
  * addressed (`next_uri`), the format, the settings that cut or present an answer, and the versions of everything that encodes
  * it.
  */
+import { createHash } from 'node:crypto';
+import type { QueryWords } from '../../domain/column-descriptions.ts';
 import { type Execution, type ExecutionState, formatState } from '../../domain/execution.ts';
 import { formatQueryString } from '../request/query-string.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
@@ -17,15 +19,22 @@ export interface AnswerSettings {
 /**
  * The key is not part of it: whether it may see the answer was checked before.
  * @param state the state that the answer shows
+ * @param words what a Parquet file says of the query; undefined: the format says nothing of it
  */
 export function answerIdentity(
   { parameters, format, base }: ResultsRequest,
   { id, expiresAt }: Execution,
   state: ExecutionState,
   { encoder, datapointsMax }: AnswerSettings,
+  words: QueryWords | undefined,
 ): string {
   const asked = new Map(parameters);
   asked.delete('api_key');
+  const said = words === undefined ? '' : ` ${hashOf(words)}`;
   const stored = `${id} ${formatState(state)} ${expiresAt}`;
-  return `${encoder} ${stored} ${datapointsMax} ${format} ${base}?${formatQueryString(asked)}`;
+  return `${encoder} ${stored} ${datapointsMax} ${format}${said} ${base}?${formatQueryString(asked)}`;
+}
+
+function hashOf(words: QueryWords): string {
+  return createHash('sha256').update(JSON.stringify(words)).digest('base64url').slice(0, 22);
 }

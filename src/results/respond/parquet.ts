@@ -4,6 +4,7 @@
  * for the same rows. Length and digest are remembered longer than the file, for HEAD and for a client that has the file
  * already.
  */
+import type { QueryWords } from '../../domain/column-descriptions.ts';
 import type { ReadLeases } from '../../leases/read-leases.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
@@ -25,6 +26,8 @@ import type { StreamRequest } from './stream-answer.ts';
 export interface ParquetRequest extends ReadRequest, StreamRequest {
   readonly request: ResultsRequest;
   readonly plan: ReadPlan;
+  /** What the file says of its query. */
+  readonly words: QueryWords | undefined;
 }
 
 export interface ParquetDeps {

@@ -16,6 +16,7 @@ const WHOLE = {
   name: 'Größe 尺寸',
   description: 'Line one.\nLine two.',
   tags: ['daily', 'dex'],
+  columnDescriptions: { chain: 'Größe "n"', constructor: "it's" },
   sql: 'select * from t where chain = {{chain}}',
   parameters: [
     { key: 'chain', type: 'enum', value: 'base', enumOptions: ['base', 'eth'] },
@@ -64,8 +65,14 @@ export function queriesContract(prepare: CatalogFactory): void {
     assert.notEqual(await catalog.version(), before);
     const whole = await queries.update(7, WHOLE, NOON + 6);
     assert.deepEqual(whole, { ...SEVEN, ...WHOLE, version: 3, updatedAt: NOON + 6 });
-    const { name: _, description: __, sql: ___, schedule: ____, ...rest } = whole;
-    const none = { name: undefined, description: undefined, sql: undefined, schedule: undefined };
+    const { name: _, description: __, sql: ___, schedule: ____, columnDescriptions: _____, ...rest } = whole;
+    const none = {
+      name: undefined,
+      description: undefined,
+      sql: undefined,
+      schedule: undefined,
+      columnDescriptions: {},
+    };
     assert.deepEqual(await queries.update(7, none, NOON + 7), { ...rest, version: 4, updatedAt: NOON + 7 });
     assert.deepEqual(await queries.find(7), { ...rest, version: 4, updatedAt: NOON + 7 });
     await assert.rejects(queries.update(8, {}, NOON), conflict('there is no query 8'));
