@@ -1,20 +1,28 @@
 /** Whether the columns that a query gave are those that its dataset promises: same names, same types, same order. */
 import { formatColumnType } from '../domain/column-type.ts';
 import type { Column } from '../domain/result-set.ts';
+import type { Dataset } from './dataset.ts';
 
-/** What differs first, in words; undefined when nothing does. Names are compared without case: engines may fold it. */
-export function columnMismatch(declared: readonly Column[], found: readonly Column[]): string | undefined {
+/**
+ * What differs first, in words: the dataset, the column and, where it is known, the line that declares it. Undefined when nothing differs.
+ * Names are compared without case: engines may fold it.
+ */
+export function columnMismatch(
+  { name, columns: declared, columnPlaces = [] }: Pick<Dataset, 'name' | 'columns' | 'columnPlaces'>,
+  found: readonly Column[],
+): string | undefined {
   for (const [i, column] of declared.entries()) {
     const other = found[i];
-    if (other === undefined) return `column ${i + 1}, ${print(column)}, is missing`;
+    const place = columnPlaces[i] === undefined ? '' : `, which ${columnPlaces[i]} declares`;
+    if (other === undefined) return `dataset ${name}: column ${i + 1}, ${print(column)}${place}, is missing`;
     if (print(column).toLowerCase() !== print(other).toLowerCase()) {
-      return `column ${i + 1}: found ${print(other)}, expected ${print(column)}`;
+      return `dataset ${name}: column ${i + 1}: found ${print(other)}, expected ${print(column)}${place}`;
     }
   }
   const extra = found[declared.length];
   return extra === undefined
     ? undefined
-    : `column ${declared.length + 1}: found ${print(extra)}, expected no more columns`;
+    : `dataset ${name}: column ${declared.length + 1}: found ${print(extra)}, expected no more columns`;
 }
 
 function print(column: Column): string {

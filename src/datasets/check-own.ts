@@ -7,12 +7,13 @@ import { OWN_QUERY_IDS_FROM } from './dataset-folder.ts';
 
 /** Columns are compared once all source tables are there. @throws Error naming file, line and column */
 export async function checkOwnDatasets(datasets: readonly Dataset[], engine: Pick<Engine, 'check'>): Promise<void> {
-  for (const { queryId, sql, sources, columns, sqlFile } of datasets) {
+  for (const dataset of datasets) {
+    const { queryId, sql, sources, sqlFile } = dataset;
     if (queryId < OWN_QUERY_IDS_FROM) continue;
     const file = fileURLToPath(sqlFile);
     try {
       const found = await engine.check({ sql, parameters: [asOfValue(0)], sources }, new AbortController().signal);
-      const mismatch = found && columnMismatch(columns, found);
+      const mismatch = found && columnMismatch(dataset, found);
       if (mismatch !== undefined) throw new EngineError('column_mismatch', mismatch);
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;

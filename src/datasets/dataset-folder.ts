@@ -91,6 +91,7 @@ class DeclarationReader {
       schedule: this.#schedule(fields.schedule),
       ...keep,
       columns: columns.map(({ column }) => column),
+      columnPlaces: columns.map((_, i) => `${name}/${DECLARATION_FILE}:${this.#json.lineOf(['columns', i])}`),
       meanings: Object.fromEntries(columns.map(({ column, meaning }) => [column.name, meaning])),
       sources: this.#sources(fields.sources),
       fragments: {},

@@ -50,6 +50,8 @@ export interface DatasetDeclaration {
 export interface Dataset extends DatasetDeclaration {
   /** Complete but for the parameter `{{as_of}}`, to which each run gives its value: see `asOfValue`. */
   readonly sql: string;
+  /** Where each column is declared, for errors: `orders-by-day/dataset.json:10`. Left out where that is in code. */
+  readonly columnPlaces?: readonly string[];
 }
 
 /** How the columns of the twelve liquid-staking strategies are called: `strategy_01_TVL` or `cbETH_TVL`. */

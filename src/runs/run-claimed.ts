@@ -122,7 +122,7 @@ export async function runClaimed(
  * @throws EngineError when the columns are not those that the dataset declares
  */
 function typesOf({ columns }: Materialized, dataset: Dataset | undefined): ReadonlyMap<string, ColumnType> {
-  const mismatch = dataset && columnMismatch(dataset.columns, columns);
+  const mismatch = dataset && columnMismatch(dataset, columns);
   if (mismatch !== undefined) throw new EngineError('column_mismatch', mismatch);
   return new Map((dataset?.columns ?? columns.filter(isWrittenAsText)).map(({ name, type }) => [name, type]));
 }

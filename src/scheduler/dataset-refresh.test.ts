@@ -100,7 +100,7 @@ describe('a failed refresh', () => {
     const [latest] = await world.catalog.executions.list({ queryId: QUARTERLY.queryId, limit: 1 });
     assert.deepEqual(latest?.error, {
       type: 'column_mismatch',
-      message: 'column 1: found n varchar, expected n bigint',
+      message: 'dataset quarterly: column 1: found n varchar, expected n bigint',
     });
   });
 

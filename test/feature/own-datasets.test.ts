@@ -108,7 +108,7 @@ describe('an error is told with its file and line', () => {
     [SQL.replace('chain, SUM', 'chian, SUM'), /query\.sql:1:41: there is no column "chian"; did you mean "chain"\?/],
     [
       SQL.replace('SUM(amount)', 'COUNT(*)'),
-      /query\.sql: column 3: found total bigint, expected total decimal\(38, 2\)/,
+      /query\.sql: dataset orders-by-day: column 3: found total bigint, expected total decimal\(38, 2\), which orders-by-day\/dataset\.json:10 declares/,
     ],
     [SQL.replace('{{as_of}}', '{{now}}'), /query\.sql:3:20: \{\{now\}\} is not declared/],
   ];
