@@ -7,6 +7,7 @@ import { print } from './measure.ts';
 
 const ALL = [
   'pages',
+  'cold-pages',
   'expressions',
   'caches',
   'concurrency',
@@ -22,6 +23,7 @@ const ALL = [
   'datasets',
   'startup',
   'workers',
+  'replicas',
   'rivals',
   'lookups',
   'peers',

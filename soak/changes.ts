@@ -1,7 +1,7 @@
 /** What changes while the soak reads: runs are published, datasets refreshed, keys made and revoked. The service sweeps by itself. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Client, Refused, Wrong } from './client.ts';
-import type { Below } from './reads.ts';
+import type { Below } from './random.ts';
 import { csvOf, type Run, TYPES } from './rows.ts';
 import type { Soaked } from './service.ts';
 import { QUERIES, type World } from './world.ts';

@@ -14,12 +14,19 @@ export class Wrong extends Error {}
 /** A refusal that says when to come again: 503 of an overloaded service, 429 of a key that asks for much. */
 export class Refused extends Error {
   readonly status: number;
+  /** `X-Error-Code` */
+  readonly code: string | undefined;
 
-  constructor(status: number) {
-    super(`refused with ${status}`);
+  constructor({ status, headers }: Pick<Answer, 'status' | 'headers'>) {
+    const code = headers['x-error-code'];
+    super(`refused with ${status} ${code}`);
     this.status = status;
+    this.code = code === undefined ? undefined : String(code);
   }
 }
+
+/** What reads need of a client. */
+export type Asking = Pick<Client, 'get' | 'json'>;
 
 export class Client {
   readonly #url: string;
@@ -44,7 +51,7 @@ export class Client {
     sent.end();
     const answer = await promise;
     const isRefusal = answer.status === 503 || answer.status === 429;
-    if (isRefusal && Number(answer.headers['retry-after']) > 0) throw new Refused(answer.status);
+    if (isRefusal && Number(answer.headers['retry-after']) > 0) throw new Refused(answer);
     return answer;
   }
 

@@ -1,16 +1,20 @@
 /** What the soak's readers ask for, each with the check of what they get. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Answer, type Client, type Envelope, Wrong } from './client.ts';
+import { type Answer, type Asking, type Envelope, Wrong } from './client.ts';
+import type { Below } from './random.ts';
 import { csvLine, HEADER, idsByBucketDown, idsInBucket, type Run, rowAt } from './rows.ts';
-import type { World } from './world.ts';
+import type { Published } from './world.ts';
 
-/** A whole number from 0 to n − 1. */
-export type Below = (n: number) => number;
+export type Read = (client: Asking, world: Published, key: string, below: Below) => Promise<void>;
 
-export type Read = (client: Client, world: World, key: string, below: Below) => Promise<void>;
+export interface WeightedRead {
+  readonly name: string;
+  /** How often it is asked for, beside the others. */
+  readonly weight: number;
+  readonly read: Read;
+}
 
-/** How often each is asked for, beside the others. */
-export const READS: readonly { readonly name: string; readonly weight: number; readonly read: Read }[] = [
+export const READS: readonly WeightedRead[] = [
   { name: 'page', weight: 30, read: readPage },
   { name: 'hot page', weight: 25, read: readHotPage },
   { name: 'page as CSV', weight: 10, read: readCsvPage },
@@ -25,20 +29,30 @@ export const READS: readonly { readonly name: string; readonly weight: number; r
   { name: 'revoked key', weight: 1, read: readWithRevokedKey },
 ];
 
-async function readPage(client: Client, world: World, key: string, below: Below): Promise<void> {
+/** One of them, by their weights. */
+export function someRead(reads: readonly WeightedRead[], below: Below): WeightedRead {
+  let at = below(reads.reduce((sum, { weight }) => sum + weight, 0));
+  for (const read of reads) {
+    if (at < read.weight) return read;
+    at -= read.weight;
+  }
+  throw new Error('the weights do not add up');
+}
+
+async function readPage(client: Asking, world: Published, key: string, below: Below): Promise<void> {
   const queryId = world.someQuery(below);
   const [offset, limit] = [below(1500), 1 + below(500)];
   const path = `/v1/query/${queryId}/results?offset=${offset}&limit=${limit}`;
   checkPage(path, await client.json(path, key), world, queryId, (run) => idsFrom(run, offset, limit));
 }
 
-async function readHotPage(client: Client, world: World, key: string, below: Below): Promise<void> {
+async function readHotPage(client: Asking, world: Published, key: string, below: Below): Promise<void> {
   const queryId = world.someQuery(below);
   const path = `/v1/query/${queryId}/results?limit=100`;
   checkPage(path, await client.json(path, key), world, queryId, (run) => idsFrom(run, 0, 100));
 }
 
-async function readCsvPage(client: Client, world: World, key: string, below: Below): Promise<void> {
+async function readCsvPage(client: Asking, world: Published, key: string, below: Below): Promise<void> {
   const queryId = world.someQuery(below);
   const [offset, limit] = [below(1500), 1 + below(500)];
   const path = `/v1/query/${queryId}/results/csv?offset=${offset}&limit=${limit}`;
@@ -50,7 +64,7 @@ async function readCsvPage(client: Client, world: World, key: string, below: Bel
   if (text !== `${HEADER}\n${lines.join('')}`) throw new Wrong(`${path}: other lines than those of run ${run.number}`);
 }
 
-async function readFilter(client: Client, world: World, key: string, below: Below): Promise<void> {
+async function readFilter(client: Asking, world: Published, key: string, below: Below): Promise<void> {
   const queryId = world.someQuery(below);
   const bucket = below(1000);
   const filters = ['bucket=B', "name = 'name B'", 'bucket between B and B and run >= 0'][below(3)] ?? '';
@@ -58,7 +72,7 @@ async function readFilter(client: Client, world: World, key: string, below: Belo
   checkPage(path, await client.json(path, key), world, queryId, (run) => idsInBucket(run, bucket).slice(0, 50));
 }
 
-async function readSortedWalk(client: Client, world: World, key: string, below: Below): Promise<void> {
+async function readSortedWalk(client: Asking, world: Published, key: string, below: Below): Promise<void> {
   const queryId = world.someQuery(below);
   const limit = 200 + below(800);
   let path: string | undefined =
@@ -72,7 +86,7 @@ async function readSortedWalk(client: Client, world: World, key: string, below: 
   }
 }
 
-async function readSample(client: Client, world: World, key: string, below: Below): Promise<void> {
+async function readSample(client: Asking, world: Published, key: string, below: Below): Promise<void> {
   const queryId = world.someQuery(below);
   const count = [5, 100, 1500, 20_000][below(4)] ?? 5;
   const path = `/v1/query/${queryId}/results?sample_count=${count}`;
@@ -83,7 +97,7 @@ async function readSample(client: Client, world: World, key: string, below: Belo
   checkRows(path, rows, run, ids);
 }
 
-async function readExport(client: Client, world: World, key: string, below: Below): Promise<void> {
+async function readExport(client: Asking, world: Published, key: string, below: Below): Promise<void> {
   const queryId = world.someQuery(below);
   const path = `/v1/query/${queryId}/results/csv?ignore_max_datapoints_per_request=true`;
   const answer = await client.get(path, key);
@@ -97,7 +111,7 @@ async function readExport(client: Client, world: World, key: string, below: Belo
   }
 }
 
-async function readParquet(client: Client, world: World, key: string, below: Below): Promise<void> {
+async function readParquet(client: Asking, world: Published, key: string, below: Below): Promise<void> {
   const queryId = world.someQuery(below);
   const path = `/v1/query/${queryId}/results?format=parquet&ignore_max_datapoints_per_request=true`;
   const answer = await client.get(path, key);
@@ -110,7 +124,7 @@ async function readParquet(client: Client, world: World, key: string, below: Bel
     throw new Wrong(`${path}: other rows than were stored`);
 }
 
-async function readStatus(client: Client, world: World, key: string, below: Below): Promise<void> {
+async function readStatus(client: Asking, world: Published, key: string, below: Below): Promise<void> {
   for (const path of ['/healthz', '/readyz']) requireStatus(path, await client.get(path, ''), 200);
   const queryId = world.someQuery(below);
   const latest = await client.json(`/v1/query/${queryId}/results?limit=0`, key);
@@ -120,29 +134,30 @@ async function readStatus(client: Client, world: World, key: string, below: Belo
 }
 
 /** Of a curated dataset only that it is there: its rows are checked by tests of their own. */
-async function readDataset(client: Client, world: World, key: string): Promise<void> {
+async function readDataset(client: Asking, world: Published, key: string): Promise<void> {
   const path = `${world.datasetPath}?limit=20`;
   const { result } = await client.json(path, key);
   if (result?.rows.length !== result?.metadata.row_count || result?.rows.length === 0)
     throw new Wrong(`${path}: no rows`);
 }
 
-async function readWithWrongKey(client: Client, world: World, _: string, below: Below): Promise<void> {
+async function readWithWrongKey(client: Asking, world: Published, _: string, below: Below): Promise<void> {
   const path = `/v1/query/${world.someQuery(below)}/results`;
   requireStatus(path, await client.get(path, `wrong-${below(1_000_000)}`), 401);
 }
 
-async function readWithRevokedKey(client: Client, world: World, _: string, below: Below): Promise<void> {
+async function readWithRevokedKey(client: Asking, world: Published, _: string, below: Below): Promise<void> {
   const path = `/v1/query/${world.someQuery(below)}/results`;
   const revoked = world.revokedKeys[below(Math.max(1, world.revokedKeys.length))];
   if (revoked !== undefined) requireStatus(path, await client.get(path, revoked), 401);
 }
 
-function idsFrom({ rowCount }: Run, offset: number, limit: number): readonly number[] {
+/** Ids of a page in stored order. */
+export function idsFrom({ rowCount }: Run, offset: number, limit: number): readonly number[] {
   return Array.from({ length: Math.max(0, Math.min(limit, rowCount - offset)) }, (_, n) => offset + n);
 }
 
-function rowsOf(path: string, { result, state }: Envelope, world: World, queryId: number) {
+function rowsOf(path: string, { result, state }: Envelope, world: Published, queryId: number) {
   if (result === undefined) throw new Wrong(`${path}: ${state}, without rows`);
   const { rows, metadata } = result;
   const run = world.runOf(path, queryId, rows.length === 0 ? undefined : Number(rows[0]?.run));
@@ -153,11 +168,11 @@ function rowsOf(path: string, { result, state }: Envelope, world: World, queryId
   return { rows, run };
 }
 
-/** @param expected ids of the rows that the page should have */
-function checkPage(
+/** @param expected ids of the rows that the page should have @throws Wrong */
+export function checkPage(
   path: string,
   envelope: Envelope,
-  world: World,
+  world: Published,
   queryId: number,
   expected: (run: Run) => readonly number[],
 ): void {

@@ -12,7 +12,8 @@ import { parseArgs } from 'node:util';
 import { changeKeysOn, fillService, publishOn, refreshOn } from './changes.ts';
 import { Client, Refused } from './client.ts';
 import { quarterMeans, watchOn } from './gauges.ts';
-import { type Below, READS } from './reads.ts';
+import { random } from './random.ts';
+import { READS, someRead } from './reads.ts';
 import { Soaked } from './service.ts';
 import { World } from './world.ts';
 
@@ -73,7 +74,7 @@ function print(line: string): void {
 /** One connection: asks for one thing after another. */
 async function readOn(end: AbortSignal): Promise<void> {
   while (!end.aborted && service.isRunning) {
-    const { name, read } = someRead();
+    const { name, read } = someRead(READS, below);
     const count = counts.get(name) ?? { answered: 0, refused: 0 };
     counts.set(name, count);
     const held = world.keys[below(world.keys.length)];
@@ -99,15 +100,6 @@ function note(error: unknown): void {
 function wrong(problem: string): void {
   problems.push(problem);
   print(`WRONG after ${Math.round(performance.now() / 1000)} s: ${problem}`);
-}
-
-function someRead(): (typeof READS)[number] {
-  let at = below(READS.reduce((sum, { weight }) => sum + weight, 0));
-  for (const read of READS) {
-    if (at < read.weight) return read;
-    at -= read.weight;
-  }
-  throw new Error('the weights do not add up');
 }
 
 function report({ memory, parts, ...loop }: Awaited<ReturnType<typeof watchOn>>): void {
@@ -136,15 +128,4 @@ function megabytesOf(size: string): number {
   const [, digits, unit] = /^([\d.]+)(MB|GB)$/.exec(size) ?? [];
   if (digits === undefined) throw new Error(`--memory ${size}: expected MB or GB`);
   return Number(digits) * (unit === 'GB' ? 1000 : 1);
-}
-
-/** Whole numbers from 0 to n − 1 (mulberry32). */
-function random(seed: number): Below {
-  let state = seed >>> 0;
-  return (n) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) % n;
-  };
 }

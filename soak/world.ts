@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Wrong } from './client.ts';
-import type { Below } from './reads.ts';
+import type { Below } from './random.ts';
 import type { Run } from './rows.ts';
 
 export const QUERIES = [101, 102, 103, 104, 105, 106] as const;
@@ -16,6 +16,9 @@ export interface HeldKey {
   /** Readers that ask with it now: it is not revoked before they are done. */
   users: number;
 }
+
+/** What a reader asks of it. */
+export type Published = Pick<World, 'datasetPath' | 'revokedKeys' | 'someQuery' | 'runsOf' | 'runOf' | 'parquetSums'>;
 
 export class World {
   readonly datasetPath = '/v1/restaking/operator-stats';

@@ -6,6 +6,7 @@ import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 import { postgresPrograms } from '../scripts/postgres.ts';
 import { freePort } from './free-port.ts';
@@ -13,6 +14,7 @@ import { freePort } from './free-port.ts';
 /** "nobody": whom the server runs as where the tests run as root, which it refuses to. */
 const NOBODY = 65_534;
 const PASSWORD = 'only-for-tests';
+const STARTS_MAX = 100;
 
 /** What a test is skipped with where there is no server to be had; undefined where there is. */
 export const POSTGRES_MISSING =
@@ -53,8 +55,24 @@ export class PostgresServer implements AsyncDisposable {
     return server;
   }
 
-  /** Starts it again on the same data and port. */
+  /** Of its first process. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Starts it again on the same data and port. After a SIGKILL its processes need a moment to end, and it does not start before. */
   async resume(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const lines = await this.#tryToStart();
+      if (lines === undefined) return;
+      const isHeld = lines.some((line) => /pre-existing shared memory block|lock file .* already exists/.test(line));
+      if (!isHeld || attempt === STARTS_MAX) throw new Error(`PostgreSQL did not start: ${lines.join('\n')}`);
+      await wait(50);
+    }
+  }
+
+  /** What it said when it did not start; undefined when it did. */
+  async #tryToStart(): Promise<readonly string[] | undefined> {
     const settings = { listen_addresses: '127.0.0.1', port: this.port, unix_socket_directories: '', fsync: 'off' };
     const given = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = spawn(program('postgres'), ['-D', join(this.#folder, 'data'), ...given], {
@@ -67,16 +85,16 @@ export class PostgresServer implements AsyncDisposable {
       lines.push(line);
       if (line.includes('database system is ready to accept connections')) {
         child.stderr.resume();
-        return;
+        return undefined;
       }
     }
-    throw new Error(`PostgreSQL did not start: ${lines.join('\n')}`);
+    return lines;
   }
 
-  /** Ends it at once, with all its connections. */
+  /** Ends it at once, with all its connections; by SIGKILL its processes notice that one after the other. */
   async kill(signal: NodeJS.Signals = 'SIGQUIT'): Promise<void> {
     const child = this.#process;
-    if (child === undefined || child.exitCode !== null) return;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
     child.kill(signal);
     await exited;

@@ -46,6 +46,11 @@ export class S3Server implements AsyncDisposable {
     return server;
   }
 
+  /** Of its first process. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
   /** Starts it again on the same data and port. */
   async resume(): Promise<void> {
     const access = ['--access', S3_ENVIRONMENT.AWS_ACCESS_KEY_ID, '--secret', S3_ENVIRONMENT.AWS_SECRET_ACCESS_KEY];

@@ -300,8 +300,8 @@ export interface Runs {
   enqueue(run: NewRun, limits: WaitingLimits): Promise<Enqueued>;
   /** The next run that nobody runs, PENDING or left by a process that lost its lease: EXECUTING now, and leased to the owner. */
   claim(request: ClaimRequest): Promise<ClaimedRun | undefined>;
-  /** Gives up a claim with the work undone, as if it had not been made. */
-  giveBack(lease: Lease): Promise<void>;
+  /** Gives up a claim with the work undone, as if it had not been made. @returns false when the lease was not held any more */
+  giveBack(lease: Lease): Promise<boolean>;
   /** Whether this run waits for the service's engine, or is run by it. */
   has(executionId: string): Promise<boolean>;
   /** How many wait, and how many have been started. */

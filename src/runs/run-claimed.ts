@@ -12,7 +12,9 @@ import type { ColumnType } from '../domain/column-type.ts';
 import type { Execution, ExecutionError } from '../domain/execution.ts';
 import { stagingName } from '../domain/written-names.ts';
 import { type Engine, EngineError, type Materialized, type SourceTable } from '../engine/engine.ts';
+import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
+import { StoreUnavailable } from '../errors/store-unavailable.ts';
 import { KeptLease, type LeaseOptions } from '../leases/kept-lease.ts';
 
 export interface RunDeps extends LeaseOptions {
@@ -55,7 +57,7 @@ export type RunEvent = RunFacts &
     | { readonly kind: 'completed'; readonly rowCount: number; readonly millis: number }
     | { readonly kind: 'failed'; readonly error: ExecutionError; readonly cause: unknown }
     | { readonly kind: 'cancelled' }
-    /** The service is stopping. Another process takes the run up, or this one after its restart. */
+    /** The service is stopping, or the catalog or the store was away. Whichever process is first takes the run up again. */
     | { readonly kind: 'given_back' }
     /** Another process has taken the run over. */
     | { readonly kind: 'lost' }
@@ -63,6 +65,8 @@ export type RunEvent = RunFacts &
 
 /** A run that was begun this often and never ended probably kills its process. */
 const CLAIMS_MAX = 3;
+/** How long a run whose result cannot be stored waits before it is tried again. It keeps its place: the next could not be stored either. */
+const PAUSE_MILLIS = 2000;
 
 /** The reason of the signal that stops a run. */
 export class RunCancelled extends Error {}
@@ -88,7 +92,7 @@ export async function runClaimed(
   const folder = join(deps.stagingDirectory, stagingName(lease.current));
   let outcome: RunEvent | undefined;
   const giveUp = async (cause: unknown): Promise<boolean> => {
-    const ending = await end(run, deps, cause, { stopping, cancelled });
+    const ending = await end(run, deps, cause, { stopping, cancelled, lost: lease.signal });
     outcome = { ...facts, ...ending };
     return ending.kind !== 'lost';
   };
@@ -136,18 +140,20 @@ type Ending =
   | { readonly kind: 'failed'; readonly error: ExecutionError; readonly cause: unknown }
   | { readonly kind: 'cancelled' | 'given_back' | 'lost' };
 
-async function end(
-  run: ClaimedRun,
-  { catalog, clock }: Pick<RunDeps, 'catalog' | 'clock'>,
-  cause: unknown,
-  { stopping, cancelled }: { readonly stopping: AbortSignal; readonly cancelled: AbortSignal },
-): Promise<Ending> {
+interface Stops {
+  readonly stopping: AbortSignal;
+  readonly cancelled: AbortSignal;
+  /** Aborted when the lease is lost. */
+  readonly lost: AbortSignal;
+}
+
+async function end(run: ClaimedRun, deps: RunDeps, cause: unknown, stops: Stops): Promise<Ending> {
+  const { catalog, clock } = deps;
   try {
-    if (!cancelled.aborted && stopping.aborted) {
-      await catalog.runs.giveBack(run.lease);
-      return { kind: 'given_back' };
-    }
-    if (!cancelled.aborted) {
+    const isAway = isUnavailable(cause);
+    if (isAway) await pause(deps, stops);
+    if (!stops.cancelled.aborted && (isAway || stops.stopping.aborted)) return await giveBack(run, deps, stops);
+    if (!stops.cancelled.aborted) {
       const error = errorOf(cause);
       await catalog.executions.fail(run.execution.id, error, clock(), run.lease);
       return { kind: 'failed', error, cause };
@@ -159,6 +165,28 @@ async function end(
   }
   await catalog.leases.revoke(run.lease);
   return { kind: 'cancelled' };
+}
+
+/** The run was not at fault: the result of its next attempt may be stored. */
+function isUnavailable(cause: unknown): boolean {
+  return cause instanceof CatalogUnavailable || cause instanceof StoreUnavailable;
+}
+
+/** Ends early when there is a reason to. */
+async function pause({ sleep }: Pick<RunDeps, 'sleep'>, { stopping, cancelled, lost }: Stops): Promise<void> {
+  await sleep(PAUSE_MILLIS, AbortSignal.any([stopping, cancelled, lost])).catch(() => undefined);
+}
+
+/** Tries as long as the lease holds. When it is lost, another process takes the run up by itself. */
+async function giveBack(run: ClaimedRun, deps: RunDeps, stops: Stops): Promise<Ending> {
+  for (;;) {
+    try {
+      return { kind: (await deps.catalog.runs.giveBack(run.lease)) ? 'given_back' : 'lost' };
+    } catch (error) {
+      if (!isUnavailable(error) || stops.stopping.aborted || stops.lost.aborted) throw error;
+      await pause(deps, stops);
+    }
+  }
 }
 
 /** What a reader of the execution is told. An unexpected failure is told in the log only, with the event's `cause`. */

@@ -7,11 +7,13 @@ import { after, beforeEach, test } from 'node:test';
 import { monotonicFactory } from 'ulid';
 import { FakeTime } from '../../test/fake-time.ts';
 import { sleep } from '../../test/real-time.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, Lease } from '../catalog/catalog.ts';
 import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
 import type { QueryParameter } from '../domain/query.ts';
 import { type Engine, EngineError, type EngineQuery, type Materialized } from '../engine/engine.ts';
+import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { RequestError } from '../errors/errors.ts';
+import { StoreUnavailable } from '../errors/store-unavailable.ts';
 import type { RunEvent } from './run-claimed.ts';
 import { RunQueue } from './run-queue.ts';
 import { Runner, type RunnerDeps, runQueued } from './runner.ts';
@@ -128,6 +130,9 @@ const publish: RunnerDeps['publish'] = async ({ executionId, lease, giveUp }) =>
   }
 };
 
+/** The members that a runner uses. */
+const partsOf = ({ executions, leases }: Catalog) => ({ executions, leases });
+
 const stateOf = async (id: string) => (await catalog.executions.find(id))?.state;
 
 test('a claimed run is executed with its values, and its result is published', async () => {
@@ -237,6 +242,71 @@ test('a process that stops gives its runs back, and another process takes them u
   await b.runner.drained();
   assert.equal(await stateOf(id), 'COMPLETED');
   assert.deepEqual(b.events[0], { executionId: id, queryId: 7, kind: 'started', claims: 1 });
+});
+
+/** Pauses end at once; renewals of leases sleep until the test moves the clock. */
+const withoutPauses = {
+  sleep: async (millis: number, signal: AbortSignal) =>
+    millis < 10_000 ? undefined : await time.sleep(millis, signal),
+};
+
+test('a run whose result cannot be stored, since the store or the catalog is away, is no failed run: it is given back and run again', async () => {
+  const failures = [new StoreUnavailable('the store is away'), new CatalogUnavailable('the catalog is away')];
+  const process = new Process('a', {
+    ...withoutPauses,
+    publish: async (rows, signal) => {
+      const failure = failures.shift();
+      if (failure === undefined) return await publish(rows, signal);
+      await rows.giveUp(failure);
+      throw failure;
+    },
+  });
+  const { id } = await process.queue.submit({ query: QUERY, parameters: {} });
+  for (let look = 0; look < 3; look += 1) {
+    await process.runner.look();
+    await process.runner.drained();
+  }
+  assert.deepEqual(process.kinds(), ['started', 'given_back', 'started', 'given_back', 'started', 'completed']);
+  assert.equal(await stateOf(id), 'COMPLETED');
+  assert.deepEqual(process.faults, []);
+});
+
+test('a catalog that stays away while a run is given back is asked again', async () => {
+  const { runs } = catalog;
+  let attempts = 0;
+  const giveBack = async (lease: Lease) => {
+    attempts += 1;
+    if (attempts < 3) throw new CatalogUnavailable('the catalog is away');
+    return await runs.giveBack(lease);
+  };
+  const flaky = { claim: runs.claim.bind(runs), has: runs.has.bind(runs), giveBack } as Catalog['runs'];
+  const process = new Process('a', { ...withoutPauses, catalog: { ...partsOf(catalog), runs: flaky } });
+  process.work = async () => {
+    throw new StoreUnavailable('the store is away');
+  };
+  await process.queue.submit({ query: QUERY, parameters: {} });
+  await process.runner.look();
+  await process.runner.drained();
+  assert.deepEqual([attempts, process.kinds()], [3, ['started', 'given_back']]);
+  assert.deepEqual(await catalog.leases.list(''), []);
+});
+
+test('a commit whose answer was lost while the process stopped is not taken for one that was not made', async () => {
+  const held: boolean[] = [];
+  const process = new Process('a', {
+    publish: async (rows, signal) => {
+      await publish(rows, signal);
+      const failure = new Error('the connection broke after the commit');
+      process.stopping.abort(new Error('stopping'));
+      // Whoever publishes deletes what it stored when this says that the lease was still held.
+      held.push(await rows.giveUp(failure));
+      throw failure;
+    },
+  });
+  const { id } = await process.queue.submit({ query: QUERY, parameters: {} });
+  await process.runner.look();
+  await process.runner.drained();
+  assert.deepEqual([held, process.kinds(), await stateOf(id)], [[false], ['started', 'lost'], 'COMPLETED']);
 });
 
 test('a run whose process died is taken over at once, and is not started a fourth time', async () => {

@@ -76,14 +76,15 @@ export class KyselyRuns implements Runs {
     });
   }
 
-  async giveBack(lease: Lease): Promise<void> {
-    await transact(this.#db, async (trx) => {
-      if (!(await endLease(trx, lease))) return;
+  async giveBack(lease: Lease): Promise<boolean> {
+    return await transact(this.#db, async (trx) => {
+      if (!(await endLease(trx, lease))) return false;
       await trx
         .updateTable('run_queue')
         .set((eb) => ({ claims: eb('claims', '-', 1) }))
         .where('execution_id', '=', lease.resource.slice(WRITE.length))
         .execute();
+      return true;
     });
   }
 

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { PublishError } from '../../publishing/publish-error.ts';
 
 export interface Sending {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the address of the service: `/v1/query/7/results`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,0 +1,140 @@
+/**
+ * What another replica gives, and what it costs the database that they share. Two cores carry a client, two replicas and PostgreSQL here, so
+ * the figures that travel are computing time: of a request in a replica, with one and with two; and of PostgreSQL for each kind of
+ * request and for each replica that only waits. It takes `npm run setup:postgres` and `npm run setup:s3`.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Cluster } from '../cluster/cluster.ts';
+import type { Replica } from '../cluster/replica.ts';
+import { missingServers } from '../cluster/servers.ts';
+import { Writer } from '../cluster/smoke/writer.ts';
+import { countBytes } from './count-bytes.ts';
+import { load } from './load.ts';
+import { print, report } from './measure.ts';
+
+const CONNECTIONS = 16;
+const TURNS = 3;
+const IDLE_MILLIS = 5000;
+const PUBLISHES = 40;
+const COLD_PAGES = 200;
+const ROWS = 20_000;
+/** Of the kernel's clock: what it counts computing time in. */
+const TICKS_PER_SECOND = 100;
+
+const missing = missingServers();
+if (missing.length > 0) print(`  skipped: ${missing.join('; ')}`);
+else await measure();
+
+async function measure(): Promise<void> {
+  await using cluster = await Cluster.start({ replicas: 2, settings: { QRS_MEMORY: '1GB' } });
+  await cluster.qrs('users', 'add', 'bench');
+  const key = await cluster.qrs('keys', 'create', '--user', 'bench', '--scope', 'admin');
+  const [one, two] = cluster.replicas as [Replica, Replica];
+  await using writer = new Writer(one.url, key);
+  await writer.send('POST', '/v1/query', { query_id: 1 });
+  await writer.publish({ queryId: 1, number: 1, rowCount: ROWS });
+  await hotPages(one, two, key);
+  await database(cluster, writer, key);
+}
+
+async function hotPages(one: Replica, two: Replica, key: string): Promise<void> {
+  const alone: number[] = [];
+  const together: number[] = [];
+  const settling = {
+    path: '/v1/query/1/results?limit=25',
+    headers: { 'x-service-api-key': key },
+    connections: CONNECTIONS,
+  };
+  for (const { url } of [one, two]) await load({ url, ...settling, millis: 4000 });
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    alone.push(await microsEach([one], key));
+    together.push(await microsEach([one, two], key));
+  }
+  const [a, b] = [median(alone), median(together)];
+  report('computing time of a hot page, 2 replicas / 1', b / a, '≤ 1.1', `${b.toFixed(1)} µs / ${a.toFixed(1)} µs`);
+}
+
+/** Of one request, in microseconds, over all these replicas. */
+async function microsEach(replicas: readonly Replica[], key: string): Promise<number> {
+  const options = { path: '/v1/query/1/results?limit=25', headers: { 'x-service-api-key': key }, warmUpMillis: 0 };
+  const before = computing(replicas.map(({ pid }) => pid));
+  const connections = CONNECTIONS / replicas.length;
+  const loads = await Promise.all(replicas.map(({ url }) => load({ url, ...options, connections, millis: 4000 })));
+  const requests = loads.reduce((sum, one) => sum + one.requests, 0);
+  return (1e6 * (computing(replicas.map(({ pid }) => pid)) - before)) / requests;
+}
+
+/** What PostgreSQL computes, all of its processes together. */
+async function database(cluster: Cluster, writer: Writer, key: string): Promise<void> {
+  const [one] = cluster.replicas as [Replica];
+  const postgres = () => computing(treeOf(postgresPid(cluster)));
+  const idle = postgres();
+  await wait(IDLE_MILLIS);
+  const idleMicros = (1e6 * (postgres() - idle)) / (IDLE_MILLIS / 1000) / cluster.replicas.length;
+  print(`  PostgreSQL for a replica that only waits: ${(idleMicros / 1000).toFixed(2)} ms of computing a second`);
+
+  const beforeHot = postgres();
+  const hot = await load({
+    url: one.url,
+    path: '/v1/query/1/results?limit=25',
+    headers: { 'x-service-api-key': key },
+    warmUpMillis: 0,
+    millis: 4000,
+  });
+  const hotMicros = (1e6 * (postgres() - beforeHot)) / hot.requests;
+  print(`  for a hot page: ${hotMicros.toFixed(2)} µs (${hot.requests} requests)`);
+
+  const beforeCold = postgres();
+  for (let page = 0; page < COLD_PAGES; page += 1) {
+    const path = `/v1/query/1/results?limit=10&offset=${page * 97}`;
+    await countBytes(one.url + path, { headers: { 'x-service-api-key': key } });
+  }
+  const coldMicros = (1e6 * (postgres() - beforeCold)) / COLD_PAGES;
+  print(`  for a page that is not in memory: ${coldMicros.toFixed(0)} µs`);
+
+  const beforeWrites = postgres();
+  const start = performance.now();
+  for (let run = 0; run < PUBLISHES; run += 1) await writer.publish({ queryId: 1, number: run + 2, rowCount: 10 });
+  const publishMicros = (1e6 * (postgres() - beforeWrites)) / PUBLISHES;
+  const millisEach = (performance.now() - start) / PUBLISHES;
+  print(
+    `  for a publish over HTTP: ${(publishMicros / 1000).toFixed(2)} ms, of ${millisEach.toFixed(0)} ms that it takes`,
+  );
+  print(
+    `  one core of PostgreSQL carries ${Math.round(1e6 / publishMicros)} publishes a second, or ${Math.round(1e6 / idleMicros)} waiting replicas`,
+  );
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** Seconds that processes and the children that they have waited for have computed. */
+function computing(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + statOf(pid).seconds, 0);
+}
+
+function statOf(pid: number): { readonly parent: number; readonly seconds: number } {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const ticks = [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0);
+    return { parent: Number(fields[1]), seconds: ticks / TICKS_PER_SECOND };
+  } catch {
+    return { parent: 0, seconds: 0 };
+  }
+}
+
+function treeOf(pid: number): readonly number[] {
+  const pids = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+  return [pid, ...pids.filter((other) => statOf(other).parent === pid)];
+}
+
+function postgresPid(cluster: Cluster): number {
+  const pid = cluster.servers.find(({ name }) => name === 'postgres')?.pid();
+  if (pid === undefined) throw new Error('there is no PostgreSQL in the cluster');
+  return pid;
+}

@@ -1,0 +1,73 @@
+/**
+ * The servers that replicas share. Each is a process that may be killed and started again on the same data. What a cluster needs and this
+ * machine does not have is told by name.
+ */
+import { VERSION as POSTGRES_VERSION, postgresPrograms } from '../scripts/postgres.ts';
+import { VERSION as S3_VERSION, versitygw } from '../scripts/versitygw.ts';
+import { PostgresServer } from '../test/postgres-server.ts';
+import { S3_ENVIRONMENT, S3Server } from '../test/s3-server.ts';
+
+/** A server that the replicas need, and that may die. */
+export interface SharedServer extends AsyncDisposable {
+  readonly name: 'postgres' | 's3' | 'trino';
+  /** For people: the program and its version. */
+  readonly program: string;
+  readonly address: string;
+  /** Of its first process; undefined while it is dead. */
+  pid(): number | undefined;
+  /** By SIGKILL. */
+  kill(): Promise<void>;
+  /** On the same data and port; resolves when it takes connections. */
+  resume(): Promise<void>;
+  /** What replicas need in their environment to use it. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** What has to be installed first; empty where a cluster can be started. */
+export function missingServers(): readonly string[] {
+  return [
+    ...(postgresPrograms() === undefined ? ['PostgreSQL is not here: npm run setup:postgres fetches it'] : []),
+    ...(versitygw() === undefined ? ['no S3 server is here: npm run setup:s3 builds one, with Go'] : []),
+  ];
+}
+
+/** All that there are, started side by side. What has been started is stopped when one of them fails. */
+export async function startServers(): Promise<readonly SharedServer[]> {
+  const outcomes = await Promise.allSettled([startPostgres(), startS3()]);
+  const started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed === undefined) return started;
+  for (const server of started) await server[Symbol.asyncDispose]();
+  throw failed.reason;
+}
+
+async function startPostgres(): Promise<SharedServer> {
+  const server = await PostgresServer.start();
+  return {
+    name: 'postgres',
+    program: `PostgreSQL ${POSTGRES_VERSION.split('-')[0]}`,
+    address: server.address,
+    pid: () => server.pid,
+    kill: async () => await server.kill('SIGKILL'),
+    resume: async () => await server.resume(),
+    environment: { QRS_CATALOG_URL: server.address },
+    [Symbol.asyncDispose]: async () => await server[Symbol.asyncDispose](),
+  };
+}
+
+async function startS3(): Promise<SharedServer> {
+  const server = await S3Server.start();
+  return {
+    name: 's3',
+    program: `versitygw ${S3_VERSION}`,
+    address: server.endpoint,
+    pid: () => server.pid,
+    kill: async () => await server.kill(),
+    resume: async () => await server.resume(),
+    environment: {
+      ...S3_ENVIRONMENT,
+      QRS_STORE_URL: `s3://${server.bucket}/cluster?endpoint=${server.endpoint}`,
+    },
+    [Symbol.asyncDispose]: async () => await server[Symbol.asyncDispose](),
+  };
+}
