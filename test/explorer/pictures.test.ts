@@ -42,7 +42,7 @@ test('a chart is chosen by the types of the columns, and says when it is of a sa
   const page = await open('/queries/7');
   await page.getByRole('link', { name: 'Chart' }).click();
   await page.getByRole('img', { name: 'line chart of amount by at' }).waitFor();
-  await page.getByText('A random sample of 8,000 of 9,000 rows.').waitFor();
+  await page.getByText('A random sample of 8,000 of 9,000 rows, the same each time.').waitFor();
   await keepScreenshot(page, 'chart-of-a-sample');
   await page.getByLabel('Across').selectOption('chain');
   await page.getByLabel('Chart').selectOption('bar');

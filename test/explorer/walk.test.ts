@@ -109,6 +109,79 @@ test('a click on a header sorts, a click on a value filters, and both are texts 
   assert.deepEqual(complaints, []);
 });
 
+test('a search finds rows in all columns, together with a filter, and stands in the address and in the code', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV, { types: TYPES });
+  const page = await open('/queries/7');
+  await rowTexts(page, 1);
+  await page.getByLabel('Search').fill('OPTI');
+  await page.keyboard.press('Enter');
+  await counts(page, '125 of 250 rows');
+  assert.equal(await search(page), '?search=OPTI');
+  assert.deepEqual((await rowTexts(page, 1)).slice(0, 2), ['optimism', '999']);
+  await page.getByLabel('Filter', { exact: true }).fill('amount > 990');
+  await page.keyboard.press('Enter');
+  await counts(page, '5 of 250 rows');
+  await keepScreenshot(page, 'searched');
+  await page.getByLabel('Search').fill('20:03');
+  await page.keyboard.press('Enter');
+  await counts(page, '1 of 250 rows');
+  assert.deepEqual(await rowTexts(page, 1), ['optimism', '997', '2024-03-05 20:03:00.000']);
+  await page.getByLabel('Search').fill('100%');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'No row matches' }).waitFor();
+  await page.getByRole('button', { name: 'Show all rows' }).click();
+  await counts(page, '250 rows');
+  await page.goBack();
+  await page.getByRole('link', { name: 'As code' }).click();
+  await page.locator('pre', { hasText: 'search=100%' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('the rows of a query as of an earlier time; a time before all runs is told, with a way back', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const qrs = service.commandLine;
+  await service.publish(7, 'n\n1\n');
+  const first = new Date(qrs.now).toISOString().slice(0, 16);
+  qrs.now += 3_600_000;
+  await service.publish(7, 'n\n2\n');
+  const page = await open('/queries/7');
+  assert.deepEqual(await rowTexts(page, 1), ['2']);
+  await page.getByRole('link', { name: 'Runs' }).click();
+  const later = new Date(Date.parse(`${first}Z`) + 1_800_000).toISOString().slice(0, 16);
+  await page.getByLabel('The latest run as of').fill(later);
+  await page.getByRole('button', { name: 'Show its rows' }).click();
+  await page.locator('[id=cell-0-0]', { hasText: '1' }).waitFor();
+  assert.equal(await search(page), `?as_of=${later}:00Z`);
+  await keepScreenshot(page, 'as-of');
+  await page.getByRole('link', { name: 'As code' }).click();
+  await page.locator('pre', { hasText: `as_of=${later}:00Z` }).waitFor();
+  await page.getByRole('link', { name: 'To the latest run' }).click();
+  await page.getByRole('link', { name: 'Rows' }).click();
+  assert.deepEqual(await rowTexts(page, 1), ['2']);
+  const before = await open('/queries/7?as_of=2020-01-01');
+  await before.getByText('no run of query 7 that had ended by 2020-01-01').waitFor();
+  await before.getByRole('link', { name: 'To the latest run' }).click();
+  assert.deepEqual(await rowTexts(before, 1), ['2']);
+  assert.deepEqual(complaints, []);
+});
+
+test('what columns mean is told at their names and in their list', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV, { types: TYPES });
+  await service.commandLine.get('queries', 'set', '7', '--describe', 'amount=In <b>wei</b>');
+  const page = await open('/queries/7');
+  await rowTexts(page, 1);
+  await page.getByTitle('amount: In <b>wei</b>').waitFor();
+  await page.getByRole('link', { name: 'Columns' }).click();
+  await page.locator('.about', { hasText: 'In <b>wei</b>' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test("a mistake in an expression is told in the API's words, under a caret; the rows of before stay", {
   skip,
 }, async (t) => {

@@ -25,6 +25,7 @@ export interface QueryAnswer {
   readonly query_sql?: string;
   readonly latest_execution?: LatestExecution;
   readonly columns?: readonly Column[];
+  readonly column_descriptions?: Readonly<Record<string, string>>;
 }
 
 export interface Column {

@@ -1,7 +1,7 @@
-/** Loads the rows of a chart: all if they are few; else a random sample or, with a filter or an order, the first rows. */
+/** Loads the rows of a chart: all if they are few; else a random sample or, with a filter or a search, the first rows. */
 import type { Column } from '../api/answers.ts';
 import type { Row } from '../table/row-pages.ts';
-import { loadCount, loadRows, loadSample, type View } from '../table/view.ts';
+import { isNarrowed, loadCount, loadRows, loadSample, type View } from '../table/view.ts';
 
 const ROWS_MAX = 8000;
 
@@ -15,7 +15,7 @@ export interface ChartRows {
 
 export async function loadChartRows(view: View, signal: AbortSignal): Promise<ChartRows> {
   const total = await loadCount(view, signal);
-  const isSample = total > ROWS_MAX && view.filters === '' && view.sortBy === '';
+  const isSample = total > ROWS_MAX && !isNarrowed(view);
   const { columns, rows } = await (isSample ? loadSample(view, ROWS_MAX, signal) : loadRows(view, 0, ROWS_MAX, signal));
   return { columns, rows, total, isSample };
 }

@@ -17,6 +17,7 @@ export function ChartTab({ run }: { readonly run: RunStatus }) {
   const view = {
     executionId: run.execution_id,
     filters: parameter('filters'),
+    search: parameter('search'),
     sortBy: parameter('sort_by'),
     columns: columnsText([...new Set([chart.x, chart.y])].filter((name) => name !== '')),
   };
@@ -27,6 +28,11 @@ export function ChartTab({ run }: { readonly run: RunStatus }) {
       {view.filters !== '' && (
         <p class="hint">
           Of rows with <code>{view.filters}</code>
+        </p>
+      )}
+      {view.search !== '' && (
+        <p class="hint">
+          Of rows in which “<bdi>{view.search}</bdi>” stands
         </p>
       )}
       {rows.kind === 'loading' && <Loading what="rows" />}
@@ -50,10 +56,13 @@ function Shown({
   const isNamed = drawn.kind === 'bars' && drawn.isNamed;
   const what =
     chart.y === '' || (drawn.kind === 'bars' && !isNamed) ? 'rows' : isNamed ? `the mean of ${chart.y}` : chart.y;
+  const all = counted(total, 'row');
   const part =
     rows.length === total
-      ? `All ${counted(total, 'row')}.`
-      : `${isSample ? 'A random sample of' : 'The first'} ${count(rows.length)} of ${counted(total, 'row')}.`;
+      ? `All ${all}.`
+      : isSample
+        ? `A random sample of ${count(rows.length)} of ${all}, the same each time.`
+        : `Only the first ${count(rows.length)} of ${all} that match: the others are not drawn.`;
   return (
     <>
       <Picture kind={chart.kind} drawn={drawn} label={`${chart.kind} chart of ${what} by ${chart.x}`} />

@@ -17,7 +17,7 @@ const NAMES_MAX = 200;
 export function ColumnsTab({ run, query }: ColumnsProps) {
   const { column_names: names = [], column_types: types = [] } = run.result_metadata ?? {};
   const chosen = parameter('columns') === '' ? names : namesIn(parameter('columns'));
-  const meanings = new Map(query.columns?.map(({ name, description }) => [name, description]));
+  const meanings = new Map(Object.entries(query.column_descriptions ?? {}));
   const { columns, error } = useStatistics(run.execution_id, names.slice(0, NAMES_MAX));
   const toggle = (name: string) => {
     const next = chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name];

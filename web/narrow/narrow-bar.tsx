@@ -5,7 +5,7 @@ import type { Column } from '../api/answers.ts';
 import { ApiError } from '../api/client.ts';
 import { count, counted } from '../numbers.ts';
 import { isNumberType } from '../table/cell-text.ts';
-import type { View } from '../table/view.ts';
+import { isNarrowed, type View } from '../table/view.ts';
 import { errorPlace } from './error-place.ts';
 import { quoteName } from './filter-text.ts';
 
@@ -21,10 +21,11 @@ interface NarrowProps {
 }
 
 export function NarrowBar({ view, error, total, matching, isTruncated, columns: shown }: NarrowProps) {
-  const { filters, sortBy, columns } = view;
-  const isNarrowed = filters !== '' || sortBy !== '' || columns !== '';
+  const { filters, search, sortBy, columns } = view;
+  const isWhole = filters === '' && search === '' && sortBy === '' && columns === '';
   return (
     <div class="narrow-bar">
+      <Expression name="search" label="Search" text={search} error={error} example="a text in any column" />
       <Expression name="filters" label="Filter" text={filters} error={error} example={exampleFilter(shown)} />
       <Expression
         name="sort_by"
@@ -34,18 +35,18 @@ export function NarrowBar({ view, error, total, matching, isTruncated, columns: 
         example={shown[0] === undefined ? '' : `${quoteName(shown[0].name)} desc`}
       />
       <div class="counts">
-        <span role="status">{error === undefined && shownCount(matching, total, filters !== '')}</span>
+        <span role="status">{error === undefined && shownCount(matching, total, isNarrowed(view))}</span>
         {isTruncated && (
           <span class="state warn" title="The result was larger than the service stores">
             truncated
           </span>
         )}
         {columns !== '' && <span class="hint">some columns</span>}
-        {isNarrowed && (
+        {!isWhole && (
           <button
             type="button"
             class="quiet"
-            onClick={() => change({ filters: '', sort_by: '', columns: '', row: '' })}
+            onClick={() => change({ filters: '', search: '', sort_by: '', columns: '', row: '' })}
           >
             Show all
           </button>
@@ -70,8 +71,11 @@ function exampleFilter(columns: readonly Column[]): string {
   ].join(' and ');
 }
 
+/** The service takes no more; of expressions, a setting says how much, and this is more than it has as it comes. */
+const [SEARCH_LENGTH_MAX, EXPRESSION_LENGTH_MAX] = [1000, 100_000];
+
 interface ExpressionProps {
-  readonly name: 'filters' | 'sort_by';
+  readonly name: 'filters' | 'search' | 'sort_by';
   readonly label: string;
   readonly text: string;
   readonly error: unknown;
@@ -99,6 +103,7 @@ function Expression({ name, label, text, error, example }: ExpressionProps) {
       <div class="field">
         <input
           id={name}
+          maxLength={name === 'search' ? SEARCH_LENGTH_MAX : EXPRESSION_LENGTH_MAX}
           spellcheck={false}
           autocomplete="off"
           autocapitalize="off"

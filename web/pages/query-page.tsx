@@ -8,6 +8,7 @@ import { useLoaded } from '../parts/load.ts';
 import { FailedNotice, Loading } from '../parts/notice.tsx';
 import { Moment, State } from '../parts/state.tsx';
 import { CodeTab } from '../take/code-tab.tsx';
+import { AsOfNote, LatestLink } from './as-of.tsx';
 import { NoRows } from './no-rows.tsx';
 import { RowsTab } from './rows-tab.tsx';
 import { RunHeading } from './run-heading.tsx';
@@ -27,14 +28,14 @@ export interface Shown {
 }
 
 export function QueryPage({ id }: { readonly id: string }) {
-  return <ShownPage load={(signal) => loadQuery(id, signal)} />;
+  return <ShownPage load={(signal) => loadQuery(id, parameter('as_of'), signal)} />;
 }
 
 export function ExecutionPage({ id }: { readonly id: string }) {
   return <ShownPage load={(signal) => loadExecution(id, signal)} />;
 }
 
-async function loadQuery(id: string, signal: AbortSignal): Promise<Shown> {
+async function loadQuery(id: string, asOf: string, signal: AbortSignal): Promise<Shown> {
   const address = `/v1/query/${encodeURIComponent(id)}`;
   const [query, runs] = await Promise.all([
     requestJson<QueryAnswer>(address, { signal }),
@@ -43,10 +44,21 @@ async function loadQuery(id: string, signal: AbortSignal): Promise<Shown> {
       signal,
     }),
   ]);
+  if (asOf !== '') {
+    const run = await loadRun(await findRunAsOf(address, asOf, signal), signal);
+    return { query, run, newer: undefined, resultsPath: `${address}/results` };
+  }
   const latest = query.latest_execution?.execution_id;
   const run = latest === undefined ? undefined : await loadRun(latest, signal);
   const newer = runs.executions.find(({ execution_id }) => execution_id !== latest);
   return { query, run, newer, resultsPath: `${address}/results` };
+}
+
+/** The id of the run that was the latest then. */
+async function findRunAsOf(address: string, asOf: string, signal: AbortSignal): Promise<string> {
+  const parameters = { as_of: asOf, limit: 0, allow_partial_results: 'true' };
+  const { execution_id } = await requestJson<RunStatus>(`${address}/results`, { parameters, signal });
+  return execution_id;
 }
 
 async function loadExecution(id: string, signal: AbortSignal): Promise<Shown> {
@@ -60,7 +72,8 @@ async function loadRun(id: string, signal: AbortSignal): Promise<RunStatus> {
 }
 
 function ShownPage({ load }: { readonly load: (signal: AbortSignal) => Promise<Shown> }) {
-  const loaded = useLoaded(load, []);
+  const asOf = parameter('as_of');
+  const loaded = useLoaded(load, [asOf]);
   useEffect(() => {
     if (loaded.kind !== 'here') return;
     const { name, query_id: id } = loaded.value.query;
@@ -76,12 +89,14 @@ function ShownPage({ load }: { readonly load: (signal: AbortSignal) => Promise<S
     return (
       <main>
         <FailedNotice error={loaded.error} />
+        {asOf !== '' && <LatestLink />}
       </main>
     );
   const shown = loaded.value;
   return (
     <main class="whole">
       <RunHeading {...shown} />
+      {asOf !== '' && shown.resultsPath.startsWith('/v1/query/') && <AsOfNote />}
       {shown.newer !== undefined && <Newer run={shown.newer} />}
       <Tabs {...shown} />
       <Tab {...shown} />
@@ -120,7 +135,7 @@ function Tab(shown: Shown) {
       return run === undefined || metadata === undefined ? (
         <NoRows {...shown} />
       ) : (
-        <RowsTab run={run} metadata={metadata} />
+        <RowsTab key={run.execution_id} run={run} metadata={metadata} query={query} />
       );
   }
 }

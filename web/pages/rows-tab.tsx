@@ -1,25 +1,27 @@
 /** The rows of a run: filters and count, the table, and the chosen cell. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { change, parameter } from '../address.ts';
-import type { Column, RunStatus } from '../api/answers.ts';
+import type { Column, QueryAnswer, RunStatus } from '../api/answers.ts';
 import { ApiError } from '../api/client.ts';
 import { CellBar } from '../narrow/cell-bar.tsx';
 import { NarrowBar } from '../narrow/narrow-bar.tsx';
 import { Notice } from '../parts/notice.tsx';
 import type { Cell } from '../table/cells.ts';
 import { RowPages } from '../table/row-pages.ts';
-import { loadCount, loadRows, type View } from '../table/view.ts';
+import { isNarrowed, loadCount, loadRows, type View } from '../table/view.ts';
 import { VirtualTable } from '../table/virtual-table.tsx';
 
 interface RowsProps {
   readonly run: RunStatus;
   readonly metadata: NonNullable<RunStatus['result_metadata']>;
+  readonly query: QueryAnswer;
 }
 
-export function RowsTab({ run, metadata }: RowsProps) {
+export function RowsTab({ run, metadata, query }: RowsProps) {
   const view: View = {
     executionId: run.execution_id,
     filters: parameter('filters'),
+    search: parameter('search'),
     sortBy: parameter('sort_by'),
     columns: parameter('columns'),
   };
@@ -35,7 +37,7 @@ export function RowsTab({ run, metadata }: RowsProps) {
       new RowPages(
         async (offset, limit, signal) => {
           const page = await loadRows(view, offset, limit, signal);
-          setColumns((before) => (sameColumns(before, page.columns) ? before : page.columns));
+          setColumns((before) => (sameColumns(before, page.columns) ? before : describedBy(query, page.columns)));
           return page;
         },
         () => setChanges((number) => number + 1),
@@ -49,8 +51,8 @@ export function RowsTab({ run, metadata }: RowsProps) {
     setCell(undefined);
     setMatching(undefined);
     const failed = (failure: unknown) => controller.signal.aborted || setError(failure);
-    // Without a filter, the count is known.
-    if (view.filters !== '') loadCount(view, controller.signal).then(setMatching, failed);
+    // Without a filter and a search, the count is known.
+    if (isNarrowed(view)) loadCount(view, controller.signal).then(setMatching, failed);
     return () => {
       controller.abort();
       pages.close();
@@ -58,7 +60,7 @@ export function RowsTab({ run, metadata }: RowsProps) {
   }, [identity]);
 
   const total = metadata.total_row_count;
-  const rowCount = matching ?? (view.filters === '' ? total : undefined);
+  const rowCount = matching ?? (isNarrowed(view) ? undefined : total);
   // While an expression has a mistake, the rows of the last valid one stay.
   const isMistaken = isMistake(error);
   const now = { pages, rowCount: rowCount ?? total, sortBy: view.sortBy };
@@ -101,6 +103,15 @@ function sameColumns(some: readonly Column[], others: readonly Column[]): boolea
   return some.length === others.length && some.every(({ name }, index) => name === others[index]?.name);
 }
 
+/** With what they mean, where that is known. */
+function describedBy(query: QueryAnswer, columns: readonly Column[]): readonly Column[] {
+  const descriptions = new Map(Object.entries(query.column_descriptions ?? {}));
+  return columns.map(({ name, type }) => {
+    const description = descriptions.get(name);
+    return description === undefined ? { name, type } : { name, type, description };
+  });
+}
+
 function Empty({ total }: { readonly total: number }) {
   if (total === 0)
     return (
@@ -109,8 +120,8 @@ function Empty({ total }: { readonly total: number }) {
       </Notice>
     );
   return (
-    <Notice title="No row matches the filter">
-      <button type="button" onClick={() => change({ filters: '' })}>
+    <Notice title="No row matches">
+      <button type="button" onClick={() => change({ filters: '', search: '' })}>
         Show all rows
       </button>
     </Notice>

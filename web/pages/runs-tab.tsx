@@ -6,6 +6,7 @@ import { bytes, count, day, duration } from '../numbers.ts';
 import { useLoaded } from '../parts/load.ts';
 import { FailedNotice, Loading, Notice } from '../parts/notice.tsx';
 import { Moment, State } from '../parts/state.tsx';
+import { AsOfForm } from './as-of.tsx';
 
 const PAGE = 50;
 
@@ -25,6 +26,7 @@ export function RunsTab({ id, shown }: { readonly id: number; readonly shown: st
   if (total === 0) return <Notice title="This query has never run" />;
   return (
     <section class="panel">
+      <AsOfForm />
       <div class="scroll" tabIndex={0} role="region" aria-label="Runs">
         <table class="list">
           <thead>

@@ -52,7 +52,7 @@ interface HeadCellProps extends Pick<HeadProps, 'all' | 'sortBy' | 'onWidth'> {
 }
 
 function HeadCell({ column, all, sortBy, isActive, isOpen, onMenu, onWidth }: HeadCellProps) {
-  const { name, type, at, left, width, isNumber } = column;
+  const { name, type, description, at, left, width, isNumber } = column;
   const order = orderOf(sortBy, name);
   const sort = (event: MouseEvent) =>
     change({ sort_by: nextOrder(parameter('sort_by'), name, event.shiftKey), row: '' });
@@ -75,7 +75,13 @@ function HeadCell({ column, all, sortBy, isActive, isOpen, onMenu, onWidth }: He
       class={`name ${isNumber ? 'right' : ''} ${isActive ? 'active' : ''}`}
       style={{ left: `${left}px`, width: `${width}px` }}
     >
-      <button type="button" class="sort" tabIndex={-1} title={`${name}: sort`} onClick={sort}>
+      <button
+        type="button"
+        class="sort"
+        tabIndex={-1}
+        title={description === undefined ? `${name}: sort` : `${name}: ${description}`}
+        onClick={sort}
+      >
         <bdi>{name}</bdi>
         <small>
           {order !== undefined && <b aria-hidden="true">{order === 'asc' ? '↑ ' : '↓ '}</b>}

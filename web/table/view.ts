@@ -8,8 +8,17 @@ export interface View {
   readonly executionId: string;
   /** In the syntax of the API; '' for none. */
   readonly filters: string;
+  readonly search: string;
   readonly sortBy: string;
   readonly columns: string;
+}
+
+/** The same each time, so that a page that is opened again shows the same rows. */
+const SAMPLE_SEED = 1;
+
+/** Whether it may have fewer rows than the result. */
+export function isNarrowed({ filters, search }: Pick<View, 'filters' | 'search'>): boolean {
+  return filters !== '' || search !== '';
 }
 
 export interface ViewPage extends LoadedRows {
@@ -22,7 +31,7 @@ export async function loadRows(view: View, offset: number, limit: number, signal
 
 /** A random sample. The view must have no filter. */
 export async function loadSample(view: View, sampleCount: number, signal: AbortSignal): Promise<ViewPage> {
-  return pageOf(await ask(view, { sample_count: sampleCount }, signal));
+  return pageOf(await ask(view, { sample_count: sampleCount, sample_seed: SAMPLE_SEED }, signal));
 }
 
 function pageOf({ result, next_offset: next }: ExactObject): ViewPage {
@@ -39,13 +48,13 @@ function pageOf({ result, next_offset: next }: ExactObject): ViewPage {
 
 /** Counts the rows of the view. That may read all rows, so it is a request of its own. */
 export async function loadCount(view: View, signal: AbortSignal): Promise<number> {
-  const { result } = await ask(view, { limit: 0, count: view.filters === '' ? undefined : 'exact' }, signal);
+  const { result } = await ask(view, { limit: 0, count: isNarrowed(view) ? 'exact' : undefined }, signal);
   const { total_row_count, filtered_row_count } = (result as ExactObject).metadata as ExactObject;
   return Number(String(filtered_row_count ?? total_row_count));
 }
 
 async function ask(
-  { executionId, filters, sortBy, columns }: View,
+  { executionId, filters, search, sortBy, columns }: View,
   parameters: Readonly<Record<string, string | number | undefined>>,
   signal: AbortSignal,
 ): Promise<ExactObject> {
@@ -53,6 +62,7 @@ async function ask(
     parameters: {
       ...parameters,
       filters,
+      search,
       sort_by: sortBy,
       columns,
       bigints: 'string',

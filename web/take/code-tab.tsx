@@ -4,11 +4,12 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { settings } from '../session.ts';
 import { asCode, LANGUAGES } from './as-code.ts';
 
-const SHOWN = ['columns', 'filters', 'sort_by'] as const;
+const SHOWN = ['columns', 'search', 'filters', 'sort_by'] as const;
 
 export function CodeTab({ path }: { readonly path: string }) {
   const language = LANGUAGES.find((name) => name === parameter('language')) ?? 'curl';
-  const parameters = SHOWN.map((name) => [name, parameter(name)] as const).filter(([, value]) => value !== '');
+  const shown = path.startsWith('/v1/query/') ? [...SHOWN, 'as_of'] : SHOWN;
+  const parameters = shown.map((name) => [name, parameter(name)] as const).filter(([, value]) => value !== '');
   const code = asCode(language, { base: location.origin, path, keyHeader: settings.keyHeader, parameters });
   return (
     <section class="panel code">

@@ -11,14 +11,19 @@ export function DownloadMenu({ executionId }: { readonly executionId: string }) 
   const [isOpen, setOpen] = useState(false);
   const [price, setPrice] = useState<Price>();
   const [said, setSaid] = useState('');
-  const asked = { filters: parameter('filters'), sort_by: parameter('sort_by'), columns: parameter('columns') };
+  const asked = {
+    filters: parameter('filters'),
+    search: parameter('search'),
+    sort_by: parameter('sort_by'),
+    columns: parameter('columns'),
+  };
   useEffect(() => {
     if (!isOpen) return;
     const controller = new AbortController();
     setPrice(undefined);
     priceOf(executionId, asked, controller.signal).then(setPrice, () => undefined);
     return () => controller.abort();
-  }, [isOpen, asked.filters, asked.sort_by, asked.columns]);
+  }, [isOpen, asked.filters, asked.search, asked.sort_by, asked.columns]);
   const take = async (format: Format) => {
     try {
       await download(executionId, format, asked, (received) => setSaid(`${bytes(received)} …`));

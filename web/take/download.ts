@@ -19,7 +19,12 @@ interface SaveWindow {
 
 /** What the whole download would cost. The request itself costs nothing. */
 export async function priceOf(executionId: string, asked: Parameters, signal: AbortSignal): Promise<Price> {
-  const parameters = { ...asked, ...WHOLE, format: 'ndjson', count: asked.filters === '' ? undefined : 'exact' };
+  const parameters = {
+    ...asked,
+    ...WHOLE,
+    format: 'ndjson',
+    count: asked.filters === '' && asked.search === '' ? undefined : 'exact',
+  };
   const { headers } = await request(pathOf(executionId), { parameters, method: 'HEAD', signal });
   const number = (name: string) => {
     const text = headers.get(`x-service-${name}`);
