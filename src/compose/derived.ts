@@ -12,6 +12,7 @@ import { DerivedFiles } from '../results/derived/derived-files.ts';
 import { ResultIndexes } from '../results/derived/indexes/result-indexes.ts';
 import { BuilderProcess } from '../results/derived/row-files/builder-process.ts';
 import { RowFiles } from '../results/derived/row-files/row-files.ts';
+import { StatisticsFiles } from '../results/derived/statistics-files.ts';
 import { ViewCache } from '../results/derived/views/view-cache.ts';
 import type { WorkQueue } from '../results/limits/work-queue.ts';
 import { ParquetExports } from '../results/read/parquet-exports.ts';
@@ -79,7 +80,7 @@ export async function openDerived(
     clock,
   });
   watch(budget, service.sleep, opened);
-  return { views, rowFiles, indexes, files, parquet };
+  return { views, rowFiles, indexes, files, parquet, statistics: new StatisticsFiles(files, effects.encoder) };
 }
 
 function watch(budget: DerivedBudget, sleep: Sleep, opened: AsyncDisposableStack): void {

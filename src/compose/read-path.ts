@@ -11,6 +11,7 @@ import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { MissingResults } from '../results/cache/missing-results.ts';
 import { SingleFlight } from '../results/cache/single-flight.ts';
 import type { ResultsCaches, ResultsDeps } from '../results/deps.ts';
+import type { StatisticsFiles } from '../results/derived/statistics-files.ts';
 import { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
 import { byteLengthOf } from '../results/read/byte-chunks.ts';
@@ -122,7 +123,7 @@ export async function openReadPath(
     queuePosition: (execution) => catalog.executions.queuePosition(execution),
     settings: resultsSettingsOf(service, effects.version),
     caches: cachesOf(settings.pageCacheBytes),
-    statistics: statisticsCachesOf(settings.pageCacheBytes),
+    statistics: statisticsCachesOf(settings.pageCacheBytes, derived.statistics),
     read,
     parquet: derived.parquet,
     leases: readLeasesOf(service, catalog, effects),
@@ -198,8 +199,9 @@ function resultsSettingsOf({ settings }: Service, version: string): ResultsDeps[
   };
 }
 
-function statisticsCachesOf(bytesMax: number): ResultsDeps['statistics'] {
+function statisticsCachesOf(bytesMax: number, files: StatisticsFiles): ResultsDeps['statistics'] {
   return {
+    files,
     kept: new LruBytes(bytesMax * CACHE_SHARES.statistics, (text) => 2 * text.length),
     reading: new SingleFlight(),
   };

@@ -1,6 +1,6 @@
 /** Statistics of the columns of a result over HTTP (contract §8), against the same worked out by hand, over several parts and row groups. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -155,4 +155,37 @@ test('of very many different values the number is an estimate, and none is told 
   assert.ok(Math.abs(Number(n.distinct_count) / rows - 1) < 0.1, `${n.distinct_count}`);
   assert.equal('top' in n, false);
   assert.deepEqual([n.min, n.max], [0, rows - 1]);
+});
+
+test('they are kept on disk with what else is derived from the result, and made again where that is gone or damaged', async (t) => {
+  // Nothing is kept in memory.
+  const service = await startHttpService(t, { QRS_PAGE_CACHE: '0' });
+  const rows = Array.from({ length: 10_000 }, (_, n) => `${n},${n % 7}`).join('\n');
+  const { id } = await service.publish(7, `n,m\n${rows}\n`);
+  const derived = join(service.commandLine.dataDir, 'derived');
+  const results = join(service.commandLine.dataDir, 'results', id);
+  const kept = async () => (await readdir(derived)).filter((name) => name.endsWith('.statistics')).sort();
+  const ask = async (columns: string) => await service.get(`/v1/execution/${id}/statistics?columns=${columns}`);
+  const first = await (await ask('m')).text();
+  const [name, ...others] = await kept();
+  assert.match(name ?? '', new RegExp(`^${id}\\.c1\\.[0-9a-f]{16}\\.statistics$`));
+  assert.deepEqual(others, []);
+
+  // Not a row is read.
+  await rename(results, `${results}.away`);
+  assert.equal(await (await ask('m')).text(), first);
+  assert.equal((await ask('n')).status, 500);
+  const path = join(derived, name ?? '');
+  const whole = await readFile(path, 'utf8');
+  await writeFile(path, whole.replace('"null_count":0', '"null_count":9'));
+  assert.equal((await ask('m')).status, 500, 'what is damaged is not told');
+  assert.deepEqual(await kept(), []);
+
+  await rename(`${results}.away`, results);
+  assert.equal(await (await ask('m')).text(), first);
+  assert.equal(await readFile(path, 'utf8'), whole);
+
+  const small = await service.publish(8, 'n\n1\n');
+  assert.equal((await service.get(`/v1/execution/${small.id}/statistics`)).status, 200);
+  assert.equal((await kept()).length, 1, 'of a small result they are made again as quickly');
 });

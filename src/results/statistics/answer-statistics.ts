@@ -1,4 +1,4 @@
-/** `GET /v1/execution/{id}/statistics` (contract §8): the columns of a result in numbers. Made once for each column, and kept in memory. */
+/** `GET /v1/execution/{id}/statistics` (contract §8): the columns of a result in numbers. Made once for each column, and kept in memory and on disk. */
 import { formatState, STATES, stateAt } from '../../domain/execution.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Column } from '../../domain/result-set.ts';
@@ -44,13 +44,20 @@ export async function answerStatistics(
   const etag = etagOf(`statistics ${execution.id} ${deps.settings.encoder} ${indexes.join(',')}`);
   const headers = cacheHeadersOf(cachePolicy, found, now);
   if (matchesEtag(ifNoneMatch, etag)) return respondUnchanged('json', etag, headers);
-  const { kept, reading } = deps.statistics;
+  const { kept, files, reading } = deps.statistics;
   const columns: string[] = [];
   const read = async (index: number) => {
     const name = `${execution.id} ${index}`;
     const before = kept.get(name);
     if (before !== undefined) return before;
-    const making = () => columnStatistics(resultSet, index, principal.keyId, deps.read, signal);
+    const origin = { executionId: execution.id, resultSet, index };
+    const making = async () => {
+      const found = await files.find(origin);
+      if (found !== undefined) return found;
+      const json = await columnStatistics(resultSet, index, principal.keyId, deps.read, signal);
+      await files.keep(origin, json);
+      return json;
+    };
     const made = await reading.run(name, signal, making, () => true);
     kept.put(name, made);
     return made;
