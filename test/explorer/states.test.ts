@@ -42,7 +42,7 @@ test('waiting, running, failed, cancelled, expired, truncated, empty, never run,
   await sees('/queries/8', 'This query has never run');
   await sees('/queries/9', 'not found: Query not found or private');
   await sees('/executions/x', 'The requested execution ID (ID: x) is invalid.');
-  await sees(`/executions/${truncated.id}?filters=n < 0`, 'No row matches the filter');
+  await sees(`/executions/${truncated.id}?filters=n < 0`, 'No row matches');
   await page.getByRole('button', { name: 'Show all rows' }).click();
   await page.locator('[id=cell-0-0]').waitFor();
   assert.deepEqual(complaints, []);
