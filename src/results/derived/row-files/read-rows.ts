@@ -30,8 +30,8 @@ export async function readRange(
     cellBytes += taken.cellBytes;
     return true;
   };
-  await file.read(from, to, take, signal);
-  return { byteChunks: texts.finish(), rowCount: to - from, cellBytes };
+  await file.read(from, to, { take, settle: () => texts.join() }, signal);
+  return { byteChunks: texts.chunks, rowCount: to - from, cellBytes };
 }
 
 /**
@@ -56,7 +56,7 @@ export async function fitRows(
     }
     return true;
   };
-  await file.read(from, to, take, signal);
+  await file.read(from, to, { take, settle: () => undefined }, signal);
   return { rowCount, cellBytes };
 }
 
@@ -100,18 +100,19 @@ class JoinedTexts {
     this.#isFirst = false;
     this.#texts.push(text);
     this.#bytes += text.byteLength + 1;
-    if (this.#bytes >= CHUNK_BYTES) this.#join();
+    if (this.#bytes >= CHUNK_BYTES) this.join();
   }
 
-  finish(): readonly Uint8Array[] {
-    if (this.#texts.length > 0) this.#join();
-    return this.#chunks;
-  }
-
-  #join(): void {
-    const [only] = this.#texts;
-    this.#chunks.push(this.#texts.length === 1 && only !== undefined ? only : Buffer.concat(this.#texts));
+  /** Copies what was added since the last time. */
+  join(): void {
+    if (this.#texts.length === 0) return;
+    this.#chunks.push(Buffer.concat(this.#texts));
     this.#texts = [];
     this.#bytes = 0;
+  }
+
+  /** What has been joined. */
+  get chunks(): readonly Uint8Array[] {
+    return this.#chunks;
   }
 }

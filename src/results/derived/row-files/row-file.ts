@@ -5,6 +5,7 @@
 import { close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
 import { FileReads } from '../file-reads.ts';
+import { giveBack } from './give-back.ts';
 import { RowBlock } from './row-block.ts';
 import {
   decodeIndex,
@@ -20,8 +21,19 @@ import { GROUP_BYTES_MAX, type StoredBlock, type UnpackedGroup, Unpacker } from 
 const openFile = promisify(open);
 const statFile = promisify(fstat);
 
-/** Gets rows `from` to `to` of a block, counted within the block. The block's first row is row `first` of the part. */
-export type TakeRows = (block: RowBlock, from: number, to: number, first: number) => void;
+/**
+ * Gets rows `from` to `to` of a block, counted within the block. The block's first row is row `first` of the part. What it keeps
+ * of the block it copies, at the latest when it is told that the block's memory is given back.
+ */
+export type TakeRows<Result> = (block: RowBlock, from: number, to: number, first: number) => Result;
+
+/** Who reads rows that follow each other. */
+export interface RowsReader {
+  /** @returns false where it has enough */
+  readonly take: TakeRows<boolean>;
+  /** The memory of all blocks so far is given back after this. */
+  readonly settle: () => void;
+}
 
 /** What all row files of a process share. */
 export interface RowFileDeps {
@@ -94,8 +106,8 @@ export class RowFile {
     this.#closeIfUnused();
   }
 
-  /** Reads rows `from` to `to` of the part, block by block and in order. @param take may say that it has enough */
-  async read(from: number, to: number, take: (...rows: Parameters<TakeRows>) => boolean, signal: AbortSignal) {
+  /** Reads rows `from` to `to` of the part, block by block and in order. */
+  async read(from: number, to: number, reader: RowsReader, signal: AbortSignal): Promise<void> {
     const { blockRows } = this.about;
     const first = Math.floor(from / blockRows);
     const groups = this.#groupsOf(
@@ -104,30 +116,37 @@ export class RowFile {
     const takeAll = (group: UnpackedGroup) => {
       for (const [block, rows] of this.#rowsOf(group)) {
         const start = block * blockRows;
-        if (!take(rows, Math.max(0, from - start), Math.min(blockRows, to - start), start)) return false;
+        if (!reader.take(rows, Math.max(0, from - start), Math.min(blockRows, to - start), start)) return false;
       }
       return true;
     };
     for (const [place, group] of groups.entries()) {
       if (place > 0) await this.#deps.turns.next();
-      const stored = await this.#neighbours(group);
+      const { bytes, blocks } = await this.#neighbours(group);
       signal.throwIfAborted();
-      if (!takeAll(this.#unpacker.unpack(stored))) return;
+      const unpacked = this.#unpacker.unpack(blocks);
+      const goesOn = takeAll(unpacked);
+      reader.settle();
+      if (unpacked.contents !== undefined) giveBack(unpacked.contents);
+      giveBack(bytes);
+      if (!goesOn) return;
     }
   }
 
-  /** Reads rows wherever they are. @param rows ascending, none twice */
-  async readRows(rows: readonly number[], take: TakeRows, signal: AbortSignal): Promise<void> {
+  /** Reads rows wherever they are. @param rows ascending, none twice @param take copies what it keeps */
+  async readRows(rows: readonly number[], take: TakeRows<void>, signal: AbortSignal): Promise<void> {
     const { blockRows } = this.about;
     const byBlock = Map.groupBy(rows, (row) => Math.floor(row / blockRows));
     for (const [place, group] of this.#groupsOf([...byBlock.keys()]).entries()) {
       if (place > 0) await this.#deps.turns.next();
       const stored = await Promise.all(group.map((block) => this.#stored(block)));
       signal.throwIfAborted();
-      for (const [block, content] of this.#rowsOf(this.#unpacker.unpack(stored))) {
+      const unpacked = this.#unpacker.unpack(stored);
+      for (const [block, content] of this.#rowsOf(unpacked)) {
         const start = block * blockRows;
         for (const row of byBlock.get(block) ?? []) take(content, row - start, row - start + 1, start);
       }
+      if (unpacked.contents !== undefined) giveBack(unpacked.contents);
     }
   }
 
@@ -149,13 +168,14 @@ export class RowFile {
   }
 
   /** Blocks that follow each other, read at once. @param blocks at least one */
-  async #neighbours(blocks: readonly number[]): Promise<readonly StoredBlock[]> {
+  async #neighbours(
+    blocks: readonly number[],
+  ): Promise<{ readonly bytes: Buffer; readonly blocks: readonly StoredBlock[] }> {
     const [first = 0, last = first] = [blocks[0], blocks.at(-1)];
     const start = this.#offset(first);
     const bytes = await this.#reads.bytes(start, this.#offset(last + 1) - start);
-    return blocks.map((block) =>
-      this.#block(block, bytes.subarray(this.#offset(block) - start, this.#offset(block + 1) - start)),
-    );
+    const frameOf = (block: number) => bytes.subarray(this.#offset(block) - start, this.#offset(block + 1) - start);
+    return { bytes, blocks: blocks.map((block) => this.#block(block, frameOf(block))) };
   }
 
   async #stored(block: number): Promise<StoredBlock> {

@@ -3,6 +3,7 @@
  * else among others is unpacked by itself.
  */
 import { zstdDecompressSync } from 'node:zlib';
+import { giveBack } from './give-back.ts';
 import { joinFrames } from './joined-frames.ts';
 import { SPARE_BYTES } from './row-block.ts';
 import { blockCrc, RowFileDamaged } from './row-file-format.ts';
@@ -24,7 +25,7 @@ export interface StoredBlock {
 /** Blocks whose contents have still to be looked at one by one. */
 export interface UnpackedGroup {
   readonly blocks: readonly StoredBlock[];
-  /** All contents in a row, if the blocks could be unpacked as one. */
+  /** All contents in a row, if the blocks could be unpacked as one. Memory of its own. */
   readonly contents: Buffer | undefined;
 }
 
@@ -33,9 +34,14 @@ export class Unpacker {
 
   /** @param blocks of which there is at least one, of at most `GROUP_BYTES_MAX` of contents, or a single one */
   unpack(blocks: readonly StoredBlock[]): UnpackedGroup {
+    const [only] = blocks;
     try {
-      const frame = this.#joined(blocks);
-      return { blocks, contents: frame && zstdDecompressSync(frame, sizeOf(blocks)) };
+      if (only !== undefined && blocks.length === 1) return { blocks, contents: unpackFrame(only.frame, blocks) };
+      if (this.#failures > FAILURES_MAX) return { blocks, contents: undefined };
+      const frame = joinFrames(blocks.map((block) => block.frame));
+      const contents = unpackFrame(frame, blocks);
+      giveBack(frame);
+      return { blocks, contents };
     } catch {
       return { blocks, contents: undefined };
     }
@@ -56,19 +62,12 @@ export class Unpacker {
     }
     if (blocks.length > 1) this.#failures = Math.max(0, this.#failures + (wrong > 0 ? 1 : -1));
   }
-
-  /** @returns undefined where each had better be unpacked by itself */
-  #joined(blocks: readonly StoredBlock[]): Buffer | undefined {
-    const [first] = blocks;
-    if (first !== undefined && blocks.length === 1) return first.frame;
-    return this.#failures > FAILURES_MAX ? undefined : joinFrames(blocks.map(({ frame }) => frame));
-  }
 }
 
 function alone(block: StoredBlock): Buffer {
   let content: Buffer;
   try {
-    content = zstdDecompressSync(block.frame, sizeOf([block]));
+    content = unpackFrame(block.frame, [block]);
   } catch (error) {
     throw new RowFileDamaged(`block ${block.number} is not what was written`, { cause: error });
   }
@@ -80,8 +79,8 @@ function isWhole({ number, bytes, crc }: StoredBlock, content: Buffer): boolean 
   return content.length === bytes && blockCrc(content, number) === crc;
 }
 
-/** Damaged frames may say that they hold gigabytes. */
-function sizeOf(blocks: readonly StoredBlock[]): { chunkSize: number; maxOutputLength: number } {
+function unpackFrame(frame: Buffer, blocks: readonly StoredBlock[]): Buffer {
   const bytes = blocks.reduce((sum, block) => sum + block.bytes, SPARE_BYTES);
-  return { chunkSize: bytes, maxOutputLength: bytes };
+  // Damaged frames may say that they hold gigabytes.
+  return zstdDecompressSync(frame, { chunkSize: bytes, maxOutputLength: bytes });
 }
