@@ -126,7 +126,7 @@ async function startSchedule(
   const schedule = await scheduleOf(service, effects, runQueue);
   const absent = await datasetsNotSetUp(service);
   if (absent.length > 0) {
-    observe({ kind: 'datasets_without_sources', datasets: absent, directory: service.directories.sources });
+    observe({ kind: 'datasets_without_sources', datasets: absent, directory: service.placeOfSources });
   }
   return { ended: runSchedule(schedule, context.signal) };
 }

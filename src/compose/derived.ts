@@ -18,7 +18,8 @@ import type { WorkQueue } from '../results/limits/work-queue.ts';
 import { ParquetExports } from '../results/read/parquet-exports.ts';
 import { ParquetFiles } from '../results/read/parquet-files.ts';
 import type { ResultStore } from '../store/result-store.ts';
-import { type Service, tempBytesOfEach } from './service.ts';
+import type { Service } from './service.ts';
+import { tempBytesOfEach } from './spilling.ts';
 
 /** A few row groups, of which a range is read, and little else. */
 const BUILDER_MEMORY = '192MB';

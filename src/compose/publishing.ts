@@ -1,7 +1,8 @@
 /** From the service's parts to what publishing needs. */
 import { mkdir } from 'node:fs/promises';
 import { PART_LAYOUT, type PublishDependencies, type PublishOptions } from '../publishing/publish.ts';
-import { type Service, tempBytesOfEach } from './service.ts';
+import type { Service } from './service.ts';
+import { tempBytesOfEach } from './spilling.ts';
 
 export interface PublisherEffects {
   /** A new execution id. */

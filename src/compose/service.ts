@@ -22,11 +22,12 @@ import { folderFailure, StartupError } from '../errors/startup-error.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { findOverlap, type NamedPath } from '../files/overlap.ts';
 import type { FileLocation } from '../settings/location.ts';
-import { engineMemoryOfEach } from '../settings/memory.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
 import { STAGING } from '../store/object-path.ts';
 import type { ResultStore } from '../store/result-store.ts';
+import { openEngine, placeOfSources } from './engine.ts';
 import { Opened } from './opened.ts';
+import { tempBytesOfEach } from './spilling.ts';
 
 /** Absolute paths. */
 export interface Directories {
@@ -54,6 +55,8 @@ export interface Service extends AsyncDisposable {
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly directories: Directories;
+  /** Where the source tables are, in words: a folder, or a catalog of Trino. */
+  readonly placeOfSources: string;
   catalog(): Promise<Catalog>;
   /** The store of this catalog: checked to be so, or joined to it when both are first used. */
   store(): Promise<ResultStore>;
@@ -78,8 +81,6 @@ export interface Service extends AsyncDisposable {
 
 /** A quarter of the memory for reading: a range is a row group or two, beside the footers of files, which are kept. */
 const RANGES_SHARE = 1 / 4;
-/** Instances that may spill: ranges of rows, searches, views, publishing, scheduled queries. */
-const DUCKDB_INSTANCES = 5;
 
 export async function openService(settings: Settings, { clock, sleep }: ServiceEffects): Promise<Service> {
   const directories = directoriesOf(settings);
@@ -106,6 +107,7 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     clock,
     sleep,
     directories,
+    placeOfSources: placeOfSources(settings, directories.sources),
     catalog: once(async () => opened.use(await openCatalog(settings, directories, { clock, sleep }))),
     store: once(async () => {
       const { requireJoined } = await import('../maintenance/installation.ts');
@@ -134,7 +136,7 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     engine: once(async () => {
       const { makeScratchFolder } = await import('../files/scratch-folder.ts');
       const temp = opened.use(await makeScratchFolder(directories.temp));
-      return opened.use(await openEngine(settings, directories.sources, temp.path, sleep));
+      return opened.use(await openEngine(settings, { sources: directories.sources, temp: temp.path }, sleep));
     }),
     datasets: once(async () => {
       const { loadDatasets } = await import('../datasets/registry.ts');
@@ -188,37 +190,6 @@ async function openStore(settings: Settings, { results }: Directories, opened: O
     default:
       return store satisfies never;
   }
-}
-
-async function openEngine(
-  settings: Settings,
-  sourcesDirectory: string,
-  tempDirectory: string,
-  sleep: Sleep,
-): Promise<Engine & AsyncDisposable> {
-  const { kind } = settings.engine;
-  switch (kind) {
-    case 'duckdb': {
-      const { DuckDbEngine } = await import('../engine/duckdb/duckdb-engine.ts');
-      return new DuckDbEngine({
-        sourcesDirectory,
-        tempDirectory,
-        threads: settings.engineThreads,
-        memoryBytes: engineMemoryOfEach(settings.engineMemoryBytes, settings.runsMax),
-        tempBytesMax: Math.floor(tempBytesOfEach(settings) / settings.runsMax),
-        resultBytesMax: settings.engineResultBytesMax,
-        timeLimitMillis: settings.engineTimeoutMillis,
-        sleep,
-      });
-    }
-    default:
-      return kind satisfies never;
-  }
-}
-
-/** How many bytes each DuckDB may spill to disk. */
-export function tempBytesOfEach(settings: Settings): number {
-  return Math.floor(settings.tempBytesMax / DUCKDB_INSTANCES);
 }
 
 function directoriesOf(settings: Settings): Directories {

@@ -23,7 +23,7 @@ export async function refreshDemoDatasets(
   tell: (line: string) => void,
 ): Promise<void> {
   const { settings, directories, clock } = service;
-  if (settings.sourcesDir === undefined) {
+  if (settings.engine.kind === 'duckdb' && settings.sourcesDir === undefined) {
     await makeFolder(directories.sources);
     if ((await readdir(directories.sources)).length === 0) {
       tell('writing source tables for the curated datasets');

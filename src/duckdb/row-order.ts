@@ -9,6 +9,7 @@ import type { RowOrder, Statement } from './statement.ts';
 
 const ORDER_KEEPING: ReadonlySet<string> = new Set([
   'READ_CSV',
+  'READ_JSON',
   'READ_JSON_OBJECTS',
   'READ_PARQUET',
   'FILTER',

@@ -1,8 +1,9 @@
 /**
  * The engine: runs the SQL of a query over source tables and leaves the answer as one Parquet file. A seam: one interface,
- * implementations in sibling folders (duckdb/), one contract suite (test/contract/engine.ts) that runs over each.
+ * implementations in sibling folders (duckdb/, trino/), one contract suite (test/contract/engine.ts) that runs over each.
  *
- * The SQL is a user's, and hostile: an engine reads source tables and nothing else, whatever the SQL says.
+ * The SQL is a user's, and hostile: an engine reads source tables and nothing else, whatever the SQL says. On Trino these are the tables
+ * that its access control lets the service's user read.
  */
 import type { ColumnType } from '../domain/column-type.ts';
 import type { ParameterValue } from '../domain/parameter-values.ts';
@@ -24,7 +25,10 @@ export interface Engine extends AsyncDisposable {
    * @throws as `materialize` does, but for those
    */
   check(query: EngineQuery, signal: AbortSignal): Promise<readonly Column[] | undefined>;
-  /** Whether any of the tables is there, readable or not: none means that nobody has set up what reads them. */
+  /**
+   * Whether any of the tables is there, readable or not: none means that nobody has set up what reads them. True, too, where the
+   * engine cannot tell.
+   */
   hasAny(sources: readonly SourceTable[]): Promise<boolean>;
 }
 

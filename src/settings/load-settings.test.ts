@@ -163,7 +163,44 @@ test('a kind of catalog, store or engine that does not exist yet is refused by n
     'QRS_STORE_URL is "s3://qrs:***@bucket/prefix?password=***": expected s3://bucket/prefix, with ?endpoint=https://host:port and &region=name where they are wanted',
   );
   assert.match(refusal({ QRS_STORE_URL: 's3://qrs:secret@bucket' }), /expected no credentials in it/);
-  assert.match(refusal({ QRS_ENGINE_URL: 'trino://host' }), /this version runs queries in DuckDB only/);
+  assert.match(refusal({ QRS_ENGINE_URL: 'spark://host' }), /expected duckdb: or trino:/);
+});
+
+for (const [url, expected] of [
+  ['trino://ann@host:8080/hive', { origin: 'http://host:8080', catalog: 'hive' }],
+  ['trino://ann@host/hive/shop', { origin: 'http://host', catalog: 'hive', schema: 'shop' }],
+  ['trino://ann@host:443/hive', { origin: 'https://host', catalog: 'hive' }],
+  ['trino://ann@host:8443/hive?tls=true', { origin: 'https://host:8443', catalog: 'hive' }],
+  ['trino://ann@host:443/hive?tls=false', { origin: 'http://host:443', catalog: 'hive' }],
+  ['trino://ann:p%40ss@host:8443/hive', { origin: 'https://host:8443', catalog: 'hive', password: 'p@ss' }],
+] as const) {
+  test(`${url} is the Trino at ${expected.origin}`, () => {
+    const { engine } = load({ QRS_ENGINE_URL: url }).settings;
+    const none = { password: undefined, schema: undefined };
+    assert.deepEqual(engine, { kind: 'trino', user: 'ann', ...none, ...expected });
+  });
+}
+
+test('the address of a Trino that lacks its user or catalog is refused, and so is a password without TLS', () => {
+  for (const url of [
+    'trino://host:8080/hive',
+    'trino://ann@host',
+    'trino://ann@host/a/b/c',
+    'trino://ann@host/a?ssl=true',
+  ]) {
+    assert.match(refusal({ QRS_ENGINE_URL: url }), /expected trino:\/\/user@host:port\/catalog or/);
+  }
+  const url = 'trino://ann:s3cret@host:8080/hive?tls=false';
+  assert.equal(
+    refusal({ QRS_ENGINE_URL: url }),
+    'QRS_ENGINE_URL is "trino://ann:***@host:8080/hive?tls=false": expected TLS for a password: leave out tls=false',
+  );
+});
+
+test('the password and the token for Trino are masked wherever settings are shown', () => {
+  const { effective } = load({ QRS_ENGINE_URL: 'trino://ann:s3cret@host/hive', QRS_TRINO_TOKEN: 'eyJ.s3cret' });
+  const shown = effective.filter(({ source }) => source === 'environment').map(({ value }) => value);
+  assert.deepEqual(shown, ['trino://ann:***@host/hive', '***']);
 });
 
 test('an unknown name is refused, and the probably intended one named', () => {

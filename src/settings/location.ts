@@ -28,9 +28,17 @@ export interface S3Location {
 }
 
 export type StoreLocation = FileLocation<'file'> | S3Location;
-export interface EngineLocation {
-  readonly kind: 'duckdb';
+export interface TrinoLocation {
+  readonly kind: 'trino';
+  /** `https://host:port`. */
+  readonly origin: string;
+  readonly user: string;
+  readonly password: string | undefined;
+  readonly catalog: string;
+  readonly schema: string | undefined;
 }
+
+export type EngineLocation = { readonly kind: 'duckdb' } | TrinoLocation;
 
 export const catalogLocation: ReadValue<CatalogLocation> = (text) => {
   const { scheme, rest } = split(text);
@@ -51,9 +59,31 @@ export const storeLocation: ReadValue<StoreLocation> = (text) => {
 export const engineLocation: ReadValue<EngineLocation> = (text) => {
   const { scheme, rest } = split(text);
   if (scheme === 'duckdb' && rest === '') return { kind: 'duckdb' };
-  if (scheme === 'trino') throw new BadValue('this version runs queries in DuckDB only, expected duckdb:');
-  throw new BadValue('expected duckdb:');
+  if (scheme === 'trino') return trinoLocation(text);
+  throw new BadValue('expected duckdb: or trino://user@host:port/catalog/schema');
 };
+
+const TRINO_EXPECTED =
+  'expected trino://user@host:port/catalog or …/catalog/schema, with ?tls=true or false where it is wanted';
+const TLS_PORT = '443';
+
+/** TLS where the port is its own, where there is a password, or where it is asked for. */
+function trinoLocation(text: string): TrinoLocation {
+  const url = URL.parse(text);
+  const { username = '', hostname = '', port = '', pathname = '', searchParams } = url ?? {};
+  const [, catalog = '', schema, ...more] = pathname.split('/').map(decodeURIComponent);
+  const tls = searchParams?.get('tls') ?? undefined;
+  const unknown =
+    [...(searchParams?.keys() ?? [])].some((name) => name !== 'tls') ||
+    (tls !== undefined && tls !== 'true' && tls !== 'false');
+  if (hostname === '' || username === '' || catalog === '' || more.length > 0 || unknown)
+    throw new BadValue(TRINO_EXPECTED);
+  const password = url?.password === '' ? undefined : decodeURIComponent(url?.password ?? '');
+  if (password !== undefined && tls === 'false') throw new BadValue('expected TLS for a password: leave out tls=false');
+  const isSecure = tls === undefined ? password !== undefined || port === TLS_PORT : tls === 'true';
+  const origin = new URL(`${isSecure ? 'https' : 'http'}://${hostname}${port === '' ? '' : `:${port}`}`).origin;
+  return { kind: 'trino', origin, user: decodeURIComponent(username), password, catalog, schema: schema || undefined };
+}
 
 const S3_EXPECTED =
   'expected s3://bucket/prefix, with ?endpoint=https://host:port and &region=name where they are wanted';

@@ -4,8 +4,9 @@
  */
 import { DAY_MILLIS, LEASE_MILLIS_MAX } from '../domain/instant.ts';
 import { disk } from './disk.ts';
-import { catalogLocation, engineLocation, storeLocation } from './location.ts';
-import { ENGINE_BYTES_MIN, machineShare, memoryShare, type Share } from './memory.ts';
+import { ENGINE_SETTINGS } from './engine-settings.ts';
+import { catalogLocation, storeLocation } from './location.ts';
+import { machineShare, memoryShare, type Share } from './memory.ts';
 import { trustedProxies, webOrigins } from './network-value.ts';
 import { type Setting, setting } from './setting.ts';
 import {
@@ -72,27 +73,7 @@ export const SETTINGS = {
     about:
       'The most disk for what was fetched from a store in S3, beside what is being read: the pieces of results that pages needed.',
   }),
-  engine: setting('QRS_ENGINE_URL', 'duckdb:', engineLocation, {
-    about: 'What runs scheduled queries: `duckdb:`.',
-    secret: 'password',
-  }),
-  sourcesDir: setting('QRS_SOURCES_DIR', '', optional(text(PATH_LENGTH_MAX)), {
-    about: 'The folder of the tables that scheduled queries read. Empty: `sources` in the data directory.',
-  }),
-  engineMemoryBytes: setting('QRS_ENGINE_MEMORY', '10%', memoryShare(SIZE_MIN, '64MB', ENGINE_BYTES_MIN), {
-    about:
-      'The most memory that DuckDB takes for queries; what does not fit goes to disk. Each running query gets an equal share (`QRS_RUNS`), but at least 160 MB, which the curated datasets need. Given as a share of `QRS_MEMORY`, it is at least 160 MB.',
-  }),
-  engineThreads: setting('QRS_ENGINE_THREADS', '1', integer(1, 256), {
-    about: 'How many threads DuckDB takes for a query; requests keep the other cores.',
-  }),
-  engineResultBytesMax: setting('QRS_ENGINE_RESULT_MAX', '20GB', size(1_000_000, '1MB'), {
-    about:
-      'The most disk that the rows of one query may take before they are stored; a query whose rows take more fails. What is stored of them is bounded by `QRS_MAX_RESULT_BYTES`.',
-  }),
-  engineTimeoutMillis: setting('QRS_ENGINE_TIMEOUT', '600', duration(1, DAY_MILLIS), {
-    about: 'The longest that a query may take.',
-  }),
+  ...ENGINE_SETTINGS,
   runQueries: setting('QRS_RUN_QUERIES', 'true', boolean(), {
     about:
       'Whether `qrs serve` also runs the queries that are waiting to be run, and so the refreshes of the curated datasets. Any number of processes may; each run is run by one of them.',

@@ -10,8 +10,8 @@ import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { ParameterValue } from '../../src/domain/parameter-values.ts';
 import { runQuery } from '../../src/engine/duckdb/run-query.ts';
-import { tokenizeSql } from '../../src/engine/duckdb/sql-tokens.ts';
 import { EngineError } from '../../src/engine/engine.ts';
+import { tokenizeSql } from '../../src/engine/sql/sql-tokens.ts';
 import { readParquetRows } from '../contract/read-parquet-rows.ts';
 import { sleep } from '../real-time.ts';
 
@@ -137,7 +137,7 @@ test(`the tokens of any SQL text, joined, are that text (${CASES * 25} cases)`, 
   fc.assert(
     fc.property(fc.array(pieces), (parts) => {
       const sql = parts.join('');
-      const tokens = tokenizeSql(sql);
+      const tokens = tokenizeSql(sql, 'nested');
       assert.equal(tokens.map((token) => token.text).join(''), sql);
       for (const token of tokens) assert.equal(sql.startsWith(token.text, token.start) && token.text !== '', true);
     }),

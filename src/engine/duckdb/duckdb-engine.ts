@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import type { Column } from '../../domain/result-set.ts';
 import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { type Engine, EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
-import { partPath } from './part-path.ts';
+import { partPath } from '../part-path.ts';
 import { runInSandbox } from './sandbox.ts';
 import { findSource } from './source-files.ts';
 

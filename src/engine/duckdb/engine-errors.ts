@@ -3,7 +3,7 @@
  * of the line with a caret below; both are read here and nowhere else. What it says in between becomes words of ours (engine-words.ts).
  */
 import { EngineError, type EngineErrorType } from '../engine.ts';
-import { type BoundSql, placeIn } from './bind-parameters.ts';
+import { type BoundSql, placeIn } from '../sql/bind-parameters.ts';
 import type { RefusedStatement } from './check-statement.ts';
 import { ownFileWords, ownWords, quotedWords } from './engine-words.ts';
 

@@ -10,11 +10,13 @@ import { type DescribedColumn, DuckDb, type PreparedText, type Row } from '../..
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import type { ParameterValue } from '../../duckdb/statement.ts';
 import { EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
-import { type BoundSql, bindParameters, placeIn } from './bind-parameters.ts';
+import { partPath } from '../part-path.ts';
+import { type BoundSql, bindParameters } from '../sql/bind-parameters.ts';
+import { requireOwnNames } from '../sql/column-names.ts';
 import { checkStatement, RefusedStatement } from './check-statement.ts';
+import { DUCKDB_PARAMETERS } from './duckdb-parameters.ts';
 import { engineColumnType, isWrittenAsText } from './engine-column-type.ts';
 import { type ErrorContext, refusalError, sourceError, toEngineError } from './engine-errors.ts';
-import { partPath } from './part-path.ts';
 import { findSource, type SourceFiles } from './source-files.ts';
 import { describeSource, sourceView } from './source-view.ts';
 
@@ -35,7 +37,8 @@ const NEVER = new AbortController().signal;
 
 /** @throws EngineError */
 export async function runQuery(job: QueryJob, sleep: Sleep): Promise<Materialized> {
-  const bound = bindParameters(job.sql, job.parameters ?? []);
+  const bound = bindParameters(job.sql, job.parameters ?? [], DUCKDB_PARAMETERS);
+  const values = bound.values.map(({ value }) => value);
   const context: ErrorContext = {
     sql: job.sql,
     bound,
@@ -58,13 +61,13 @@ export async function runQuery(job: QueryJob, sleep: Sleep): Promise<Materialize
   for (const source of sources) await createView(ask, source);
   const prepared = await explained(context, () => duckDb.prepare(bound.text));
   // Only with its values is it known what a statement answers with. DuckDB runs nothing for no rows.
-  const limited = { text: `SELECT * FROM (\n${bound.text}\n) LIMIT 0`, values: bound.values };
+  const limited = { text: `SELECT * FROM (\n${bound.text}\n) LIMIT 0`, values };
   const oneLineBelow = { ...context, linesBefore: 1 };
   const described = await explained(oneLineBelow, () => duckDb.describe(limited, NEVER));
   const columns = columnsOf(prepared, described, job);
   if (job.path === undefined) return { columns, rowCount: 0 };
   const copy = copyStatement(bound.text, columns, job.path);
-  const [[rowCount] = []] = await explained(oneLineBelow, () => ask(copy, bound.values));
+  const [[rowCount] = []] = await explained(oneLineBelow, () => ask(copy, values));
   return { columns, rowCount: Number(rowCount ?? 0) };
 }
 
@@ -133,14 +136,7 @@ function columnsOf(
 ): readonly Column[] {
   // The tree said so already; the statement that runs is asked, too.
   if (!isSelect) throw new EngineError('syntax_error', 'a query is one SELECT');
-  const seen = new Set<string>();
-  for (const name of columnNames) {
-    if (seen.has(name.toLowerCase())) {
-      const message = `two columns are called ${JSON.stringify(name)}: give each a name of its own with AS`;
-      throw new EngineError('syntax_error', message, placeIn(sql, 0));
-    }
-    seen.add(name.toLowerCase());
-  }
+  requireOwnNames(columnNames, sql);
   return described.map(({ name, type }) => ({ name, type: engineColumnType(type) }));
 }
 

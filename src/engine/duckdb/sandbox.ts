@@ -9,7 +9,7 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Sleep } from '../../domain/time.ts';
 import { EngineError, type EngineErrorType, type Materialized } from '../engine.ts';
-import { partPath } from './part-path.ts';
+import { partPath } from '../part-path.ts';
 import type { QueryJob } from './run-query.ts';
 
 export interface SandboxRequest {

@@ -34,7 +34,7 @@ async function examineDataset(
   const check = `dataset ${dataset.name}`;
   const { served, latest } = await datasetAgeOf(dataset, await service.catalog(), service.clock());
   if (served === undefined && !(await engine.hasAny(dataset.sources))) {
-    return { check, status: 'ok', found: `not set up: none of its source tables is in ${service.directories.sources}` };
+    return { check, status: 'ok', found: `not set up: none of its source tables is in ${service.placeOfSources}` };
   }
   for (const source of dataset.sources) {
     const problem = await problemOf(source);
@@ -42,7 +42,9 @@ async function examineDataset(
     return wrong(
       check,
       problem,
-      `mend the table in ${service.directories.sources}, or set ${SETTINGS.sourcesDir.name}`,
+      service.settings.engine.kind === 'duckdb'
+        ? `mend the table in ${service.placeOfSources}, or set ${SETTINGS.sourcesDir.name}`
+        : `mend the table in ${service.placeOfSources}, or what the user of ${SETTINGS.engine.name} may read`,
     );
   }
   if (latest?.state === 'FAILED') {

@@ -52,9 +52,25 @@ for (const [what, piece, kind] of [
 ] as const) {
   test(`half a million characters of ${what} are read once`, () => {
     const sql = `{{${piece.repeat(CHARS)}`.slice(0, CHARS);
-    const tokens = tokenizeSql(sql);
+    const tokens = tokenizeSql(sql, 'nested');
     assert.equal(tokens.map(({ text }) => text).join('') === sql, true);
     assert.equal(tokens.at(2)?.kind, kind);
     assert.deepEqual(parametersIn(sql), []);
   });
 }
+
+test('a comment within a comment has an end of its own where comments nest, and none where they do not', () => {
+  const kinds = (comments: 'nested' | 'flat') =>
+    tokenizeSql('/* /* */ DELETE /* */ */', comments).map(({ kind, text }) => `${kind} ${text}`);
+  assert.deepEqual(kinds('nested'), ['comment /* /* */ DELETE /* */ */']);
+  assert.deepEqual(kinds('flat'), [
+    'comment /* /* */',
+    'space  ',
+    'code DELETE',
+    'space  ',
+    'comment /* */',
+    'space  ',
+    'code *',
+    'code /',
+  ]);
+});

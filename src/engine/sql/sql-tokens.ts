@@ -1,7 +1,10 @@
 /**
- * The lexical parts of a SQL text as DuckDB reads them: which characters are code, and which lie in texts, quoted names and
- * comments. It only says where a `{{name}}` stands; whether the text is SQL is for DuckDB's parser to say.
+ * The lexical parts of a SQL text as the engine reads them: which characters are code, and which lie in texts, quoted names and
+ * comments. It only says where a `{{name}}` stands; whether the text is SQL is for the engine's parser to say.
  */
+
+/** `nested`: a comment within a comment has an end of its own, as in DuckDB. `flat`: the first end ends both, as in Trino. */
+export type BlockComments = 'nested' | 'flat';
 
 export type SqlTokenKind =
   | 'space'
@@ -15,7 +18,7 @@ export type SqlTokenKind =
   | 'special_text'
   /** `"…"` */
   | 'quoted_name'
-  /** `-- …` and nested block comments. */
+  /** `-- …` and block comments. */
   | 'comment'
   /** `$1`, `$name` or `?`: a parameter of a prepared statement. */
   | 'placeholder';
@@ -69,7 +72,7 @@ function isBlank(character: string | undefined): boolean {
 
 const NAME = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/;
 
-/** Tried in this order at each place. What ends without its closing mark goes to the end of the SQL, where DuckDB says so. */
+/** Tried in this order at each place. What ends without its closing mark goes to the end of the SQL, where the engine says so. */
 const RULES: readonly (readonly [SqlTokenKind, RegExp])[] = [
   ['space', /\s+/y],
   ['comment', /--[^\r\n]*/y],
@@ -84,19 +87,25 @@ const RULES: readonly (readonly [SqlTokenKind, RegExp])[] = [
 const DOLLAR_QUOTE = new RegExp(`\\$(?:${NAME.source.replace('$', '')})?\\$`, 'y');
 
 /** Every character of the SQL is in one of the tokens. */
-export function tokenizeSql(sql: string): readonly SqlToken[] {
+export function tokenizeSql(sql: string, comments: BlockComments): readonly SqlToken[] {
   const tokens: SqlToken[] = [];
   let start = 0;
   while (start < sql.length) {
-    const { kind, end } = tokenAt(sql, start);
+    const { kind, end } = tokenAt(sql, start, comments);
     tokens.push({ kind, text: sql.slice(start, end), start });
     start = end;
   }
   return tokens;
 }
 
-function tokenAt(sql: string, start: number): { readonly kind: SqlTokenKind; readonly end: number } {
-  if (sql.startsWith('/*', start)) return { kind: 'comment', end: blockCommentEnd(sql, start) };
+function tokenAt(
+  sql: string,
+  start: number,
+  comments: BlockComments,
+): { readonly kind: SqlTokenKind; readonly end: number } {
+  if (sql.startsWith('/*', start)) {
+    return { kind: 'comment', end: comments === 'nested' ? nestedEnd(sql, start) : flatEnd(sql, start) };
+  }
   DOLLAR_QUOTE.lastIndex = start;
   const mark = DOLLAR_QUOTE.exec(sql)?.[0];
   if (mark !== undefined) {
@@ -112,8 +121,12 @@ function tokenAt(sql: string, start: number): { readonly kind: SqlTokenKind; rea
   return { kind: 'code', end: start + 1 };
 }
 
-/** They nest. */
-function blockCommentEnd(sql: string, start: number): number {
+function flatEnd(sql: string, start: number): number {
+  const end = sql.indexOf('*/', start + 2);
+  return end < 0 ? sql.length : end + 2;
+}
+
+function nestedEnd(sql: string, start: number): number {
   const marks = /\/\*|\*\//g;
   marks.lastIndex = start;
   let depth = 0;

@@ -1,16 +1,37 @@
 /**
- * `{{name}}` in a SQL text → a prepared statement's parameter. A value never becomes part of the text: at its place stands
- * `CAST($1 AS <type>)`, and the value is bound. Inside a text, `'0x{{address}}'`, the pieces and the value are joined by the
- * engine. Positions in the new text are led back to those in the SQL as its author wrote it.
+ * `{{name}}` in a SQL text → a value of its type. What was typed never becomes part of the text: at its place stands what the engine's
+ * dialect has for a value. Inside a text, `'0x{{address}}'`, the pieces and the value are joined by the engine. Positions in the new
+ * text are led back to those in the SQL as its author wrote it.
  */
 import type { ParameterValue } from '../../domain/parameter-values.ts';
 import { EngineError } from '../engine.ts';
-import { parameterAt, parametersIn, type SqlToken, tokenizeSql } from './sql-tokens.ts';
+import { type BlockComments, parameterAt, parametersIn, type SqlToken, tokenizeSql } from './sql-tokens.ts';
+
+/** How an engine writes a value. */
+export interface ParameterDialect {
+  readonly comments: BlockComments;
+  /**
+   * SQL for a value, whatever stands around it.
+   * @param number the place of the value, from 1, among those of the query
+   * @param before the word or mark before it, in capitals
+   */
+  readonly write: (bound: BoundValue, number: number, before: string) => string;
+}
+
+/** The type that a value would have if it were written out in the SQL. */
+export type BoundType =
+  | { readonly kind: 'text' | 'timestamp' | 'timestamp_with_zone' | 'bigint' | 'hugeint' | 'double' }
+  | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number };
+
+export interface BoundValue {
+  readonly value: string;
+  readonly type: BoundType;
+}
 
 export interface BoundSql {
   readonly text: string;
-  /** What `$1`, `$2`, … stand for. */
-  readonly values: readonly string[];
+  /** In the order of their numbers. */
+  readonly values: readonly BoundValue[];
   /** The place in the author's SQL of an offset in `text`, both in UTF-16 units. */
   readonly originalOffset: (offset: number) => number;
   /** The name of the parameter that this offset of `text` belongs to. */
@@ -28,21 +49,29 @@ interface Replacement {
 }
 
 /** @throws EngineError syntax_error, with line and column, where a parameter is unknown or cannot stand. */
-export function bindParameters(sql: string, parameters: readonly ParameterValue[]): BoundSql {
+export function bindParameters(
+  sql: string,
+  parameters: readonly ParameterValue[],
+  dialect: ParameterDialect,
+): BoundSql {
   // DuckDB takes a statement up to there, and would check one text and run another.
   const nul = sql.indexOf('\0');
   if (nul >= 0) throw errorAt(sql, nul, 'a query cannot hold the character NUL');
   const byName = new Map(parameters.map((parameter) => [parameter.key, parameter]));
   const numbers = new Map<string, number>();
+  const values: BoundValue[] = [];
   const replacements: Replacement[] = [];
   let text = '';
-  const reference = (name: string, type: string): string => {
-    if (!numbers.has(name)) numbers.set(name, numbers.size + 1);
-    return `CAST($${numbers.get(name)} AS ${type})`;
+  const written = (name: string, type: BoundType, word: string): string => {
+    const bound = { value: byName.get(name)?.value ?? '', type };
+    const number = numbers.get(name) ?? values.push(bound);
+    numbers.set(name, number);
+    return dialect.write(bound, number, word);
   };
   let before: SqlToken | undefined;
-  for (const token of withoutEnd(tokenizeSql(sql))) {
-    const replaced = replace(token, before, { sql, byName, reference });
+  let word = '';
+  for (const token of withoutEnd(tokenizeSql(sql, dialect.comments))) {
+    const replaced = replace(token, before, { sql, byName, written: (name, type) => written(name, type, word) });
     if (replaced !== undefined) {
       const { name, sql: newSql } = replaced;
       const place = { start: token.start, length: token.text.length };
@@ -50,10 +79,11 @@ export function bindParameters(sql: string, parameters: readonly ParameterValue[
     }
     text += replaced?.sql ?? token.text;
     before = token;
+    if (token.kind !== 'space' && token.kind !== 'comment') word = token.text.toUpperCase();
   }
   return {
     text,
-    values: [...numbers.keys()].map((name) => byName.get(name)?.value ?? ''),
+    values,
     originalOffset: (offset) => originalOffset(replacements, offset),
     parameterAt: (offset) => replacementAt(replacements, offset)?.name,
   };
@@ -63,13 +93,13 @@ interface Replacing {
   readonly sql: string;
   readonly byName: ReadonlyMap<string, ParameterValue>;
   /** SQL for the value of a parameter as a type. */
-  readonly reference: (name: string, type: string) => string;
+  readonly written: (name: string, type: BoundType) => string;
 }
 
 function replace(
   token: SqlToken,
   before: SqlToken | undefined,
-  { sql, byName, reference }: Replacing,
+  { sql, byName, written }: Replacing,
 ): { readonly name: string; readonly sql: string } | undefined {
   const { kind, text, start } = token;
   switch (kind) {
@@ -77,19 +107,19 @@ function replace(
       const { name } = parameterAt(text, 0) ?? { name: '' };
       const parameter = byName.get(name);
       if (parameter === undefined) throw errorAt(sql, start, unknown(name));
-      return { name, sql: `(${reference(name, sqlTypeOf(parameter))})` };
+      return { name, sql: written(name, boundTypeOf(parameter)) };
     }
     case 'text': {
       const names = namesIn(text);
       const [first] = names;
-      // A text that never ends is a mistake, which DuckDB names.
+      // A text that never ends is a mistake, which the engine names.
       if (first === undefined || !CLOSED_TEXT.test(text)) return undefined;
       const missing = names.find((name) => !byName.has(name));
       if (missing !== undefined) throw errorAt(sql, start, unknown(missing));
       const isPrefixed = before?.kind === 'code' && /[A-Za-z0-9_&]$/.test(before.text);
       if (isPrefixed)
         throw errorAt(sql, start, `{{${first}}} cannot stand in a text with a prefix: write {{${first}}} alone`);
-      return { name: first, sql: joinedText(text, (name) => reference(name, 'VARCHAR')) };
+      return { name: first, sql: joinedText(text, (name) => written(name, { kind: 'text' })) };
     }
     case 'special_text':
     case 'quoted_name': {
@@ -116,25 +146,26 @@ function namesIn(text: string): readonly string[] {
 const CLOSED_TEXT = /^'(?:[^']|'')*'$/;
 
 /** `'a{{x}}b'` as `('a' || $1 || 'b')`. */
-function joinedText(literal: string, reference: (name: string) => string): string {
+function joinedText(literal: string, written: (name: string) => string): string {
   const texts: string[] = [];
   let from = 1;
   for (const { name, start, end } of parametersIn(literal)) {
-    texts.push(`'${literal.slice(from, start)}'`, reference(name));
+    texts.push(`'${literal.slice(from, start)}'`, written(name));
     from = end;
   }
   texts.push(`'${literal.slice(from, -1)}'`);
   return `(${texts.filter((text) => text !== "''").join(' || ')})`;
 }
 
-/** The type that the value would have if it were written out in the SQL. */
-function sqlTypeOf({ type, value }: ParameterValue): string {
+function boundTypeOf({ type, value }: ParameterValue): BoundType {
   switch (type) {
     case 'text':
     case 'enum':
-      return 'VARCHAR';
-    case 'datetime':
-      return /[+-][0-9]{2}:[0-9]{2}$/.test(value.slice('2024-03-05'.length)) ? 'TIMESTAMP WITH TIME ZONE' : 'TIMESTAMP';
+      return { kind: 'text' };
+    case 'datetime': {
+      const hasZone = /[+-][0-9]{2}:[0-9]{2}$/.test(value.slice('2024-03-05'.length));
+      return { kind: hasZone ? 'timestamp_with_zone' : 'timestamp' };
+    }
     case 'number':
       return numberType(value);
     default:
@@ -147,15 +178,16 @@ const HUGEINT_MAX = 2n ** 127n - 1n;
 /** The most digits of a decimal. */
 const DIGITS_MAX = 38;
 
-function numberType(value: string): string {
+function numberType(value: string): BoundType {
   const [, whole = '', fraction = ''] = /^[+-]?([0-9]*)(?:\.([0-9]*))?$/.exec(value) ?? [];
-  if (whole === '' && fraction === '') return 'DOUBLE';
+  if (whole === '' && fraction === '') return { kind: 'double' };
   if (fraction === '') {
     const size = BigInt(whole);
-    return size <= BIGINT_MAX ? 'BIGINT' : size <= HUGEINT_MAX ? 'HUGEINT' : 'DOUBLE';
+    return { kind: size <= BIGINT_MAX ? 'bigint' : size <= HUGEINT_MAX ? 'hugeint' : 'double' };
   }
   const digits = whole.replace(/^0+/, '').length + fraction.length;
-  return digits <= DIGITS_MAX ? `DECIMAL(${Math.max(digits, 1)}, ${fraction.length})` : 'DOUBLE';
+  if (digits > DIGITS_MAX) return { kind: 'double' };
+  return { kind: 'decimal', precision: Math.max(digits, 1), scale: fraction.length };
 }
 
 /** Without the semicolons and blanks at the end: one statement may end in them. Comments at the end go with them. */
@@ -163,7 +195,7 @@ function withoutEnd(tokens: readonly SqlToken[]): readonly SqlToken[] {
   const isEnd = ({ kind, text }: SqlToken) => kind === 'space' || kind === 'comment' || text === ';';
   const last = tokens.findLastIndex((token) => !isEnd(token));
   const unterminated = tokens.at(-1);
-  // A comment that never ends is a mistake, which DuckDB names.
+  // A comment that never ends is a mistake, which the engine names.
   if (unterminated?.text.startsWith('/*') && !unterminated.text.endsWith('*/')) return tokens;
   return tokens.slice(0, last + 1);
 }

@@ -1,0 +1,91 @@
+/** What Trino says of a query that failed → EngineError. Its message is about the author's SQL and values, or it is for the log alone. */
+import { EngineError, type EngineErrorType } from '../engine.ts';
+
+/** As the protocol has it. */
+export interface TrinoError {
+  readonly message: string;
+  readonly errorName: string;
+  readonly errorType: string;
+  /** Both from 1, in the text that was sent. */
+  readonly errorLocation: { readonly lineNumber: number; readonly columnNumber: number } | undefined;
+}
+
+export interface ErrorContext {
+  /** The place in the author's SQL of a place in the text that was sent. */
+  readonly placeOf: (line: number, column: number) => { readonly line: number; readonly column: number } | undefined;
+  /** The name of the parameter whose value stands at a place in the text that was sent. */
+  readonly parameterAt: (line: number, column: number) => string | undefined;
+  readonly timeLimitMillis: number;
+}
+
+const MESSAGE_CHARS_MAX = 500;
+
+const BY_NAME: Readonly<Record<string, EngineErrorType>> = {
+  TABLE_NOT_FOUND: 'missing_source',
+  SCHEMA_NOT_FOUND: 'missing_source',
+  CATALOG_NOT_FOUND: 'missing_source',
+  PERMISSION_DENIED: 'wrong_source',
+  EXCEEDED_TIME_LIMIT: 'time_limit',
+  EXCEEDED_CPU_LIMIT: 'time_limit',
+  EXCEEDED_GLOBAL_MEMORY_LIMIT: 'memory_limit',
+  EXCEEDED_LOCAL_MEMORY_LIMIT: 'memory_limit',
+  CLUSTER_OUT_OF_MEMORY: 'memory_limit',
+  INVALID_CAST_ARGUMENT: 'execution_error',
+  INVALID_FUNCTION_ARGUMENT: 'execution_error',
+  NUMERIC_VALUE_OUT_OF_RANGE: 'execution_error',
+  DIVISION_BY_ZERO: 'execution_error',
+  INVALID_JSON_LITERAL: 'execution_error',
+  INVALID_LITERAL: 'syntax_error',
+};
+
+/** The error of a query that ran past its limit, whoever noticed first. */
+export function timeLimitError(timeLimitMillis: number, progress?: number): EngineError {
+  const done = progress === undefined ? '' : `; Trino said it was ${Math.floor(progress)} % done`;
+  return new EngineError('time_limit', `the query took longer than its limit of ${timeLimitMillis} ms${done}`);
+}
+
+export function toEngineError(error: TrinoError, context: ErrorContext): EngineError {
+  const { errorName, errorLocation } = error;
+  const cause = new Error(`${errorName} (${error.errorType}): ${error.message}`);
+  const { lineNumber, columnNumber } = errorLocation ?? {};
+  const isPlaced = lineNumber !== undefined && columnNumber !== undefined;
+  const place = isPlaced ? context.placeOf(lineNumber, columnNumber) : undefined;
+  const type = typeOf(error);
+  if (type === 'time_limit') return timeLimitError(context.timeLimitMillis);
+  if (type === 'memory_limit') {
+    return new EngineError('memory_limit', 'the query took more memory than Trino gives it (QRS_TRINO_MEMORY)', {
+      cause,
+    });
+  }
+  if (errorName === 'SYNTAX_ERROR' && isPlaced) {
+    const name = context.parameterAt(lineNumber, columnNumber);
+    const misplaced = `no value can stand at {{${name}}}: a parameter is a value, not a name or a part of the SQL`;
+    if (name !== undefined) return new EngineError('syntax_error', misplaced, { ...place, cause });
+  }
+  return new EngineError(type, messageOf(type, error), { ...place, cause });
+}
+
+function typeOf({ errorName, errorType, errorLocation }: TrinoError): EngineErrorType {
+  const known = BY_NAME[errorName];
+  if (known !== undefined) return known;
+  switch (errorType) {
+    case 'USER_ERROR':
+      return errorLocation === undefined ? 'execution_error' : 'syntax_error';
+    // Whatever Trino asks: a file, a database, a table format.
+    case 'EXTERNAL':
+      return 'wrong_source';
+    default:
+      return 'engine_error';
+  }
+}
+
+function messageOf(type: EngineErrorType, error: TrinoError): string {
+  // Messages of connectors name hosts and paths, and those of faults the inside of Trino.
+  if (error.errorType === 'EXTERNAL') return `a source table cannot be read; Trino says ${error.errorName}`;
+  if (type === 'engine_error') return `Trino could not run the query, and says ${error.errorName}; run it again`;
+  const said = error.message
+    .replace(/^line \d+:\d+: /, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return said.length > MESSAGE_CHARS_MAX ? `${said.slice(0, MESSAGE_CHARS_MAX)}…` : said;
+}
