@@ -66,13 +66,13 @@ async function makeExecutions(): Promise<void> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await qrs(['users', 'add', 'bench'], environment);
   await qrs(['queries', 'add', '--id', '1', '--user', 'bench'], environment);
-  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'), { clock: Date.now, sleep });
   const now = Date.now();
   const columns = [{ name: 'id', type: { kind: 'bigint' } }] as const;
   for (let i = 0; i < EXECUTIONS; i += 1) {
     const at = now - DAY + i * 1000;
     const id = ulid(at);
-    const lease = await catalog.leases.acquire(`write:${id}`, 'bench', at, DAY);
+    const lease = await catalog.leases.acquire(`write:${id}`, 'bench', DAY);
     if (lease === undefined) throw new Error(`no lease for ${id}`);
     const part = {
       key: `${id}/1/part-00000.parquet`,

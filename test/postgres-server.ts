@@ -149,3 +149,11 @@ function program(name: string): string {
 function asNobody(): { readonly uid?: number; readonly gid?: number } {
   return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 }
+
+/** What the catalogs in the schema of this URL take for the time, from now on. They must have been opened before. */
+export async function setDatabaseClock(server: PostgresServer, url: string, now: number): Promise<void> {
+  await server.run(
+    `create or replace function qrs_now() returns bigint language sql stable as 'select ${Math.round(now)}::bigint'`,
+    url,
+  );
+}

@@ -51,7 +51,10 @@ export const running = new AbortController().signal;
 
 beforeEach(async () => {
   catalogs += 1;
-  world.catalog = await openSqliteCatalog(join(root, `catalog-${catalogs}.sqlite`), { sleep });
+  world.catalog = await openSqliteCatalog(join(root, `catalog-${catalogs}.sqlite`), {
+    clock: () => world.time.clock(),
+    sleep,
+  });
   world.time = new FakeTime(at('10:07'));
   await registerDatasets(world.catalog, [QUARTERLY], world.time.clock());
 });

@@ -9,19 +9,30 @@ import type { ClockRecord } from '../domain/clock-record.ts';
 import type { Execution, ExecutionError, ExecutionState } from '../domain/execution.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { KeptAnswer } from '../domain/kept-answer.ts';
-import type { ParameterValue } from '../domain/parameter-values.ts';
 import type { Owner, Principal } from '../domain/principal.ts';
 import type { NewQuery, Query, QueryChanges, QueryFilter } from '../domain/query.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { UsageFilter, UsagePart, UsageSum, Use } from '../domain/usage.ts';
 import type { Browsing } from './browsing.ts';
+import type { Lease, Leases } from './leases.ts';
+import type { Replicas } from './replicas.ts';
+import type { Runs } from './run-queue.ts';
+
+export type { Lease, Leases } from './leases.ts';
+export type { Replica, Replicas, SeenReplica } from './replicas.ts';
+export type { ClaimedRun, ClaimRequest, Enqueued, NewRun, Runs, WaitingLimits } from './run-queue.ts';
 
 export interface Catalog extends AsyncDisposable {
   /** Rejects if the catalog cannot be reached, is another than was opened, has a schema that is not ours, or takes no commit. */
   check(): Promise<void>;
   /** Reads everything that is stored. Rejects if it is damaged, and says what was found. */
   verify(): Promise<void>;
+  /**
+   * What time it is by the clock that leases, claims and ticks go by: the database's where hosts share one, else this host's. Other
+   * instants are those of whoever wrote them.
+   */
+  now(): Promise<Instant>;
   /**
    * A number that changes when this or another process commits something that an answer may depend on: principals, keys, queries,
    * executions, results. Usage, leases and ticks do not change it. It is asked before every cached answer, so it is cheap, and comes
@@ -42,6 +53,7 @@ export interface Catalog extends AsyncDisposable {
   readonly runs: Runs;
   readonly leases: Leases;
   readonly ticks: Ticks;
+  readonly replicas: Replicas;
   readonly usage: Usage;
   readonly installation: Installation;
   readonly idempotencyKeys: IdempotencyKeys;
@@ -231,40 +243,12 @@ export interface Executions {
   ): Promise<readonly { readonly id: string; readonly resultSet: ResultSet }[]>;
 }
 
-/**
- * A lease is an exclusive right for a while: to write the objects of an execution (`write:<id>`), or to have them kept during a long read
- * (`read:<id>:<nonce>`).
- */
-export interface Lease {
-  readonly resource: string;
-  readonly owner: string;
-  /** Fencing token: greater for every new owner of the same resource. */
-  readonly token: number;
-  readonly expiresAt: Instant;
-}
-
-export interface Leases {
-  /**
-   * The lease, or undefined while someone else holds it. A lease past its time counts as free, and so does one that ends later than any can:
-   * the clock that gave it was wrong.
-   */
-  acquire(resource: string, owner: string, now: Instant, durationMillis: number): Promise<Lease | undefined>;
-  /** The lease with a later end, or undefined when it has been lost. */
-  renew(lease: Lease, now: Instant, durationMillis: number): Promise<Lease | undefined>;
-  /** Gives it back. Does nothing if it is no longer held. */
-  release(lease: Lease): Promise<void>;
-  /** The leases, past their time or not, whose resource begins with `prefix`. */
-  list(prefix: string): Promise<readonly Lease[]>;
-  /** Ends somebody else's lease, when it is still the same one. The owner's next guarded commit throws LeaseLost. */
-  revoke(lease: Lease): Promise<boolean>;
-}
-
 export interface Ticks {
   /**
    * Claims one tick of a schedule. One caller gets true, all others false; a tick before the last one claimed is false too. If the last
-   * one lies further ahead of `now` than clocks differ, a clock was wrong, and it counts as not claimed.
+   * one lies further ahead of the catalog's clock than clocks differ, a clock was wrong, and it counts as not claimed.
    */
-  claim(schedule: string, tick: Instant, now: Instant): Promise<boolean>;
+  claim(schedule: string, tick: Instant): Promise<boolean>;
   /** The last tick claimed. */
   findLast(schedule: string): Promise<Instant | undefined>;
 }
@@ -285,65 +269,4 @@ export interface Usage {
   add(uses: readonly Use[]): Promise<void>;
   /** Sums of what the filter lets through, one row for each combination of the parts, sorted by them. */
   sum(filter: UsageFilter, by: readonly UsagePart[]): Promise<readonly UsageSum[]>;
-}
-
-/**
- * The queue of runs that the service's own engine runs: those that are PENDING, in the order of `Executions.list` turned around,
- * and those that are being run. A run is claimed by taking its write lease, which its result is committed under: so whoever
- * lost it commits nothing. It leaves the queue with the step that ends it.
- */
-export interface Runs {
-  /**
-   * Adds a run that is PENDING, unless one of the same `identity` waits or runs already, or too many wait.
-   * @throws CatalogConflict as `Executions.add` does
-   */
-  enqueue(run: NewRun, limits: WaitingLimits): Promise<Enqueued>;
-  /** The next run that nobody runs, PENDING or left by a process that lost its lease: EXECUTING now, and leased to the owner. */
-  claim(request: ClaimRequest): Promise<ClaimedRun | undefined>;
-  /** Gives up a claim with the work undone, as if it had not been made. @returns false when the lease was not held any more */
-  giveBack(lease: Lease): Promise<boolean>;
-  /** Whether this run waits for the service's engine, or is run by it. */
-  has(executionId: string): Promise<boolean>;
-  /** How many wait, and how many have been started. */
-  count(): Promise<{ readonly waiting: number; readonly running: number }>;
-}
-
-export interface NewRun {
-  readonly execution: Execution;
-  /** As of now: later changes of the query do not change what this run runs. */
-  readonly sql: string;
-  readonly values: readonly ParameterValue[];
-  /** Who asked for it; undefined for what the service itself or a command asked for, to which no limits apply. */
-  readonly keyId?: string;
-  /** Of two runs with the same identity only one waits or runs at a time. */
-  readonly identity?: string;
-  /** The tick of a schedule that asks for it, claimed in the same step. */
-  readonly tick?: { readonly schedule: string; readonly at: Instant };
-}
-
-export interface ClaimRequest {
-  readonly owner: string;
-  readonly now: Instant;
-  readonly leaseMillis: number;
-  /** Not one of a key of which so many are being run already. */
-  readonly runningOfKeyMax: number;
-  /** Only this run, or none. */
-  readonly only?: string;
-}
-
-export interface WaitingLimits {
-  readonly waitingMax: number;
-  readonly waitingOfKeyMax: number;
-}
-
-export type Enqueued =
-  | { readonly kind: 'added' | 'joined'; readonly execution: Execution }
-  | { readonly kind: 'too_many' | 'too_many_of_key' }
-  /** Nothing was added: another process has the tick, or the run of an earlier one is still going on, and the tick is free. */
-  | { readonly kind: 'tick_claimed' | 'running' };
-
-export interface ClaimedRun extends Omit<NewRun, 'tick'> {
-  readonly lease: Lease;
-  /** How often it has been claimed, this time included. */
-  readonly claims: number;
 }

@@ -13,7 +13,7 @@ const root = await mkdtemp(join(tmpdir(), 'qrs-prune-'));
 after(() => rm(root, { recursive: true, force: true }));
 
 test('the latest results stay, older ones go; those being read and failed runs are left alone', async () => {
-  await using catalog = await openSqliteCatalog(join(root, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(root, 'catalog.sqlite'), { clock: Date.now, sleep });
   await catalog.principals.addUser('ann', 0);
   const owner = { kind: 'user', name: 'ann' } as const;
   await catalog.queries.add({ id: 1, owner, visibility: 'public' }, 0);
@@ -23,13 +23,13 @@ test('the latest results stay, older ones go; those being read and failed runs a
     await catalog.executions.start(id, i);
     if (i === 5) await catalog.executions.fail(id, { type: 'syntax_error', message: 'no' }, i);
     else {
-      const lease = await catalog.leases.acquire(`write:${id}`, 'test', i, 1000);
+      const lease = await catalog.leases.acquire(`write:${id}`, 'test', 1000);
       assert.ok(lease !== undefined);
       const resultSet = { columns: [], rowCount: 0, cellBytes: 0, truncated: i === 4, parts: [] };
       await catalog.executions.complete(id, { startedAt: i, endedAt: i, expiresAt: 1e12, resultSet }, lease);
     }
   }
-  await catalog.leases.acquire(`read:${ids[1]}:x`, 'reader', 100, 1000);
+  await catalog.leases.acquire(`read:${ids[1]}:x`, 'reader', 1000);
 
   const pruned = await pruneSuperseded(1, 2, { catalog, now: 50 }, new AbortController().signal);
 

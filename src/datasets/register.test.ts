@@ -14,7 +14,10 @@ const datasets = await loadDatasets({ strategyColumnNames: 'number' });
 
 test('the datasets become public queries, once, however many processes start at the same time', async () => {
   const path = join(root, 'catalog.sqlite');
-  const catalogs = [await openSqliteCatalog(path, { sleep }), await openSqliteCatalog(path, { sleep })];
+  const catalogs = [
+    await openSqliteCatalog(path, { clock: Date.now, sleep }),
+    await openSqliteCatalog(path, { clock: Date.now, sleep }),
+  ];
   await Promise.all([...catalogs, ...catalogs].map((catalog) => registerDatasets(catalog, datasets, 0)));
   const queries = (await catalogs[0]?.queries.list()) ?? [];
   assert.deepEqual(
@@ -49,7 +52,7 @@ test('the meanings of their columns are those of their queries, and follow the d
 });
 
 test("a reserved query id that is somebody else's: that dataset is left out, the others are registered", async () => {
-  await using catalog = await openSqliteCatalog(join(root, 'taken.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(root, 'taken.sqlite'), { clock: Date.now, sleep });
   await catalog.principals.addUser('ann', 0);
   await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'ann' }, visibility: 'private' }, 0);
   const registered = await registerDatasets(catalog, datasets, 0);

@@ -7,6 +7,7 @@ import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { RequestError } from '../errors/errors.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
+import { TextRefused } from '../errors/text-refused.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
 
 export type OnFault = (fault: { readonly requestId: string; readonly error: unknown }) => void;
@@ -45,6 +46,7 @@ export function toRequestError(error: unknown, requestId: string): RequestError 
     );
   }
   if (error instanceof CatalogUnavailable) return new RequestError('catalog_unavailable', error.message);
+  if (error instanceof TextRefused) return new RequestError('bad_request', error.message);
   if (error instanceof StoreUnavailable) return new RequestError('store_unavailable', error.message);
   if (isOutOfFiles(error)) {
     return new RequestError('overloaded', 'the service has as many files and connections open as it may; try again');

@@ -22,7 +22,7 @@ test('hashes are compared', () => {
 test('a created key finds its principal until it is revoked; the catalog never sees its text', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'qrs-keys-'));
   t.after(async () => await rm(directory, { recursive: true, force: true }));
-  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { clock: Date.now, sleep });
   const { principals } = catalog;
   await principals.addUser('ann', 0);
   const owner = { kind: 'user', name: 'ann' } as const;

@@ -5,24 +5,36 @@ import { type Lease, LeaseLost } from '../catalog/catalog.ts';
 import { KeptLease } from './kept-lease.ts';
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 /** The leases of a catalog that the test controls. */
 class Leases {
   readonly calls: string[] = [];
   renewal: 'renewed' | 'lost' | 'busy' = 'renewed';
 
-  readonly acquire = async (resource: string, owner: string, now: number, millis: number): Promise<Lease> => ({
+  readonly #time: FakeTime;
+
+  constructor(time: FakeTime) {
+    this.#time = time;
+  }
+
+  readonly acquire = async (resource: string, owner: string, millis: number): Promise<Lease> => ({
     resource,
     owner,
     token: 7,
-    expiresAt: now + millis,
+    expiresAt: this.#catalogTime() + millis,
   });
 
-  readonly renew = async (lease: Lease, now: number, millis: number): Promise<Lease | undefined> => {
-    this.calls.push(`renew ${now / MINUTE}`);
+  readonly renew = async (lease: Lease, millis: number): Promise<Lease | undefined> => {
+    this.calls.push(`renew ${this.#time.clock() / MINUTE}`);
     if (this.renewal === 'busy') throw new Error('busy');
-    return this.renewal === 'lost' ? undefined : { ...lease, expiresAt: now + millis };
+    return this.renewal === 'lost' ? undefined : { ...lease, expiresAt: this.#catalogTime() + millis };
   };
+
+  /** The catalog is on another host, whose clock is an hour behind. */
+  #catalogTime(): number {
+    return this.#time.clock() - HOUR;
+  }
 
   readonly revoke = async (): Promise<boolean> => {
     this.calls.push('revoke');
@@ -35,7 +47,7 @@ class Leases {
 
 async function keep() {
   const time = new FakeTime(0);
-  const leases = new Leases();
+  const leases = new Leases(time);
   const errors: unknown[] = [];
   const { clock, sleep } = time;
   const work = { during: 'while working', onError: (error: unknown) => errors.push(error) };
@@ -54,7 +66,7 @@ test('it is renewed three times within its duration, and released at the end', a
   const { leases, lease, pass } = await keep();
   await pass(MINUTE);
   await pass(MINUTE);
-  assert.equal(lease.current.expiresAt, 5 * MINUTE);
+  assert.equal(lease.current.expiresAt, 5 * MINUTE - HOUR);
   assert.equal(await lease.end(), true);
   await lease[Symbol.asyncDispose]();
   assert.deepEqual(leases.calls, ['renew 1', 'renew 2', 'revoke']);

@@ -3,7 +3,7 @@
  * reading. Losing the lease aborts its signal: another process may hold it by then.
  */
 import { type Catalog, type Lease, LeaseLost } from '../catalog/catalog.ts';
-import type { Clock } from '../domain/instant.ts';
+import type { Clock, Instant } from '../domain/instant.ts';
 import type { Sleep } from '../domain/time.ts';
 
 export interface LeaseOptions {
@@ -30,9 +30,12 @@ export class KeptLease implements AsyncDisposable {
   readonly #done = new AbortController();
   readonly #renewing: Promise<void>;
   #lease: Lease;
+  /** By this process's clock, which may differ from the catalog's: it ran out at the earliest then. */
+  #heldUntil: Instant;
 
-  private constructor(lease: Lease, work: KeptWork, options: LeaseOptions) {
+  private constructor(lease: Lease, askedAt: Instant, work: KeptWork, options: LeaseOptions) {
     this.#lease = lease;
+    this.#heldUntil = askedAt + options.leaseMillis;
     this.#work = work;
     this.#options = options;
     this.#renewing = this.#renew();
@@ -41,13 +44,14 @@ export class KeptLease implements AsyncDisposable {
   /** The lease, or undefined while somebody else holds it. */
   static async acquire(resource: string, work: KeptWork, options: LeaseOptions): Promise<KeptLease | undefined> {
     const { catalog, clock, owner, leaseMillis } = options;
-    const lease = await catalog.leases.acquire(resource, owner, clock(), leaseMillis);
-    return lease === undefined ? undefined : new KeptLease(lease, work, options);
+    const askedAt = clock();
+    const lease = await catalog.leases.acquire(resource, owner, leaseMillis);
+    return lease === undefined ? undefined : new KeptLease(lease, askedAt, work, options);
   }
 
   /** Keeps a lease that was acquired as part of another step. */
   static keep(lease: Lease, work: KeptWork, options: LeaseOptions): KeptLease {
-    return new KeptLease(lease, work, options);
+    return new KeptLease(lease, options.clock(), work, options);
   }
 
   get current(): Lease {
@@ -91,14 +95,17 @@ export class KeptLease implements AsyncDisposable {
     while (!this.#done.signal.aborted && !this.#lost.signal.aborted) {
       try {
         await sleep(leaseMillis / 3, this.#done.signal);
-        const renewed = await catalog.leases.renew(this.#lease, clock(), leaseMillis);
-        if (renewed !== undefined) this.#lease = renewed;
-        else this.#lost.abort(new LeaseLost(`the lease ${this.#lease.resource} was lost ${this.#work.during}`));
+        const askedAt = clock();
+        const renewed = await catalog.leases.renew(this.#lease, leaseMillis);
+        if (renewed !== undefined) {
+          this.#lease = renewed;
+          this.#heldUntil = askedAt + leaseMillis;
+        } else this.#lost.abort(new LeaseLost(`the lease ${this.#lease.resource} was lost ${this.#work.during}`));
       } catch (error) {
         if (this.#done.signal.aborted) return;
         this.#work.onError?.(error);
         // A catalog that is busy for a moment: the next turn tries again, for as long as the lease still holds.
-        if (clock() >= this.#lease.expiresAt) this.#lost.abort(error);
+        if (clock() >= this.#heldUntil) this.#lost.abort(error);
       }
     }
   }

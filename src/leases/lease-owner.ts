@@ -5,15 +5,15 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** `host|pid namespace|pid|start of the process`. */
+/** `host boot|pid namespace|pid|start of the process`. */
 export function currentLeaseOwner(): string {
-  return [hostname(), pidNamespace(), process.pid, startOf(process.pid) ?? ''].join('|');
+  return [thisHost(), pidNamespace(), process.pid, startOf(process.pid) ?? ''].join('|');
 }
 
 /** True only when it is certain: an owner elsewhere, or one that cannot be looked up, may be alive. */
 export function isLeaseOwnerDead(owner: string): boolean {
   const [host, namespace, pid, start] = owner.split('|');
-  if (host !== hostname() || namespace !== pidNamespace() || pid === undefined || !/^[1-9][0-9]*$/.test(pid))
+  if (host !== thisHost() || namespace !== pidNamespace() || pid === undefined || !/^[1-9][0-9]*$/.test(pid))
     return false;
   try {
     process.kill(Number(pid), 0);
@@ -33,6 +33,22 @@ function startOf(pid: number): string | undefined {
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * The name alone is not enough: machines made from one image have the same, and the first namespace of each has the same number. What the
+ * kernel drew when it started tells them apart.
+ */
+function thisHost(): string {
+  return `${hostname()} ${readFileOr('/proc/sys/kernel/random/boot_id')}`;
+}
+
+function readFileOr(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return '';
   }
 }
 

@@ -35,7 +35,7 @@ import { requireStillJoined } from './installation.ts';
 import { isTooMuch, requireClock, requireSound, type SweepStopped, type SweepTrust, tooMuch } from './sweep-trust.ts';
 
 export interface SweepDependencies {
-  readonly catalog: Pick<Catalog, 'executions' | 'idempotencyKeys' | 'installation' | 'leases' | 'verify'>;
+  readonly catalog: Pick<Catalog, 'executions' | 'idempotencyKeys' | 'installation' | 'leases' | 'now' | 'verify'>;
   readonly store: ResultStore;
   readonly stagingDirectory: string;
   /** Files that were made from results. */
@@ -89,10 +89,11 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
 }
 
 /** Ends the write leases of the dead, so that no late commit can meet a deletion. */
-async function revokeDead({ catalog, clock }: SweepDependencies): Promise<void> {
+async function revokeDead({ catalog }: SweepDependencies): Promise<void> {
   const leases = (await Promise.all(SWEPT_LEASES.map((prefix) => catalog.leases.list(prefix)))).flat();
+  const now = await catalog.now();
   for (const lease of leases) {
-    if (lease.expiresAt <= clock() || isLeaseOwnerDead(lease.owner)) await catalog.leases.revoke(lease);
+    if (lease.expiresAt <= now || isLeaseOwnerDead(lease.owner)) await catalog.leases.revoke(lease);
   }
 }
 

@@ -32,7 +32,7 @@ let time: FakeTime;
 let catalogs = 0;
 
 beforeEach(async () => {
-  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { sleep });
+  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { clock: () => time.clock(), sleep });
   time = new FakeTime(Date.parse('2024-03-05T20:50:59Z'));
   await catalog.principals.addUser('ann', 0);
   await catalog.queries.add({ id: 7, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, 0);

@@ -83,7 +83,7 @@ export class Runner implements Disposable {
     while (this.#running.size < runningMax && !this.#signal.aborted) {
       const run = await catalog.runs.claim({
         owner,
-        now: clock(),
+        at: clock(),
         leaseMillis,
         runningOfKeyMax,
         ...(only !== undefined && { only }),

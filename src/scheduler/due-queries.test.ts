@@ -23,7 +23,7 @@ let time: FakeTime;
 let catalogs = 0;
 
 beforeEach(async () => {
-  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { sleep });
+  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { clock: () => time.clock(), sleep });
   time = new FakeTime(at('10:07'));
   await catalog.principals.addUser('ann', 0);
 });
@@ -125,7 +125,7 @@ test('a tick that comes during the run of the tick before is run when that run h
   const { look } = makeProcess();
   time.moveTo(at('10:15'));
   await look();
-  await catalog.runs.claim({ owner: 'a', now: time.clock(), leaseMillis: 60_000, runningOfKeyMax: 1 });
+  await catalog.runs.claim({ owner: 'a', at: time.clock(), leaseMillis: 60_000, runningOfKeyMax: 1 });
   time.moveTo(at('10:30'));
   await look();
   assert.equal(await runs(7), 1);
@@ -174,7 +174,7 @@ test('the schedules of one owner have the limits of one key: a run without a pla
   time.moveTo(at('10:15'));
   assert.deepEqual(await look(), []);
   assert.deepEqual([await runs(7), await runs(8), await runs(9)], [1, 0, 1]);
-  const claim = () => catalog.runs.claim({ owner: 'a', now: time.clock(), leaseMillis: 60_000, runningOfKeyMax: 1 });
+  const claim = () => catalog.runs.claim({ owner: 'a', at: time.clock(), leaseMillis: 60_000, runningOfKeyMax: 1 });
   assert.deepEqual([(await claim())?.execution.queryId, (await claim())?.execution.queryId], [7, 9]);
   assert.deepEqual(await look(), []);
   assert.equal(await runs(8), 1);

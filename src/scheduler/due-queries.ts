@@ -79,11 +79,11 @@ export class DueQueries {
 
   /** A query that cannot be run is reported once for each tick, not at every look. */
   async submit({ query, tick }: DueQuery): Promise<void> {
-    const { catalog, clock, queries } = this.#deps;
+    const { catalog, queries } = this.#deps;
     try {
       if (!(await queries.submit(query, tick))) return;
     } catch (error) {
-      await catalog.ticks.claim(scheduleName(query), tick, clock());
+      await catalog.ticks.claim(scheduleName(query), tick);
       throw error;
     }
     this.#claimed.set(query.id, tick);

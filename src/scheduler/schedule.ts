@@ -85,9 +85,9 @@ export class Schedule {
   }
 
   async #claim(schedule: string, tick: Instant): Promise<boolean> {
-    const { catalog, clock } = this.#deps;
+    const { catalog } = this.#deps;
     if (this.#claimed.get(schedule) === tick) return false;
-    if (!(await catalog.ticks.claim(schedule, tick, clock()))) return false;
+    if (!(await catalog.ticks.claim(schedule, tick))) return false;
     this.#claimed.set(schedule, tick);
     return true;
   }

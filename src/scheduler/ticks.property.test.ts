@@ -127,7 +127,7 @@ for (let index = 0; index < CASES; index += 1) {
       return member;
     };
     /** Everything that was asked of the catalog before has been done. */
-    const settle = async () => void (await catalog.ticks.claim('settled', time.clock(), time.clock()));
+    const settle = async () => void (await catalog.ticks.claim('settled', time.clock()));
     const step = async (member: Member) => {
       const choice = random.below(100);
       if (choice < 40) time.advance(random.pick([1000, 10_000, 31_000, MINUTE, 15 * MINUTE, 60 * MINUTE]));

@@ -3,6 +3,7 @@
  * runs all of them from a test file of its own (sqlite-catalog.test.ts).
  */
 import { suite } from 'node:test';
+import { browsingContract } from './catalog/browsing.ts';
 import { executionsContract } from './catalog/executions.ts';
 import type { CatalogFactory } from './catalog/fixture.ts';
 import { idempotencyKeysContract } from './catalog/idempotency-keys.ts';
@@ -11,6 +12,7 @@ import { latestContract } from './catalog/latest.ts';
 import { leasesContract } from './catalog/leases.ts';
 import { principalsContract } from './catalog/principals.ts';
 import { queriesContract } from './catalog/queries.ts';
+import { replicasContract } from './catalog/replicas.ts';
 import { runsContract } from './catalog/runs.ts';
 import { sharingContract } from './catalog/sharing.ts';
 import { statesContract } from './catalog/states.ts';
@@ -24,7 +26,9 @@ export function catalogContract(name: string, prepare: CatalogFactory): void {
     suite('the state table', () => statesContract(prepare));
     suite('the latest run', () => latestContract(prepare));
     suite('leases and ticks', () => leasesContract(prepare));
+    suite('browsing', () => browsingContract(prepare));
     suite('runs', () => runsContract(prepare));
+    suite('replicas', () => replicasContract(prepare));
     suite('usage', () => usageContract(prepare));
     suite('transactions and idempotency keys', () => idempotencyKeysContract(prepare));
     suite('the installation', () => installationContract(prepare));

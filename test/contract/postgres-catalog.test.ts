@@ -2,8 +2,9 @@
 import { after, suite } from 'node:test';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { openPostgresCatalog } from '../../src/catalog/postgres/postgres-catalog.ts';
-import { POSTGRES_MISSING, PostgresServer } from '../postgres-server.ts';
+import { POSTGRES_MISSING, PostgresServer, setDatabaseClock } from '../postgres-server.ts';
 import { sleep } from '../real-time.ts';
+import { NOON, withClock } from './catalog/fixture.ts';
 import { catalogContract } from './catalog.ts';
 
 suite('on a server', { skip: POSTGRES_MISSING ?? false }, async () => {
@@ -20,8 +21,10 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, async () => {
     return async () => {
       const options = { clock: Date.now, sleep, stalenessMaxMillis: 0, connectionsMax: 4 };
       const catalog = await openPostgresCatalog(url, options);
+      const moveTo = async (now: number) => await setDatabaseClock(server, url, now);
+      if (opened.length === 0) await moveTo(NOON);
       opened.push(catalog);
-      return catalog;
+      return withClock(catalog, moveTo);
     };
   });
 });

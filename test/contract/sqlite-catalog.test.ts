@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { sleep } from '../real-time.ts';
+import { NOON, withClock } from './catalog/fixture.ts';
 import { catalogContract } from './catalog.ts';
 
 catalogContract('sqlite', async (t) => {
@@ -14,9 +15,13 @@ catalogContract('sqlite', async (t) => {
     for (const catalog of opened) await catalog[Symbol.asyncDispose]();
     await rm(directory, { recursive: true, force: true });
   });
+  let now = NOON;
   return async () => {
-    const catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
+    const options = { clock: () => now, sleep };
+    const catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), options);
     opened.push(catalog);
-    return catalog;
+    return withClock(catalog, (instant) => {
+      now = instant;
+    });
   };
 });

@@ -88,13 +88,13 @@ test('all datasets are refreshed, even when one fails; then the exit code is 1',
 test('a dataset that another process is refreshing is not refreshed beside it; what a dead one left is run', async (t) => {
   const qrs = await withSources(t);
   await qrs.get('datasets', 'refresh', 'points');
-  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
   const query = (await catalog.queries.find(990_000_001)) ?? assert.fail('not registered');
   const limits = { waitingMax: 10, waitingOfKeyMax: 10 };
   const clock = () => qrs.now;
   const queue = new RunQueue({ catalog, clock, newExecutionId: ulid, limits, coalesce: false });
   const { execution } = await queue.submitOutOfTurn(query);
-  const lease = { owner: currentLeaseOwner(), now: qrs.now, leaseMillis: 60_000 };
+  const lease = { owner: currentLeaseOwner(), at: qrs.now, leaseMillis: 60_000 };
   const claimed = await catalog.runs.claim({ ...lease, runningOfKeyMax: 1, only: execution.id });
   assert.deepEqual(await qrs.run(['datasets', 'refresh', 'points']), {
     code: 1,
@@ -142,7 +142,7 @@ test('a query that took the id of a dataset before it was reserved is in the way
   const qrs = await withSources(t);
   await qrs.get('users', 'add', 'ann');
   {
-    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
+    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
     await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, 0);
   }
   await qrs.get('datasets', 'refresh', 'avs-stats');

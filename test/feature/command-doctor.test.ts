@@ -80,7 +80,7 @@ test('a query that took the id of a dataset: the service starts without that dat
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'cy');
   {
-    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
+    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
     await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'cy' }, visibility: 'public' }, 0);
   }
   const { code, findings } = await findingsOf(qrs);
@@ -99,7 +99,7 @@ test('a lease whose owner is gone', async (t) => {
   const service = await startHttpService(t);
   const qrs = service.commandLine;
   const { leases } = await service.catalog();
-  await leases.acquire('write:01HR7V4N7VD2Q9D9Z5T2T6W3M1', 'elsewhere|1|2|3', qrs.now, 30_000);
+  await leases.acquire('write:01HR7V4N7VD2Q9D9Z5T2T6W3M1', 'elsewhere|1|2|3', 30_000);
   assert.equal(named((await findingsOf(qrs)).findings, 'leases')?.found, '1 held, none left behind');
   qrs.now += 60_000;
   const { code, findings } = await findingsOf(qrs);

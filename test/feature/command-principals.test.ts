@@ -62,7 +62,7 @@ test('a key is printed alone, once, with a warning on standard error; the catalo
   assert.match(out, /^qrs_[0-9a-z]{40}\n$/);
   const [listed] = JSON.parse(await qrs.get('keys', 'list', '--json'));
   assert.equal(err, `Keep this key: it is not shown again. To revoke it: qrs keys revoke ${listed.id}\n`);
-  await using catalog = await openSqliteCatalog(`${qrs.dataDir}/catalog.sqlite`, { sleep });
+  await using catalog = await openSqliteCatalog(`${qrs.dataDir}/catalog.sqlite`, { clock: () => qrs.now, sleep });
   assert.deepEqual(await findPrincipal(catalog.principals, out.trim()), {
     keyId: listed.id,
     owner: { kind: 'user', name: 'ann' },

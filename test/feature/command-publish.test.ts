@@ -18,7 +18,7 @@ async function withQuery(t: TestContext, environment: Readonly<Record<string, st
 }
 
 async function storedResult(qrs: CommandLine, id: string) {
-  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
   const found = await catalog.executions.findResultSet(id);
   assert(found !== undefined);
   const columns = found.columns.map(({ name, type }) => `${name} ${formatColumnType(type)}`);

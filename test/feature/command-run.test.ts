@@ -17,7 +17,7 @@ async function withQuery(t: TestContext, definition: Partial<QueryDefinition>): 
     join(qrs.dataDir, 'sources', 'shop', 'orders.csv'),
     'id,chain,amount\n1,base,5\n2,base,7\n3,celo,11\n',
   );
-  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
   const owner = { kind: 'user', name: 'ann' } as const;
   await catalog.queries.add({ id: 7, owner, visibility: 'public', ...definition }, 0);
   return qrs;

@@ -37,7 +37,7 @@ before(async () => {
   const data = await newFolder();
   sources = await newFolder();
   await writeDemoSources(sources, { size: 'small', until: NOW, signal, sleep });
-  catalog = await openSqliteCatalog(join(data, 'catalog.sqlite'), { sleep });
+  catalog = await openSqliteCatalog(join(data, 'catalog.sqlite'), { clock, sleep });
   datasets = await loadDatasets({ strategyColumnNames: 'token' });
   await registerDatasets(catalog, datasets, NOW);
   const publishing = {

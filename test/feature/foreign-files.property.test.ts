@@ -47,9 +47,12 @@ function isOurs(path: string, entry: Entry): boolean {
 
 /** A writer that died after it had staged a file and put an object. */
 async function crash(qrs: CommandLine, store: string, nth: number): Promise<void> {
-  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), {
+    clock: () => qrs.now - DAY_MILLIS,
+    sleep,
+  });
   const id = `01HR7V4N7VD2Q9D9Z5T2CRASH${nth}`;
-  const lease = await catalog.leases.acquire(writeResource(id), 'another host|1|1|1', qrs.now - DAY_MILLIS, 1000);
+  const lease = await catalog.leases.acquire(writeResource(id), 'another host|1|1|1', 1000);
   assert(lease !== undefined);
   for (const path of [`${id}/${lease.token}/part-00000.parquet`, `staging/${id}.${lease.token}/parts/part-0.parquet`]) {
     await mkdir(dirname(join(store, path)), { recursive: true });

@@ -193,8 +193,7 @@ test('a killed process holds up its request no longer than its lease; one known 
   const [key] = (await (await service.catalog()).principals.listKeys()).filter(({ scope }) => scope === 'write');
   const resource = (name: string) => `idempotency:${key?.id}:${createHash('sha256').update(name).digest('hex')}`;
   const ask = async (name: string) => await send('POST', '/v1/query', { headers: under(name) });
-  const { now } = service.commandLine;
-  await leases.acquire(resource('elsewhere'), 'another host|x|1|1', now, 30_000);
+  await leases.acquire(resource('elsewhere'), 'another host|x|1|1', 30_000);
   assertRefused(await ask('elsewhere'), 409, 'idempotency_in_progress', /./);
   service.commandLine.now += 30_001;
   assert.equal((await ask('elsewhere')).status, 201);
@@ -202,7 +201,7 @@ test('a killed process holds up its request no longer than its lease; one known 
   const { currentLeaseOwner } = await import('../../src/leases/lease-owner.ts');
   const [host, namespace] = currentLeaseOwner().split('|');
   await once(child, 'exit');
-  await leases.acquire(resource('here'), `${host}|${namespace}|${child.pid}|1`, service.commandLine.now, 30_000);
+  await leases.acquire(resource('here'), `${host}|${namespace}|${child.pid}|1`, 30_000);
   assert.equal((await ask('here')).status, 201);
 });
 

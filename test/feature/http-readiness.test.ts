@@ -36,7 +36,7 @@ test('no commit goes through', async (t) => {
 test('another process has brought the catalog to a newer schema', async (t) => {
   const service = await startHttpService(t);
   using catalog = catalogOf(service);
-  catalog.exec('pragma user_version = 999');
+  catalog.exec('pragma user_version = 999; update compatibility set usable_from = 999');
   const [status, code, text] = await readiness(service);
   assert.deepEqual([status, code], [503, 'not_ready']);
   assert.match(text, /the catalog: it has version 999, made by a newer release/);

@@ -145,7 +145,7 @@ test('who is refused before the body is read sends the next request on the same 
   const { service, key, send } = await start(t, {});
   const { execution_id: id } = (await send('POST', '/v1/query/7/executions')).json;
   const { leases } = await service.catalog();
-  await leases.acquire(writeResource(String(id)), 'another process', service.commandLine.now, 60_000);
+  await leases.acquire(writeResource(String(id)), 'another process', 60_000);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   const ask = async (method: string, path: string, body: string) => {

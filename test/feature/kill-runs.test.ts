@@ -66,7 +66,7 @@ test(`killed ${KILLS} times at random moments, each run ends once, whole or as f
   const last = await runOnce(place.folder, lastTick, undefined);
   said.push(...last.said);
 
-  await using catalog = await openSqliteCatalog(join(place.folder, 'catalog.db'), { sleep });
+  await using catalog = await openSqliteCatalog(join(place.folder, 'catalog.db'), { clock: Date.now, sleep });
   assert.deepEqual(await catalog.runs.count(), { waiting: 0, running: 0 });
   const dependencies = { ...place.dependencies, catalog, trust: { shareMax: 0.1, confirmed: true } };
   await sweep(dependencies, 10_000, NEVER);

@@ -40,7 +40,7 @@ test(`killed ${KILLS} times at random moments, no half result is ever visible an
   for (const moment of moments) await publishOnce(place.folder, file, moment * untilWhole.millis);
 
   // As a process that starts after the crash would.
-  await using catalog = await openSqliteCatalog(join(place.folder, 'catalog.db'), { sleep });
+  await using catalog = await openSqliteCatalog(join(place.folder, 'catalog.db'), { clock: Date.now, sleep });
   // Two hundred kills leave more than a sweep deletes without asking.
   const dependencies = { ...place.dependencies, catalog, trust: { shareMax: 0.1, confirmed: true } };
   await sweep(dependencies, 10_000, NEVER);

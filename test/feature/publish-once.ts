@@ -11,7 +11,7 @@ import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { sleep } from '../real-time.ts';
 
 const [folder = '', file = ''] = process.argv.slice(2);
-await using catalog = await openSqliteCatalog(join(folder, 'catalog.db'), { sleep });
+await using catalog = await openSqliteCatalog(join(folder, 'catalog.db'), { clock: Date.now, sleep });
 const dependencies = {
   catalog,
   store: await LocalResultStore.open(join(folder, 'objects')),

@@ -39,8 +39,16 @@ export class Workplace implements AsyncDisposable {
   readonly catalog: Catalog;
   readonly store: LocalResultStore;
   readonly #duckDb: DuckDBInstance;
+  readonly #time: { aheadMillis: number };
 
-  private constructor(folder: string, catalog: Catalog, store: LocalResultStore, duckDb: DuckDBInstance) {
+  private constructor(
+    folder: string,
+    catalog: Catalog,
+    store: LocalResultStore,
+    duckDb: DuckDBInstance,
+    time: { aheadMillis: number },
+  ) {
+    this.#time = time;
     this.folder = folder;
     this.catalog = catalog;
     this.store = store;
@@ -49,13 +57,17 @@ export class Workplace implements AsyncDisposable {
 
   static async open(): Promise<Workplace> {
     const folder = await mkdtemp(join(tmpdir(), 'qrs-publish-'));
-    const catalog = await openSqliteCatalog(join(folder, 'catalog.db'), { sleep });
+    const time = { aheadMillis: 0 };
+    const catalog = await openSqliteCatalog(join(folder, 'catalog.db'), {
+      clock: () => Date.now() + time.aheadMillis,
+      sleep,
+    });
     await catalog.principals.addUser('ada', 0);
     const owner = { kind: 'user', name: 'ada' } as const;
     await catalog.queries.add({ id: QUERY_ID, owner, visibility: 'public' }, 0);
     const store = await LocalResultStore.open(join(folder, 'objects'));
     await requireJoined({ catalog, store }, ulid);
-    return new Workplace(folder, catalog, store, await DuckDBInstance.create(':memory:'));
+    return new Workplace(folder, catalog, store, await DuckDBInstance.create(':memory:'), time);
   }
 
   get dependencies(): PublishDependencies &
@@ -67,7 +79,7 @@ export class Workplace implements AsyncDisposable {
       memoryLimit: '512MB',
       tempSizeMax: '10GB',
       random: Math.random,
-      clock: Date.now,
+      clock: () => Date.now() + this.#time.aheadMillis,
       sleep,
       newId: ulid,
       owner: currentLeaseOwner(),
@@ -76,6 +88,11 @@ export class Workplace implements AsyncDisposable {
       reserve: new ReserveFile(join(this.folder, 'reserve')),
       derivedDirectory: join(this.folder, 'derived'),
     };
+  }
+
+  /** From now on the time is so much later. */
+  advance(millis: number): void {
+    this.#time.aheadMillis += millis;
   }
 
   async write(name: string, content: string | Buffer): Promise<string> {

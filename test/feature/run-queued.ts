@@ -19,7 +19,7 @@ const [folder = '', now = ''] = process.argv.slice(2);
 const scheduleClock = () => Number(now);
 const newExecutionId = monotonicFactory();
 const stagingDirectory = join(folder, 'objects', 'staging');
-await using catalog = await openSqliteCatalog(join(folder, 'catalog.db'), { sleep });
+await using catalog = await openSqliteCatalog(join(folder, 'catalog.db'), { clock: Date.now, sleep });
 await using engine = new DuckDbEngine({
   sourcesDirectory: join(folder, 'sources'),
   tempDirectory: join(folder, 'temp'),

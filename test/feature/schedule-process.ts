@@ -59,7 +59,7 @@ process.on('message', (now: number) => {
   });
 });
 // A database that another process holds for a moment is waited for in real time.
-await using catalog = await openSqliteCatalog(path, { sleep: realSleep });
+await using catalog = await openSqliteCatalog(path, { clock, sleep: realSleep });
 await registerDatasets(catalog, [dataset], clock());
 const limits = { waitingMax: 10, waitingOfKeyMax: 10 };
 const queue = new RunQueue({ catalog, clock, newExecutionId: (now) => ulid(now), limits, coalesce: false });

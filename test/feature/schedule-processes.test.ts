@@ -71,7 +71,7 @@ test('two processes: each tick is run by one of them, and none twice', { timeout
     await Promise.all(both.map(({ moveTo }) => moveTo(EPOCH + minute * MINUTE)));
   }
   await Promise.all(both.map(stop));
-  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { clock: Date.now, sleep });
   const executions = await catalog.executions.list({ queryId: QUERY, limit: 1000 });
   assert.deepEqual(
     executions.map(({ state, submittedAt }) => [state, submittedAt]).toReversed(),
@@ -100,7 +100,7 @@ test('when the owner of the lease is killed, the other takes over once the lease
   // It looks every 5 seconds.
   await other.moveTo(EPOCH + LEASE_MILLIS - 1 + 5000);
   await stop(other);
-  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { clock: Date.now, sleep });
   const executions = await catalog.executions.list({ queryId: QUERY, limit: 10 });
   assert.deepEqual(
     executions.map(({ state, submittedAt, endedAt }) => [state, submittedAt, endedAt]),

@@ -63,7 +63,7 @@ test('two services that start together refresh each dataset once, and both serve
 }, async (t) => {
   const dataDir = await dataWithSources(t, 20);
   const both = await Promise.all([startServing(t, dataDir), startServing(t, dataDir)]);
-  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'), { clock: Date.now, sleep });
   const ids = Object.keys(PERIODS).map(Number);
   await eventually(t, async () => {
     const served = await Promise.all(ids.map((id) => catalog.executions.findLatest(id, {}, Date.now())));
@@ -87,7 +87,7 @@ test('when a service is killed during a refresh, the other takes it over within 
 }, async (t) => {
   // Enough wallets for a refresh that lasts about a second.
   const dataDir = await dataWithSources(t, 5_000);
-  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'), { clock: Date.now, sleep });
   const both = await Promise.all([startServing(t, dataDir), startServing(t, dataDir)]);
   const owner = await eventually(t, async () => {
     const [run] = await runsOf(catalog, POINTS);

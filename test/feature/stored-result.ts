@@ -61,7 +61,7 @@ export class StoredResults implements AsyncDisposable {
       parts.push({ key, firstRow, ...(await this.#putPart({ ...result, rows }, key, signal)) });
     }
     const catalog = await this.#service.catalog();
-    const lease = await catalog.leases.acquire(`write:${id}`, 'test', now, LEASE_MILLIS);
+    const lease = await catalog.leases.acquire(`write:${id}`, 'test', LEASE_MILLIS);
     if (lease === undefined) throw new Error(`someone writes ${id}`);
     const { columns, rows } = result;
     const cellBytes = parts.reduce((sum, part) => sum + part.cellBytes, 0);

@@ -25,7 +25,7 @@ async function publishOne(place: Workplace, retentionDays: number): Promise<Exec
 
 /** A publisher before its commit: a lease, a staged file, and an object put. */
 async function beginWriting(place: Workplace, id: string, owner: string) {
-  const lease = await place.catalog.leases.acquire(writeResource(id), owner, Date.now(), MINUTE_MILLIS);
+  const lease = await place.catalog.leases.acquire(writeResource(id), owner, MINUTE_MILLIS);
   assert.ok(lease);
   const staged = join(place.folder, 'objects', 'staging', stagingName(lease));
   await mkdir(staged, { recursive: true });
@@ -88,7 +88,7 @@ test('an expired result that is being read is kept until the reader is done', as
   const execution = await publishOne(place, 1);
   const now = Date.now() + 2 * DAY_MILLIS;
   const later = { ...place.dependencies, clock: () => now };
-  const reading = await place.catalog.leases.acquire(`read:${execution.id}:1`, currentLeaseOwner(), now, MINUTE_MILLIS);
+  const reading = await place.catalog.leases.acquire(`read:${execution.id}:1`, currentLeaseOwner(), MINUTE_MILLIS);
   assert.ok(reading);
   assert.equal((await sweep(later, 100, NEVER)).expired, 1);
   assert.equal((await keys(place)).length, 1);
@@ -116,6 +116,7 @@ test('on a completely full disk the sweep works in the room of its reserve, and 
     leases,
     installation,
     verify: () => place.catalog.verify(),
+    now: () => place.catalog.now(),
     executions: new Proxy(executions, {
       get: (target, name) => (name === 'expire' ? expire : Reflect.get(target, name).bind(target)),
     }),
@@ -170,8 +171,8 @@ test('a writer on another host is dead when its lease has expired', async () => 
   await using place = await Workplace.open();
   await beginWriting(place, ID, 'another host|1|1|1');
   assert.equal((await sweep(place.dependencies, 100, NEVER)).orphans, 0);
-  const later = { ...place.dependencies, clock: () => Date.now() + 2 * MINUTE_MILLIS };
-  assert.equal((await sweep(later, 100, NEVER)).orphans, 2);
+  place.advance(2 * MINUTE_MILLIS);
+  assert.equal((await sweep(place.dependencies, 100, NEVER)).orphans, 2);
 });
 
 test("of two writers of one execution, the first one's leftovers are deleted and the second one's result is kept", async () => {

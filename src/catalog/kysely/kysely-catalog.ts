@@ -1,13 +1,16 @@
-/** What all catalogs in SQL databases share: the sections, and `atomically`, which makes several steps one transaction. */
-import type { Kysely } from 'kysely';
+/** What catalogs have in common: their sections over one SQL database, whichever it is, and steps of them as one transaction. */
+import { type Kysely, sql } from 'kysely';
+import type { Instant } from '../../domain/instant.ts';
 import type { Catalog, CatalogSteps } from '../catalog.ts';
 import { KyselyBrowsing } from './browsing.ts';
 import { KyselyExecutions } from './executions.ts';
 import { KyselyIdempotencyKeys } from './idempotency-keys.ts';
 import { KyselyInstallation } from './installation.ts';
 import { KyselyLeases } from './leases.ts';
+import type { Now } from './now.ts';
 import { KyselyPrincipals } from './principals.ts';
 import { KyselyQueries } from './queries.ts';
+import { KyselyReplicas } from './replicas.ts';
 import { KyselyRuns } from './runs.ts';
 import type { CatalogTables } from './tables.ts';
 import { KyselyTicks } from './ticks.ts';
@@ -24,23 +27,36 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
   readonly runs: KyselyRuns;
   readonly leases: KyselyLeases;
   readonly ticks: KyselyTicks;
+  readonly replicas: KyselyReplicas;
   readonly usage: KyselyUsage;
   readonly installation: KyselyInstallation;
   readonly idempotencyKeys: KyselyIdempotencyKeys;
   protected readonly db: Kysely<CatalogTables>;
+  readonly #now: Now;
 
-  constructor(db: Kysely<CatalogTables>) {
+  /**
+   * @param now the clock that leases, claims and ticks go by
+   * @param knows the latest version of a catalog that this program knows
+   */
+  constructor(db: Kysely<CatalogTables>, now: Now, knows: number) {
     this.db = db;
+    this.#now = now;
     this.principals = new KyselyPrincipals(db);
     this.queries = new KyselyQueries(db);
     this.browsing = new KyselyBrowsing(db);
     this.executions = new KyselyExecutions(db);
-    this.runs = new KyselyRuns(db);
-    this.leases = new KyselyLeases(db);
-    this.ticks = new KyselyTicks(db);
+    this.runs = new KyselyRuns(db, now);
+    this.leases = new KyselyLeases(db, now);
+    this.ticks = new KyselyTicks(db, now);
+    this.replicas = new KyselyReplicas(db, now, knows);
     this.usage = new KyselyUsage(db);
     this.installation = new KyselyInstallation(db);
     this.idempotencyKeys = new KyselyIdempotencyKeys(db);
+  }
+
+  async now(): Promise<Instant> {
+    const { rows } = await sql<{ now: Instant }>`select ${this.#now()} as now`.execute(this.db);
+    return Number(rows[0]?.now);
   }
 
   async atomically<T>(work: (steps: CatalogSteps) => Promise<T>): Promise<T> {
@@ -50,7 +66,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
           principals: new KyselyPrincipals(trx),
           queries: new KyselyQueries(trx),
           executions: new KyselyExecutions(trx),
-          runs: new KyselyRuns(trx),
+          runs: new KyselyRuns(trx, this.#now),
           idempotencyKeys: new KyselyIdempotencyKeys(trx),
         }),
     );

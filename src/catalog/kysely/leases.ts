@@ -2,37 +2,37 @@
  * Leases. A held lease is a row with the name (column `holder`) and the token of its owner; a free one has no row. A lease past its time
  * keeps its row until it is taken over.
  */
-import type { Kysely, Transaction } from 'kysely';
-import { CLOCKS_APART_MILLIS, type Instant, LEASE_MILLIS_MAX } from '../../domain/instant.ts';
+import { type Expression, type Kysely, type SqlBool, sql, type Transaction } from 'kysely';
+import { CLOCKS_APART_MILLIS, LEASE_MILLIS_MAX } from '../../domain/instant.ts';
 import { type Lease, LeaseLost, type Leases } from '../catalog.ts';
+import { after, type Now } from './now.ts';
 import type { CatalogTables } from './tables.ts';
 import { transact } from './transact.ts';
 
 export class KyselyLeases implements Leases {
   readonly #db: Kysely<CatalogTables>;
+  readonly #now: Now;
 
-  constructor(db: Kysely<CatalogTables>) {
+  constructor(db: Kysely<CatalogTables>, now: Now) {
     this.#db = db;
+    this.#now = now;
   }
 
-  async acquire(resource: string, owner: string, now: Instant, durationMillis: number): Promise<Lease | undefined> {
-    return await transact(
-      this.#db,
-      async (trx) => await acquireLease(trx, { resource, owner, now, millis: durationMillis }),
-    );
+  async acquire(resource: string, owner: string, durationMillis: number): Promise<Lease | undefined> {
+    const request = { resource, owner, millis: durationMillis };
+    return await transact(this.#db, async (trx) => await acquireLease(trx, request, this.#now));
   }
 
-  async renew(lease: Lease, now: Instant, durationMillis: number): Promise<Lease | undefined> {
-    const expiresAt = now + durationMillis;
+  async renew(lease: Lease, durationMillis: number): Promise<Lease | undefined> {
     const renewed = await this.#db
       .updateTable('leases')
-      .set({ expires_at: expiresAt })
+      .set({ expires_at: after(this.#now(), durationMillis) })
       .where('resource', '=', lease.resource)
       .where('holder', '=', lease.owner)
       .where('token', '=', lease.token)
-      .returning('token')
+      .returning('expires_at')
       .executeTakeFirst();
-    return renewed === undefined ? undefined : { ...lease, expiresAt };
+    return renewed === undefined ? undefined : { ...lease, expiresAt: renewed.expires_at };
   }
 
   async release(lease: Lease): Promise<void> {
@@ -62,27 +62,26 @@ export class KyselyLeases implements Leases {
 export interface LeaseRequest {
   readonly resource: string;
   readonly owner: string;
-  readonly now: Instant;
   readonly millis: number;
 }
 
-/** The latest moment at which a lease that is held now can end. One that ends later was given by a wrong clock. */
-export function latestEnd(now: Instant): Instant {
-  return now + LEASE_MILLIS_MAX + CLOCKS_APART_MILLIS;
+/** Whether a lease with this end is held: one that seems to end later than any can was given by a clock that was wrong. */
+export function isHeld(expiresAt: Expression<number>, now: Expression<number>): Expression<SqlBool> {
+  return sql<SqlBool>`(${expiresAt} > ${now} and ${expiresAt} <= ${after(now, LEASE_MILLIS_MAX + CLOCKS_APART_MILLIS)})`;
 }
 
 /** The lease; undefined while someone else holds it. */
 export async function acquireLease(
   trx: Transaction<CatalogTables>,
-  { resource, owner, now, millis }: LeaseRequest,
+  { resource, owner, millis }: LeaseRequest,
+  now: Now,
 ): Promise<Lease | undefined> {
   // Read first, so that nothing is written while somebody holds it.
   const held = await trx
     .selectFrom('leases')
     .select('token')
     .where('resource', '=', resource)
-    .where('expires_at', '>', now)
-    .where('expires_at', '<=', latestEnd(now))
+    .where((eb) => isHeld(eb.ref('expires_at'), now()))
     .executeTakeFirst();
   if (held !== undefined) return undefined;
   const { last: token } = await trx
@@ -90,9 +89,9 @@ export async function acquireLease(
     .set((eb) => ({ last: eb('last', '+', 1) }))
     .returning('last')
     .executeTakeFirstOrThrow();
-  const expiresAt = now + millis;
-  const row = { resource, holder: owner, token, expires_at: expiresAt };
-  // One statement decides, so whatever takes, renews or ends the lease at the same moment comes wholly before or after it.
+  const at = now();
+  const row = { resource, holder: owner, token, expires_at: after(at, millis) };
+  // One statement decides: whoever asks, renews or ends it at the same moment is before it or after it.
   const taken = await trx
     .insertInto('leases')
     .values(row)
@@ -100,11 +99,11 @@ export async function acquireLease(
       conflict
         .column('resource')
         .doUpdateSet(row)
-        .where((eb) => eb.or([eb('leases.expires_at', '<=', now), eb('leases.expires_at', '>', latestEnd(now))])),
+        .where((eb) => eb.not(isHeld(eb.ref('leases.expires_at'), at))),
     )
-    .returning('token')
+    .returning('expires_at')
     .executeTakeFirst();
-  return taken === undefined ? undefined : { resource, owner, token, expiresAt };
+  return taken === undefined ? undefined : { resource, owner, token, expiresAt: taken.expires_at };
 }
 
 /** Ends the lease as part of the write that it guards. @throws LeaseLost when it is not held any more. */

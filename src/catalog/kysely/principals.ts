@@ -167,14 +167,17 @@ export class KyselyPrincipals implements Principals {
   }
 
   async revokeKey(id: string, at: Instant): Promise<boolean> {
-    const revoked = await this.#db
-      .updateTable('api_keys')
-      .set({ revoked_at: at })
-      .where('id', '=', id)
-      .where('revoked_at', 'is', null)
-      .returning('id')
-      .executeTakeFirst();
-    return revoked !== undefined;
+    // A transaction, so that it waits for those that have looked at the key and not committed yet.
+    return await transact(this.#db, async (trx) => {
+      const revoked = await trx
+        .updateTable('api_keys')
+        .set({ revoked_at: at })
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null)
+        .returning('id')
+        .executeTakeFirst();
+      return revoked !== undefined;
+    });
   }
 
   async recordKeyUses(uses: readonly KeyUse[]): Promise<void> {

@@ -2,14 +2,14 @@
  * The queue of runs: a row for each, beside its execution; a trigger deletes it when the execution ends. A claim is the run's write
  * lease, taken in the same step that makes the run EXECUTING.
  */
-import type { Kysely, Transaction } from 'kysely';
+import type { Expression, Kysely, Transaction } from 'kysely';
 import type { Execution } from '../../domain/execution.ts';
-import type { Instant } from '../../domain/instant.ts';
 import type { ParameterValue } from '../../domain/parameter-values.ts';
 import { writeResource } from '../../domain/written-names.ts';
 import type { ClaimedRun, ClaimRequest, Enqueued, Lease, NewRun, Runs, WaitingLimits } from '../catalog.ts';
 import { insertExecution, startExecution } from './execution-steps.ts';
-import { acquireLease, endLease, latestEnd } from './leases.ts';
+import { acquireLease, endLease, isHeld } from './leases.ts';
+import type { Now } from './now.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 import { claimTick } from './ticks.ts';
 import { transact } from './transact.ts';
@@ -19,19 +19,22 @@ const WRITE = writeResource('');
 export class KyselyRuns implements Runs {
   readonly #db: Kysely<CatalogTables>;
 
-  constructor(db: Kysely<CatalogTables>) {
+  readonly #now: Now;
+
+  constructor(db: Kysely<CatalogTables>, now: Now) {
     this.#db = db;
+    this.#now = now;
   }
 
   async enqueue(run: NewRun, limits: WaitingLimits): Promise<Enqueued> {
     return await transact(this.#db, async (trx) => {
-      const { tick, execution } = run;
+      const { tick } = run;
       const same = run.identity === undefined ? undefined : await findSame(trx, run.identity);
-      // Before the tick is claimed, so that a tick that finds no place stays free.
-      const refusal = same === undefined ? await refuse(trx, run, limits) : undefined;
+      // Before the tick is claimed: what finds no place is asked for again.
+      const refusal = same === undefined ? await refuse(trx, run, limits, this.#now()) : undefined;
       if (refusal !== undefined) return { kind: refusal };
       if (tick !== undefined && same?.state === 'EXECUTING') return { kind: 'running' };
-      if (tick !== undefined && !(await claimTick(trx, tick.schedule, tick.at, execution.submittedAt))) {
+      if (tick !== undefined && !(await claimTick(trx, tick.schedule, tick.at, this.#now))) {
         return { kind: 'tick_claimed' };
       }
       if (same !== undefined) return { kind: 'joined', execution: same };
@@ -53,15 +56,15 @@ export class KyselyRuns implements Runs {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedRun | undefined> {
-    // Read first, outside of a write transaction, since every process asks all the time.
-    if ((await nextRun(this.#db, request)) === undefined) return undefined;
+    // Asked first without a turn to write, since every process asks all the time.
+    if ((await nextRun(this.#db, request, this.#now())) === undefined) return undefined;
     return await transact(this.#db, async (trx) => {
-      const row = await nextRun(trx, request);
+      const row = await nextRun(trx, request, this.#now());
       if (row === undefined) return undefined;
-      const { owner, now, leaseMillis: millis } = request;
-      const lease = await acquireLease(trx, { resource: writeResource(row.execution_id), owner, now, millis });
+      const { owner, at, leaseMillis: millis } = request;
+      const lease = await acquireLease(trx, { resource: writeResource(row.execution_id), owner, millis }, this.#now);
       if (lease === undefined) return undefined;
-      const execution = await startExecution(trx, row.execution_id, now);
+      const execution = await startExecution(trx, row.execution_id, at);
       const claims = row.claims + 1;
       await trx.updateTable('run_queue').set({ claims }).where('execution_id', '=', row.execution_id).execute();
       return {
@@ -146,12 +149,13 @@ async function findSame(trx: Transaction<CatalogTables>, identity: string): Prom
 
 async function refuse(
   trx: Transaction<CatalogTables>,
-  { keyId, execution: { submittedAt } }: NewRun,
+  { keyId }: NewRun,
   { waitingMax, waitingOfKeyMax }: WaitingLimits,
+  now: Expression<number>,
 ): Promise<'too_many' | 'too_many_of_key' | undefined> {
   if (keyId === undefined) return undefined;
-  // By its lease, not by its state: a run that was given back waits again, and is still EXECUTING.
-  const { waiting, ofKey } = await unheld(trx, submittedAt)
+  // By who has it, not by its state: one that was given back is waiting again.
+  const { waiting, ofKey } = await unheld(trx, now)
     .select((eb) => [
       eb.fn.countAll<number>().as('waiting'),
       eb.fn.countAll<number>().filterWhere('run_queue.key_id', '=', keyId).as('ofKey'),
@@ -161,8 +165,8 @@ async function refuse(
   return Number(waiting) >= waitingMax ? 'too_many' : undefined;
 }
 
-/** The first run in the queue whose lease is free, of a key that has fewer than so many running. */
-async function nextRun(db: Kysely<CatalogTables>, { now, runningOfKeyMax, only }: ClaimRequest) {
+/** The first in the queue whose lease is not held, of a key with fewer than so many held. */
+async function nextRun(db: Kysely<CatalogTables>, { runningOfKeyMax, only }: ClaimRequest, now: Expression<number>) {
   const free = unheld(db, now)
     .selectAll('run_queue')
     .where((eb) =>
@@ -177,28 +181,26 @@ async function nextRun(db: Kysely<CatalogTables>, { now, runningOfKeyMax, only }
   return await (only === undefined ? free : free.where('run_queue.execution_id', '=', only)).executeTakeFirst();
 }
 
-/** Runs whose lease nobody holds. */
-function unheld(db: Kysely<CatalogTables>, now: Instant) {
+/** What nobody runs at the moment. */
+function unheld(db: Kysely<CatalogTables>, now: Expression<number>) {
   return db
     .selectFrom('run_queue')
     .leftJoin('leases', (join) =>
       join
         .on((eb) => eb('leases.resource', '=', eb(eb.val(WRITE), '||', eb.ref('run_queue.execution_id'))))
-        .on('leases.expires_at', '>', now)
-        .on('leases.expires_at', '<=', latestEnd(now)),
+        .on((eb) => isHeld(eb.ref('leases.expires_at'), now)),
     )
     .where('leases.resource', 'is', null);
 }
 
-/** The keys with so many runs running. The subquery refers to nothing outside, so the database evaluates it once, not for each run. */
-function saturated(db: Kysely<CatalogTables>, now: Instant, runningOfKeyMax: number) {
+/** The keys with so many runs running. It refers to nothing outside, so that it is worked out once, and not for each run. */
+function saturated(db: Kysely<CatalogTables>, now: Expression<number>, runningOfKeyMax: number) {
   return db
     .selectFrom('run_queue as other')
     .innerJoin('leases as held', (join) =>
       join
         .on((on) => on('held.resource', '=', on(on.val(WRITE), '||', on.ref('other.execution_id'))))
-        .on('held.expires_at', '>', now)
-        .on('held.expires_at', '<=', latestEnd(now)),
+        .on((on) => isHeld(on.ref('held.expires_at'), now)),
     )
     .select('other.key_id')
     .where('other.key_id', 'is not', null)

@@ -35,6 +35,9 @@ export interface CatalogTables {
   leases: { resource: string; holder: string; token: number; expires_at: number };
   lease_tokens: { id: number; last: number };
   ticks: { schedule: string; tick: number };
+  replicas: { id: string; name: string; version: string; knows: number; since: number; last_seen: number };
+  /** One row. Programs that know a catalog of this version, or of a later one, may use it. */
+  compatibility: { id: number; usable_from: number };
   usage: UsageRow;
   idempotency_keys: {
     key_id: string;

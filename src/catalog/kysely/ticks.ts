@@ -2,17 +2,20 @@
 import type { Kysely } from 'kysely';
 import { CLOCKS_APART_MILLIS, type Instant } from '../../domain/instant.ts';
 import type { Ticks } from '../catalog.ts';
+import { after, type Now } from './now.ts';
 import type { CatalogTables } from './tables.ts';
 
 export class KyselyTicks implements Ticks {
   readonly #db: Kysely<CatalogTables>;
+  readonly #now: Now;
 
-  constructor(db: Kysely<CatalogTables>) {
+  constructor(db: Kysely<CatalogTables>, now: Now) {
     this.#db = db;
+    this.#now = now;
   }
 
-  async claim(schedule: string, tick: Instant, now: Instant): Promise<boolean> {
-    return await claimTick(this.#db, schedule, tick, now);
+  async claim(schedule: string, tick: Instant): Promise<boolean> {
+    return await claimTick(this.#db, schedule, tick, this.#now);
   }
 
   async findLast(schedule: string): Promise<Instant | undefined> {
@@ -26,7 +29,7 @@ export async function claimTick(
   db: Kysely<CatalogTables>,
   schedule: string,
   tick: Instant,
-  now: Instant,
+  now: Now,
 ): Promise<boolean> {
   const claimed = await db
     .insertInto('ticks')
@@ -35,7 +38,7 @@ export async function claimTick(
       conflict
         .column('schedule')
         .doUpdateSet({ tick })
-        .where((eb) => eb.or([eb('ticks.tick', '<', tick), eb('ticks.tick', '>', now + CLOCKS_APART_MILLIS)])),
+        .where((eb) => eb.or([eb('ticks.tick', '<', tick), eb('ticks.tick', '>', after(now(), CLOCKS_APART_MILLIS))])),
     )
     .returning('tick')
     .executeTakeFirst();

@@ -4,14 +4,14 @@
  * of a later query, so after that answer nothing committed earlier is unknown. Until the staleness bound has passed, no other query is made.
  */
 import type { Client, ClientBase } from 'pg';
-import type { Clock } from '../../domain/instant.ts';
+import type { Clock, Instant } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { told } from './unavailable.ts';
 
 /** Trivial queries within the staleness bound. The bound is reached only when several in a row fail. */
 const ASKED_WITHIN_BOUND = 4;
 
-const NEVER = { askedAt: Number.NEGATIVE_INFINITY, writes: 0 };
+const NEVER = { number: 0, askedAt: Number.NEGATIVE_INFINITY, writes: 0 };
 
 export interface ChangeFeedOptions {
   /** A connection that nobody else uses. */
@@ -30,8 +30,9 @@ export class ChangeFeed implements AsyncDisposable {
   #version = 0;
   /** Counts the commits of this process, and what may have been one. */
   #writes = 0;
-  /** The last query that was answered: when it was sent, and the count of our commits then. */
+  /** The question that the server answered last: its number, when it was asked, and how many of our commits were before that. */
   #confirmed = NEVER;
+  #questions = 0;
   #asking: Promise<void> | undefined;
 
   constructor(options: ChangeFeedOptions) {
@@ -41,11 +42,15 @@ export class ChangeFeed implements AsyncDisposable {
 
   /** @returns a promise if the server has to be asked first; it rejects with CatalogUnavailable */
   version(): number | Promise<number> {
-    const age = this.#options.clock() - this.#confirmed.askedAt;
+    const now = this.#options.clock();
+    if (this.#isFresh(now) && this.#confirmed.writes === this.#writes) return this.#version;
+    return this.#confirm(now).then(() => this.#version);
+  }
+
+  #isFresh(now: Instant): boolean {
+    const age = now - this.#confirmed.askedAt;
     // Below 0: the clock was set back.
-    const isFresh = age >= 0 && age < this.#options.stalenessMaxMillis;
-    if (isFresh && this.#confirmed.writes === this.#writes) return this.#version;
-    return this.#confirm().then(() => this.#version);
+    return age >= 0 && age < this.#options.stalenessMaxMillis;
   }
 
   /** After a commit of this process, the next call of `version` asks: our own notification may arrive later than the commit returns. */
@@ -53,19 +58,22 @@ export class ChangeFeed implements AsyncDisposable {
     this.#writes += 1;
   }
 
-  async #confirm(): Promise<void> {
+  /** @param now when somebody wanted to know: an older answer than the bound allows is none, also one that comes only now */
+  async #confirm(now: Instant): Promise<void> {
     const writes = this.#writes;
+    const before = this.#questions;
     do {
       this.#asking ??= this.#ask().finally(() => {
         this.#asking = undefined;
       });
       await this.#asking;
-      // A query that was sent before our commit may not cover it; the next one does.
-    } while (this.#confirmed.writes < writes);
+      // An answer that was asked for before our commit may not know of it: then the next one does.
+    } while (this.#confirmed.writes < writes || !(this.#confirmed.number > before || this.#isFresh(now)));
   }
 
   async #ask(): Promise<void> {
-    const confirmed = { askedAt: this.#options.clock(), writes: this.#writes };
+    this.#questions += 1;
+    const confirmed = { number: this.#questions, askedAt: this.#options.clock(), writes: this.#writes };
     try {
       this.#client ??= await this.#listen();
       await this.#client.query('select 1');
@@ -106,7 +114,7 @@ export class ChangeFeed implements AsyncDisposable {
     if (stalenessMaxMillis === 0) return;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      await this.#confirm().catch(() => undefined);
+      await this.#confirm(this.#options.clock()).catch(() => undefined);
       await sleep(stalenessMaxMillis / ASKED_WITHIN_BOUND, signal).catch(() => undefined);
     }
   }

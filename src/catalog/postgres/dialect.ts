@@ -102,7 +102,13 @@ class PooledConnection implements DatabaseConnection {
   async begin(): Promise<void> {
     await this.#again(async () => await this.#run('begin'));
     this.#isInTransaction = true;
-    await this.#run('select pg_advisory_xact_lock($1, hashtext(current_schema()))', [LOCKS]);
+    try {
+      await this.#run('select pg_advisory_xact_lock($1, hashtext(current_schema()))', [LOCKS]);
+    } catch (error) {
+      // Nobody rolls back what has not begun: the connection goes, and the transaction with it.
+      this.#isBroken = true;
+      throw error;
+    }
   }
 
   async end(how: 'commit' | 'rollback'): Promise<void> {

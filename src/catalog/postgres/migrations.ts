@@ -8,6 +8,9 @@ import type { Migration } from '../migration.ts';
 /** The tables that answers depend on: access, runs and results. */
 const ANSWERED_FROM = ['users', 'teams', 'team_members', 'api_keys', 'queries', 'executions', 'result_sets'];
 
+/** Escapes of NUL and of half a pair of surrogates, and what is read in their place. */
+const REFUSED = String.raw`'\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\\ufffd'`;
+
 export const MIGRATIONS: readonly Migration[] = [
   {
     number: 1,
@@ -185,4 +188,42 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'descriptions of columns',
     script: 'alter table queries add column column_descriptions bytewise;',
   },
+  {
+    number: 3,
+    name: 'the clock of leases, and JSON of texts that jsonb refuses',
+    script: `
+      -- When the statement came, in milliseconds: whoever waits for a lock decides by the time before.
+      create function qrs_now() returns bigint language sql stable
+        as $$ select floor(extract(epoch from statement_timestamp()) * 1000)::bigint $$;
+
+      -- A name of a column or a tag may hold NUL, or half of a pair of surrogates. As JSON such a text is escaped, and jsonb takes neither.
+      create or replace function json_extract(document text, path text) returns numeric language sql immutable strict
+        as $$ select (regexp_replace(document, ${REFUSED}, 'g')::jsonb #>> string_to_array(substr(path, 3), '.'))::numeric $$;
+      create or replace function json_each(document text) returns table (value text) language sql immutable strict
+        as $$ select jsonb_array_elements_text(regexp_replace(document, ${REFUSED}, 'g')::jsonb) $$;
+    `,
+  },
+  {
+    number: 4,
+    name: 'replicas, and which programs may use the catalog',
+    script: `
+      -- A row for each replica that runs, written again and again; a clean stop takes it away.
+      create table replicas (
+        id bytewise primary key,
+        name bytewise not null,
+        version bytewise not null,
+        -- The latest version of a catalog that it knows.
+        knows bigint not null,
+        since bigint not null,
+        last_seen bigint not null
+      );
+
+      -- Programs that know a catalog of this version, or of a later one, may use it.
+      create table compatibility (id bigint primary key check (id = 1), usable_from bigint not null);
+      insert into compatibility (id, usable_from) values (1, 4);
+    `,
+  },
 ];
+
+/** The version of a catalog after all of them. */
+export const LATEST = MIGRATIONS.at(-1)?.number ?? 0;

@@ -3,15 +3,21 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
+import { addQuery, pendingRun } from '../../../test/contract/catalog/fixture.ts';
 import { FakeTime } from '../../../test/fake-time.ts';
-import { POSTGRES_MISSING, PostgresServer } from '../../../test/postgres-server.ts';
+import { POSTGRES_MISSING, PostgresServer, setDatabaseClock } from '../../../test/postgres-server.ts';
 import { sleep } from '../../../test/real-time.ts';
 import { CatalogUnavailable } from '../../errors/catalog-unavailable.ts';
+import { KeptLease } from '../../leases/kept-lease.ts';
+import { examineClocks } from '../../maintenance/doctor/clocks.ts';
 import type { Catalog } from '../catalog.ts';
 import { migrate as migrateSqlite } from '../sqlite/migrate.ts';
 import { migrate } from './migrate.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { LATEST, MIGRATIONS } from './migrations.ts';
 import { openPostgresCatalog, type PostgresCatalogOptions } from './postgres-catalog.ts';
+
+const HOUR = 3_600_000;
+const NO_LIMITS = { waitingMax: 100, waitingOfKeyMax: 100 };
 
 suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
   let server: PostgresServer;
@@ -44,7 +50,7 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
       url,
     );
     using database = new DatabaseSync(':memory:');
-    await migrateSqlite(database, sleep);
+    await migrateSqlite(database, { clock: Date.now, sleep });
     const theirs = database
       .prepare(
         `select t.name || '.' || c.name as "column" from sqlite_schema t, pragma_table_info(t.name) c
@@ -58,7 +64,7 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
   test('a catalog made by a newer release is refused and left alone', async (t) => {
     const url = await server.newSchema();
     await open(t, url);
-    await server.run('update catalog_version set version = 999', url);
+    await server.run('update catalog_version set version = 999; update compatibility set usable_from = 999', url);
     await assert.rejects(open(t, url), {
       message: `cannot open the catalog at 127.0.0.1:${server.port}/postgres as qrs: it has version 999, made by a newer release; this one knows version ${MIGRATIONS.length} and would damage it`,
     });
@@ -90,6 +96,34 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
       assert.doesNotMatch(error.message, /wr0ng/);
       return true;
     });
+  });
+
+  test('a replica goes on while a newer release adds to the catalog; what it could not go on with waits for its end', async (t) => {
+    const url = await server.newSchema();
+    const older = await open(t, url);
+    await older.replicas.beat({ id: 'r1', name: 'web-1', version: '0.1.0' });
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    t.after(async () => await client.end());
+    const added = {
+      number: LATEST + 1,
+      name: 'adds',
+      script: 'create table more (x bigint)',
+      olderGoOn: true,
+    } as const;
+    const changed = { number: LATEST + 2, name: 'changes', script: 'alter table usage rename column bytes to octets' };
+    await migrate(client, [...MIGRATIONS, added]);
+    await older.check();
+    await older.principals.addUser('ann', 1);
+    await open(t, url);
+    await assert.rejects(migrate(client, [...MIGRATIONS, added, changed]), {
+      message: `it cannot be brought to version ${LATEST + 2} while replicas of an older release run, which could not go on: web-1 (0.1.0); stop them first, or wait half a minute if they died`,
+    });
+    await older.check();
+    await older.replicas.remove('r1');
+    await migrate(client, [...MIGRATIONS, added, changed]);
+    await assert.rejects(older.check(), /made by a newer release; this one knows version/);
+    await assert.rejects(open(t, url), /made by a newer release/);
   });
 
   test('a step of a migration that fails takes nothing with it', async () => {
@@ -145,6 +179,55 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
     assert((await first.version()) > before[0]);
     // Waits for the server's notification. No query is made.
     while ((await second.version()) === before[1]) await sleep(1, t.signal);
+  });
+
+  test('leases, claims and ticks go by the clock of the database, whatever the clocks of the hosts say', async (t) => {
+    const url = await server.newSchema();
+    const catalog = await open(t, url);
+    const start = await catalog.now();
+    assert(Math.abs(start - Date.now()) < 60_000, 'until a test sets it, it is that of the machine');
+    await addQuery(catalog);
+    const [behind, ahead] = [start - HOUR, start + HOUR];
+    const submitted = { ...pendingRun(1), submittedAt: ahead };
+    await catalog.runs.enqueue({ execution: submitted, sql: 'select 1', values: [] }, NO_LIMITS);
+    const host = async (now: number) => ({ catalog: await open(t, url), clock: () => now, sleep, leaseMillis: 30_000 });
+    const hosts = [await host(behind), await host(ahead)] as const;
+    const claim = (index: 0 | 1) =>
+      hosts[index].catalog.runs.claim({
+        ...{ owner: `host ${index}`, at: hosts[index].clock(), leaseMillis: 30_000, runningOfKeyMax: 9 },
+      });
+    await setDatabaseClock(server, url, start);
+    await using held = await KeptLease.acquire('write:a', { during: '' }, { ...hosts[0], owner: 'host 0' });
+    assert.equal(held?.current.expiresAt, start + 30_000);
+    assert.equal((await claim(0))?.execution.id, submitted.id);
+    await setDatabaseClock(server, url, start + 29_999);
+    assert.equal(await claim(1), undefined, 'by its own clock the lease ended two hours ago');
+    assert.equal(await hosts[1].catalog.leases.acquire('write:a', 'host 1', 30_000), undefined);
+    assert.equal(await hosts[1].catalog.ticks.claim('daily', ahead), true);
+    assert.equal(await hosts[0].catalog.ticks.claim('daily', start), true, 'a tick an hour ahead is of a wrong clock');
+    await setDatabaseClock(server, url, start + 30_000);
+    assert.equal((await claim(1))?.claims, 2);
+  });
+
+  test('the doctor says how far this host and the database are apart', async (t) => {
+    const url = await server.newSchema();
+    const catalog = await open(t, url);
+    const now = await catalog.now();
+    await setDatabaseClock(server, url, now);
+    const found = async (clock: number) => {
+      const { status, found } = await examineClocks(catalog, () => clock);
+      return `${status}: ${found}`;
+    };
+    assert.equal(await found(now + 999), 'ok: this host and the catalog agree to a second');
+    assert.equal(await found(now + 90_000), "warning: this host is 90 s ahead of the catalog's database");
+    assert.equal(await found(now - HOUR), "wrong: this host is 3600 s behind the catalog's database");
+  });
+
+  test('a text with NUL, which PostgreSQL cannot keep, is refused as such', async (t) => {
+    const catalog = await open(t, await server.newSchema());
+    const refused = { name: 'TextRefused', message: 'a text holds the character NUL, which the catalog cannot keep' };
+    await assert.rejects(catalog.executions.findLatest(7, { chain: 'a\0' }, 1), refused);
+    await assert.rejects(catalog.principals.addTeam('a\0', [], 1), refused);
   });
 
   test('a process that stops in the middle of a transaction does not hold up the others for ever', async (t) => {

@@ -14,7 +14,8 @@ import type { CatalogTables } from '../kysely/tables.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { PostgresPoolDialect } from './dialect.ts';
 import { migrate, requireOurs } from './migrate.ts';
-import { isUnavailable } from './unavailable.ts';
+import { LATEST } from './migrations.ts';
+import { isUnavailable, told } from './unavailable.ts';
 
 const CONNECT_MILLIS_MAX = 5000;
 /** Reads and writes take milliseconds. Whatever waits longer waits for a process that is stuck. */
@@ -22,7 +23,9 @@ const LOCK_MILLIS_MAX = 10_000;
 const STATEMENT_MILLIS_MAX = 30_000;
 /** A process that stops in the middle of a transaction would hold up all others. */
 const IDLE_IN_TRANSACTION_MILLIS_MAX = 10_000;
-/** When to give up on a connection that is silent: later than the server gives up by itself. */
+/** What may take longer: a migration, which rewrites tables and which other processes wait for, and reading all there is. */
+const UPKEEP_MILLIS_MAX = 3_600_000;
+/** Longer than the server takes to give up itself: a connection of which nothing is heard any more. */
 const SILENCE_MILLIS_MAX = STATEMENT_MILLIS_MAX + 5000;
 /** The queries of the connection that listens are trivial. */
 const HEARTBEAT_MILLIS_MAX = 5000;
@@ -54,22 +57,17 @@ export async function openPostgresCatalog(url: string, options: PostgresCatalogO
     keepAlive: true,
     types: { getTypeParser: (oid, format) => (NUMBERS.has(oid) ? Number : types.getTypeParser(oid, format)) },
   };
+  const unlimited = { ...config, lock_timeout: UPKEEP_MILLIS_MAX, statement_timeout: UPKEEP_MILLIS_MAX };
+  try {
+    await withClient(unlimited, migrate);
+  } catch (error) {
+    throw new Error(`cannot open the catalog at ${placeOf(config)}: ${reasonOf(error)}`, { cause: error });
+  }
   const pool = new Pool({ ...config, query_timeout: SILENCE_MILLIS_MAX, max: options.connectionsMax });
   // A connection that breaks fails the query that uses it and leaves the pool. Nothing else has to happen, but an `error` event without
   // a listener would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  try {
-    const client = await pool.connect();
-    try {
-      await migrate(client);
-    } finally {
-      client.release();
-    }
-  } catch (error) {
-    await pool.end();
-    throw new Error(`cannot open the catalog at ${placeOf(config)}: ${reasonOf(error)}`, { cause: error });
-  }
   const connect = async () => {
     const client = new Client({ ...config, query_timeout: HEARTBEAT_MILLIS_MAX });
     client.on('error', () => undefined);
@@ -77,17 +75,28 @@ export async function openPostgresCatalog(url: string, options: PostgresCatalogO
     return client;
   };
   const { clock, sleep, stalenessMaxMillis } = options;
-  return new PostgresCatalog(pool, new ChangeFeed({ connect, clock, sleep, stalenessMaxMillis }));
+  const changes = new ChangeFeed({ connect, clock, sleep, stalenessMaxMillis });
+  return new PostgresCatalog({ pool, changes, unlimited });
+}
+
+interface PostgresParts {
+  readonly pool: Pool;
+  readonly changes: ChangeFeed;
+  /** For what may take long. */
+  readonly unlimited: ClientConfig;
 }
 
 class PostgresCatalog extends KyselyCatalog implements Catalog {
   readonly #pool: Pool;
   readonly #changes: ChangeFeed;
+  readonly #unlimited: ClientConfig;
 
-  constructor(pool: Pool, changes: ChangeFeed) {
-    super(new Kysely<CatalogTables>({ dialect: new PostgresPoolDialect({ pool, onWrite: () => changes.onWrite() }) }));
+  constructor({ pool, changes, unlimited }: PostgresParts) {
+    const dialect = new PostgresPoolDialect({ pool, onWrite: () => changes.onWrite() });
+    super(new Kysely<CatalogTables>({ dialect }), () => sql<number>`qrs_now()`, LATEST);
     this.#pool = pool;
     this.#changes = changes;
+    this.#unlimited = unlimited;
   }
 
   async check(): Promise<void> {
@@ -105,15 +114,16 @@ class PostgresCatalog extends KyselyCatalog implements Catalog {
     }
   }
 
-  /** Reads every row of every table, since PostgreSQL checks what it reads. */
+  /** Reads every row of every table: PostgreSQL checks what it reads. A large one takes longer than a statement may otherwise. */
   async verify(): Promise<void> {
-    const tables = sql<{ name: string }>`
-      select format('%I', tablename) as name from pg_tables where schemaname = current_schema() order by tablename`;
+    const tables = `select format('%I', tablename) as name from pg_tables where schemaname = current_schema() order by tablename`;
     try {
-      for (const { name } of (await tables.execute(this.db)).rows) {
-        await sql`select count(t::text) from ${sql.raw(name)} as t`.execute(this.db);
-      }
+      await withClient(this.#unlimited, async (client) => {
+        const { rows } = await client.query<{ name: string }>(tables);
+        for (const { name } of rows) await client.query(`select count(t::text) from ${name} as t`);
+      });
     } catch (error) {
+      if (isUnavailable(error)) throw told(error);
       throw new Error(`the catalog is damaged, or cannot be read: ${reasonOf(error)}`, { cause: error });
     }
   }
@@ -130,7 +140,20 @@ class PostgresCatalog extends KyselyCatalog implements Catalog {
   }
 }
 
-/** The catalog's address, without the password. */
+/** On a connection of its own. */
+async function withClient(config: ClientConfig, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client(config);
+  // A connection that breaks is told to whoever uses it; the event alone would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Where it is, without the password. */
 function placeOf(config: ClientConfig): string {
   const { host, port, database, user } = new Client(config);
   return `${host}:${port}/${database ?? ''} as ${user ?? ''}`;

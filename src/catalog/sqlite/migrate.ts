@@ -3,27 +3,48 @@
  * `application_id`, so neither a newer catalog nor a database of another program is written to.
  */
 import type { DatabaseSync } from 'node:sqlite';
+import type { Clock, Instant } from '../../domain/instant.ts';
+import { LIVE_MILLIS } from '../../domain/replica.ts';
 import type { Sleep } from '../../domain/time.ts';
-import { type Migration, migrationsAfter } from '../migration.ts';
+import {
+  type CatalogState,
+  type Migration,
+  migrationsAfter,
+  type RunningReplica,
+  requireNoneLeftBehind,
+  usableFromAfter,
+} from '../migration.ts';
 import { whileBusy } from './busy.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 /** "QRSC" in ASCII. */
 const APPLICATION_ID = 0x51525343;
 
-/** @throws Error in one line when the file is newer than this program, or not a catalog. */
+export interface MigrateEffects {
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+}
+
+/** @throws Error in one line when the file is newer than this program, or not a catalog, or a replica could not go on after it. */
 export async function migrate(
   database: DatabaseSync,
-  sleep: Sleep,
+  { clock, sleep }: MigrateEffects,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
-  if (pendingAfter(database, migrations).length === 0) return;
+  if (migrationsAfter(stateOf(database), migrations).length === 0) return;
   await whileBusy(() => database.exec('begin immediate'), sleep);
   try {
     // Asked again: another process may have migrated it while this one waited for the lock.
-    for (const { number, script } of pendingAfter(database, migrations)) {
+    const state = stateOf(database);
+    const steps = migrationsAfter(state, migrations);
+    if (steps.length > 0) requireNoneLeftBehind(steps, replicasIn(database, clock() - LIVE_MILLIS));
+    for (const { number, script } of steps) {
       database.exec(script);
       database.exec(`pragma user_version = ${number}`);
+    }
+    const usableFrom = usableFromAfter(steps);
+    if (usableFrom !== undefined && hasTable(database, 'compatibility')) {
+      database.prepare('update compatibility set usable_from = ?').run(usableFrom);
     }
     database.exec(`pragma application_id = ${APPLICATION_ID}`);
     database.exec('commit');
@@ -35,16 +56,27 @@ export async function migrate(
 
 /** @throws Error in one line when another process has brought the file to a newer version meanwhile, or it is no catalog */
 export function requireOurs(database: DatabaseSync): void {
-  pendingAfter(database, MIGRATIONS);
+  migrationsAfter(stateOf(database), MIGRATIONS);
 }
 
-function pendingAfter(database: DatabaseSync, migrations: readonly Migration[]): readonly Migration[] {
+function stateOf(database: DatabaseSync): Pick<CatalogState, 'version' | 'usableFrom'> {
   const version = readPragma(database, 'user_version');
   const empty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined;
   if (!empty && readPragma(database, 'application_id') !== APPLICATION_ID) {
     throw new Error('it is a database of another program');
   }
-  return migrationsAfter(version, migrations);
+  if (!hasTable(database, 'compatibility')) return { version, usableFrom: version };
+  return { version, usableFrom: Number(database.prepare('select usable_from from compatibility').get()?.usable_from) };
+}
+
+function replicasIn(database: DatabaseSync, seenAfter: Instant): readonly RunningReplica[] {
+  if (!hasTable(database, 'replicas')) return [];
+  const rows = database.prepare('select name, version, knows from replicas where last_seen > ? order by name');
+  return rows.all(seenAfter) as unknown as readonly RunningReplica[];
+}
+
+function hasTable(database: DatabaseSync, name: string): boolean {
+  return database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(name) !== undefined;
 }
 
 function readPragma(database: DatabaseSync, name: 'user_version' | 'application_id'): number {

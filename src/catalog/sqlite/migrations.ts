@@ -309,4 +309,27 @@ export const MIGRATIONS: readonly Migration[] = [
       alter table queries add column column_descriptions text;
     `,
   },
+  {
+    number: 11,
+    name: 'replicas, and which programs may use the catalog',
+    script: `
+      -- A row for each replica that runs, written again and again; a clean stop takes it away.
+      create table replicas (
+        id text primary key,
+        name text not null,
+        version text not null,
+        -- The latest version of a catalog that it knows.
+        knows integer not null,
+        since integer not null,
+        last_seen integer not null
+      ) strict, without rowid;
+
+      -- Programs that know a catalog of this version, or of a later one, may use it.
+      create table compatibility (id integer primary key check (id = 1), usable_from integer not null) strict;
+      insert into compatibility (id, usable_from) values (1, 11);
+    `,
+  },
 ];
+
+/** The version of a catalog after all of them. */
+export const LATEST = MIGRATIONS.at(-1)?.number ?? 0;

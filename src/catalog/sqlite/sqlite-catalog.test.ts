@@ -27,7 +27,7 @@ async function temporaryDirectory(t: TestContext): Promise<string> {
 
 test('the files of a new catalog are for their owner alone', async (t) => {
   const directory = join(await temporaryDirectory(t), 'new', 'data');
-  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(directory, 'catalog.sqlite'), { clock: Date.now, sleep });
   await catalog.principals.addUser('ann', 0);
   assert.equal((await stat(directory)).mode & 0o777, 0o700);
   const files = await readdir(directory);
@@ -37,11 +37,11 @@ test('the files of a new catalog are for their owner alone', async (t) => {
 
 test('a catalog made by a newer release is refused and left alone', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await (await openSqliteCatalog(path, { sleep }))[Symbol.asyncDispose]();
+  await (await openSqliteCatalog(path, { clock: Date.now, sleep }))[Symbol.asyncDispose]();
   const database = new DatabaseSync(path);
-  database.exec('pragma user_version = 999');
+  database.exec('pragma user_version = 999; update compatibility set usable_from = 999');
   database.close();
-  await assert.rejects(openSqliteCatalog(path, { sleep }), {
+  await assert.rejects(openSqliteCatalog(path, { clock: Date.now, sleep }), {
     message: `cannot open the catalog ${path}: it has version 999, made by a newer release; this one knows version ${MIGRATIONS.length} and would damage it`,
   });
 });
@@ -50,14 +50,14 @@ test('a file that is not a SQLite database is refused', async (t) => {
   const directory = await temporaryDirectory(t);
   const text = join(directory, 'text');
   await writeFile(text, 'name,price\n'.repeat(1000));
-  await assert.rejects(openSqliteCatalog(text, { sleep }), {
+  await assert.rejects(openSqliteCatalog(text, { clock: Date.now, sleep }), {
     message: `cannot open the catalog ${text}: file is not a database`,
   });
   const other = join(directory, 'other');
   const database = new DatabaseSync(other);
   database.exec('create table songs (title)');
   database.close();
-  await assert.rejects(openSqliteCatalog(other, { sleep }), {
+  await assert.rejects(openSqliteCatalog(other, { clock: Date.now, sleep }), {
     message: `cannot open the catalog ${other}: it is a database of another program`,
   });
 });
@@ -68,10 +68,10 @@ test('a failed step of a migration leaves nothing behind', async () => {
     { number: 1, name: 'good', script: 'create table a (x)' },
     { number: 2, name: 'bad', script: 'create table b (x); create table a (x)' },
   ];
-  await assert.rejects(migrate(database, sleep, steps), /table a already exists/);
+  await assert.rejects(migrate(database, { clock: Date.now, sleep }, steps), /table a already exists/);
   assert.deepEqual(database.prepare('select name from sqlite_schema').all(), []);
-  await migrate(database, sleep, steps.slice(0, 1));
-  await assert.rejects(migrate(database, sleep, steps), /table a already exists/);
+  await migrate(database, { clock: Date.now, sleep }, steps.slice(0, 1));
+  await assert.rejects(migrate(database, { clock: Date.now, sleep }, steps), /table a already exists/);
   assert.equal(database.prepare('pragma user_version').get()?.user_version, 1);
 });
 
@@ -83,7 +83,7 @@ test('processes that open a new catalog at the same moment all get it', async (t
   const script = `
     const { openSqliteCatalog } = await import(${catalogModule});
     const { sleep } = await import(${timeModule});
-    const catalog = await openSqliteCatalog(process.argv[1], { sleep });
+    const catalog = await openSqliteCatalog(process.argv[1], { clock: Date.now, sleep });
     await catalog.principals.addUser('u' + process.pid, 0);
     await catalog[Symbol.asyncDispose]();`;
   const children = [1, 2, 3].map(() =>
@@ -91,7 +91,7 @@ test('processes that open a new catalog at the same moment all get it', async (t
   );
   const codes = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0]));
   assert.deepEqual(codes, [0, 0, 0]);
-  await using catalog = await openSqliteCatalog(path, { sleep });
+  await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep });
   assert.equal((await catalog.principals.listUsers()).length, 3);
 });
 
@@ -101,7 +101,7 @@ test('a catalog that another process has locked is opened when it is free', asyn
   other.exec('begin exclusive');
   const time = new FakeTime(0);
   const waiting = time.nextSleep();
-  const opening = openSqliteCatalog(path, { sleep: time.sleep });
+  const opening = openSqliteCatalog(path, { clock: Date.now, sleep: time.sleep });
   await waiting;
   other.exec('rollback');
   time.advance(1);
@@ -111,7 +111,7 @@ test('a catalog that another process has locked is opened when it is free', asyn
 
 test("waiting for another process's lock does not stop the event loop", async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await using catalog = await openSqliteCatalog(path, { sleep });
+  await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep });
   using other = new DatabaseSync(path);
   other.exec('begin immediate');
   let done = false;
@@ -127,7 +127,7 @@ test("waiting for another process's lock does not stop the event loop", async (t
 
 test('a slow commit does not hold up reads', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await using catalog = await openSqliteCatalog(path, { sleep, commitMillis: 500 });
+  await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep, commitMillis: 500 });
   await catalog.principals.addUser('ann', 0);
   let isDone = false;
   const write = catalog.principals.addTeam('crew', ['ann'], 0).then(() => {
@@ -146,7 +146,7 @@ test('a slow commit does not hold up reads', async (t) => {
 
 test('writers take turns, and a failed transaction leaves nothing behind and lets the next one write', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await using catalog = await openSqliteCatalog(path, { sleep });
+  await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep });
   const outcomes = await Promise.allSettled([
     catalog.principals.addTeam('crew', ['nobody'], 0),
     catalog.principals.addUser('ann', 0),
@@ -163,7 +163,7 @@ test('writers take turns, and a failed transaction leaves nothing behind and let
 test('a refresh that an older release was running has failed and is due again; other ticks of datasets are kept', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
   const database = new DatabaseSync(path);
-  await migrate(database, sleep, MIGRATIONS.slice(0, 8));
+  await migrate(database, { clock: Date.now, sleep }, MIGRATIONS.slice(0, 8));
   const [left, theirs] = ['01HR7ZZZZZZZZZZZZZZZZZZZZA', '01HR7ZZZZZZZZZZZZZZZZZZZZB'];
   database.exec(`
     insert into teams values ('curated-datasets', 0);
@@ -174,7 +174,7 @@ test('a refresh that an older release was running has failed and is due again; o
       ('${left}', 990000001, '{}', 'EXECUTING', 1000, 1001), ('${theirs}', 990000001, '{}', 'EXECUTING', 1000, 1001);
     insert into leases values ('refresh:points', 'a', 1, 5000), ('refreshing:points:${left}', 'a', 2, 5000), ('write:${left}', 'a', 3, 5000);`);
   database.close();
-  await using catalog = await openSqliteCatalog(path, { sleep });
+  await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep });
   const found = [await catalog.executions.find(left), await catalog.executions.find(theirs)];
   assert.deepEqual(
     found.map((execution) => [execution?.state, execution?.error?.type]),
@@ -198,11 +198,11 @@ test('a refresh that an older release was running has failed and is due again; o
 
 test('the check reports a migration by a newer release, a replaced file, and commits that do not go through', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await using catalog = await openSqliteCatalog(path, { sleep });
+  await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep });
   await catalog.check();
   {
     using other = new DatabaseSync(path);
-    other.exec('pragma user_version = 999');
+    other.exec('pragma user_version = 999; update compatibility set usable_from = 999');
     await assert.rejects(catalog.check(), /made by a newer release/);
     other.exec(`pragma user_version = ${MIGRATIONS.length}`);
     await catalog.check();
@@ -220,7 +220,7 @@ test('any overwritten page of the file is found', async (t) => {
   const directory = await temporaryDirectory(t);
   const path = join(directory, 'catalog.sqlite');
   {
-    await using catalog = await openSqliteCatalog(path, { sleep });
+    await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep });
     for (let number = 0; number < 60; number += 1) await catalog.principals.addUser(`user-${number}`, 0);
     await catalog.verify();
   }
@@ -231,7 +231,7 @@ test('any overwritten page of the file is found', async (t) => {
     const damaged = join(directory, `damaged-${page}.sqlite`);
     await writeFile(damaged, Buffer.from(whole).fill(0xff, page * pageBytes, (page + 1) * pageBytes));
     const look = async () => {
-      await using catalog = await openSqliteCatalog(damaged, { sleep });
+      await using catalog = await openSqliteCatalog(damaged, { clock: Date.now, sleep });
       await catalog.verify();
     };
     await assert.rejects(look, `page ${page + 1}`);
@@ -241,7 +241,7 @@ test('any overwritten page of the file is found', async (t) => {
 test('every way to look for runs walks an index, however many runs there are', async (t) => {
   const texts: { sql: string; parameters: readonly unknown[] }[] = [];
   const database = new DatabaseSync(':memory:');
-  await migrate(database, sleep);
+  await migrate(database, { clock: Date.now, sleep });
   // Nothing is written, so no such file is made.
   const writer = new SqliteWriter({ path: '/none', busyMillis: 0, commitMillis: 0 });
   const db = new Kysely<CatalogTables>({

@@ -7,6 +7,7 @@ import { closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
+import type { Clock } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { CATALOG_BYTES_MIN, catalogAdvice } from '../../errors/startup-error.ts';
@@ -17,6 +18,7 @@ import type { CatalogTables } from '../kysely/tables.ts';
 import { isBusy, whileBusy } from './busy.ts';
 import { NodeSqliteDialect, type SqliteConnections } from './dialect.ts';
 import { migrate, requireOurs } from './migrate.ts';
+import { LATEST } from './migrations.ts';
 import { SqliteWriter } from './writer.ts';
 
 /** Commits take milliseconds (a sync to disk). Whoever holds the lock for so long is stuck. */
@@ -26,6 +28,8 @@ const BUSY_MILLIS_MAX = 10_000;
 const DAMAGES_MAX = 3;
 
 export interface SqliteCatalogOptions {
+  /** Of this host, as of all processes that share the file. */
+  readonly clock: Clock;
   /** Waits between two attempts to get a lock that another process has. */
   readonly sleep: Sleep;
   /** For tests: every commit takes so much longer. */
@@ -38,7 +42,7 @@ export interface SqliteCatalogOptions {
  */
 export async function openSqliteCatalog(
   path: string,
-  { sleep, commitMillis = 0 }: SqliteCatalogOptions,
+  { clock, sleep, commitMillis = 0 }: SqliteCatalogOptions,
 ): Promise<Catalog> {
   try {
     await makeFolder(dirname(path));
@@ -48,11 +52,11 @@ export async function openSqliteCatalog(
     try {
       await whileBusy(() => database.exec('pragma journal_mode = wal'), sleep);
       database.exec('pragma synchronous = full');
-      await migrate(database, sleep);
+      await migrate(database, { clock, sleep });
       // From here on this connection only reads.
       database.exec('pragma query_only = on');
       const writer = new SqliteWriter({ path, busyMillis: BUSY_MILLIS_MAX, commitMillis });
-      return new SqliteCatalog(path, { reader: database, writer, sleep });
+      return new SqliteCatalog(path, { reader: database, writer, sleep }, clock);
     } catch (error) {
       database.close();
       throw error;
@@ -78,8 +82,9 @@ class SqliteCatalog extends KyselyCatalog implements Catalog {
   #seenDataVersion: unknown;
   #version = 0;
 
-  constructor(path: string, { reader, writer, sleep }: SqliteConnections) {
-    super(new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect({ reader, writer, sleep }) }));
+  constructor(path: string, { reader, writer, sleep }: SqliteConnections, clock: Clock) {
+    const dialect = new NodeSqliteDialect({ reader, writer, sleep });
+    super(new Kysely<CatalogTables>({ dialect }), () => sql<number>`${clock()}`, LATEST);
     this.#path = path;
     this.#inode = statSync(path, { bigint: true }).ino;
     this.#reader = reader;

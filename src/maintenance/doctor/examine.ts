@@ -10,6 +10,7 @@ import type { Clock } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { loadSettings, type SettingsInput } from '../../settings/load-settings.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { examineClocks } from './clocks.ts';
 import { examineDatasets } from './datasets.ts';
 import { type Finding, wrong } from './finding.ts';
 import { examineFolders } from './folders.ts';
@@ -50,7 +51,8 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   yield await examineInstallation(service);
   yield await examineResults(service, signal);
   yield await examineClock(service);
-  yield await examineLeases(await service.catalog(), clock());
+  if (settings.catalog.kind === 'postgres') yield await examineClocks(await service.catalog(), clock);
+  yield await examineLeases(await service.catalog());
   yield await examineQueryIds(await service.catalog(), await service.datasets());
   yield* examineDatasets(service, nonce, signal);
 }

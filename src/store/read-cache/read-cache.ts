@@ -8,6 +8,7 @@ import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Block, blocksOfRows, type RowRange } from '../../domain/blocks.ts';
 import { SharedWork } from '../../domain/shared-work.ts';
+import { isStorageFull } from '../../errors/storage-full.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { type BlockHasher, blockHasher, wholeHasher } from '../../files/block-checksums.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
@@ -56,6 +57,8 @@ export class ReadCache implements AsyncDisposable {
   readonly #files = new Map<string, CachedFile>();
   readonly #making = new SharedWork<CachedFile>();
   readonly #fetching = new SharedWork<void>();
+  /** Blocks that are being written, by file and place. */
+  readonly #writing = new Map<string, Promise<void>>();
   #bytes = 0;
 
   constructor(options: ReadCacheOptions) {
@@ -144,19 +147,37 @@ export class ReadCache implements AsyncDisposable {
       for (let block = missing[next++]; block !== undefined; block = missing[next++]) {
         const wanted = block;
         if (file.blocks[wanted.index] === 1) continue;
-        const fetch = (during: AbortSignal) => this.#fetch(name, file, object, wanted, during);
-        await this.#fetching.join(`${file.path} ${name} ${wanted.index}`, fetch, signal);
+        const place = `${file.path} ${wanted.index}`;
+        const fetch = (during: AbortSignal) =>
+          this.#alone(place, () => this.#fetch(name, file, object, wanted, during));
+        await this.#fetching.join(place, fetch, signal);
       }
     };
     await Promise.all(Array.from({ length: Math.min(FETCHES_MAX, missing.length) }, fetchOn));
   }
 
-  /** A fetch may outlive the reads that wanted it by a moment. The file stays until the fetch has ended. */
+  /** One writer at a time: a fetch that everybody has left may still be writing what nobody has checked. */
+  async #alone(place: string, work: () => Promise<void>): Promise<void> {
+    for (let other = this.#writing.get(place); other !== undefined; other = this.#writing.get(place)) await other;
+    const ended = Promise.withResolvers<void>();
+    this.#writing.set(place, ended.promise);
+    try {
+      await work();
+    } finally {
+      this.#writing.delete(place);
+      ended.resolve();
+    }
+  }
+
+  /** Goes on for a moment after whoever wanted it has left: until then the file stays. */
   async #fetch(name: string, file: CachedFile, object: ObjectRef, block: Stretch, signal: AbortSignal): Promise<void> {
+    if (file.blocks[block.index] === 1) return;
+    signal.throwIfAborted();
     file.fetches += 1;
     try {
       await this.#makeRoom(block.bytes);
       await using handle = await open(file.path, 'r+');
+      await using _ = { [Symbol.asyncDispose]: () => noteChange(file, handle) };
       for (let attempt = 1; ; attempt += 1) {
         const isLast = attempt === ATTEMPTS_MAX;
         const write = this.#write(handle, object, block, signal);
@@ -169,7 +190,10 @@ export class ReadCache implements AsyncDisposable {
       file.blocks[block.index] = 1;
       file.bytes += block.bytes;
       this.#bytes += block.bytes;
-      file.changedAt = (await handle.stat({ bigint: true })).ctimeNs;
+    } catch (error) {
+      // What was written in vain is not counted: a file of nothing else goes, and on a full disk every file that has such bytes.
+      if ((file.bytes === 0 || isStorageFull(error)) && this.#files.get(name) === file) this.#files.delete(name);
+      throw error;
     } finally {
       file.fetches -= 1;
       await this.#removeIfForgotten(name, file);
@@ -185,7 +209,7 @@ export class ReadCache implements AsyncDisposable {
       signal.throwIfAborted();
       if (at + chunk.length > block.bytes) return false;
       hasher.update(chunk);
-      await handle.write(chunk, 0, chunk.length, block.offset + at);
+      await writeAll(handle, chunk, block.offset + at);
       at += chunk.length;
     }
     return at === block.bytes && hasher.isIntact();
@@ -222,7 +246,20 @@ function isInUse({ users, fetches }: CachedFile): boolean {
   return users > 0 || fetches > 0;
 }
 
-/** False where the store broke off or was away, which a second attempt may mend. */
+/** A disk that fills up takes a part of what it is given, and says so only the next time. */
+async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
+    done += bytesWritten;
+  }
+}
+
+/** What was written by us until now, whether or not it was what should have come. */
+async function noteChange(file: CachedFile, handle: FileHandle): Promise<void> {
+  file.changedAt = (await handle.stat({ bigint: true })).ctimeNs;
+}
+
+/** The connection may have broken in the middle of the block. */
 function falseIfAway(error: unknown): boolean {
   if (error instanceof StoreUnavailable) return false;
   throw error;

@@ -14,6 +14,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { listBlocks, type RowRange } from '../../domain/blocks.ts';
 import { NotReady } from '../../errors/not-ready.ts';
+import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { blockHasher, wholeHasher } from '../../files/block-checksums.ts';
 import { INSTALLATION, isKeySegment, objectPath, STAGING } from '../object-path.ts';
 import { OpenObjects } from '../open-objects.ts';
@@ -25,6 +26,7 @@ import {
   type ResultStore,
   type StoredObject,
 } from '../result-store.ts';
+import { abortUploads } from './abandoned-uploads.ts';
 import { putFile } from './put-file.ts';
 import { isNoObject, told } from './unavailable.ts';
 
@@ -36,7 +38,8 @@ const SILENCE_MILLIS_MAX = 30_000;
 /** The most that one request may delete. */
 const DELETED_AT_ONCE = 1000;
 const ASKED_AT_ONCE = 16;
-/** Each check of writability overwrites it. It lies in the folder that holds no objects. */
+const VERIFY_ATTEMPTS_MAX = 2;
+/** In the folder that has no objects: overwritten by each check. */
 const PROBE = `${STAGING}/probe`;
 
 export interface S3StoreOptions {
@@ -134,6 +137,18 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   }
 
   async verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#verify(object, signal);
+      } catch (error) {
+        // What is sent may be damaged on the way, or break off. What is not there is not there.
+        const mayHelp = error instanceof StoreUnavailable || (error instanceof ObjectDamaged && !error.isMissing);
+        if (signal.aborted || !mayHelp || attempt === VERIFY_ATTEMPTS_MAX) throw error;
+      }
+    }
+  }
+
+  async #verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const whole = wholeHasher(object.sha256);
     const blocks = object.blocks === undefined ? [] : listBlocks(object.blocks);
@@ -170,6 +185,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       }
     };
     await Promise.all(Array.from({ length: Math.min(ASKED_AT_ONCE, keys.length) }, askOn));
+    if (missing.size > 0) await this.#requireBucket();
     return keys.filter((key) => missing.has(key));
   }
 
@@ -189,17 +205,21 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
         const key = Key.slice(this.#prefix.length);
         if (isObjectKey(key)) yield { key, objectBytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
       }
+      if (token !== undefined && page.NextContinuationToken === token) {
+        throw new StoreUnavailable('the store of results lists the same objects again and again');
+      }
       token = page.NextContinuationToken;
     } while (token !== undefined);
   }
 
   async delete(keys: readonly string[]): Promise<readonly string[]> {
+    // All of them first: whoever opens a key of those that are being deleted waits for the end of it.
+    keys.forEach(requireKey);
     const gone = Promise.withResolvers<void>();
     const deleting: string[] = [];
     const settled: Promise<{ readonly key: string; readonly isDeleted: boolean }>[] = [];
     for (const key of keys) {
-      requireKey(key);
-      // A read that opens one of them meanwhile waits for the whole request, and finds it gone.
+      // Whoever opens one of them meanwhile waits for the whole request, and finds it gone.
       const outcome = this.#opened.deleteUnlessOpen(key, () => {
         deleting.push(key);
         return gone.promise;
@@ -218,12 +238,25 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     return (await Promise.all(settled)).filter(({ isDeleted }) => !isDeleted).map(({ key }) => key);
   }
 
-  /** S3 has no folders. */
-  async removeEmptyFolders(): Promise<void> {}
+  /** There are no folders. What stands for one is an object in parts that was never finished. */
+  async removeEmptyFolders(mayRemove: (prefix: string) => boolean): Promise<void> {
+    const place = { bucket: this.#bucket, prefix: this.#prefix };
+    await abortUploads(this.#client, place, mayRemove).catch((error: unknown) => {
+      throw told(error, new AbortController().signal);
+    });
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#cache[Symbol.asyncDispose]();
     this.#client.destroy();
+  }
+
+  /** Asked for an object, a server does not say whether it is the bucket that is gone. @throws StoreUnavailable */
+  async #requireBucket(): Promise<void> {
+    const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#prefix, MaxKeys: 1 });
+    await this.#client.send(command).catch((error: unknown) => {
+      throw told(error, new AbortController().signal);
+    });
   }
 
   #at(key: string): { readonly Bucket: string; readonly Key: string } {
@@ -274,10 +307,12 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       const command = new GetObjectCommand({ ...this.#at(key), Range });
       const { Body, ContentRange } = await this.#client.send(command, { abortSignal: signal });
       const total = ContentRange?.split('/')[1];
+      if (ContentRange === undefined)
+        throw new StoreUnavailable('the store of results sends more than it was asked for');
       if (total !== String(objectBytes)) throw otherLength(total);
       yield* Body as unknown as AsyncIterable<Uint8Array>;
     } catch (error) {
-      if (error instanceof ObjectDamaged) throw error;
+      if (error instanceof ObjectDamaged || error instanceof StoreUnavailable) throw error;
       if (isNoObject(error)) throw missing();
       if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 416) {
         throw otherLength(await this.#findBytes(key));

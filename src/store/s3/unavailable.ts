@@ -7,19 +7,32 @@ interface S3Failure {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-/** Nothing is stored under the key. */
+/** What servers say with a status below 500 although asking again helps. */
+const PASSING: ReadonlySet<unknown> = new Set(['RequestTimeout', 'SlowDown', 'Throttling', 'ThrottlingException']);
+
+/** Nothing is stored under the key. A bucket that is gone is another matter: its objects are not what is missing. */
 export function isNoObject(error: unknown): boolean {
-  return statusOf(error) === 404;
+  return statusOf(error) === 404 && !isNoBucket(error);
+}
+
+function isNoBucket(error: unknown): boolean {
+  return (error as S3Failure | undefined)?.name === 'NoSuchBucket';
 }
 
 /** The failure as callers are told it: StoreUnavailable if it may pass, else as it is. @param signal whose abort is no failure of the server */
 export function told(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const status = statusOf(error);
-  // The server refused: settings or permissions are wrong, and waiting does not help.
+  if (PASSING.has((error as S3Failure | undefined)?.name)) return unavailable(error);
+  if (isNoBucket(error)) return new StoreUnavailable('the bucket of the store is not there', { cause: error });
+  // Refused: settings or permissions are wrong, which waiting does not mend.
   if (status !== undefined && status < 500 && status !== 429) return error;
   if (status === undefined && !isOfTheConnection(error)) return error;
-  return new StoreUnavailable('the store of results cannot be reached at the moment', { cause: error });
+  return unavailable(error);
+}
+
+function unavailable(cause: unknown): StoreUnavailable {
+  return new StoreUnavailable('the store of results cannot be reached at the moment', { cause });
 }
 
 function statusOf(error: unknown): number | undefined {

@@ -86,7 +86,7 @@ export function executionsContract(prepare: CatalogFactory): void {
     const { executions, leases } = await openWithQuery(prepare, t);
     await executions.add(pendingRun(1));
     await executions.start(executionId(1), NOON + 50);
-    const lease = await leases.acquire('write:1', 'me', NOON, 1000);
+    const lease = await leases.acquire('write:1', 'me', 1000);
     assert(lease !== undefined);
     const finished = await executions.complete(executionId(1), completion(), lease);
     assert.equal(finished.startedAt, NOON + 50);

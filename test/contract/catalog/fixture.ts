@@ -6,8 +6,18 @@ import type { Execution } from '../../../src/domain/execution.ts';
 import type { Instant } from '../../../src/domain/instant.ts';
 import type { ResultSet } from '../../../src/domain/result-set.ts';
 
-/** Makes an empty catalog. @returns opens it, as often as wanted; everything is closed and removed after the test */
-export type CatalogFactory = (t: TestContext) => Promise<() => Promise<Catalog>>;
+/** Makes an empty catalog, whose clock says NOON. @returns opens it, as often as wanted; everything is closed and removed after the test */
+export type CatalogFactory = (t: TestContext) => Promise<() => Promise<ClockedCatalog>>;
+
+/** A catalog whose clock a test can move, for all that have opened it. */
+export interface ClockedCatalog extends Catalog {
+  moveTo(now: Instant): Promise<void>;
+}
+
+/** The catalog with its clock. */
+export function withClock(catalog: Catalog, moveTo: (now: Instant) => void | Promise<void>): ClockedCatalog {
+  return Object.assign(catalog, { moveTo: async (now: Instant) => await moveTo(now) });
+}
 
 /** 2024-03-05T20:50:59Z: "now" in these tests. */
 export const NOON: Instant = 1_709_671_859_000;
@@ -60,7 +70,7 @@ export function completion(more: Partial<Completion> = {}): Completion {
 }
 
 /** A catalog with the user ann, the team crew with ann as its member, and ann's public query 7. */
-export async function openWithQuery(prepare: CatalogFactory, t: TestContext): Promise<Catalog> {
+export async function openWithQuery(prepare: CatalogFactory, t: TestContext): Promise<ClockedCatalog> {
   const open = await prepare(t);
   const catalog = await open();
   await addQuery(catalog);
@@ -79,7 +89,7 @@ export async function addFinished(
   run: Execution,
   more: Partial<Completion> = {},
 ): Promise<Execution> {
-  const lease = await catalog.leases.acquire(`write:${run.id}`, 'test', NOON, 1000);
+  const lease = await catalog.leases.acquire(`write:${run.id}`, 'test', 1000);
   if (lease === undefined) throw new Error(`someone holds write:${run.id}`);
   return await catalog.executions.addCompleted(run, completion(more), lease);
 }

@@ -15,7 +15,7 @@ import {
 const ANSWER = { keyId: 'k1', name: 'a 1', fingerprint: 'f', status: 201, body: '{"query_id":8}', answeredAt: NOON };
 
 async function leaseOf(catalog: Catalog, resource = 'idempotency:1'): Promise<Lease> {
-  const lease = await catalog.leases.acquire(resource, 'test', NOON, 1000);
+  const lease = await catalog.leases.acquire(resource, 'test', 1000);
   assert.ok(lease !== undefined);
   return lease;
 }

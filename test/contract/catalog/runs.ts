@@ -1,8 +1,17 @@
 /** The queue of runs: which run is next, which process gets it, and how it leaves the queue. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Catalog, CatalogConflict, LeaseLost, type NewRun } from '../../../src/catalog/catalog.ts';
-import { addQuery, type CatalogFactory, completion, executionId, NOON, openWithQuery, pendingRun } from './fixture.ts';
+import { CatalogConflict, LeaseLost, type NewRun } from '../../../src/catalog/catalog.ts';
+import {
+  addQuery,
+  type CatalogFactory,
+  type ClockedCatalog,
+  completion,
+  executionId,
+  NOON,
+  openWithQuery,
+  pendingRun,
+} from './fixture.ts';
 
 const LIMITS = { waitingMax: 100, waitingOfKeyMax: 100 };
 const LEASE = 1000;
@@ -17,9 +26,11 @@ function newRun(number: number, more: Partial<NewRun> = {}): NewRun {
   };
 }
 
-const claim = (catalog: Catalog, owner: string, now: number, runningOfKeyMax = MANY) =>
-  catalog.runs.claim({ owner, now, leaseMillis: LEASE, runningOfKeyMax });
-const claimId = async (catalog: Catalog, owner: string, now: number, runningOfKeyMax = MANY) =>
+const claim = async (catalog: ClockedCatalog, owner: string, now: number, runningOfKeyMax = MANY) => {
+  await catalog.moveTo(now);
+  return await catalog.runs.claim({ owner, at: now, leaseMillis: LEASE, runningOfKeyMax });
+};
+const claimId = async (catalog: ClockedCatalog, owner: string, now: number, runningOfKeyMax = MANY) =>
   (await claim(catalog, owner, now, runningOfKeyMax))?.execution.id;
 
 export function runsContract(prepare: CatalogFactory): void {
@@ -170,7 +181,7 @@ export function runsContract(prepare: CatalogFactory): void {
     test('a claim may ask for one certain run', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       for (const number of [1, 2]) await catalog.runs.enqueue(newRun(number), LIMITS);
-      const request = { owner: 'a', now: NOON, leaseMillis: LEASE, runningOfKeyMax: MANY, only: executionId(2) };
+      const request = { owner: 'a', at: NOON, leaseMillis: LEASE, runningOfKeyMax: MANY, only: executionId(2) };
       assert.equal((await catalog.runs.claim(request))?.execution.id, executionId(2));
       assert.equal(await catalog.runs.claim(request), undefined);
     });

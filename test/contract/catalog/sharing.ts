@@ -25,7 +25,7 @@ export function sharingContract(prepare: CatalogFactory): void {
     const owner = { kind: 'user', name: 'ann' } as const;
     const key = { id: 'k', hash: 'h', owner, createdAt: NOON };
     const lease = async (id: string) => {
-      const held = await second.leases.acquire(`write:${id}`, 'p', NOON, 1000);
+      const held = await second.leases.acquire(`write:${id}`, 'p', 1000);
       assert(held !== undefined);
       return held;
     };
@@ -63,11 +63,11 @@ export function sharingContract(prepare: CatalogFactory): void {
     await addQuery(first);
     const version = await first.version();
     for (const catalog of [first, second]) {
-      const held = await catalog.leases.acquire('read:a', 'p', NOON, 1000);
+      const held = await catalog.leases.acquire('read:a', 'p', 1000);
       assert(held !== undefined);
-      await catalog.leases.renew(held, NOON, 2000);
+      await catalog.leases.renew(held, 2000);
       await catalog.leases.release(held);
-      await catalog.ticks.claim('sweep', NOON, NOON);
+      await catalog.ticks.claim('sweep', NOON);
       await catalog.usage.add([{ day: '2024-03-05', keyId: 'k', requests: 1, datapoints: 1, bytes: 1 }]);
       await catalog.check();
       await assert.rejects(catalog.principals.addTeam('crew', [], NOON));
@@ -83,7 +83,7 @@ export function sharingContract(prepare: CatalogFactory): void {
     for (let number = 0; number < ROUNDS; number += 1) {
       const id = executionId(number);
       await first.executions.add(pendingRun(number));
-      const lease = await first.leases.acquire(`write:${id}`, 'first', NOON, 1000);
+      const lease = await first.leases.acquire(`write:${id}`, 'first', 1000);
       assert(lease !== undefined);
       const outcomes = await Promise.allSettled([
         first.executions.complete(id, completion(), lease),
@@ -104,9 +104,9 @@ export function sharingContract(prepare: CatalogFactory): void {
     const open = await prepare(t);
     const catalogs = [await open(), await open(), await open()];
     for (let number = 0; number < ROUNDS; number += 1) {
-      const leases = await Promise.all(catalogs.map((c, i) => c.leases.acquire(`r${number}`, `p${i}`, NOON, 1000)));
+      const leases = await Promise.all(catalogs.map((c, i) => c.leases.acquire(`r${number}`, `p${i}`, 1000)));
       assert.equal(leases.filter((lease) => lease !== undefined).length, 1);
-      const ticks = await Promise.all(catalogs.map((c) => c.ticks.claim('daily', NOON + number, NOON + number)));
+      const ticks = await Promise.all(catalogs.map((c) => c.ticks.claim('daily', NOON + number)));
       assert.equal(ticks.filter(Boolean).length, 1);
     }
   });
@@ -116,12 +116,12 @@ export function sharingContract(prepare: CatalogFactory): void {
     const [first, second] = [await open(), await open()];
     for (let number = 0; number < ROUNDS; number += 1) {
       const resource = `r${number}`;
-      const late = await first.leases.acquire(resource, 'first', NOON, 1000);
+      const late = await first.leases.acquire(resource, 'first', 1000);
       assert(late !== undefined);
-      const later = NOON + 2000;
+      await first.moveTo(NOON + 2000 * (number + 1));
       const [renewed, taken] = await Promise.all([
-        first.leases.renew(late, later, 1000),
-        second.leases.acquire(resource, 'second', later, 1000),
+        first.leases.renew(late, 1000),
+        second.leases.acquire(resource, 'second', 1000),
       ]);
       assert.equal([renewed, taken].filter((lease) => lease !== undefined).length, 1, `round ${number}`);
       assert.equal((await first.leases.list(resource))[0]?.owner, taken === undefined ? 'first' : 'second');

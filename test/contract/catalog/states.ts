@@ -90,11 +90,12 @@ export function statesContract(prepare: CatalogFactory): void {
   });
 
   test('a commit without its lease changes nothing', async (t) => {
-    const { executions, leases } = await openWithQuery(prepare, t);
+    const { executions, leases, moveTo } = await openWithQuery(prepare, t);
     await executions.add(pendingRun(1));
-    const lost = await leases.acquire('write:1', 'slow', NOON, 1000);
+    const lost = await leases.acquire('write:1', 'slow', 1000);
     assert(lost !== undefined);
-    const taken = await leases.acquire('write:1', 'quick', NOON + 1000, 1000);
+    await moveTo(NOON + 1000);
+    const taken = await leases.acquire('write:1', 'quick', 1000);
     assert(taken !== undefined);
     await assert.rejects(executions.complete(executionId(1), completion(), lost), LeaseLost);
     await assert.rejects(executions.addCompleted(pendingRun(2), completion(), lost), LeaseLost);
@@ -108,7 +109,7 @@ export function statesContract(prepare: CatalogFactory): void {
   test('an expired lease that nobody took over still guards its commit', async (t) => {
     const { executions, leases } = await openWithQuery(prepare, t);
     await executions.add(pendingRun(1));
-    const lease = await leases.acquire('write:1', 'slow', NOON, 1);
+    const lease = await leases.acquire('write:1', 'slow', 1);
     assert(lease !== undefined);
     await executions.complete(executionId(1), completion({ endedAt: NOON + 5000 }), lease);
   });
@@ -117,7 +118,7 @@ export function statesContract(prepare: CatalogFactory): void {
     const { executions, leases } = await openWithQuery(prepare, t);
     await executions.add(pendingRun(1));
     await executions.cancel(executionId(1), NOON + 1);
-    const lease = await leases.acquire('write:1', 'me', NOON, 1000);
+    const lease = await leases.acquire('write:1', 'me', 1000);
     assert(lease !== undefined);
     await assert.rejects(executions.complete(executionId(1), completion(), lease), IllegalTransition);
     assert.deepEqual(await leases.list('write:'), [lease]);
@@ -160,7 +161,7 @@ async function take(catalog: Catalog, to: ExecutionState): Promise<void> {
       break;
     case 'COMPLETED':
     case 'COMPLETED_PARTIAL': {
-      const lease = await catalog.leases.acquire(`write:${to}`, 'test', NOON, 1000);
+      const lease = await catalog.leases.acquire(`write:${to}`, 'test', 1000);
       assert(lease !== undefined);
       const resultSet = { ...RESULT_SET, truncated: to === 'COMPLETED_PARTIAL' };
       try {

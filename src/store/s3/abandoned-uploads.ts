@@ -1,0 +1,34 @@
+/** Objects in parts that nobody will finish, since their writer died: a server keeps their parts, which nobody sees and somebody pays for. */
+import { AbortMultipartUploadCommand, ListMultipartUploadsCommand, type S3Client } from '@aws-sdk/client-s3';
+import { isNoObject } from './unavailable.ts';
+
+interface Place {
+  readonly bucket: string;
+  readonly prefix: string;
+}
+
+/** So many pages are looked at in one call, of up to 1000 uploads each. */
+const PAGES_MAX = 100;
+
+/** @param isAbandoned given a key's folder, which ends in a slash @throws the client's error */
+export async function abortUploads(
+  client: S3Client,
+  { bucket, prefix }: Place,
+  isAbandoned: (folder: string) => boolean,
+): Promise<void> {
+  let after: { readonly KeyMarker?: string | undefined; readonly UploadIdMarker?: string | undefined } = {};
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const list = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix, ...after });
+    const { Uploads = [], IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(list);
+    for (const { Key = '', UploadId } of Uploads) {
+      const key = Key.slice(prefix.length);
+      if (!isAbandoned(key.slice(0, key.lastIndexOf('/') + 1))) continue;
+      // Another process may have ended it since.
+      await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId })).catch((error: unknown) => {
+        if (!isNoObject(error)) throw error;
+      });
+    }
+    if (IsTruncated !== true) return;
+    after = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
+  }
+}
