@@ -2,13 +2,16 @@
  * The catalog of the simulated world: the service's own statements (src/catalog/kysely/) and its own dialects, over simulated databases. In
  * PostgreSQL's way the change feed is the service's own, too.
  */
-import { Kysely } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import type { Catalog } from '../src/catalog/catalog.ts';
 import { KyselyCatalog } from '../src/catalog/kysely/kysely-catalog.ts';
+import type { Now } from '../src/catalog/kysely/now.ts';
 import type { CatalogTables } from '../src/catalog/kysely/tables.ts';
 import { ChangeFeed } from '../src/catalog/postgres/change-feed.ts';
 import { PostgresPoolDialect } from '../src/catalog/postgres/dialect.ts';
 import { NodeSqliteDialect } from '../src/catalog/sqlite/dialect.ts';
+import { LATEST } from '../src/catalog/sqlite/migrations.ts';
+import type { Clock } from '../src/domain/instant.ts';
 import type { RowChange } from './database/changeset.ts';
 import { SimulatedDatabase } from './database/database.ts';
 import { SimulatedClient, SimulatedPool } from './database/postgres-client.ts';
@@ -30,6 +33,8 @@ export interface CatalogServerOptions {
   readonly mutations?: ReadonlySet<Mutation>;
   readonly onDeadlock?: (between: string) => void;
   readonly onCommit?: (changes: readonly RowChange[]) => void;
+  /** What the catalog takes for the time, where a test sets it: else the host's clock for SQLite, and true time for PostgreSQL. */
+  readonly clock?: Clock;
 }
 
 /** The database that all processes share. */
@@ -45,6 +50,7 @@ export class CatalogServer {
     const { scheduler } = options.network;
     this.postgres = new PostgresServer({ scheduler, database: this.database, ...options });
     this.#file = new SqliteFile(scheduler, this.database);
+    this.database.setClock(options.clock ?? (() => Math.floor(scheduler.now)));
     this.database.onCommit = (changes) => {
       options.onCommit?.(changes);
       if (!changes.some(({ table }) => ANSWERED_FROM.has(table))) return;
@@ -61,7 +67,8 @@ export class CatalogServer {
   #openSqlite(host: Host): Catalog {
     const connections = sqliteConnections(this.#file, host);
     const db = new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect(connections) });
-    return new SimulatedCatalog(db, () => this.#changes, []);
+    const clock = this.#options.clock ?? host.clock;
+    return new SimulatedCatalog(db, { now: () => sql<number>`${clock()}`, version: () => this.#changes, parts: [] });
   }
 
   #openPostgres(host: Host): Catalog {
@@ -80,16 +87,23 @@ export class CatalogServer {
     const db = new Kysely<CatalogTables>({
       dialect: new PostgresPoolDialect({ pool, onWrite: () => changes.onWrite() }),
     });
-    return new SimulatedCatalog(db, () => changes.version(), [changes]);
+    const now = () => sql<number>`qrs_now()`;
+    return new SimulatedCatalog(db, { now, version: () => changes.version(), parts: [changes] });
   }
+}
+
+interface SimulatedParts {
+  readonly now: Now;
+  readonly version: () => number | Promise<number>;
+  readonly parts: readonly AsyncDisposable[];
 }
 
 class SimulatedCatalog extends KyselyCatalog implements Catalog {
   readonly version: () => number | Promise<number>;
   readonly #parts: readonly AsyncDisposable[];
 
-  constructor(db: Kysely<CatalogTables>, version: () => number | Promise<number>, parts: readonly AsyncDisposable[]) {
-    super(db);
+  constructor(db: Kysely<CatalogTables>, { now, version, parts }: SimulatedParts) {
+    super(db, now, LATEST);
     this.version = version;
     this.#parts = parts;
   }

@@ -54,6 +54,11 @@ export class SimulatedDatabase {
     for (const { name } of counting.all()) this.#db.exec(`drop trigger "${name}"`);
   }
 
+  /** What the function of PostgreSQL's catalogs that tells the time answers. */
+  setClock(clock: () => number): void {
+    this.#db.function('qrs_now', clock);
+  }
+
   /** What is committed. */
   read(text: string, parameters: Parameters = []): readonly unknown[] {
     this.#unmount();

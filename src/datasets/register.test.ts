@@ -33,7 +33,7 @@ test('the datasets become public queries, once, however many processes start at 
 });
 
 test('the meanings of their columns are those of their queries, and follow the declaration', async () => {
-  await using catalog = await openSqliteCatalog(join(root, 'meanings.sqlite'), { sleep });
+  await using catalog = await openSqliteCatalog(join(root, 'meanings.sqlite'), { clock: Date.now, sleep });
   const versionOf = async () => (await catalog.queries.find(990_000_003))?.version;
   await registerDatasets(catalog, datasets, 0);
   const [avsStats] = datasets.filter(({ name }) => name === 'avs-stats');

@@ -7,13 +7,15 @@ import { Scheduler } from '../../simulation/scheduler.ts';
 import { Trace } from '../../simulation/trace.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { Random } from '../feature/random-results.ts';
-import { NOON } from './catalog/fixture.ts';
+import { NOON, withClock } from './catalog/fixture.ts';
 import { catalogContract } from './catalog.ts';
 
 for (const kind of ['sqlite', 'postgres'] as const) {
   catalogContract(`simulated ${kind}`, async (t) => {
     const scheduler = new Scheduler(new Random(1), NOON, new Trace());
-    const server = new CatalogServer({ kind, network: new Network(scheduler), stalenessMaxMillis: 0 });
+    let now = NOON;
+    const clock = () => now;
+    const server = new CatalogServer({ kind, network: new Network(scheduler), stalenessMaxMillis: 0, clock });
     const ended = new AbortController();
     const pumping = scheduler.pump(ended.signal);
     const opened: Catalog[] = [];
@@ -26,7 +28,9 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     return async () => {
       const catalog = server.open(new Host(`host ${opened.length}`, scheduler));
       opened.push(catalog);
-      return catalog;
+      return withClock(catalog, (instant) => {
+        now = instant;
+      });
     };
   });
 }
