@@ -32,16 +32,19 @@ function* splitMix(seed: bigint): Generator<bigint> {
 
 test('many positions are those with the smallest numbers of SplitMix64, for any seed', async () => {
   for (const seed of [0n, 1n, 2n ** 63n, 2n ** 64n - 1n]) {
-    const draw = { seed, count: DRAWN_HERE_MAX + 500, total: 5000 };
-    const numbers = splitMix(seed)
-      .take(draw.total)
-      .map((number, position) => ({ number, position }));
-    const expected = [...numbers].sort((a, b) => (a.number < b.number ? -1 : 1)).slice(0, draw.count);
-    assert.deepEqual(
-      new Set(await positionsOf(draw)),
-      new Set(expected.map(({ position }) => position)),
-      `seed ${seed}`,
-    );
+    // Of many more positions, only those below a bound are sorted.
+    for (const total of [1500, 1501, 5000, 100_000]) {
+      const draw = { seed, count: DRAWN_HERE_MAX + 500, total };
+      const numbers = splitMix(seed)
+        .take(draw.total)
+        .map((number, position) => ({ number, position }));
+      const expected = [...numbers].sort((a, b) => (a.number < b.number ? -1 : 1)).slice(0, draw.count);
+      assert.deepEqual(
+        new Set(await positionsOf(draw)),
+        new Set(expected.map(({ position }) => position)),
+        `seed ${seed} of ${total}`,
+      );
+    }
   }
 });
 
@@ -59,8 +62,9 @@ test('the statement stays small, however many positions are drawn', () => {
   for (const count of [DRAWN_HERE_MAX + 1, 10_000_000]) {
     const parameters = new Parameters();
     const text = drawnPositions({ seed: 7n, count, total: 20_000_000 }, parameters);
-    assert.ok(text.length < 1000);
-    assert.deepEqual(parameters.values, [7n, 20_000_000n, BigInt(count)]);
+    assert.ok(text.length < 1200);
+    assert.deepEqual(parameters.values.slice(0, 3), [7n, 20_000_000n, BigInt(count)]);
+    assert.ok(parameters.values.length <= 4);
   }
 });
 

@@ -27,7 +27,7 @@ import { acquireWriteLease } from '../leases/write-lease.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { PublishError } from './publish-error.ts';
 import type { Converted } from './write/convert.ts';
-import type { StagedPart } from './write/part-writer.ts';
+import type { StagedPart } from './write/measure-part.ts';
 
 export interface WriteDependencies {
   readonly catalog: Pick<Catalog, 'leases'> & {

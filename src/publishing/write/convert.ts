@@ -27,7 +27,8 @@ import {
 } from '../sources/source.ts';
 import type { FileKind } from '../sources/source-file.ts';
 import type { StagedWrites } from '../staging-budget.ts';
-import { type PartLayout, type PartsTarget, type StagedPart, type StagedParts, writeParts } from './part-writer.ts';
+import type { StagedPart } from './measure-part.ts';
+import { type PartLayout, type PartsTarget, type StagedParts, writeParts } from './part-writer.ts';
 import { writePreSample } from './pre-sample.ts';
 
 /** A value is quoted in an error up to this many characters. */

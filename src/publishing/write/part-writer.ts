@@ -2,10 +2,10 @@
  * Writes a source's rows as Parquet parts, in order, and measures each. A part is measured and hashed while the next one is
  * written; as soon as the limit is passed, writing stops, so an input of any size takes no more room than the limit.
  */
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ColumnType } from '../../domain/column-type.ts';
-import { type Part, rowGroupRowsOf } from '../../domain/result-set.ts';
+import { rowGroupRowsOf } from '../../domain/result-set.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { rowBytesOf } from '../../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
@@ -15,10 +15,9 @@ import { quoteText } from '../../duckdb/quoting.ts';
 import { inStoredOrder, requireStoredOrder } from '../../duckdb/row-order.ts';
 import type { RowOrder } from '../../duckdb/statement.ts';
 import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
-import { checksumWithBlocks } from '../../files/block-checksums.ts';
 import type { Source } from '../sources/source.ts';
 import type { StagedWrites } from '../staging-budget.ts';
-import { measureBlocks } from './part-blocks.ts';
+import { measurePart, type StagedPart } from './measure-part.ts';
 import { storedRows } from './stored-rows.ts';
 
 /** How often to look for parts that are finished. */
@@ -35,11 +34,6 @@ export interface PartLayout {
   readonly preSampleRows: number;
   /** Cell bytes; the rows are cut before the first one that would exceed it. */
   readonly resultBytesMax: number;
-}
-
-/** A part on its way: where it is staged, and all that the manifest says of it but its key. */
-export interface StagedPart extends Omit<Part, 'key'> {
-  readonly path: string;
 }
 
 export interface StagedParts {
@@ -131,30 +125,6 @@ async function countParts(folder: string): Promise<number> {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
     throw error;
   }
-}
-
-export async function measurePart(
-  duckDb: DuckDb,
-  path: string,
-  firstRow: number,
-  types: readonly ColumnType[],
-  signal: AbortSignal,
-): Promise<StagedPart> {
-  const text = `SELECT count(*), coalesce(sum(b), 0), coalesce(max(b), 0) FROM (SELECT ${rowBytesOf(types)} AS b FROM read_parquet($1))`;
-  const [[rowCount, cellBytes, rowBytesMax] = []] = await duckDb.query({ text, values: [escapeGlob(path)] }, signal);
-  const written = { path, objectBytes: (await stat(path)).size, rowCount: Number(rowCount) };
-  const layout = await measureBlocks(duckDb, written, signal);
-  const { sha256, bytes: objectBytes, blocks } = await checksumWithBlocks(path, layout, signal);
-  return {
-    path,
-    firstRow,
-    rowCount: written.rowCount,
-    cellBytes: Number(cellBytes),
-    rowBytesMax: Number(rowBytesMax),
-    objectBytes,
-    sha256,
-    blocks,
-  };
 }
 
 /** Keeps the longest run of rows from the first that is within the limit: a running sum only in the last part. */

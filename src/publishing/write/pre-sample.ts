@@ -11,7 +11,8 @@ import { escapeGlob } from '../../duckdb/escape-glob.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
 import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
-import { measurePart, type PartLayout, partOptions, type StagedPart } from './part-writer.ts';
+import { measurePart, type StagedPart } from './measure-part.ts';
+import { type PartLayout, partOptions } from './part-writer.ts';
 
 /** 8.5 MB for ten columns. A result of no more rows has no pre-sample: its rows are drawn directly. */
 export const PRE_SAMPLE_ROWS = 100_000;
