@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Instant } from '../domain/instant.ts';
 import type { ResultsDeps } from '../results/deps.ts';
+import { answerDiff, type DiffTargets } from '../results/diff/answer-diff.ts';
 import { answerResults } from '../results/pipeline.ts';
 import { acceptedFormat } from '../results/request/accept-format.ts';
 import { parseRange } from '../results/request/byte-range.ts';
@@ -40,12 +41,7 @@ export function resultsRoutes(
   deps: ResultsDeps,
   options: ResultsRoutesOptions,
 ): void {
-  const requestOf = (
-    request: FastifyRequest,
-    target: Target,
-    ending: Ending,
-    cachePolicy: CachePolicy,
-  ): ResultsRequest => {
+  const requestOf: MakeRequest = (request, target, ending, cachePolicy) => {
     const parameters = parseQueryString(queryStringOf(request));
     return {
       target,
@@ -97,6 +93,39 @@ export function resultsRoutes(
       () => ({ kind: 'until', instant: nextRefresh(), since: lastRefresh() }),
     );
   }
+  besidesRows(server, prefix, deps, options, requestOf);
+}
+
+type MakeRequest = (
+  request: FastifyRequest,
+  target: Target,
+  ending: Ending,
+  cachePolicy: CachePolicy,
+) => ResultsRequest;
+
+/** What executions and queries are asked for besides their rows. */
+function besidesRows(
+  server: FastifyInstance,
+  prefix: string,
+  deps: ResultsDeps,
+  options: ResultsRoutesOptions,
+  requestOf: MakeRequest,
+): void {
+  for (const [path, cachePolicy] of [
+    ['/execution/:id/diff/:other', immutable],
+    ['/query/:id/diff', revalidate],
+  ] as const) {
+    server.route({
+      method: ['GET', 'HEAD'],
+      url: prefix + path,
+      handler: async (request, reply) => {
+        const targets = diffTargets(request);
+        const asked = requestOf(request, targets.to, 'any', cachePolicy());
+        const by = { principal: principalOf(request), stats: request.stats, signal: goneSignal(reply) };
+        return await sendAnswer(await answerDiff(asked, targets, by, deps), request, reply, options);
+      },
+    });
+  }
   for (const [name, answerOf] of OF_EXECUTIONS) {
     server.route({
       method: ['GET', 'HEAD'],
@@ -108,6 +137,13 @@ export function resultsRoutes(
       },
     });
   }
+}
+
+/** The difference of two runs, named by themselves, or by the times at which they were the latest of a query. */
+function diffTargets(request: FastifyRequest): DiffTargets {
+  const { id = '', other } = request.params as { readonly id?: string; readonly other?: string };
+  if (other === undefined) return { from: { kind: 'query', queryId: id }, to: { kind: 'query', queryId: id } };
+  return { from: { kind: 'execution', executionId: other }, to: { kind: 'execution', executionId: id } };
 }
 
 /** What an execution is asked for besides its rows. */

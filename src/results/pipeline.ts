@@ -24,7 +24,7 @@ import { respondLarge, type StreamRequest } from './respond/stream-answer.ts';
 import { finishText, type OpenedAnswer, respondFinished, respondText, type TextRequest } from './respond/text.ts';
 
 /** A request that has been planned, and all that is known of its answer. */
-type PlannedRequest = TextRequest & ParquetRequest & StreamRequest & { readonly keep: () => void };
+export type PlannedRequest = TextRequest & ParquetRequest & StreamRequest & { readonly keep: () => void };
 
 /** @throws RequestError */
 export async function answerResults(
@@ -109,7 +109,7 @@ async function answerOnce(
 }
 
 /** Stages 5 to 7 of the formats that are text. Whoever asks for the same page at the same time waits for one read. */
-async function answerText(
+export async function answerText(
   asked: PlannedRequest,
   format: TextFormat,
   { read, caches, leases, monotonic }: Pick<ResultsDeps, 'read' | 'caches' | 'leases' | 'monotonic'>,

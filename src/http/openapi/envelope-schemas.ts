@@ -82,6 +82,22 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
     required: ['type', 'message'],
     additionalProperties: false,
   },
+  Difference: {
+    type: 'object',
+    description: 'Of a difference of two runs: how much changed in all, whatever the filters.',
+    properties: {
+      from_execution_id: { type: 'string' },
+      to_execution_id: { type: 'string' },
+      added: count('Rows that only the later has.'),
+      removed: count('Rows that only the earlier has.'),
+      changed: count('Rows of one key whose other values differ.'),
+      unchanged: count('Rows that both have.'),
+      key: { type: 'array', items: { type: 'string' } },
+      columns_only_in_from: { type: 'array', items: { type: 'string' }, description: 'Not compared.' },
+      columns_only_in_to: { type: 'array', items: { type: 'string' }, description: 'Not compared.' },
+    },
+    required: ['from_execution_id', 'to_execution_id', 'added', 'removed', 'changed', 'unchanged'],
+  },
   ResultMetadata: {
     type: 'object',
     properties: {
@@ -101,6 +117,7 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
       datapoint_count: count(
         'What this page is charged as: its cells, or a hundredth of its cell bytes if that is more.',
       ),
+      diff: refTo('schemas', 'Difference'),
       pending_time_millis: count('How long the execution waited.'),
       execution_time_millis: count('How long it ran.'),
     },

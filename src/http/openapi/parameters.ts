@@ -44,6 +44,37 @@ const LIST_PARAMETERS: Readonly<Record<string, Fragment>> = {
   },
 };
 
+/** Of differences of two runs. */
+const DIFF_PARAMETERS: Readonly<Record<string, Fragment>> = {
+  otherExecutionInPath: {
+    name: 'other',
+    in: 'path',
+    required: true,
+    description: 'The id of the execution to compare with: what changed since.',
+    schema: { type: 'string' },
+  },
+  diffKey: {
+    name: 'key',
+    in: 'query',
+    description:
+      'Names of columns, separated by commas: rows that have the same values in these are compared with each other. Without it, rows are compared as a whole.',
+    schema: { type: 'string' },
+  },
+  diffFrom: {
+    name: 'from',
+    in: 'query',
+    required: true,
+    description: 'A time, such as `2024-03-05`: what changed since the run that was the latest then.',
+    schema: { type: 'string' },
+  },
+  diffTo: {
+    name: 'to',
+    in: 'query',
+    description: 'A time: until the run that was the latest then. Without it, until the latest now.',
+    schema: { type: 'string' },
+  },
+};
+
 /** Of requests that publish a file. */
 const FILE_PARAMETERS: Readonly<Record<string, Fragment>> = {
   types: {
@@ -80,6 +111,7 @@ export function parameterComponents(): Readonly<Record<string, Fragment>> {
       example: SHARED_PARAMETERS.queryId.example,
     },
     ...LIST_PARAMETERS,
+    ...DIFF_PARAMETERS,
     ...FILE_PARAMETERS,
     idempotencyKey: {
       name: 'Idempotency-Key',

@@ -18,6 +18,9 @@ export interface PathsOptions {
 const LATEST_ABOUT =
   'Of the newest run that has a stored result, whatever started it; when there is none, of the newest run. The query must be public or yours.';
 
+const DIFF_ABOUT =
+  'Rows with a first column `change`: `added`, `removed`, and with a `key` `changed_from` and `changed_to`, in the order of the key. Counts are in `metadata.diff`. Columns that only one of the two has are not compared.';
+
 const CSV_ABOUT =
   'RFC 4180: a header line, commas, line feeds, quotes where needed; null is empty, an empty text is `""`. Beyond the datapoint limit, give a `limit` and follow the `Link` header.';
 
@@ -33,6 +36,16 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
       operationId: 'getExecutionResultsCsv',
       summary: 'Results of an execution as CSV',
       description: CSV_ABOUT,
+    }),
+    '/v1/execution/{execution_id}/diff/{other}': diffPath('execution', options, {
+      operationId: 'getExecutionDifference',
+      summary: 'What changed between two executions',
+      description: DIFF_ABOUT,
+    }),
+    '/v1/query/{query_id}/diff': diffPath('query', options, {
+      operationId: 'getQueryDifference',
+      summary: 'What changed in a query since a time',
+      description: `${DIFF_ABOUT} The addresses of further pages name both executions.`,
     }),
     '/v1/query/{query_id}/results': rowsPath('query', 'any', options, {
       operationId: 'getLatestQueryResults',
@@ -71,6 +84,20 @@ function statusPath(): Fragment {
       },
     },
     PLACES.execution.path,
+  );
+}
+
+function diffPath(by: By, options: PathsOptions, words: Words): Fragment {
+  const names = by === 'execution' ? ['diffKey'] : ['diffKey', 'diffFrom', 'diffTo'];
+  const { parameters } = PLACES[by].path;
+  return pathItem(
+    {
+      ...words,
+      tags: PLACES[by].tags,
+      parameters: [...names.map((name) => refTo('parameters', name)), ...resultsParameters('execution', true)],
+      responses: { 200: resultsResponse(options), 206: PARTIAL, 304: UNCHANGED, ...errorResponses('rows') },
+    },
+    { parameters: by === 'execution' ? [...parameters, refTo('parameters', 'otherExecutionInPath')] : parameters },
   );
 }
 

@@ -29,11 +29,8 @@ export interface ExportPage {
 }
 
 /** @throws RequestError unsupported_column · datapoint_limit · rate_limited · overloaded · read_timeout · result_damaged */
-export async function openExport(
-  { executionId, plan, resultSet, keyId, words }: ExportRequest,
-  deps: ReadDeps,
-  signal: AbortSignal,
-): Promise<ExportPage> {
+export async function openExport(request: ExportRequest, deps: ReadDeps, signal: AbortSignal): Promise<ExportPage> {
+  const { plan, resultSet, keyId, words } = request;
   const columns = projectColumns(plan, resultSet);
   requireNames(columns);
   const { slice, resultSet: source, view } = rowSourceOf(plan, resultSet, deps.random);
@@ -41,7 +38,9 @@ export async function openExport(
   held.use(await deps.limiter.acquire(keyId, signal));
   // A result without parts needs no view, and could have none.
   const isView = view !== undefined && source.parts.length > 0;
-  const made = isView ? held.use(await deps.views.get(executionId, source, view, keyId, signal)).resultSet : undefined;
+  const made = isView
+    ? held.use(await deps.views.get(request.rowsOf ?? request.executionId, source, view, keyId, signal)).resultSet
+    : undefined;
   const { parts } = made ?? source;
   const open: ExportedRows['open'] =
     made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => openDerived(key);

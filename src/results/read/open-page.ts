@@ -31,8 +31,8 @@ import { depsFor, type WideReads } from './wide-reads.ts';
 export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'rows'>, WideReads {
   readonly store: Pick<ResultStore, 'open'>;
   readonly views: ViewCache;
-  readonly indexes: ResultIndexes;
-  readonly rowFiles: RowFiles;
+  readonly indexes: Pick<ResultIndexes, 'ask'>;
+  readonly rowFiles: Pick<RowFiles, 'ofResult' | 'ofView'>;
   readonly limiter: ConcurrencyLimiter;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -53,7 +53,8 @@ export async function openPage(
   deps: ReadDeps,
   signal: AbortSignal,
 ): Promise<PageOfRows> {
-  const { executionId, plan, keyId } = request;
+  const { plan, keyId } = request;
+  const executionId = request.rowsOf ?? request.executionId;
   const { store, views, limiter } = deps;
   const columns = projectColumns(plan, request.resultSet);
   const { slice, resultSet, view } = rowSourceOf(plan, request.resultSet, deps.random);
@@ -88,7 +89,7 @@ export async function openPage(
   }
   let open: OpenView;
   try {
-    open = await openView({ ...request, resultSet }, view, deps, signal);
+    open = await openView({ ...request, executionId, resultSet }, view, deps, signal);
   } catch (error) {
     // Whole rows are too wide to sort in the memory there is. The columns asked for may not be too wide.
     const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);

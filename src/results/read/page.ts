@@ -7,6 +7,8 @@ import type { Chunk, ChunkSize } from './chunk.ts';
 /** What to read, and for whom. */
 export interface ReadRequest {
   readonly executionId: string;
+  /** What views of the rows are known by, where they are not those of the execution's result. */
+  readonly rowsOf?: string;
   readonly plan: ReadPlan;
   readonly resultSet: ResultSet;
   /** Keys take turns in every queue. */

@@ -41,6 +41,8 @@ export interface ResultsRequest {
   readonly wantsDigest: boolean;
   /** Scheme, host and path prefix that the client used, for `next_uri`: `http://localhost:8080/v1`. */
   readonly base: string;
+  /** Where further pages are, below the base; absent: at the results of the execution. */
+  readonly pagesAt?: string;
 }
 
 export interface SharedParameters {

@@ -19,6 +19,8 @@ export interface AnswerSource {
    * Written in the body, and only when it was asked for: it is not always known, and the same request must have the same bytes.
    */
   readonly filteredRowCount: number | undefined;
+  /** What `result.metadata` has besides. */
+  readonly metadata: object | undefined;
 }
 
 /** An answer's source and its encoded rows. An encoder is a pure function of both. */

@@ -9,7 +9,7 @@ import { envelopeOf, metadataOf } from './envelope.ts';
 
 /** One segment for each chunk, and one for what follows the rows. */
 export async function* encodeJson(source: SourceWithRows): AsyncGenerator<ByteChunks> {
-  const { execution, state, resultSet, page, next, filteredRowCount, chunks } = source;
+  const { execution, state, resultSet, page, next, filteredRowCount, metadata: more, chunks } = source;
   let head = `${JSON.stringify(envelopeOf(execution, state)).slice(0, -1)},"result":{"rows":[`;
   let rowCount = 0;
   let cellBytes = 0;
@@ -19,9 +19,8 @@ export async function* encodeJson(source: SourceWithRows): AsyncGenerator<ByteCh
     yield [Buffer.from(head), ...chunk.byteChunks];
     head = ROW_SEPARATOR.json;
   }
-  const metadata = JSON.stringify(
-    metadataOf(execution, resultSet, { columns: page.columns, rowCount, cellBytes, filteredRowCount }),
-  );
+  const ofPage = { columns: page.columns, rowCount, cellBytes, filteredRowCount };
+  const metadata = JSON.stringify({ ...metadataOf(execution, resultSet, ofPage), ...more });
   const follow = next === undefined ? '' : `,"next_offset":${next.offset},"next_uri":${JSON.stringify(next.uri)}`;
   yield [Buffer.from(`${rowCount === 0 ? head : ''}],"metadata":${metadata}}${follow}}`)];
 }

@@ -29,7 +29,9 @@ export function nextPageOf(
   parameters.set('limit', [limit ?? String(pageRows)]);
   // A format that was chosen by a header is written into the address, so that the next page has the same format.
   if (request.format === 'ndjson' || request.format === 'parquet') parameters.set('format', [request.format]);
-  const path = `execution/${executionId}/results${request.format === 'csv' ? '/csv' : ''}`;
+  const isCsv = request.format === 'csv';
+  if (isCsv && request.pagesAt !== undefined) parameters.set('format', [request.format]);
+  const path = request.pagesAt ?? `execution/${executionId}/results${isCsv ? '/csv' : ''}`;
   return { offset, uri: `${request.base}/${path}?${formatQueryString(parameters)}` };
 }
 

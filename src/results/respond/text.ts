@@ -39,6 +39,8 @@ export interface TextRequest {
   readonly state: ExecutionState;
   readonly resultSet: ResultSet;
   readonly plan: ReadPlan;
+  /** What `result.metadata` has besides. */
+  readonly metadata?: object;
 }
 
 const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as const satisfies Readonly<
@@ -47,10 +49,19 @@ const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as c
 
 /** The head of the answer, and how its rows are encoded. */
 export function respondText(asked: TextRequest, format: TextFormat, page: PageOfRows): LargeAnswer {
-  const { request, execution, state, resultSet, plan } = asked;
+  const { request, execution, state, resultSet, plan, metadata } = asked;
   const next = nextPageOf(request, execution.id, page, pageRowsMax(plan));
   const filteredRowCount = plan.countsExactly ? page.filteredRowCount : undefined;
-  const source: AnswerSource = { execution, state, resultSet, page, next, spelling: plan.spelling, filteredRowCount };
+  const source: AnswerSource = {
+    execution,
+    state,
+    resultSet,
+    page,
+    next,
+    spelling: plan.spelling,
+    filteredRowCount,
+    metadata,
+  };
   return {
     kind: 'large',
     contentType: CONTENT_TYPES[format],

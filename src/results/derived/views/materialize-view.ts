@@ -15,12 +15,14 @@ import { compileCut, compileMaterialization } from '../../compile/view.ts';
 import type { View } from '../../plan/view.ts';
 
 /** While it writes, each thread holds a row group in memory. */
-const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
+export const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
 
 export interface MaterializedView {
   /** The keys of its parts are absolute paths. */
   readonly resultSet: ResultSet;
   readonly bytes: number;
+  /** Of the difference of two results: how many rows of each change it has. */
+  readonly counts?: Readonly<Record<string, number>>;
 }
 
 /** What a view is made from. */
@@ -52,6 +54,31 @@ export async function materializeView(
     compileMaterialization(paths, view, { columns, path: whole, rowGroupRows }, order);
   const written = await duckDb.query(await inStoredOrder(duckDb, materialization, signal), signal);
   const rowCount = Number(written[0]?.[0]);
+  const cut = await cutIntoParts(
+    duckDb,
+    { columns, path: whole, rowCount, rowGroupRows },
+    { directory, partRows },
+    signal,
+  );
+  const bytes = cut.parts.reduce((sum, part) => sum + part.objectBytes, 0);
+  return { resultSet: { ...source, ...cut }, bytes };
+}
+
+/** A file that has been written, to be cut into parts. */
+export interface WholeFile {
+  readonly columns: readonly Column[];
+  readonly path: string;
+  readonly rowCount: number;
+  readonly rowGroupRows: number;
+}
+
+/** Cuts the file into parts beside it, and removes it where it has become several. */
+export async function cutIntoParts(
+  duckDb: DuckDb,
+  { columns, path: whole, rowCount, rowGroupRows }: WholeFile,
+  { directory, partRows }: ViewDestination,
+  signal: AbortSignal,
+): Promise<Pick<ResultSet, 'rowCount' | 'cellBytes' | 'parts'>> {
   const parts: Part[] = [];
   if (rowCount <= partRows) {
     if (rowCount > 0) parts.push(await partOf(duckDb, columns, whole, 0, signal));
@@ -67,9 +94,7 @@ export async function materializeView(
   }
   const found = parts.reduce((sum, part) => sum + part.rowCount, 0);
   if (found !== rowCount) throw new Error(`a view of ${rowCount} rows was cut into parts of ${found}`);
-  const cellBytes = parts.reduce((sum, part) => sum + part.cellBytes, 0);
-  const bytes = parts.reduce((sum, part) => sum + part.objectBytes, 0);
-  return { resultSet: { ...source, rowCount, cellBytes, parts }, bytes };
+  return { rowCount, cellBytes: parts.reduce((sum, part) => sum + part.cellBytes, 0), parts };
 }
 
 /** The manifest's entry for a part that has been written. */

@@ -5,20 +5,20 @@
  * so nothing half-written is ever read.
  */
 import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { Clock } from '../../../domain/instant.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
 import { allRowsOf, PART_ROWS, type ResultSet } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
-import type { ResultStore } from '../../../store/result-store.ts';
+import { ObjectDamaged, type OpenObject, type ResultStore } from '../../../store/result-store.ts';
 import { viewIdentity } from '../../compile/view.ts';
 import { withinMillis } from '../../limits/time-limit.ts';
 import type { WorkQueue } from '../../limits/work-queue.ts';
 import type { View } from '../../plan/view.ts';
 import { readFailure } from '../../read-failure.ts';
 import { type DerivedBudget, type DerivedItem, withRoom } from '../budget.ts';
-import { type MaterializedView, materializeView } from './materialize-view.ts';
+import { type MaterializedView, materializeView, type ViewDestination } from './materialize-view.ts';
 
 export interface ViewCacheOptions {
   /** Absolute path of an empty folder, for this process alone. */
@@ -36,11 +36,16 @@ export interface ViewCacheOptions {
   readonly onRemoved: (directory: string) => void;
 }
 
+/** Writes the parts of a view into an empty folder. */
+export type MakeView = (duckDb: DuckDb, destination: ViewDestination, signal: AbortSignal) => Promise<MaterializedView>;
+
 /** A view that stays until it is disposed of. The keys of its parts are absolute paths. */
 export interface OpenView extends Disposable {
   /** No other view has it. */
   readonly identity: string;
   readonly resultSet: ResultSet;
+  /** Of the difference of two results: how many rows of each change it has. */
+  readonly counts?: Readonly<Record<string, number>>;
   /** Keeps the view longer; undefined where it is gone. */
   hold(): Disposable | undefined;
   /** Adds the bytes of files made from the view, which are beside its parts and go with it. */
@@ -60,6 +65,12 @@ interface Entry {
   /** 0 until it is made. */
   bytes: number;
   usedAt: number;
+}
+
+interface Making {
+  readonly make: MakeView;
+  /** Nobody will ask for it again. */
+  readonly isPassing: boolean;
 }
 
 export class ViewCache implements AsyncDisposable {
@@ -96,19 +107,51 @@ export class ViewCache implements AsyncDisposable {
     keyId: string,
     signal: AbortSignal,
   ): Promise<OpenView> {
+    const isPassing = view.rows.kind === 'drawn';
+    return await this.#open(
+      viewIdentity(executionId, view),
+      { make: this.#viewOf(resultSet, view), isPassing },
+      keyId,
+      signal,
+    );
+  }
+
+  /**
+   * The same, of rows that are made in another way, such as the difference of two results.
+   * @param identity no view has it
+   */
+  async getMade(identity: string, make: MakeView, keyId: string, signal: AbortSignal): Promise<OpenView> {
+    return await this.#open(identity, { make, isPassing: false }, keyId, signal);
+  }
+
+  /** Whether it is made already. @param identity as for `getMade` */
+  hasMade(identity: string): boolean {
+    return (this.#entries.get(identity)?.bytes ?? 0) > 0;
+  }
+
+  /** A part of a view that is open; the view stays as long as the part is open. @throws ObjectDamaged where the view is gone */
+  openPart(path: string): OpenObject {
+    const entry = this.#entries.values().find(({ directory }) => path.startsWith(`${directory}/`));
+    if (entry === undefined) throw new ObjectDamaged(path, 'the view that it is a part of is gone');
+    entry.users += 1;
+    const held = this.#held(entry);
+    return { path, [Symbol.asyncDispose]: async () => held[Symbol.dispose]() };
+  }
+
+  async #open(identity: string, making: Making, keyId: string, signal: AbortSignal): Promise<OpenView> {
     signal.throwIfAborted();
-    const identity = viewIdentity(executionId, view);
-    const entry = this.#entries.get(identity) ?? this.#start(identity, resultSet, view, keyId);
+    const entry = this.#entries.get(identity) ?? this.#start(identity, making, keyId);
     this.#entries.delete(identity);
     this.#entries.set(identity, entry);
     entry.users += 1;
     entry.usedAt = this.#options.clock();
     try {
-      const { resultSet: made } = await orAborted(entry.made, signal);
+      const { resultSet: made, counts } = await orAborted(entry.made, signal);
       return {
         ...this.#held(entry),
         identity,
         resultSet: made,
+        ...(counts !== undefined && { counts }),
         hold: () => {
           if (this.#entries.get(identity) !== entry) return undefined;
           entry.users += 1;
@@ -131,22 +174,18 @@ export class ViewCache implements AsyncDisposable {
     while (this.#unsettled.size > 0) await Promise.allSettled(this.#unsettled);
   }
 
-  #start(identity: string, resultSet: ResultSet, view: View, keyId: string): Entry {
+  #start(identity: string, { make, isPassing }: Making, keyId: string): Entry {
     this.#made += 1;
     const directory = join(this.#options.directory, `${identity}-${this.#made}`);
     const abandon = new AbortController();
-    const making = this.#options.queue.run(
-      keyId,
-      () => this.#make(directory, resultSet, view, abandon.signal),
-      abandon.signal,
-    );
+    const making = this.#options.queue.run(keyId, () => this.#make(directory, make, abandon.signal), abandon.signal);
     const entry: Entry = {
       identity,
       made: making,
       directory,
       users: 0,
       abandon,
-      passing: view.rows.kind === 'drawn',
+      passing: isPassing,
       bytes: 0,
       usedAt: this.#options.clock(),
     };
@@ -233,19 +272,28 @@ export class ViewCache implements AsyncDisposable {
     await rm(entry.directory, { recursive: true, force: true }).catch(() => undefined);
   }
 
-  async #make(directory: string, resultSet: ResultSet, view: View, signal: AbortSignal): Promise<MaterializedView> {
-    const { store, duckDb, millisMax, sleep, budget } = this.#options;
-    return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
+  #viewOf(resultSet: ResultSet, view: View): MakeView {
+    const { store } = this.#options;
+    return async (duckDb, destination, signal) => {
       await using objects = new AsyncDisposableStack();
       const paths: string[] = [];
+      for (const part of resultSet.parts) {
+        // A part of a view, where this is a view of a difference; keys of stored parts are relative.
+        const object = isAbsolute(part.key) ? this.openPart(part.key) : await store.open(part, allRowsOf(part), signal);
+        paths.push(objects.use(object).path);
+      }
+      return await materializeView(duckDb, { view, resultSet, paths }, destination, signal);
+    };
+  }
+
+  async #make(directory: string, make: MakeView, signal: AbortSignal): Promise<MaterializedView> {
+    const { duckDb, millisMax, sleep, budget } = this.#options;
+    return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
       try {
-        for (const part of resultSet.parts) {
-          paths.push(objects.use(await store.open(part, allRowsOf(part), within)).path);
-        }
         const made = await withRoom(budget, async () => {
           await rm(directory, { recursive: true, force: true });
           await mkdir(directory);
-          return await materializeView(duckDb, { view, resultSet, paths }, { directory, partRows: PART_ROWS }, within);
+          return await make(duckDb, { directory, partRows: PART_ROWS }, within);
         });
         // At least 1 byte, since 0 means that the view is not made yet.
         return { ...made, bytes: Math.max(1, made.bytes) };

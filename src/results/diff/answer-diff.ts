@@ -1,0 +1,185 @@
+/**
+ * The difference of two results (contract §8): what changed from one to the other, as rows. It is made once and then read as a result is, so
+ * that pages, filters, orders, samples and formats are those of every answer.
+ */
+import { type Execution, formatState, STATES, stateAt } from '../../domain/execution.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Principal } from '../../domain/principal.ts';
+import { RequestError } from '../../errors/errors.ts';
+import type { RequestStats } from '../../observation/request-stats.ts';
+import type { Answer } from '../answer.ts';
+import type { ResultsDeps } from '../deps.ts';
+import { answerText } from '../pipeline.ts';
+import { columnsOfDiff, type DiffColumns, diffColumnsOf } from '../plan/diff-columns.ts';
+import { planRead } from '../plan/read-plan.ts';
+import { getResultSet, resolveTarget } from '../plan/resolve.ts';
+import type { ReadDeps } from '../read/open-page.ts';
+import { parseColumnNames } from '../request/columns-parameter.ts';
+import { requireFormat } from '../request/format.ts';
+import { parameterOf, type QueryParameters } from '../request/query-string.ts';
+import {
+  asksForNewSample,
+  parseSharedParameters,
+  type ResultsRequest,
+  type Target,
+} from '../request/results-request.ts';
+import { SHARED_PARAMETERS } from '../request/shared-parameters.ts';
+import { answerIdentity } from '../respond/answer-identity.ts';
+import { cacheHeadersOf, etagOf, sampleHeadersOf } from '../respond/cache-policy.ts';
+import { respondKeptParquet, respondParquet } from '../respond/parquet.ts';
+import { requireWhole, shownState } from '../respond/partial-result.ts';
+import { respondFinished } from '../respond/text.ts';
+import { type DiffRequest, openDiff } from './make-diff.ts';
+
+/** Which two results, in which parameters: `from` and `to` are times where the address names a query. */
+export interface DiffTargets {
+  readonly from: Target;
+  readonly to: Target;
+}
+
+/** @throws RequestError */
+export async function answerDiff(
+  request: ResultsRequest,
+  { from, to }: DiffTargets,
+  {
+    principal,
+    stats,
+    signal,
+  }: { readonly principal: Principal; readonly stats: RequestStats; readonly signal: AbortSignal },
+  deps: ResultsDeps,
+): Promise<Answer> {
+  const { format, cachePolicy } = request;
+  const { catalogCache, caches, settings } = deps;
+  const now = deps.clock();
+  const resolve = async (target: Target, time: 'from' | 'to') =>
+    await resolveTarget(target, timesOf(target, time, request.parameters), principal, catalogCache, now);
+  const [before, after] = [(await resolve(from, 'from')).execution, (await resolve(to, 'to')).execution];
+  stats.executionId = after.id;
+  stats.queryId = after.queryId;
+  for (const execution of [before, after]) requireResult(execution, request, settings.partialAsCompleted, now);
+
+  const asked = pinned(request, before, after);
+  const { parameters } = asked;
+  const shown = shownState(stateAt(after, now), settings.partialAsCompleted);
+  const execution = { ...after, expiresAt: Math.min(before.expiresAt ?? now, after.expiresAt ?? now) };
+  const isNewSample = asksForNewSample(parameters);
+  const words = format === 'parquet' ? await catalogCache.queryWords(after.queryId) : undefined;
+  const encoder = `${settings.encoder} diff ${before.id}`;
+  const identity = answerIdentity(asked, execution, shown, { ...settings, encoder }, words);
+  const cacheHeaders = isNewSample ? sampleHeadersOf({ execution }) : cacheHeadersOf(cachePolicy, { execution }, now);
+  const finished = isNewSample ? undefined : caches.pages.get(identity);
+  if (finished !== undefined) return respondFinished(finished, finished.etag, cacheHeaders, request.ifNoneMatch, stats);
+  if (format === 'parquet' && !isNewSample) {
+    const kept = await respondKeptParquet(identity, { request: asked, cacheHeaders }, deps, stats, signal);
+    if (kept !== undefined) return kept;
+  }
+
+  const diff: DiffRequest = await diffOf(before, after, parameters, deps);
+  const plan = (rowCount: number) => {
+    requireFormat(parameters, format);
+    const columns = columnsOfDiff(diff.columns);
+    const empty = { columns, rowCount, cellBytes: 0, truncated: false, parts: [] };
+    return planRead(parseSharedParameters(parameters, to), format, empty, settings);
+  };
+  // What is wrong with the request is told before anything is made.
+  plan(0);
+  const { keyId } = principal;
+  using opened = await stats.stage('diff', deps.monotonic, () => openDiff(diff, keyId, deps.read, signal));
+  const { resultSet } = opened;
+  const read = readDepsOf(deps.read);
+  const planned = {
+    request: asked,
+    execution,
+    executionId: after.id,
+    rowsOf: opened.identity,
+    state: shown,
+    resultSet,
+    plan: plan(resultSet.rowCount),
+    keyId,
+    tellWay: (way: string) => {
+      stats.way = way;
+    },
+    words,
+    known: isNewSample ? undefined : { identity, etag: etagOf(identity) },
+    cacheHeaders,
+    metadata: { diff: toldOf(diff, opened.counts ?? {}) },
+    keep: () => undefined,
+  };
+  if (format !== 'parquet') return await answerText(planned, format, { ...deps, read }, stats, signal);
+  return await respondParquet(planned, { ...deps, read, segmentIndexes: caches.segmentIndexes }, stats, signal);
+}
+
+/** Of a query, the run that was the latest then; `to` may be left out: the latest now. @throws RequestError invalid_parameter */
+function timesOf(target: Target, time: 'from' | 'to', parameters: QueryParameters): QueryParameters {
+  if (target.kind === 'execution') return new Map();
+  const { name } = SHARED_PARAMETERS.asOf;
+  const value = parameterOf(parameters, time);
+  if (value === undefined && time === 'from') {
+    const expected = 'a time such as 2024-03-05: what changed since the run that was the latest then';
+    throw new RequestError('invalid_parameter', `from: missing, expected ${expected}`);
+  }
+  const rest = [...parameters].filter(([parameter]) => parameter !== name);
+  return new Map(value === undefined ? rest : [...rest, [name, [value]]]);
+}
+
+function requireResult(execution: Execution, request: ResultsRequest, partialAsCompleted: boolean, now: Instant): void {
+  const state = stateAt(execution, now);
+  if (!STATES[state].hasResult) {
+    const problem = `the state of execution ${execution.id} is ${formatState(state)}: it has no result to compare`;
+    throw new RequestError('no_result', problem, { body: { state: formatState(state) } });
+  }
+  requireWhole(state, execution, request, partialAsCompleted);
+}
+
+/** Further pages are of these two runs, whatever becomes the latest meanwhile. */
+function pinned(request: ResultsRequest, before: Execution, after: Execution): ResultsRequest {
+  const parameters = new Map([...request.parameters].filter(([name]) => name !== 'from' && name !== 'to'));
+  return { ...request, parameters, pagesAt: `execution/${after.id}/diff/${before.id}` };
+}
+
+async function diffOf(
+  before: Execution,
+  after: Execution,
+  parameters: QueryParameters,
+  { catalogCache }: Pick<ResultsDeps, 'catalogCache'>,
+): Promise<DiffRequest> {
+  const from = { executionId: before.id, resultSet: await getResultSet(before, catalogCache) };
+  const to = { executionId: after.id, resultSet: await getResultSet(after, catalogCache) };
+  const key = parameterOf(parameters, 'key');
+  const names = key === undefined ? undefined : parseColumnNames(key);
+  return { from, to, columns: diffColumnsOf(from.resultSet, to.resultSet, names) };
+}
+
+/** Of rows of a difference there are no row files and no indexes. */
+function readDepsOf(read: ReadDeps): ReadDeps {
+  return {
+    ...read,
+    store: { open: async ({ key }) => read.views.openPart(key) },
+    rowFiles: { ofResult: () => undefined, ofView: () => undefined },
+    indexes: { ask: async () => undefined },
+  };
+}
+
+/** The counts are of the whole difference, whatever is filtered. */
+function toldOf({ from, to, columns }: DiffRequest, counts: Readonly<Record<string, number>>): object {
+  const { added = 0, removed = 0, changed_to: changed = 0 } = counts;
+  return {
+    from_execution_id: from.executionId,
+    to_execution_id: to.executionId,
+    added,
+    removed,
+    changed,
+    unchanged: to.resultSet.rowCount - added - changed,
+    ...namesOf('key', keyNames(columns)),
+    ...namesOf('columns_only_in_from', columns.onlyFrom),
+    ...namesOf('columns_only_in_to', columns.onlyTo),
+  };
+}
+
+function keyNames({ compared, key }: DiffColumns): readonly string[] {
+  return key.flatMap((index) => compared[index]?.name ?? []);
+}
+
+function namesOf(name: string, names: readonly string[]): object {
+  return names.length === 0 ? {} : { [name]: names };
+}

@@ -1,0 +1,66 @@
+/** Makes the difference of two results, once for all who ask for it, as parts on disk under the bound of everything derived. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { allRowsOf, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../domain/result-set.ts';
+import type { ResultStore } from '../../store/result-store.ts';
+import { compileChangeCounts, compileDiff } from '../compile/diff.ts';
+import { cutIntoParts, ROW_GROUP_BYTES_AIM } from '../derived/views/materialize-view.ts';
+import type { MakeView, OpenView } from '../derived/views/view-cache.ts';
+import { columnsOfDiff, type DiffColumns } from '../plan/diff-columns.ts';
+import type { ReadDeps } from '../read/open-page.ts';
+
+/** One of the two results. */
+export interface DiffSide {
+  readonly executionId: string;
+  readonly resultSet: ResultSet;
+}
+
+export interface DiffRequest {
+  readonly from: DiffSide;
+  readonly to: DiffSide;
+  readonly columns: DiffColumns;
+}
+
+/** What a difference is known by: all that it is made from. */
+export function diffIdentity({ from, to, columns: { compared, key } }: DiffRequest): string {
+  const made = JSON.stringify([from.executionId, to.executionId, compared, key]);
+  return `diff-${createHash('sha256').update(made).digest('hex').slice(0, 32)}`;
+}
+
+/** @throws RequestError overloaded · read_timeout · result_damaged; the signal's reason */
+export async function openDiff(
+  request: DiffRequest,
+  keyId: string,
+  { views, store, limiter }: Pick<ReadDeps, 'views' | 'store' | 'limiter'>,
+  signal: AbortSignal,
+): Promise<OpenView> {
+  const identity = diffIdentity(request);
+  // As with views, only making one is heavy work.
+  using _ = views.hasMade(identity) ? undefined : await limiter.acquire(keyId, signal);
+  return await views.getMade(identity, makeDiff(request, store), keyId, signal);
+}
+
+function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, 'open'>): MakeView {
+  return async (duckDb, { directory, partRows }, signal) => {
+    await using objects = new AsyncDisposableStack();
+    const pathsOf = async ({ parts }: ResultSet) => {
+      const paths: string[] = [];
+      for (const part of parts) paths.push(objects.use(await store.open(part, allRowsOf(part), signal)).path);
+      return paths;
+    };
+    const sources = { from: await pathsOf(from.resultSet), to: await pathsOf(to.resultSet) };
+    const parts = [...from.resultSet.parts, ...to.resultSet.parts];
+    const rowGroupRows = rowGroupRowsFor(parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
+    const path = join(directory, 'whole.parquet');
+    const [written] = await duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
+    const whole = { columns: columnsOfDiff(columns), path, rowCount: Number(written?.[0]), rowGroupRows };
+    const made = await cutIntoParts(duckDb, whole, { directory, partRows }, signal);
+    const paths = made.parts.map(({ key }) => key);
+    const counted = paths.length === 0 ? [] : await duckDb.query(compileChangeCounts(paths), signal);
+    return {
+      resultSet: { columns: whole.columns, truncated: false, ...made },
+      bytes: made.parts.reduce((sum, part) => sum + part.objectBytes, 0),
+      counts: Object.fromEntries(counted.map(([change, count]) => [String(change), Number(count)])),
+    };
+  };
+}
