@@ -83,23 +83,10 @@ export class TrinoServer implements AsyncDisposable {
 
   async #isReady(): Promise<boolean> {
     try {
-      await this.run('SELECT 1 FROM system.runtime.nodes');
+      await runStatement(this.origin, 'SELECT 1 FROM system.runtime.nodes');
       return true;
     } catch {
       return false;
-    }
-  }
-
-  /** Runs a statement that sets something up, to its end. */
-  async run(sql: string): Promise<void> {
-    const headers = { 'X-Trino-User': 'setup', 'X-Trino-Catalog': TRINO_CATALOG, 'X-Trino-Time-Zone': 'UTC' };
-    let answer = await fetch(`${this.origin}/v1/statement`, { method: 'POST', body: sql, headers });
-    for (;;) {
-      if (!answer.ok) throw new Error(`Trino answered ${answer.status}: ${await answer.text()}`);
-      const { nextUri, error } = (await answer.json()) as { nextUri?: string; error?: { message: string } };
-      if (error !== undefined) throw new Error(`${error.message}\n${sql}`);
-      if (nextUri === undefined) return;
-      answer = await fetch(nextUri, { headers });
     }
   }
 
@@ -114,6 +101,19 @@ export class TrinoServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs a statement that sets something up, to its end. */
+export async function runStatement(origin: string, sql: string): Promise<void> {
+  const headers = { 'X-Trino-User': 'setup', 'X-Trino-Catalog': TRINO_CATALOG, 'X-Trino-Time-Zone': 'UTC' };
+  let answer = await fetch(`${origin}/v1/statement`, { method: 'POST', body: sql, headers });
+  for (;;) {
+    if (!answer.ok) throw new Error(`Trino answered ${answer.status}: ${await answer.text()}`);
+    const { nextUri, error } = (await answer.json()) as { nextUri?: string; error?: { message: string } };
+    if (error !== undefined) throw new Error(`${error.message}\n${sql}`);
+    if (nextUri === undefined) return;
+    answer = await fetch(nextUri, { headers });
   }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { engineContract } from '../../../test/contract/engine.ts';
+import { engineContract, type OpenEngine } from '../../../test/contract/engine.ts';
 import { readParquetRows } from '../../../test/contract/read-parquet-rows.ts';
 import { sleep } from '../../../test/real-time.ts';
 import { parseColumnType } from '../../domain/column-type.ts';
@@ -13,7 +13,7 @@ import { DuckDbEngine } from './duckdb-engine.ts';
 const root = await mkdtemp(join(tmpdir(), 'qrs-sources-'));
 after(() => rm(root, { recursive: true, force: true }));
 
-engineContract('duckdb', async (files, { timeLimitMillis }) => {
+const openEngine: OpenEngine = async (files, { timeLimitMillis }) => {
   // A name with everything that DuckDB would read as a pattern or as the end of a text.
   const sourcesDirectory = await mkdtemp(join(root, "it's [all] *sources?-"));
   for (const [name, text] of Object.entries(files)) {
@@ -30,6 +30,54 @@ engineContract('duckdb', async (files, { timeLimitMillis }) => {
     resultBytesMax: 1e9,
     sleep,
     timeLimitMillis,
+  });
+};
+
+engineContract('duckdb', openEngine);
+
+const EVENTS = {
+  name: 'chain.events',
+  columns: [
+    { name: 'who', type: parseColumnType('varchar') },
+    { name: 'shares', type: parseColumnType('uint256') },
+  ],
+};
+
+/** The rows of a query over files of source tables. */
+async function rowsOver(files: Readonly<Record<string, string>>, sql: string) {
+  await using engine = await openEngine(files, { timeLimitMillis: 60_000 });
+  const path = join(await mkdtemp(join(root, 'rows-')), 'rows.parquet');
+  await engine.materialize({ sql, sources: [EVENTS] }, path, new AbortController().signal);
+  return await readParquetRows(path);
+}
+
+test('a missing source table is named with the places where it was expected', async () => {
+  await assert.rejects(rowsOver({}, 'SELECT 1 FROM chain.events'), {
+    type: 'missing_source',
+    message: /^source table chain\.events is missing: expected chain\/events\.parquet, /,
+  });
+});
+
+test('a source table may be a folder of files, partitioned or not', async () => {
+  const files = {
+    'chain/events/day=2024-03-05/a.ndjson': '{"who":"ann","shares":"1"}\n',
+    'chain/events/day=2024-03-06/b.ndjson': '{"who":"bob","shares":2}\n',
+  };
+  assert.deepEqual(await rowsOver(files, 'SELECT who FROM chain.events ORDER BY who'), [['ann'], ['bob']]);
+});
+
+test('a source table that exists twice is refused; the engine chooses neither', async () => {
+  const files = { 'chain/events.csv': 'who,shares\n', 'chain/events/a.csv': 'who,shares\n' };
+  await assert.rejects(rowsOver(files, 'SELECT 1 FROM chain.events'), {
+    type: 'wrong_source',
+    message: /more than once \(chain\/events\.csv, chain\/events\/\): keep one/,
+  });
+});
+
+test('a source table that lacks a column that is read is refused, and the column named', async () => {
+  await assert.rejects(rowsOver({ 'chain/events.csv': 'who,seen_at\nann,\n' }, 'SELECT 1 FROM chain.events'), {
+    type: 'wrong_source',
+    message: 'source table chain.events has no column shares: found who, seen_at',
   });
 });
 
