@@ -5,6 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
 import { Cluster } from '../cluster/cluster.ts';
 import type { Replica } from '../cluster/replica.ts';
 import { missingServers } from '../cluster/servers.ts';
@@ -15,10 +16,11 @@ import { print, report } from './measure.ts';
 
 const CONNECTIONS = 16;
 const TURNS = 3;
-const IDLE_MILLIS = 5000;
+const IDLE_MILLIS = 10_000;
 const PUBLISHES = 40;
 const COLD_PAGES = 200;
 const ROWS = 20_000;
+const REPORTED_MILLIS = 1500;
 /** Of the kernel's clock: what it counts computing time in. */
 const TICKS_PER_SECOND = 100;
 
@@ -93,6 +95,7 @@ async function database(cluster: Cluster, writer: Writer, key: string): Promise<
   const coldMicros = (1e6 * (postgres() - beforeCold)) / COLD_PAGES;
   print(`  for a page that is not in memory: ${coldMicros.toFixed(0)} µs`);
 
+  const writesBefore = await logWrites(cluster);
   const beforeWrites = postgres();
   const start = performance.now();
   for (let run = 0; run < PUBLISHES; run += 1) await writer.publish({ queryId: 1, number: run + 2, rowCount: 10 });
@@ -101,9 +104,30 @@ async function database(cluster: Cluster, writer: Writer, key: string): Promise<
   print(
     `  for a publish over HTTP: ${(publishMicros / 1000).toFixed(2)} ms, of ${millisEach.toFixed(0)} ms that it takes`,
   );
+  const writes = ((await logWrites(cluster)) - writesBefore) / PUBLISHES;
+  print(
+    `  a publish writes the log ${writes.toFixed(1)} times, one after the other: flushes of 1 ms allow ${Math.round(1000 / writes)} publishes a second`,
+  );
   print(
     `  one core of PostgreSQL carries ${Math.round(1e6 / publishMicros)} publishes a second, or ${Math.round(1e6 / idleMicros)} waiting replicas`,
   );
+}
+
+/** How often connections have written the database's log so far: once for each commit that changes something. */
+async function logWrites(cluster: Cluster): Promise<number> {
+  // Connections report what they have counted at most once a second.
+  await wait(REPORTED_MILLIS);
+  const client = new Client({
+    connectionString: cluster.servers.find(({ name }) => name === 'postgres')?.address ?? '',
+  });
+  await client.connect();
+  try {
+    const sql =
+      "SELECT sum(writes)::INT AS writes FROM pg_stat_io WHERE object = 'wal' AND backend_type = 'client backend'";
+    return (await client.query<{ writes: number }>(sql)).rows[0]?.writes ?? 0;
+  } finally {
+    await client.end();
+  }
 }
 
 function median(values: readonly number[]): number {

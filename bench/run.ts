@@ -8,6 +8,7 @@ import { print } from './measure.ts';
 const ALL = [
   'pages',
   'cold-pages',
+  'big-result',
   'expressions',
   'caches',
   'concurrency',

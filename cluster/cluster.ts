@@ -20,6 +20,8 @@ export interface ClusterOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Whether the first replica fills the cluster with the demo. */
   readonly demo?: boolean;
+  /** Whether queries run on Trino. */
+  readonly trino?: boolean;
   /** Told of each step. */
   readonly tell?: (line: string) => void;
 }
@@ -49,8 +51,9 @@ export class Cluster implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const folder = await mkdtemp(join(tmpdir(), 'qrs-cluster-'));
     stack.defer(async () => await rm(folder, { recursive: true, force: true, maxRetries: 20 }));
-    tell('starting PostgreSQL and the S3 server');
-    const servers = await startServers();
+    const { trino = false } = options;
+    tell(`starting PostgreSQL, the S3 server${trino ? ', Trino' : ''}`);
+    const servers = await startServers({ trino });
     for (const server of servers) stack.use(server);
     const environment = {
       ...withoutSettings(process.env),

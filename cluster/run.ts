@@ -2,10 +2,10 @@
  * A service of several machines on this one, until Ctrl-C: PostgreSQL, an S3 server, replicas and a proxy before them, with the demo.
  *
  *   npm run cluster -- [--replicas 2]
- *   npm run cluster -- --smoke 60 [--replicas 2] [--seed N] [--no-kills] [--or-skip]
+ *   npm run cluster -- --smoke 60 [--replicas 2] [--seed N] [--trino] [--no-kills] [--or-skip]
  *
  * With --smoke: so many seconds of load whose every answer is checked, while replicas and servers are killed in turn. Exits with 0 only when
- * nothing was wrong and nothing lost. With --or-skip it exits with 0, too, where the servers are not installed, and says so.
+ * nothing was wrong and nothing lost. With --trino queries run on Trino, and it is killed, too: give it some minutes. With --or-skip it exits with 0, too, where the servers are not installed, and says so.
  */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
@@ -21,12 +21,18 @@ const { values } = parseArgs({
     replicas: { type: 'string', default: '2' },
     smoke: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    trino: { type: 'boolean', default: false },
     'no-kills': { type: 'boolean', default: false },
     'or-skip': { type: 'boolean', default: false },
   },
 });
 const replicas = wholeNumber('replicas', values.replicas, REPLICAS_MAX);
-const missing = missingServers();
+const { trino } = values;
+if (trino && values.smoke === undefined) {
+  tell('--trino goes with --smoke: the demo has its tables in files, which are no tables of Trino');
+  process.exit(2);
+}
+const missing = missingServers({ trino });
 if (missing.length > 0) {
   const isSkipped = values['or-skip'];
   tell(`${isSkipped ? 'skipped: ' : ''}${missing.join('; ')}`);
@@ -53,7 +59,7 @@ async function runSmoke(seconds: number): Promise<void> {
   const seed = wholeNumber('seed', values.seed, Number.MAX_SAFE_INTEGER);
   tell(`--smoke ${seconds} --replicas ${replicas} --seed ${seed}`);
   const { signal } = interruption;
-  const { figures, line } = await smoke({ replicas, seconds, seed, signal, tell, kills: !values['no-kills'] });
+  const { figures, line } = await smoke({ replicas, seconds, seed, signal, tell, trino, kills: !values['no-kills'] });
   print(line);
   if (signal.aborted) tell('interrupted before its end');
   process.exitCode = figures.isWell && !signal.aborted ? 0 : 1;

