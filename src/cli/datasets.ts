@@ -43,10 +43,10 @@ export function addDatasetsCommand(program: Command, context: CommandContext): v
             name: ({ dataset }) => dataset.name,
             path: ({ dataset }) => dataset.path,
             query_id: ({ dataset }) => idCell(dataset.queryId),
-            refreshed_at: ({ state }) => timeCell(state?.freshness.served?.startedAt) ?? 'never',
+            refreshed_at: ({ state }) => timeCell(state?.age.served?.startedAt) ?? 'never',
             row_count: ({ state }) => state?.rowCount,
-            latest_state: ({ state }) => state?.freshness.latest?.state,
-            next_refresh: ({ state }) => timeCell(state?.freshness.nextTick),
+            latest_state: ({ state }) => state?.age.latest?.state,
+            next_refresh: ({ state }) => timeCell(state?.age.nextTick),
           },
           none: 'there are no datasets',
         });
@@ -153,22 +153,22 @@ function failureLine(name: string, { state, error }: Execution): string {
 /** A dataset, and how fresh it is where that is to be shown. */
 interface Shown {
   readonly dataset: Dataset;
-  readonly state?: { readonly freshness: DatasetAge; readonly rowCount: number | undefined };
+  readonly state?: { readonly age: DatasetAge; readonly rowCount: number | undefined };
 }
 
 async function lookAtEach(all: readonly Dataset[], service: Service): Promise<readonly Shown[]> {
   const catalog = await service.catalog();
   return await Promise.all(
     all.map(async (dataset) => {
-      const freshness = await datasetAgeOf(dataset, catalog, service.clock());
-      const resultSet = freshness.served && (await catalog.executions.findResultSet(freshness.served.id));
-      return { dataset, state: { freshness, rowCount: resultSet?.rowCount } };
+      const age = await datasetAgeOf(dataset, catalog, service.clock());
+      const resultSet = age.served && (await catalog.executions.findResultSet(age.served.id));
+      return { dataset, state: { age, rowCount: resultSet?.rowCount } };
     }),
   );
 }
 
 function datasetRecord({ dataset, state }: Shown): object {
-  const { latest, served, ageMillis, nextTick } = state?.freshness ?? {};
+  const { latest, served, ageMillis, nextTick } = state?.age ?? {};
   return {
     name: dataset.name,
     path: dataset.path,

@@ -59,7 +59,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'demo-sources': ['qrs demo-sources ./data/sources --size small'],
   usage: ['qrs usage', 'qrs usage --by user,query --from 2024-03-01 --to 2024-03-31', 'qrs usage --by team --json'],
   sweep: ['qrs sweep'],
-  open: ['qrs open'],
+  open: ['qrs open', 'qrs open 100'],
   help: ['qrs help', 'qrs help keys create'],
   verify: ['qrs verify', 'qrs verify --json'],
 };

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { TimeLimit } from '../domain/time.ts';
 import { loadSettings } from '../settings/load-settings.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
+import { queryId } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson, printLines, tell } from './printing.ts';
 
@@ -16,11 +17,13 @@ export function addOpenCommand(program: Command, context: CommandContext): void 
     .description(
       'print the addresses of the pages of the service: the explorer of results, and the documentation to try requests in',
     )
+    .argument('[query]', 'print the address of this query in the explorer, by its id', queryId)
     .option('--json', 'print JSON')
-    .action(async (options: { readonly json?: true }) => {
+    .action(async (query: number | undefined, options: { readonly json?: true }) => {
       const base = serviceUrl(loadSettings(context).settings);
-      if (options.json) printJson(context, { first_page: `${base}/`, documentation: `${base}/docs` });
-      else printLines(context, [`${base}/`, `${base}/docs`]);
+      const page = query === undefined ? `${base}/` : `${base}/queries/${query}`;
+      if (options.json) printJson(context, { first_page: page, documentation: `${base}/docs` });
+      else printLines(context, query === undefined ? [page, `${base}/docs`] : [page]);
       if (!(await isAlive(base, context))) {
         tell(context, `nothing answers at ${base} at this moment: \`qrs serve\` starts the service of these settings`);
       }

@@ -39,8 +39,8 @@ test('the ticks before and after now, at each now', () => {
 test('the age is that of the last good run, though a newer one failed', async () => {
   const good = run('1', 'COMPLETED', '10:00:00');
   const failed = run('2', 'FAILED', '10:15:00');
-  const freshness = await datasetAgeOf(dataset, catalogWith(failed, good), at('10:20:00'));
-  assert.deepEqual(freshness, { latest: failed, served: good, ageMillis: 20 * 60_000, nextTick: at('10:30:00') });
+  const age = await datasetAgeOf(dataset, catalogWith(failed, good), at('10:20:00'));
+  assert.deepEqual(age, { latest: failed, served: good, ageMillis: 20 * 60_000, nextTick: at('10:30:00') });
 });
 
 test('the age is never negative, even if a wrong clock says that the run has not begun yet', async () => {
@@ -50,8 +50,8 @@ test('the age is never negative, even if a wrong clock says that the run has not
 
 test('a dataset that never had a good run has no age', async () => {
   const failed = run('1', 'FAILED', '10:15:00');
-  const freshness = await datasetAgeOf(dataset, catalogWith(failed, failed), at('10:20:00'));
-  assert.deepEqual([freshness.served, freshness.ageMillis], [undefined, undefined]);
+  const age = await datasetAgeOf(dataset, catalogWith(failed, failed), at('10:20:00'));
+  assert.deepEqual([age.served, age.ageMillis], [undefined, undefined]);
 });
 
 test('the period is the longest interval around now, also where refreshes are not evenly spaced', () => {

@@ -64,6 +64,7 @@ test('formats', async (t) => {
     ] as const) {
       assert.equal(await contentType(`${RESULTS}?limit=1`, name), type);
       assert.equal(await contentType(`${RESULTS}?limit=1&format=${name}`), type);
+      assert.equal(await contentType(`${RESULTS}?limit=1&format=${name.split('/')[1]}`), type);
     }
   });
 

@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely';
 import type { Execution } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
+import { hasParameters } from './run-parameters.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 
 type Parameters = Readonly<Record<string, string>>;
@@ -58,7 +59,7 @@ async function newestWith(
   now: Instant,
   except: readonly string[],
 ) {
-  let runs = db
+  const runs = db
     .selectFrom('execution_parameters as chosen')
     .innerJoin('executions', 'executions.id', 'chosen.execution_id')
     .selectAll('executions')
@@ -66,23 +67,10 @@ async function newestWith(
     .where('chosen.name', '=', name)
     .where('chosen.value', '=', value)
     .$if(except.length > 0, (chosen) => chosen.where('chosen.execution_id', 'not in', except))
+    .$if(others.length > 0, (chosen) => chosen.where(hasParameters(db, 'chosen.execution_id', others)))
     .orderBy('chosen.ordered_at', 'desc')
     .orderBy('chosen.execution_id', 'desc')
     .limit(1);
-  if (others.length > 0) {
-    // A count instead of one condition for each value: PostgreSQL plans each condition as a join, and a hundred of them takes minutes.
-    runs = runs.where((eb) =>
-      eb(
-        eb
-          .selectFrom('execution_parameters as other')
-          .select((of) => of.fn.countAll<number>().as('count'))
-          .whereRef('other.execution_id', '=', 'chosen.execution_id')
-          .where((of) => of.or(others.map(([name, value]) => of.and({ 'other.name': name, 'other.value': value })))),
-        '=',
-        others.length,
-      ),
-    );
-  }
   const stored = await runs
     .where((eb) =>
       eb.exists(

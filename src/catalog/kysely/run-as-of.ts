@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely';
 import type { AsOfSearch, ListPage } from '../../domain/browsing.ts';
 import type { Execution } from '../../domain/execution.ts';
+import { hasParameters } from './run-parameters.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 
 export async function findLatestAsOf(
@@ -47,17 +48,5 @@ function storedRuns(db: Kysely<CatalogTables>, { queryId, parameters, now }: Omi
     .innerJoin('executions', 'executions.id', 'result_sets.execution_id')
     .where('result_sets.query_id', '=', queryId)
     .where('result_sets.expires_at', '>', now)
-    .$if(values.length > 0, (runs) =>
-      runs.where((eb) =>
-        eb(
-          eb
-            .selectFrom('execution_parameters as own')
-            .select((of) => of.fn.countAll<number>().as('count'))
-            .whereRef('own.execution_id', '=', 'executions.id')
-            .where((of) => of.or(values.map(([name, value]) => of.and({ 'own.name': name, 'own.value': value })))),
-          '=',
-          values.length,
-        ),
-      ),
-    );
+    .$if(values.length > 0, (runs) => runs.where(hasParameters(db, 'executions.id', values)));
 }

@@ -21,7 +21,7 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   parquet: 'application/vnd.apache.parquet',
 };
 
-/** The registered and the usual names of each format, as `Accept` and the parameter `format` take them. */
+/** The registered and the usual names of each format, as `Accept` takes them. `format` takes what follows the slash, too: `jsonl`. */
 export const MEDIA_TYPES: Readonly<Record<Format, readonly string[]>> = {
   json: ['application/json'],
   ndjson: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
@@ -64,5 +64,6 @@ export function requireFormat(parameters: QueryParameters, format: Format): void
 function formatOf(value: string | undefined): Format | undefined {
   const lower = value?.toLowerCase();
   if (lower === undefined) return undefined;
-  return FORMATS.find((format) => format === lower || MEDIA_TYPES[format].includes(lower));
+  const names = (format: Format) => MEDIA_TYPES[format].flatMap((type) => [type, type.split('/')[1]]);
+  return FORMATS.find((format) => format === lower || names(format).includes(lower));
 }
