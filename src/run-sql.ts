@@ -31,13 +31,13 @@ async function answer({ job, memoryBytes }: SandboxRequest): Promise<void> {
   }, LOOK_MILLIS).unref();
   const { runQuery } = await import('./engine/duckdb/run-query.ts');
   const { EngineError } = await import('./engine/engine.ts');
-  const { NOT_ITS_OWN } = await import('./engine/duckdb/engine-errors.ts');
+  const { NOT_THE_QUERYS_FAULT } = await import('./engine/duckdb/engine-errors.ts');
   const sleep = async (millis: number, signal?: AbortSignal) => await wait(millis, undefined, { signal });
   try {
     send({ kind: 'done', made: await runQuery(job, sleep) });
   } catch (error) {
     const known = error instanceof EngineError ? error : undefined;
-    const { type = 'engine_error', message = NOT_ITS_OWN, line, column } = known ?? {};
+    const { type = 'engine_error', message = NOT_THE_QUERYS_FAULT, line, column } = known ?? {};
     const cause = known === undefined ? error : known.cause;
     send({
       kind: 'failed',

@@ -2,7 +2,7 @@
 
 import type { Sleep } from '../domain/time.ts';
 import { watchClock } from '../maintenance/clock-watch.ts';
-import { aboutDoubt } from '../maintenance/sweep-trust.ts';
+import { describeClockDoubt } from '../maintenance/sweep-trust.ts';
 import { KeyUses } from '../observation/key-uses.ts';
 import { type Metrics, makeMetrics } from '../observation/metrics.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
@@ -49,7 +49,7 @@ export async function startTelemetry(
         catalog: parts.catalog,
         clock: parts.clock,
         sleep: effects.sleep,
-        onJump: (doubt) => observe({ kind: 'clock_jumped', about: aboutDoubt(doubt) }),
+        onJump: (doubt) => observe({ kind: 'clock_jumped', about: describeClockDoubt(doubt) }),
         onError: (error) => observe({ kind: 'fault', what: 'looking at the clock', error }),
       },
       stop.signal,

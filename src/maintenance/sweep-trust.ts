@@ -40,11 +40,11 @@ export async function requireClock(
   else if (before === undefined || doubt?.to === now) {
     await installation.updateClock((latest) => lookAtClock(latest, now, undefined));
   }
-  if (doubt !== undefined && !confirmed) throw new SweepStopped(`nothing is deleted: ${aboutDoubt(doubt)}`);
+  if (doubt !== undefined && !confirmed) throw new SweepStopped(`nothing is deleted: ${describeClockDoubt(doubt)}`);
 }
 
 /** In words for the log, the doctor and the sweep. */
-export function aboutDoubt({ from, to, leftMillis }: ClockDoubt): string {
+export function describeClockDoubt({ from, to, leftMillis }: ClockDoubt): string {
   const hours = Math.ceil(leftMillis / HOUR_MILLIS);
   return `the clock went from ${formatInstant(from)} to ${formatInstant(to)}, by a wrong clock or a long stop, so nothing is deleted until the service has run for ${counted(hours, 'more hour')}; if the clock is right, ${CONFIRM}`;
 }

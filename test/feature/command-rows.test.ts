@@ -171,8 +171,7 @@ test('qrs open prints the addresses of the pages, and whether anything answers t
   const away = await makeCommandLine(t, { QRS_URL: url });
   const there = await away.run(['open', '--json']);
   assert.deepEqual([there.out, there.err], [`{"first_page":"${url}/","documentation":"${url}/docs"}\n`, '']);
-  assert.equal((await away.run(['open', '100'])).out, `${url}/queries/100
-`);
+  assert.equal((await away.run(['open', '100'])).out, `${url}/queries/100\n`);
   const anyPort = await makeCommandLine(t, { QRS_PORT: '0' });
   assert.match((await anyPort.run(['open'])).err, /QRS_PORT is 0, any free port: the service prints its address/);
 });

@@ -91,7 +91,7 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
     }
   });
 
-  test('a database that goes away: hot answers within the bound, then 503 that says so, and all is well when it is back', async (t) => {
+  test('a database that goes away: answers from memory within the bound, then 503 that says so, and all is well when it is back', async (t) => {
     const { replicas, key } = await startTwo(t);
     for (const { rows } of replicas) assert.equal((await rows(key)).status, 200);
     await server.kill();

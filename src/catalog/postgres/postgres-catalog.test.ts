@@ -156,7 +156,7 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
     const version = await catalog.version();
     await server.kill();
     await time.advance(999);
-    assert.equal(catalog.version(), version, 'hot answers go on');
+    assert.equal(catalog.version(), version, 'answers from memory go on');
     await time.advance(1);
     await assert.rejects(async () => await catalog.version(), CatalogUnavailable);
     await assert.rejects(catalog.queries.find(7), CatalogUnavailable);

@@ -1,6 +1,6 @@
 /** AVS metrics (specification §2.6): what each service has by way of the operators registered to it. */
 import { columnsOf, type DatasetDeclaration, type DatasetOptions } from '../dataset.ts';
-import { PARTIES, strategyMeanings } from '../restaking/meanings.ts';
+import { PARTY_MEANINGS, strategyMeanings } from '../restaking/meanings.ts';
 import {
   AVS_METADATA,
   EXCHANGE_RATES,
@@ -27,7 +27,7 @@ export function declareAvsStats({ strategyColumnNames }: DatasetOptions): Datase
       beacon_chain_ETH_TVL: 'double',
     }),
     meanings: {
-      ...PARTIES,
+      ...PARTY_MEANINGS,
       num_operators: { about: 'Operators registered to the AVS', example: 42 },
       total_TVL: { about: 'Total value locked across all strategies in the AVS', example: 654_321.5 },
       num_stakers: { about: 'Stakers currently staking to the AVS via operators', example: 8765 },

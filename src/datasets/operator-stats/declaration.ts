@@ -1,6 +1,6 @@
 /** Operator metrics (specification §2.5): what is delegated to each operator, by strategy, and by how many stakers. */
 import { columnsOf, type DatasetDeclaration, type DatasetOptions } from '../dataset.ts';
-import { PARTIES, strategyMeanings } from '../restaking/meanings.ts';
+import { PARTY_MEANINGS, strategyMeanings } from '../restaking/meanings.ts';
 import {
   EXCHANGE_RATES,
   OPERATOR_METADATA,
@@ -27,7 +27,7 @@ export function declareOperatorStats({ strategyColumnNames }: DatasetOptions): D
       EIGEN_TVL: 'double',
     }),
     meanings: {
-      ...PARTIES,
+      ...PARTY_MEANINGS,
       total_TVL: {
         about: 'Total value locked in the operator across all strategies but the governance token',
         example: 98_765.43,

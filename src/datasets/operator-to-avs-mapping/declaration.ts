@@ -1,6 +1,6 @@
 /** Which operator is registered to which service, and since when (specification §2.7). */
 import { columnsOf, type DatasetDeclaration } from '../dataset.ts';
-import { PARTIES } from '../restaking/meanings.ts';
+import { PARTY_MEANINGS } from '../restaking/meanings.ts';
 import { AVS_METADATA, OPERATOR_METADATA, REGISTRATIONS } from '../restaking/sources.ts';
 
 export function declareOperatorToAvsMapping(): DatasetDeclaration {
@@ -20,7 +20,7 @@ export function declareOperatorToAvsMapping(): DatasetDeclaration {
       registered_time: 'varchar',
     }),
     meanings: {
-      ...PARTIES,
+      ...PARTY_MEANINGS,
       avs_website: { about: 'Website of the AVS', example: 'https://avs.example.org' },
       operator_website: { about: 'Website of the operator', example: 'https://operator.example.org' },
       registered_time: { about: 'When the operator registered to the AVS', example: '2024-04-09 18:11:23.000 UTC' },

@@ -2,7 +2,7 @@
 import type { ColumnMeanings, StrategyColumnNames } from '../dataset.ts';
 import { liquidStakingColumns } from './strategies.ts';
 
-export const PARTIES: ColumnMeanings = {
+export const PARTY_MEANINGS: ColumnMeanings = {
   operator_name: { about: 'Name of the operator', example: 'Staking House' },
   operator_contract_address: {
     about: 'Contract address of the operator',

@@ -8,7 +8,7 @@ import type { RefusedStatement } from './check-statement.ts';
 import { ownFileWords, ownWords, quotedWords } from './engine-words.ts';
 
 /** Of a query that might well succeed: the cause says the rest to whoever runs the service. */
-export const NOT_ITS_OWN = 'the query failed by a fault that is not its own; run it again';
+export const NOT_THE_QUERYS_FAULT = 'the query failed by a fault that is not its own; run it again';
 
 /** Memory, and what may be written to disk instead of it. */
 const TOO_MUCH_MEMORY = 'the query took more memory than it may (QRS_ENGINE_MEMORY)';
@@ -63,7 +63,7 @@ function messageOf(type: EngineErrorType, whole: string): string {
   const said = saidIn(whole);
   if (type === 'memory_limit') return TOO_MUCH_MEMORY;
   // What is wrong with DuckDB, or with files, whoever wrote the SQL has nothing to do with.
-  if (type === 'engine_error') return ownWords(said) ?? NOT_ITS_OWN;
+  if (type === 'engine_error') return ownWords(said) ?? NOT_THE_QUERYS_FAULT;
   return ownWords(said) ?? quotedWords(said);
 }
 

@@ -5,7 +5,7 @@ import type { Directories, Service } from '../../compose/service.ts';
 import { lookAtClock } from '../../domain/clock-record.ts';
 import { executionOfDerived, isStagingName, isWriterFolder, writerOfKey } from '../../domain/written-names.ts';
 import { isScratchName } from '../../files/scratch-folder.ts';
-import { aboutDoubt } from '../sweep-trust.ts';
+import { describeClockDoubt } from '../sweep-trust.ts';
 import { type Finding, wrong } from './finding.ts';
 
 /** So many are counted: more are no more wrong. */
@@ -31,7 +31,7 @@ export async function examineClock(service: Service): Promise<Finding> {
   const { installation } = await service.catalog();
   const { doubt } = lookAtClock(await installation.findClock(), service.clock(), undefined);
   if (doubt === undefined) return { check, status: 'ok', found: 'where it was last seen, give or take a day' };
-  return { check, status: 'warning', found: aboutDoubt(doubt) };
+  return { check, status: 'warning', found: describeClockDoubt(doubt) };
 }
 
 /** Names what is foreign; it is never deleted, and stops nothing. */

@@ -25,11 +25,11 @@ export interface SourceColumn {
   /** The type was guessed from the values, so a value that does not fit is no error of the file's. */
   readonly inferred: boolean;
   /** How `parsed` and `stored` came about, where other columns may be read in the same way. */
-  readonly alike?: Alike;
+  readonly rule?: ReadingRule;
 }
 
 /** How a value is read, whatever column it stands in. */
-export interface Alike {
+export interface ReadingRule {
   /** The same for columns whose values are read alike. */
   readonly key: string;
   /** SQL over the value as it stands in the file and the name of what it was parsed to; `fail` for one that does not fit. */
@@ -40,10 +40,10 @@ export interface Alike {
 export function columnReadAs(
   { name, type, inferred }: Pick<SourceColumn, 'name' | 'type' | 'inferred'>,
   index: number,
-  alike: Alike,
+  rule: ReadingRule,
 ): SourceColumn {
   const raw = `s${index}`;
-  return { name, type, raw, ...alike.read(raw, `p${index}`, failIn(index, raw)), inferred, alike };
+  return { name, type, raw, ...rule.read(raw, `p${index}`, failIn(index, raw)), inferred, rule };
 }
 
 export interface Source {
@@ -90,12 +90,12 @@ export async function opened(
     return await open();
   } catch (error) {
     signal.throwIfAborted();
-    throw error instanceof Error && !saysEnough(error) ? await explain(error, signal) : error;
+    throw error instanceof Error && !isSelfExplanatory(error) ? await explain(error, signal) : error;
   }
 }
 
 /** What we found ourselves, and a lack of memory or of disk, which is no fault of the file. */
-export function saysEnough(error: Error): boolean {
+export function isSelfExplanatory(error: Error): boolean {
   return error instanceof PublishError || isOutOfMemory(error) || isStorageFull(error);
 }
 

@@ -4,7 +4,14 @@ import type { Row } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import { textToStored } from '../../duckdb/text-value.ts';
 import { type ColumnStats, columnStatsColumns, columnStatsOf, inferredValue, resolve } from './inference.ts';
-import { type Alike, columnReadAs, rawValuesOf, type Source, type SourceColumn, type SourceContext } from './source.ts';
+import {
+  columnReadAs,
+  type ReadingRule,
+  rawValuesOf,
+  type Source,
+  type SourceColumn,
+  type SourceContext,
+} from './source.ts';
 
 /** Rows that types are first inferred from, fewer of a wide table. All others are checked as they are converted. */
 const SAMPLE_ROWS_MAX = 20_000;
@@ -69,11 +76,11 @@ export function textColumn(
   columnStats?: ColumnStats,
 ): SourceColumn {
   if (declared !== undefined) {
-    const alike: Alike = {
+    const rule: ReadingRule = {
       key: `declared ${formatColumnType(declared)}`,
       read: (raw, _, fail) => ({ stored: textToStored(declared, raw, fail) }),
     };
-    return columnReadAs({ name, type: declared, inferred: false }, index, alike);
+    return columnReadAs({ name, type: declared, inferred: false }, index, rule);
   }
   const resolved = columnStats === undefined ? 'nested' : resolve(columnStats);
   const type: ColumnType = resolved === 'nested' ? { kind: 'varchar' } : resolved;
@@ -81,7 +88,7 @@ export function textColumn(
 }
 
 /** How the values of a column are read whose type is inferred to be this. */
-export function inferredReading(type: ColumnType): Alike {
+export function inferredReading(type: ColumnType): ReadingRule {
   return {
     key: `inferred ${formatColumnType(type)}`,
     read: (raw, parsed, fail) => inferredValue(type, raw, parsed, fail),

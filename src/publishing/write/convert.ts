@@ -20,9 +20,9 @@ import { openParquet } from '../sources/parquet/parquet-source.ts';
 import {
   type InvalidValue,
   invalidValueOf,
+  isSelfExplanatory,
   type Source,
   type SourceContext,
-  saysEnough,
   statementOver,
 } from '../sources/source.ts';
 import type { FileKind } from '../sources/source-file.ts';
@@ -186,7 +186,7 @@ function isBeyondSample(error: Error, source: Source): boolean {
 }
 
 async function explain(error: Error, context: SourceContext, source: Source, signal: AbortSignal): Promise<Error> {
-  if (saysEnough(error)) return error;
+  if (isSelfExplanatory(error)) return error;
   const invalidValue = invalidValueOf(error);
   const column = invalidValue && source.columns[invalidValue.index];
   if (invalidValue === undefined || column === undefined) {
@@ -201,7 +201,7 @@ async function explain(error: Error, context: SourceContext, source: Source, sig
 
 /** What nobody has words for is no fault of the file's. */
 function asPublishError(error: Error): Error {
-  return saysEnough(error) ? error : new PublishError(faultText(error.message), { cause: error });
+  return isSelfExplanatory(error) ? error : new PublishError(faultText(error.message), { cause: error });
 }
 
 /** The first row with the value that did not fit, counted from 1 without the header. */

@@ -8,7 +8,14 @@ import { jsonToStored, keepsWriting, textToStored } from '../../../duckdb/text-v
 import { PublishError } from '../../publish-error.ts';
 import { countLines } from '../count-lines.ts';
 import { resolve } from '../inference.ts';
-import { type Alike, columnReadAs, opened, type Source, type SourceColumn, type SourceContext } from '../source.ts';
+import {
+  columnReadAs,
+  opened,
+  type ReadingRule,
+  type Source,
+  type SourceColumn,
+  type SourceContext,
+} from '../source.ts';
 import { collectColumnStats, inferredReading, sampleRows } from '../text-columns.ts';
 import { explainJson } from './json-problem.ts';
 import { type JsonLayout, relationOf } from './json-relation.ts';
@@ -122,26 +129,27 @@ function declaredColumn(name: string, index: number, type: ColumnType): SourceCo
     nested
       ? `CASE WHEN starts_with(${raw}, '"') THEN ${textToStored(type, unquoted(raw), fail)} ELSE ${jsonToStored(type, raw, fail, false)} END`
       : textToStored(type, unquoted(raw), fail);
-  const alike: Alike = {
+  const rule: ReadingRule = {
     key: `declared ${formatColumnType(type)}`,
     read: (raw, _, fail) => ({ stored: stored(raw, fail) }),
   };
-  return columnReadAs({ name, type, inferred: false }, index, alike);
+  return columnReadAs({ name, type, inferred: false }, index, rule);
 }
 
 /** Values of any shape, as they are: a string among them is a JSON string. */
 function anyJson(name: string, index: number): SourceColumn {
   const type: ColumnType = { kind: 'json' };
-  const read: Alike['read'] = (raw, _, fail) => ({ stored: jsonToStored(type, raw, fail, true) });
+  const read: ReadingRule['read'] = (raw, _, fail) => ({ stored: jsonToStored(type, raw, fail, true) });
   return columnReadAs({ name, type, inferred: false }, index, { key: 'any json', read });
 }
 
 /** A column whose values, as far as they were seen, are no lists or objects. */
 function plainColumn(name: string, index: number, type: ColumnType): SourceColumn {
-  const text: Alike = { key: 'inferred varchar', read: (cell) => ({ stored: unquoted(cell) }) };
-  const alike = type.kind === 'varchar' ? text : inferredReading(type);
-  const read: Alike['read'] = (cell, parsed, invalidValue) => alike.read(withBareNonFinite(cell), parsed, invalidValue);
-  return columnReadAs({ name, type, inferred: true }, index, type.kind === 'double' ? { ...alike, read } : alike);
+  const text: ReadingRule = { key: 'inferred varchar', read: (cell) => ({ stored: unquoted(cell) }) };
+  const rule = type.kind === 'varchar' ? text : inferredReading(type);
+  const read: ReadingRule['read'] = (cell, parsed, invalidValue) =>
+    rule.read(withBareNonFinite(cell), parsed, invalidValue);
+  return columnReadAs({ name, type, inferred: true }, index, type.kind === 'double' ? { ...rule, read } : rule);
 }
 
 /** The rows as types are inferred from them. */
