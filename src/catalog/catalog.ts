@@ -44,7 +44,7 @@ export interface Catalog extends AsyncDisposable {
    * Several steps as one: all that `work` does with the catalog it is given is committed together, or nothing when it rejects. Others
    * wait meanwhile to write, so that it may wait for nothing else.
    */
-  atomically<T>(work: (steps: CatalogSteps) => Promise<T>): Promise<T>;
+  atomically<T>(work: (transaction: CatalogTransaction) => Promise<T>): Promise<T>;
 
   readonly principals: Principals;
   readonly queries: Queries;
@@ -59,8 +59,8 @@ export interface Catalog extends AsyncDisposable {
   readonly idempotencyKeys: IdempotencyKeys;
 }
 
-/** What can be a part of a greater step. */
-export type CatalogSteps = Pick<Catalog, 'principals' | 'queries' | 'executions' | 'runs' | 'idempotencyKeys'>;
+/** The sections of the catalog that a transaction may use. */
+export type CatalogTransaction = Pick<Catalog, 'principals' | 'queries' | 'executions' | 'runs' | 'idempotencyKeys'>;
 
 /** What holds for the installation as a whole. */
 export interface Installation {

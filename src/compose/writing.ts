@@ -109,8 +109,9 @@ function committingBy(
       find: (id) => executions.find(id),
       findResultSet: (id) => executions.findResultSet(id),
       addCompleted: (execution, completion, lease) =>
-        commit((steps) => steps.executions.addCompleted(execution, completion, lease)),
-      complete: (id, completion, lease) => commit((steps) => steps.executions.complete(id, completion, lease)),
+        commit((transaction) => transaction.executions.addCompleted(execution, completion, lease)),
+      complete: (id, completion, lease) =>
+        commit((transaction) => transaction.executions.complete(id, completion, lease)),
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What catalogs have in common: their sections over one SQL database, whichever it is, and steps of them as one transaction. */
 import { type Kysely, sql } from 'kysely';
 import type { Instant } from '../../domain/instant.ts';
-import type { Catalog, CatalogSteps } from '../catalog.ts';
+import type { Catalog, CatalogTransaction } from '../catalog.ts';
 import { KyselyBrowsing } from './browsing.ts';
 import { KyselyExecutions } from './executions.ts';
 import { KyselyIdempotencyKeys } from './idempotency-keys.ts';
@@ -59,7 +59,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
     return Number(rows[0]?.now);
   }
 
-  async atomically<T>(work: (steps: CatalogSteps) => Promise<T>): Promise<T> {
+  async atomically<T>(work: (transaction: CatalogTransaction) => Promise<T>): Promise<T> {
     return await this.db.transaction().execute(
       async (trx) =>
         await work({

@@ -6,7 +6,7 @@
 import type { Client, ClientBase } from 'pg';
 import type { Clock, Instant } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
-import { told } from './unavailable.ts';
+import { asUnavailable } from './unavailable.ts';
 
 /** Trivial queries within the staleness bound. The bound is reached only when several in a row fail. */
 const ASKED_WITHIN_BOUND = 4;
@@ -79,7 +79,7 @@ export class ChangeFeed implements AsyncDisposable {
       await this.#client.query('select 1');
     } catch (error) {
       this.#drop();
-      throw told(error);
+      throw asUnavailable(error);
     }
     this.#confirmed = confirmed;
   }

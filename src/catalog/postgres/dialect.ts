@@ -19,7 +19,7 @@ import {
 } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { LOCKS } from './migrate.ts';
-import { isUnavailable, told } from './unavailable.ts';
+import { asUnavailable, isUnavailable } from './unavailable.ts';
 
 export interface PostgresConnections {
   readonly pool: Pool;
@@ -163,7 +163,7 @@ class PooledConnection implements DatabaseConnection {
       return { rows: rows as R[], ...(rowCount !== null && { numAffectedRows: BigInt(rowCount) }) };
     } catch (error) {
       this.#isBroken = this.#client !== undefined && isUnavailable(error);
-      throw told(error);
+      throw asUnavailable(error);
     }
   }
 }

@@ -15,7 +15,7 @@ import { ChangeFeed } from './change-feed.ts';
 import { PostgresPoolDialect } from './dialect.ts';
 import { migrate, requireOurs } from './migrate.ts';
 import { LATEST } from './migrations.ts';
-import { isUnavailable, told } from './unavailable.ts';
+import { asUnavailable, isUnavailable } from './unavailable.ts';
 
 const CONNECT_MILLIS_MAX = 5000;
 /** Reads and writes take milliseconds. Whatever waits longer waits for a process that is stuck. */
@@ -123,7 +123,7 @@ class PostgresCatalog extends KyselyCatalog implements Catalog {
         for (const { name } of rows) await client.query(`select count(t::text) from ${name} as t`);
       });
     } catch (error) {
-      if (isUnavailable(error)) throw told(error);
+      if (isUnavailable(error)) throw asUnavailable(error);
       throw new Error(`the catalog is damaged, or cannot be read: ${reasonOf(error)}`, { cause: error });
     }
   }

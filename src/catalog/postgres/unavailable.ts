@@ -37,7 +37,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** The failure as callers are told it: CatalogUnavailable if it may pass, else as it is. */
-export function told(error: unknown): unknown {
+export function asUnavailable(error: unknown): unknown {
   if ((error as { readonly code?: unknown } | undefined)?.code === NO_TEXT) {
     return new TextRefused('a text holds the character NUL, which the catalog cannot keep', { cause: error });
   }

@@ -2,7 +2,7 @@
  * What a key may change (contract §8). A key without the needed scope is refused before anything is looked up, so the refusal
  * reveals nothing. A query that the key may not see is reported as not found; one that it may only read, as forbidden.
  */
-import type { CatalogSteps } from '../../catalog/catalog.ts';
+import type { CatalogTransaction } from '../../catalog/catalog.ts';
 import { type Execution, isExecutionId } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -18,7 +18,7 @@ export function requireScope({ scope }: Principal, needed: Scope): void {
 
 /** The principal as it is now. A long request may outlive its key. @throws RequestError invalid_api_key */
 export async function currentPrincipal(
-  { principals }: Pick<CatalogSteps, 'principals'>,
+  { principals }: Pick<CatalogTransaction, 'principals'>,
   keyId: string,
   now: Instant,
 ): Promise<Principal> {
@@ -29,7 +29,7 @@ export async function currentPrincipal(
 
 /** @throws RequestError invalid_query_id · query_not_found */
 export async function readableQuery(
-  { queries }: Pick<CatalogSteps, 'queries'>,
+  { queries }: Pick<CatalogTransaction, 'queries'>,
   principal: Principal,
   id: string,
 ): Promise<Query> {
@@ -43,18 +43,18 @@ export async function readableQuery(
 
 /** @throws RequestError invalid_query_id · query_not_found · scope */
 export async function writableQuery(
-  steps: Pick<CatalogSteps, 'queries'>,
+  transaction: Pick<CatalogTransaction, 'queries'>,
   principal: Principal,
   id: string,
 ): Promise<Query> {
-  const query = await readableQuery(steps, principal, id);
+  const query = await readableQuery(transaction, principal, id);
   requireOwn(principal, query);
   return query;
 }
 
 /** An execution is as visible as its query. @throws RequestError invalid_execution_id · execution_not_found · scope */
 export async function writableExecution(
-  { executions, queries }: Pick<CatalogSteps, 'executions' | 'queries'>,
+  { executions, queries }: Pick<CatalogTransaction, 'executions' | 'queries'>,
   principal: Principal,
   id: string,
 ): Promise<Execution> {

@@ -52,9 +52,9 @@ function beginning(deps: ExecutionWritesDeps): JsonHandler {
     const { query_parameters: parameters = {} } = readFields(await body(), { query_parameters: PARAMETERS });
     const submittedAt = deps.clock();
     const execution: Execution = { id: deps.newId(), queryId, parameters, state: 'PENDING', submittedAt };
-    return await commit(async (steps, current) => {
-      await writableQuery(steps, current, path.id ?? '');
-      await steps.executions.add(execution);
+    return await commit(async (transaction, current) => {
+      await writableQuery(transaction, current, path.id ?? '');
+      await transaction.executions.add(execution);
       return { status: 201, body: executionBody(execution, submittedAt) };
     });
   };
@@ -64,10 +64,10 @@ function starting(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
     await writableExecution(deps.catalog, principal, path.id ?? '');
     readFields(await body(), {});
-    return await commit(async (steps, current) => {
-      const { id } = await writableExecution(steps, current, path.id ?? '');
+    return await commit(async (transaction, current) => {
+      const { id } = await writableExecution(transaction, current, path.id ?? '');
       const now = deps.clock();
-      return { status: 200, body: executionBody(await steps.executions.start(id, now), now) };
+      return { status: 200, body: executionBody(await transaction.executions.start(id, now), now) };
     });
   };
 }
@@ -76,10 +76,10 @@ function failing(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
     await writableExecution(deps.catalog, principal, path.id ?? '');
     const error = readError(await body());
-    return await commit(async (steps, current) => {
-      const { id } = await writableExecution(steps, current, path.id ?? '');
+    return await commit(async (transaction, current) => {
+      const { id } = await writableExecution(transaction, current, path.id ?? '');
       const now = deps.clock();
-      return { status: 200, body: executionBody(await steps.executions.fail(id, error, now), now) };
+      return { status: 200, body: executionBody(await transaction.executions.fail(id, error, now), now) };
     });
   };
 }
@@ -88,9 +88,9 @@ function cancelling(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
     await writableExecution(deps.catalog, principal, path.id ?? '');
     readFields(await body(), {});
-    const answer = await commit(async (steps, current) => {
-      const { id } = await writableExecution(steps, current, path.id ?? '');
-      await steps.executions.cancel(id, deps.clock());
+    const answer = await commit(async (transaction, current) => {
+      const { id } = await writableExecution(transaction, current, path.id ?? '');
+      await transaction.executions.cancel(id, deps.clock());
       return { status: 200, body: { success: true } };
     });
     deps.runQueue.notify({ kind: 'cancelled', executionId: (path.id ?? '').toUpperCase() });

@@ -108,18 +108,18 @@ function addingKey({ clock, createKey }: PrincipalWritesDeps): JsonHandler {
   };
 }
 
-interface RemovingSteps {
+interface RemovingTransaction {
   readonly principals: Principals;
 }
 
 function removing(
   { clock }: WriteDeps,
-  remove: (steps: RemovingSteps, path: { readonly name: string }, now: number) => Promise<void>,
+  remove: (transaction: RemovingTransaction, path: { readonly name: string }, now: number) => Promise<void>,
 ): JsonHandler {
   return async ({ path, body, commit }) => {
     readFields(await body(), {});
-    return await commit(async (steps) => {
-      await remove(steps, { name: path.name ?? '' }, clock());
+    return await commit(async (transaction) => {
+      await remove(transaction, { name: path.name ?? '' }, clock());
       return { status: 200, body: { success: true } };
     });
   };

@@ -107,10 +107,10 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
     if (sql !== undefined && (changes.sql !== undefined || changes.parameters !== undefined)) {
       await deps.queryChecks.check(sql, parameters ?? [], request);
     }
-    return await commitChange(commit, async (steps, current) => {
+    return await commitChange(commit, async (transaction, current) => {
       // Checked again in this transaction: the query may have been given to another owner in the meantime.
-      await writableQuery(steps, current, id);
-      await steps.queries.update(query.id, changes, deps.clock());
+      await writableQuery(transaction, current, id);
+      await transaction.queries.update(query.id, changes, deps.clock());
       return { query_id: query.id };
     });
   };

@@ -1,5 +1,5 @@
 /** Running queries over HTTP: runs of a stored query, and runs of SQL that belongs to no query (contract §10). */
-import type { CatalogSteps } from '../../catalog/catalog.ts';
+import type { CatalogTransaction } from '../../catalog/catalog.ts';
 import { type Execution, formatState } from '../../domain/execution.ts';
 import type { Owner, Principal } from '../../domain/principal.ts';
 import { type Query, UNLISTED_TAG } from '../../domain/query.ts';
@@ -44,9 +44,9 @@ function executing(deps: RunWritesDeps): JsonHandler {
     stats.queryId = query.id;
     const fields = readFields(await body(), { query_parameters: RUN_PARAMETERS, performance: PERFORMANCE });
     const parameters = fields.query_parameters ?? {};
-    return await submit(deps, commit, async (steps, current) => ({
+    return await submit(deps, commit, async (transaction, current) => ({
       // Read again in this transaction: the query may have been changed or given away in the meantime.
-      query: await writableQuery(steps, current, id),
+      query: await writableQuery(transaction, current, id),
       parameters,
       keyId: principal.keyId,
     }));
@@ -71,7 +71,7 @@ function executingSql(deps: RunWritesDeps): JsonHandler {
  */
 async function anySqlQuery(
   { clock, reservedIdsFrom }: RunWritesDeps,
-  queries: CatalogSteps['queries'],
+  queries: CatalogTransaction['queries'],
   owner: Owner,
 ): Promise<Query> {
   const tagged = await queries.list({ owner, tag: UNLISTED_TAG });
@@ -88,10 +88,10 @@ async function anySqlQuery(
 async function submit(
   { runQueue }: RunWritesDeps,
   commit: Commit,
-  requestOf: (steps: CatalogSteps, principal: Principal) => Promise<RunRequest>,
+  requestOf: (transaction: CatalogTransaction, principal: Principal) => Promise<RunRequest>,
 ): Promise<WriteAnswer> {
-  const answer = await commit(async (steps, principal) => {
-    const execution = await runQueue.enqueue(await requestOf(steps, principal), steps.runs);
+  const answer = await commit(async (transaction, principal) => {
+    const execution = await runQueue.enqueue(await requestOf(transaction, principal), transaction.runs);
     return { status: 200, body: bodyOf(execution) };
   });
   runQueue.notify({ kind: 'submitted' });

@@ -3,7 +3,7 @@
  * before. The body is written to staging as it arrives; the rest is what `qrs publish` does.
  */
 import type { Readable } from 'node:stream';
-import { type CatalogSteps, IllegalTransition } from '../../catalog/catalog.ts';
+import { type CatalogTransaction, IllegalTransition } from '../../catalog/catalog.ts';
 import type { ColumnType } from '../../domain/column-type.ts';
 import { type Execution, STATES } from '../../domain/execution.ts';
 import { parametersProblem } from '../../domain/run-input.ts';
@@ -31,7 +31,7 @@ export interface Upload extends BodyDescription {
   /** The run to complete; a new one when left out. */
   readonly executionId?: string;
   /** The transaction that makes the result exist. */
-  readonly commit: (complete: (steps: CatalogSteps) => Promise<Execution>) => Promise<Execution>;
+  readonly commit: (complete: (transaction: CatalogTransaction) => Promise<Execution>) => Promise<Execution>;
 }
 
 export interface UploadWritesDeps extends WriteDeps {
@@ -114,9 +114,9 @@ function committing(
 ): Upload['commit'] {
   return async (complete) => {
     let execution: Execution | undefined;
-    await commit(async (steps, principal) => {
-      await writableQuery(steps, principal, String(queryId));
-      execution = await complete(steps);
+    await commit(async (transaction, principal) => {
+      await writableQuery(transaction, principal, String(queryId));
+      execution = await complete(transaction);
       return { status: 201, body: executionBody(execution, clock()) };
     });
     if (execution === undefined) throw new Error('a commit took no step');

@@ -1,6 +1,6 @@
 /** The types of a request that changes something: the request itself, what its handler is given, and its answer. */
 import type { Readable } from 'node:stream';
-import type { Catalog, CatalogSteps } from '../../catalog/catalog.ts';
+import type { Catalog, CatalogTransaction } from '../../catalog/catalog.ts';
 import type { Clock } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Scope } from '../../domain/scope.ts';
@@ -20,10 +20,10 @@ export interface WriteAnswer {
  * principal up again: a body takes time to arrive, and a right that was withdrawn in the meantime commits nothing.
  */
 export type Commit = (
-  work: (steps: CatalogSteps, principal: Principal) => Promise<WriteAnswer>,
+  work: (transaction: CatalogTransaction, principal: Principal) => Promise<WriteAnswer>,
 ) => Promise<WriteAnswer>;
 /** Runs `work` in one transaction. */
-export type CommitStep = (work: (steps: CatalogSteps) => Promise<WriteAnswer>) => Promise<WriteAnswer>;
+export type CommitStep = (work: (transaction: CatalogTransaction) => Promise<WriteAnswer>) => Promise<WriteAnswer>;
 
 export interface WriteRequest {
   /** As it was when the request began. */

@@ -92,10 +92,10 @@ function committingAs(
   { clock }: Pick<IdempotencyDeps, 'clock'>,
 ): Commit {
   return (work) =>
-    step(async (steps) => {
-      const principal = await currentPrincipal(steps, keyId, clock());
+    step(async (transaction) => {
+      const principal = await currentPrincipal(transaction, keyId, clock());
       requireScope(principal, scope);
-      return await work(steps, principal);
+      return await work(transaction, principal);
     });
 }
 

@@ -28,7 +28,7 @@ import {
 } from '../result-store.ts';
 import { abortUploads } from './abandoned-uploads.ts';
 import { putFile } from './put-file.ts';
-import { isNoObject, told } from './unavailable.ts';
+import { asUnavailable, isNoObject } from './unavailable.ts';
 
 /** How often the SDK tries a request: it repeats after failures, throttling, and connections that break before an answer. */
 const ATTEMPTS_MAX = 4;
@@ -98,7 +98,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       return id === '' ? undefined : id;
     } catch (error) {
       if (isNoObject(error)) return undefined;
-      throw told(error, signal);
+      throw asUnavailable(error, signal);
     }
   }
 
@@ -112,7 +112,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     try {
       await putFile(this.#client, this.#at(key), path, signal);
     } catch (error) {
-      throw told(error, signal);
+      throw asUnavailable(error, signal);
     }
     await this.#cache.forget(key);
     await rm(path);
@@ -199,7 +199,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
         ...(token !== undefined && { ContinuationToken: token }),
       });
       const page = await this.#client.send(command).catch((error: unknown) => {
-        throw told(error, signal);
+        throw asUnavailable(error, signal);
       });
       for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
         const key = Key.slice(this.#prefix.length);
@@ -242,7 +242,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   async removeEmptyFolders(mayRemove: (prefix: string) => boolean): Promise<void> {
     const place = { bucket: this.#bucket, prefix: this.#prefix };
     await abortUploads(this.#client, place, mayRemove).catch((error: unknown) => {
-      throw told(error, new AbortController().signal);
+      throw asUnavailable(error, new AbortController().signal);
     });
   }
 
@@ -255,7 +255,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   async #requireBucket(): Promise<void> {
     const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#prefix, MaxKeys: 1 });
     await this.#client.send(command).catch((error: unknown) => {
-      throw told(error, new AbortController().signal);
+      throw asUnavailable(error, new AbortController().signal);
     });
   }
 
@@ -265,7 +265,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
 
   async #putText(key: string, text: string): Promise<void> {
     await this.#client.send(new PutObjectCommand({ ...this.#at(key), Body: text })).catch((error: unknown) => {
-      throw told(error, new AbortController().signal);
+      throw asUnavailable(error, new AbortController().signal);
     });
   }
 
@@ -273,7 +273,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     const Objects = keys.map((key) => ({ Key: `${this.#prefix}${key}` }));
     const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } });
     const { Errors = [] } = await this.#client.send(command).catch((error: unknown) => {
-      throw told(error, new AbortController().signal);
+      throw asUnavailable(error, new AbortController().signal);
     });
     const [first] = Errors;
     if (first !== undefined) throw new Error(`${Errors.length} objects cannot be deleted, ${first.Key}: ${first.Code}`);
@@ -287,7 +287,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       return ContentLength;
     } catch (error) {
       if (isNoObject(error)) return undefined;
-      throw told(error, new AbortController().signal);
+      throw asUnavailable(error, new AbortController().signal);
     }
   }
 
@@ -317,7 +317,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 416) {
         throw otherLength(await this.#findBytes(key));
       }
-      throw told(error, signal);
+      throw asUnavailable(error, signal);
     }
   }
 }

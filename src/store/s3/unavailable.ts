@@ -20,7 +20,7 @@ function isNoBucket(error: unknown): boolean {
 }
 
 /** The failure as callers are told it: StoreUnavailable if it may pass, else as it is. @param signal whose abort is no failure of the server */
-export function told(error: unknown, signal: AbortSignal): unknown {
+export function asUnavailable(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const status = statusOf(error);
   if (PASSING.has((error as S3Failure | undefined)?.name)) return unavailable(error);
