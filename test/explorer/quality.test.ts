@@ -33,7 +33,11 @@ test('axe finds nothing on any page, in light and in dark, on a phone', { skip }
     { length: 300 },
     (_, n) => `0xd8da6bf26964af9d7eed9e03e53415d37aa96045,${n},${n % 3 === 0 ? '' : 'x'}`,
   );
-  await service.publish(7, `wallet,amount,note\n${rows.join('\n')}\n`, { types: { amount: 'uint256' } });
+  const csv = `wallet,amount,note\n${rows.join('\n')}\n`;
+  const types = { amount: 'uint256' };
+  const { id: first } = await service.publish(7, csv.replace(/\n.*\n$/, '\n'), { types });
+  service.commandLine.now += 1000;
+  const { id: second } = await service.publish(7, csv, { types });
   await service.commandLine.get(
     'queries',
     'set',
@@ -54,6 +58,7 @@ test('axe finds nothing on any page, in light and in dark, on a phone', { skip }
     ['columns', '/queries/7?tab=columns', 'mean 149.50'],
     ['chart', '/queries/7?tab=chart', 'All 300 rows'],
     ['runs', '/queries/7?tab=runs', 'no such table'],
+    ['difference', `/executions/${second}?since=${first}&key=amount`, '1 added'],
     ['code', '/queries/7?tab=code&language=Python', 'raise_for_status'],
     ['failed', `/executions/${failed}`, 'This run failed'],
     ['usage', '/usage', 'Usage'],

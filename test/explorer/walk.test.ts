@@ -170,6 +170,40 @@ test('the rows of a query as of an earlier time; a time before all runs is told,
   assert.deepEqual(complaints, []);
 });
 
+test('the difference of two runs, from the history: how much changed, by a key, narrowed down like any rows', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const before = await service.publish(7, 'id,price\n1,10\n2,20\n3,30\n');
+  service.commandLine.now += 3_600_000;
+  const after = await service.publish(7, 'id,price\n1,10\n2,25\n4,40\n');
+  const page = await open('/queries/7?tab=runs');
+  await page.getByRole('link', { name: `What changed since ${before.id}` }).click();
+  await page.getByText('2 added, 2 removed, 0 changed, 1 row as before').waitFor();
+  assert.equal(new URL(page.url()).pathname, `/executions/${after.id}`);
+  assert.deepEqual(await rowTexts(page, 1), ['added', '2', '25']);
+  await page.getByLabel('Key').fill('idd');
+  await page.keyboard.press('Enter');
+  await page.getByText('there is no column "idd". Did you mean "id"?').waitFor();
+  await page.getByLabel('Key').fill('id');
+  await page.keyboard.press('Enter');
+  await page.getByText('1 added, 1 removed, 1 changed, 1 row as before').waitFor();
+  assert.deepEqual(await rowTexts(page, 1), ['changed_from', '2', '20']);
+  assert.deepEqual(await rowTexts(page, 2), ['changed_to', '2', '25']);
+  await keepScreenshot(page, 'difference');
+  await page.getByLabel('Filter', { exact: true }).fill("change = 'removed'");
+  await page.keyboard.press('Enter');
+  await counts(page, '1 of 4 rows');
+  assert.deepEqual(await rowTexts(page, 1), ['removed', '3', '30']);
+  await page.getByRole('link', { name: 'As code' }).click();
+  await page.locator('pre', { hasText: `/v1/execution/${after.id}/diff/${before.id}` }).waitFor();
+  await page.getByRole('link', { name: 'Rows' }).click();
+  await page.getByRole('link', { name: 'Show the rows of this run' }).click();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  assert.deepEqual(await rowTexts(page, 1), ['1', '10']);
+  assert.deepEqual(complaints, []);
+});
+
 test('what columns mean is told at their names and in their list', { skip }, async (t) => {
   const { service, open, complaints } = await startExplorer(t);
   await service.publish(7, CSV, { types: TYPES });

@@ -7,8 +7,10 @@ import { ColumnsTab } from '../columns/columns-tab.tsx';
 import { useLoaded } from '../parts/load.ts';
 import { FailedNotice, Loading } from '../parts/notice.tsx';
 import { Moment, State } from '../parts/state.tsx';
+import { rowsPath } from '../table/view.ts';
 import { CodeTab } from '../take/code-tab.tsx';
 import { AsOfNote, LatestLink } from './as-of.tsx';
+import { DifferenceTab } from './difference-tab.tsx';
 import { NoRows } from './no-rows.tsx';
 import { RowsTab } from './rows-tab.tsx';
 import { RunHeading } from './run-heading.tsx';
@@ -122,7 +124,7 @@ function Tab(shown: Shown) {
     case 'sql':
       return <SqlTab sql={query.query_sql ?? ''} />;
     case 'code':
-      return <CodeTab path={shown.resultsPath} />;
+      return <CodeTab path={codePath(shown)} />;
     case 'columns':
       return run === undefined || metadata === undefined ? (
         <NoRows {...shown} />
@@ -131,13 +133,21 @@ function Tab(shown: Shown) {
       );
     case 'chart':
       return run === undefined || metadata === undefined ? <NoRows {...shown} /> : <LazyChart run={run} />;
-    default:
+    default: {
+      const Rows = parameter('since') === '' ? RowsTab : DifferenceTab;
       return run === undefined || metadata === undefined ? (
         <NoRows {...shown} />
       ) : (
-        <RowsTab key={run.execution_id} run={run} metadata={metadata} query={query} />
+        <Rows key={run.execution_id} run={run} metadata={metadata} query={query} />
       );
+    }
   }
+}
+
+/** The API's address of what is shown. */
+function codePath({ run, resultsPath }: Shown): string {
+  const since = parameter('since');
+  return run === undefined || since === '' ? resultsPath : rowsPath(run.execution_id, since);
 }
 
 /** Charts are a script of their own, since most visits do not need them. */

@@ -24,6 +24,8 @@ export function RowsTab({ run, metadata, query }: RowsProps) {
     search: parameter('search'),
     sortBy: parameter('sort_by'),
     columns: parameter('columns'),
+    since: parameter('since'),
+    key: parameter('key'),
   };
   const identity = JSON.stringify(view);
   const [columns, setColumns] = useState<readonly Column[]>([]);

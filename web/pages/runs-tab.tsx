@@ -44,12 +44,13 @@ export function RunsTab({ id, shown }: { readonly id: number; readonly shown: st
                 Size
               </th>
               <th scope="col">Kept until</th>
+              <th scope="col">To the run shown</th>
               <th scope="col">Remarks</th>
             </tr>
           </thead>
           <tbody>
             {executions.map((run) => (
-              <RunRow key={run.execution_id} run={run} isShown={run.execution_id === shown} />
+              <RunRow key={run.execution_id} run={run} shown={shown} />
             ))}
           </tbody>
         </table>
@@ -73,11 +74,11 @@ export function RunsTab({ id, shown }: { readonly id: number; readonly shown: st
   );
 }
 
-function RunRow({ run, isShown }: { readonly run: Run; readonly isShown: boolean }) {
+function RunRow({ run, shown }: { readonly run: Run; readonly shown: string | undefined }) {
   const { execution_id: id, execution_started_at: started, execution_ended_at: ended, row_count, error } = run;
   const parameters = Object.entries(run.query_parameters ?? {}).map(([name, value]) => `${name} = ${value}`);
   return (
-    <tr aria-current={isShown ? 'true' : undefined}>
+    <tr aria-current={id === shown ? 'true' : undefined}>
       <td>
         <a class="mono" href={`/executions/${id}`}>
           {id}
@@ -95,6 +96,13 @@ function RunRow({ run, isShown }: { readonly run: Run; readonly isShown: boolean
       <td class="number">{row_count !== undefined && count(row_count)}</td>
       <td class="number">{run.bytes !== undefined && bytes(run.bytes)}</td>
       <td>{run.expires_at !== undefined && <time dateTime={run.expires_at}>{day(run.expires_at)}</time>}</td>
+      <td>
+        {shown !== undefined && shown !== id && row_count !== undefined && (
+          <a href={`/executions/${shown}?since=${id}`} aria-label={`What changed since ${id}`}>
+            What changed since
+          </a>
+        )}
+      </td>
       <td class="remark">{error === undefined ? parameters.join(', ') : `${error.type}: ${error.message}`}</td>
     </tr>
   );

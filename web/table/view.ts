@@ -11,6 +11,9 @@ export interface View {
   readonly search: string;
   readonly sortBy: string;
   readonly columns: string;
+  /** The run since which changes are shown, and the key to compare by; '' for the rows of the run itself. */
+  readonly since?: string;
+  readonly key?: string;
 }
 
 /** The same each time, so that a page that is opened again shows the same rows. */
@@ -53,18 +56,60 @@ export async function loadCount(view: View, signal: AbortSignal): Promise<number
   return Number(String(filtered_row_count ?? total_row_count));
 }
 
+/** The API's address of the rows. */
+export function rowsPath(executionId: string, since: string): string {
+  const path = `/v1/execution/${encodeURIComponent(executionId)}`;
+  return since === '' ? `${path}/results` : `${path}/diff/${encodeURIComponent(since)}`;
+}
+
+/** How much changed, whatever is filtered. */
+export interface Difference {
+  readonly rowCount: number;
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  /** Names of columns that were not compared. */
+  readonly onlyFrom: readonly string[];
+  readonly onlyTo: readonly string[];
+}
+
+export async function loadDifference(
+  executionId: string,
+  since: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<Difference> {
+  const whole = { executionId, since, key, filters: '', search: '', sortBy: '', columns: '' };
+  const { result } = await ask(whole, { limit: 0 }, signal);
+  const { diff, total_row_count } = (result as ExactObject).metadata as ExactObject;
+  const told = diff as ExactObject;
+  const number = (name: string) => Number(String(told[name] ?? 0));
+  const names = (name: string) => (told[name] ?? []) as readonly string[];
+  return {
+    rowCount: Number(String(total_row_count)),
+    added: number('added'),
+    removed: number('removed'),
+    changed: number('changed'),
+    unchanged: number('unchanged'),
+    onlyFrom: names('columns_only_in_from'),
+    onlyTo: names('columns_only_in_to'),
+  };
+}
+
 async function ask(
-  { executionId, filters, search, sortBy, columns }: View,
+  { executionId, filters, search, sortBy, columns, since = '', key = '' }: View,
   parameters: Readonly<Record<string, string | number | undefined>>,
   signal: AbortSignal,
 ): Promise<ExactObject> {
-  const response = await request(`/v1/execution/${executionId}/results`, {
+  const response = await request(rowsPath(executionId, since), {
     parameters: {
       ...parameters,
       filters,
       search,
       sort_by: sortBy,
       columns,
+      key,
       bigints: 'string',
       // The page tells the visitor that the result is truncated.
       allow_partial_results: 'true',

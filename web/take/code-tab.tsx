@@ -8,7 +8,11 @@ const SHOWN = ['columns', 'search', 'filters', 'sort_by'] as const;
 
 export function CodeTab({ path }: { readonly path: string }) {
   const language = LANGUAGES.find((name) => name === parameter('language')) ?? 'curl';
-  const shown = path.startsWith('/v1/query/') ? [...SHOWN, 'as_of'] : SHOWN;
+  const shown = path.startsWith('/v1/query/')
+    ? [...SHOWN, 'as_of']
+    : path.includes('/diff/')
+      ? [...SHOWN, 'key']
+      : SHOWN;
   const parameters = shown.map((name) => [name, parameter(name)] as const).filter(([, value]) => value !== '');
   const code = asCode(language, { base: location.origin, path, keyHeader: settings.keyHeader, parameters });
   return (

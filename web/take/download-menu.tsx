@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parameter } from '../address.ts';
 import { bytes, count } from '../numbers.ts';
+import { rowsPath } from '../table/view.ts';
 import { download, type Format, type Price, priceOf } from './download.ts';
 
 const FORMATS: readonly Format[] = ['csv', 'ndjson', 'json', 'parquet'];
@@ -11,22 +12,25 @@ export function DownloadMenu({ executionId }: { readonly executionId: string }) 
   const [isOpen, setOpen] = useState(false);
   const [price, setPrice] = useState<Price>();
   const [said, setSaid] = useState('');
+  const since = parameter('since');
   const asked = {
     filters: parameter('filters'),
     search: parameter('search'),
     sort_by: parameter('sort_by'),
     columns: parameter('columns'),
+    key: since === '' ? '' : parameter('key'),
   };
+  const path = rowsPath(executionId, since);
   useEffect(() => {
     if (!isOpen) return;
     const controller = new AbortController();
     setPrice(undefined);
-    priceOf(executionId, asked, controller.signal).then(setPrice, () => undefined);
+    priceOf(path, asked, controller.signal).then(setPrice, () => undefined);
     return () => controller.abort();
-  }, [isOpen, asked.filters, asked.search, asked.sort_by, asked.columns]);
+  }, [isOpen, path, asked.key, asked.filters, asked.search, asked.sort_by, asked.columns]);
   const take = async (format: Format) => {
     try {
-      await download(executionId, format, asked, (received) => setSaid(`${bytes(received)} …`));
+      await download(path, executionId, format, asked, (received) => setSaid(`${bytes(received)} …`));
       setSaid('Saved');
     } catch (error) {
       setSaid(

@@ -18,14 +18,14 @@ interface SaveWindow {
 }
 
 /** What the whole download would cost. The request itself costs nothing. */
-export async function priceOf(executionId: string, asked: Parameters, signal: AbortSignal): Promise<Price> {
+export async function priceOf(path: string, asked: Parameters, signal: AbortSignal): Promise<Price> {
   const parameters = {
     ...asked,
     ...WHOLE,
     format: 'ndjson',
     count: asked.filters === '' && asked.search === '' ? undefined : 'exact',
   };
-  const { headers } = await request(pathOf(executionId), { parameters, method: 'HEAD', signal });
+  const { headers } = await request(path, { parameters, method: 'HEAD', signal });
   const number = (name: string) => {
     const text = headers.get(`x-service-${name}`);
     return text === null ? undefined : Number(text);
@@ -35,6 +35,7 @@ export async function priceOf(executionId: string, asked: Parameters, signal: Ab
 
 /** @param onProgress called with the bytes received so far */
 export async function download(
+  path: string,
   executionId: string,
   format: Format,
   asked: Parameters,
@@ -43,7 +44,7 @@ export async function download(
   const suggestedName = `${executionId}.${format}`;
   const picker = (window as SaveWindow).showSaveFilePicker;
   const file = await picker?.({ suggestedName });
-  const { body } = await request(pathOf(executionId), { parameters: { ...asked, ...WHOLE, format } });
+  const { body } = await request(path, { parameters: { ...asked, ...WHOLE, format } });
   if (body === null) return;
   let received = 0;
   const counted = body.pipeThrough(
@@ -57,10 +58,6 @@ export async function download(
   );
   if (file === undefined) offer(await new Response(counted).blob(), suggestedName);
   else await counted.pipeTo(await file.createWritable());
-}
-
-function pathOf(executionId: string): string {
-  return `/v1/execution/${executionId}/results`;
 }
 
 function offer(blob: Blob, name: string): void {
