@@ -54,6 +54,11 @@ test('a chart is chosen by the types of the columns, and says when it is of a sa
     page,
     "[...document.querySelectorAll('.named text')].map((text) => text.textContent).join() === 'optimism,60,base,30'",
   );
+  // Under a filter or a search no sample can be drawn.
+  for (const narrowed of ['filters=amount >= 0', 'search=20:']) {
+    await page.goto(`${service.url}/queries/7?tab=chart&chart=scatter&x=amount&y=amount&${narrowed}`);
+    await page.getByText('Only the first 8,000 of 9,000 rows that match: the others are not drawn.').waitFor();
+  }
   for (const kind of ['area', 'scatter', 'histogram']) {
     await page.goto(`${service.url}/queries/7?tab=chart&chart=${kind}&x=amount&y=amount&filters=amount < 90`);
     await page.getByRole('img', { name: `${kind} chart` }).waitFor();
