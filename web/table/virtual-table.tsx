@@ -145,7 +145,8 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
       onKeyDown={onKeyDown}
     >
       <div role="none" class="space" style={{ height: `${map.height + HEAD_HEIGHT}px`, width: `${whole}px` }}>
-        <div role="none" class="window" style={{ height: `${Math.min(size.height, map.height + HEAD_HEIGHT)}px` }}>
+        {/* As high as what is seen, however few rows there are: it clips, and a column's menu needs the room. */}
+        <div role="none" class="window" style={{ height: `${size.height}px` }}>
           <Head
             columns={seen}
             all={columns}
