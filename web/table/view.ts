@@ -2,6 +2,7 @@
 import type { Column } from '../api/answers.ts';
 import { request } from '../api/client.ts';
 import { Digits, type ExactJson, type ExactObject, parseExact } from '../api/exact-json.ts';
+import { rowsPath } from '../api/rows-path.ts';
 import type { LoadedRows } from './row-pages.ts';
 
 export interface View {
@@ -54,12 +55,6 @@ export async function loadCount(view: View, signal: AbortSignal): Promise<number
   const { result } = await ask(view, { limit: 0, count: isNarrowed(view) ? 'exact' : undefined }, signal);
   const { total_row_count, filtered_row_count } = (result as ExactObject).metadata as ExactObject;
   return Number(String(filtered_row_count ?? total_row_count));
-}
-
-/** The API's address of the rows. */
-export function rowsPath(executionId: string, since: string): string {
-  const path = `/v1/execution/${encodeURIComponent(executionId)}`;
-  return since === '' ? `${path}/results` : `${path}/diff/${encodeURIComponent(since)}`;
 }
 
 /** How much changed, whatever is filtered. */

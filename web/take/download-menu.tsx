@@ -1,8 +1,8 @@
 /** Downloads what is on the screen as a file. Shows the cost first, then the progress. */
 import { useEffect, useState } from 'preact/hooks';
 import { parameter } from '../address.ts';
+import { rowsPath } from '../api/rows-path.ts';
 import { bytes, count } from '../numbers.ts';
-import { rowsPath } from '../table/view.ts';
 import { download, type Format, type Price, priceOf } from './download.ts';
 
 const FORMATS: readonly Format[] = ['csv', 'ndjson', 'json', 'parquet'];
