@@ -83,7 +83,14 @@ test('400 connections where 256 files may be open are refused with 503 or not le
   assert.deepEqual(wrong, []);
   assert.ok((counts.get('200') ?? 0) >= 100, 'whoever is let in is answered');
   const after = new Agent();
-  const { status, body } = await get('/v1/query/7/results?offset=17&limit=1&filters=n>3', after);
+  // The service lets nobody in until it has noticed that the connections of before are closed.
+  const letIn = async (): Promise<{ status: number; body: string }> => {
+    return await get('/v1/query/7/results?offset=17&limit=1&filters=n>3', after).catch((error: { code?: string }) => {
+      if (error.code === 'ECONNRESET') return letIn();
+      throw error;
+    });
+  };
+  const { status, body } = await letIn();
   after.destroy();
   assert.equal(status, 200, body);
   assert.deepEqual(JSON.parse(body).result.rows, [{ n: 21 }]);

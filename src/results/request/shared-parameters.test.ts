@@ -11,9 +11,10 @@ function parse(text: string) {
   return parseSharedParameters(parseQueryString(text), TARGET);
 }
 
-test('these are the parameters of specification §4.9 without the key, and our own: the format and how values are spelled', () => {
+test('these are the parameters of specification §4.9 without the key, and our own: the format, how values are spelled, a search, a time', () => {
   assert.deepEqual(TABLE.map(({ name }) => name).toSorted(), [
     'allow_partial_results',
+    'as_of',
     'bigints',
     'columns',
     'count',
@@ -27,6 +28,7 @@ test('these are the parameters of specification §4.9 without the key, and our o
     'queryID',
     'sample_count',
     'sample_seed',
+    'search',
     'sort_by',
   ]);
 });
