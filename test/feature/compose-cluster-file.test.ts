@@ -46,7 +46,7 @@ const defaulted = (value: string | number) => String(value).replace(/\$\{\w+:?-(
 test('every image is pinned to a version, and each shared server has a health check', () => {
   for (const [name, service] of Object.entries(cluster.services)) {
     if (service.image === undefined) continue;
-    assert.match(service.image, /^[a-z]+(\/[a-z]+)?:v?\d+(\.\d+)+$/, name);
+    assert.match(service.image, /^[a-z]+(\/[a-z]+)?:v?\d+(\.\d+)*$/, name);
     if (name !== 'front') assert.ok(service.healthcheck, name);
   }
 });
@@ -91,11 +91,30 @@ test('the settings of a replica are ones of the service, and name the other cont
   const endpoint = new URL(settings.store.endpoint ?? '');
   assert.ok(endpoint.hostname in cluster.services);
   assert.ok(cluster.services.store?.command?.includes(`:${endpoint.port}`));
-  assert.deepEqual(cluster.services.store?.volumes, [`store:/buckets/${settings.store.bucket}`]);
+  assert.ok(cluster.services.store?.volumes?.includes(`store:/buckets/${settings.store.bucket}`));
   assert.deepEqual(
     [environment.AWS_ACCESS_KEY_ID, environment.AWS_SECRET_ACCESS_KEY],
     [cluster.services.store?.environment?.ROOT_ACCESS_KEY, environment.AWS_SECRET_ACCESS_KEY],
   );
+});
+
+test('Trino is asked at its name and port for the catalog that it has, whose tables are in a bucket of the store', async () => {
+  const text = await readFile(join(ROOT, 'compose.cluster.yaml'), 'utf8');
+  const [, QRS_ENGINE_URL = ''] = /^# +QRS_ENGINE_URL=(\S+) docker compose .* --profile trino/m.exec(text) ?? [];
+  const { settings } = loadSettings({ environment: { QRS_ENGINE_URL }, readFile: () => undefined });
+  assert(settings.engine.kind === 'trino');
+  assert.deepEqual([settings.engine.origin, settings.engine.catalog], ['http://trino:8080', 'sources']);
+  const { trino, store } = cluster.services;
+  const mounted = './packaging/trino-sources.properties:/etc/trino/catalog/sources.properties:ro';
+  assert.deepEqual([trino?.volumes, store?.volumes?.includes('sources:/buckets/sources')], [[mounted], true]);
+  const properties = await readFile(join(ROOT, 'packaging/trino-sources.properties'), 'utf8');
+  const named = new Map(
+    [...properties.matchAll(/^([a-z3.-]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+  );
+  assert.equal(named.get('hive.metastore.catalog.dir'), 's3://sources/metastore');
+  assert.equal(named.get('s3.endpoint'), /endpoint=(\S+)/.exec(String(qrs?.environment?.QRS_STORE_URL))?.[1]);
+  for (const [, variable = ''] of properties.matchAll(/\$\{ENV:(\w+)\}/g))
+    assert.ok(trino?.environment?.[variable], variable);
 });
 
 test('HAProxy looks for replicas under the name and the port that they have', async () => {
