@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../test/s3-server.ts';
 import { TRINO_MISSING, TrinoServer } from '../test/trino-server.ts';
 
-const FILES = ['contract/trino-engine', 'feature/trino-datasets', 'feature/trino-values'].map(
+const FILES = ['contract/trino-engine', 'feature/trino-datasets', 'feature/trino-values', 'feature/trino-restart'].map(
   (name) => `test/${name}.test.ts`,
 );
 

@@ -37,7 +37,11 @@ export interface TrinoEngineOptions extends WriteOptions {
 }
 
 /** A query that a coordinator forgot is run once more, since it changes nothing. */
-const TRIES = 2;
+const FORGOTTEN_MAX = 2;
+/** Errors of a coordinator that answers before it can run anything. */
+const NOT_READY = ['SERVER_STARTING_UP', 'SERVER_SHUTTING_DOWN'];
+const NOT_READY_PAUSE_MILLIS = 1000;
+const NOT_READY_PAUSES_MAX = 60;
 
 export class TrinoEngine implements Engine {
   readonly #options: TrinoEngineOptions;
@@ -166,24 +170,25 @@ export class TrinoEngine implements Engine {
     target: { readonly folder: string; readonly told: (progress: number) => void } | undefined,
     signal: AbortSignal,
   ): Promise<Collected> {
+    let [forgotten, pauses] = [0, 0];
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#collectOnce(
-          query,
-          text,
-          target && { ...target, folder: await triedIn(target.folder, tries) },
-          signal,
-        );
+        const tried = target && { ...target, folder: await triedIn(target.folder, tries) };
+        return await this.#collectOnce(query, text, tried, signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof StatementFailed) {
-          throw toEngineError(error.error, { ...text, timeLimitMillis: this.#options.timeLimitMillis });
-        }
-        if (!(error instanceof QueryGone)) throw error;
-        if (tries === TRIES) {
+        if (error instanceof QueryGone) {
+          forgotten += 1;
+          if (forgotten < FORGOTTEN_MAX) continue;
           const message = 'Trino was started anew while it ran the query; run it again';
           throw new EngineError('engine_error', message, { cause: error });
         }
+        if (!(error instanceof StatementFailed)) throw error;
+        if (!NOT_READY.includes(error.error.errorName) || pauses === NOT_READY_PAUSES_MAX) {
+          throw toEngineError(error.error, { ...text, timeLimitMillis: this.#options.timeLimitMillis });
+        }
+        pauses += 1;
+        await this.#options.sleep(NOT_READY_PAUSE_MILLIS, signal);
       }
     }
   }

@@ -64,6 +64,27 @@ describe('failures that pass', () => {
   });
 });
 
+const STARTING = {
+  message: 'Trino server is still initializing',
+  errorName: 'SERVER_STARTING_UP',
+  errorType: 'INTERNAL_ERROR',
+};
+
+test('a coordinator that is starting, and says so for an error of the query, is given the query again', async () => {
+  await using fake = await FakeCoordinator.start();
+  const columns = [column('n', 'bigint')];
+  fake.steps(json({ error: STARTING }), json({ error: STARTING }), json({ columns, data: [[1]] }));
+  assert.deepEqual((await materialize(fake)).rows, [['1']]);
+});
+
+test('a coordinator that is starting for more than a minute fails the query', async () => {
+  await using fake = await FakeCoordinator.start();
+  fake.steps(...Array.from({ length: 100 }, () => json({ error: STARTING })));
+  const error = await failure(fake);
+  assert.equal(error.message, 'Trino could not run the query, and says SERVER_STARTING_UP; run it again');
+  assert.equal(fake.received.length, 61);
+});
+
 describe('failures that last', () => {
   test('a coordinator that keeps forgetting the query fails it', async () => {
     await using fake = await FakeCoordinator.start();
