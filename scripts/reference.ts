@@ -110,6 +110,7 @@ function sentence(text: string): string {
 /** A context that is enough to ask the commands for their names. Nothing in it is used. */
 const CONTEXT: CommandContext = {
   version: '',
+  hostName: '',
   stdout: { isTerminal: false, write: () => undefined },
   stderr: { isTerminal: false, write: () => undefined },
   stdin: () => Readable.from([]),

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
@@ -66,6 +67,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   },
   random: Math.random,
   owner: currentLeaseOwner(),
+  hostName: hostname(),
   newExecutionId: monotonicFactory(),
   sleep: (millis, signal) => wait(millis, undefined, { signal }),
   outliveReaders: () => {

@@ -29,6 +29,7 @@ export interface CommandContext {
   readonly random: () => number;
   /** Names this process among those that share the catalog, as the owner of its leases. */
   readonly owner: string;
+  readonly hostName: string;
   /** A new execution id, sorted by the time given, and among those of the same millisecond by when it was asked for. */
   readonly newExecutionId: (at: Instant) => string;
   /** From now on the process goes on though nobody reads what it prints. */

@@ -1,7 +1,7 @@
 /** A process that answers requests: the server with its log, and the schedule if it is the one to run it, until it is interrupted. */
 import { once } from 'node:events';
 import type { ScheduleEffects } from '../compose/schedule.ts';
-import { type Server, type SharedByWorkers, serve } from '../compose/server.ts';
+import { type ReplicaOfProcess, type Server, type SharedByWorkers, serve } from '../compose/server.ts';
 import type { Service } from '../compose/service.ts';
 import { fillWithDemo } from '../demo/fill.ts';
 import { demoRequests } from '../demo/requests.ts';
@@ -11,11 +11,13 @@ import type { Observe } from '../observation/observation.ts';
 import { readable } from '../observation/readable-lines.ts';
 import { traceSettings } from '../observation/traces/trace-settings.ts';
 import type { RunEvent } from '../runs/run-claimed.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { CommandContext } from './command-context.ts';
 import { printLines, tell } from './printing.ts';
 import { withService } from './with-service.ts';
 
 export interface ServeProcess {
+  readonly replica: ReplicaOfProcess;
   /** What it has in common with other processes on its address. */
   readonly shared?: SharedByWorkers;
   /** Whether it runs the schedule and the queries that wait, if the settings want it to. */
@@ -23,14 +25,20 @@ export interface ServeProcess {
   readonly onListening: (server: Server) => void | Promise<void>;
 }
 
+const ID_BYTES = 8;
+/** With what follows it the name is as long as any may be. */
+const HOST_LENGTH_MAX = 59;
+
 /** The demo as it was made for this start; `undefined` when the directory has data of its own. */
 type Demo = Awaited<ReturnType<typeof fillWithDemo>>;
 
 export async function serveAlone(context: CommandContext, wantsDemo: boolean): Promise<void> {
   await withService(context, async (service) => {
-    using log = openLog(service, context);
+    const replica = replicaOf(service.settings, context);
+    using log = openLog(service, context, replica);
     const demo = wantsDemo ? await makeDemo(service, context, log.observe) : undefined;
     await serveProcess(service, context, log, {
+      replica: { ...replica, beats: true },
       runsSchedule: true,
       onListening: async ({ url }) => await printAddress(url, wantsDemo, demo, context),
     });
@@ -43,9 +51,13 @@ export interface ServeLog extends Disposable {
 }
 
 /** Disposed of, it writes its last lines. */
-export function openLog({ settings }: Pick<Service, 'settings'>, context: CommandContext): ServeLog {
+export function openLog(
+  { settings }: Pick<Service, 'settings'>,
+  context: CommandContext,
+  replica: { readonly name: string },
+): ServeLog {
   const lines = new LineBuffer({ write: context.stderr.write, gapLine });
-  const observe = logTo(context.stderr.isTerminal ? readable(lines.add) : lines.add, settings.logLevel);
+  const observe = logTo(context.stderr.isTerminal ? readable(lines.add) : lines.add, settings.logLevel, replica.name);
   return { observe, lines, [Symbol.dispose]: () => lines[Symbol.dispose]() };
 }
 
@@ -54,7 +66,7 @@ export async function serveProcess(
   service: Service,
   context: CommandContext,
   log: ServeLog,
-  { shared, runsSchedule, onListening }: ServeProcess,
+  { replica, shared, runsSchedule, onListening }: ServeProcess,
 ): Promise<void> {
   const { settings } = service;
   context.allowGrace(settings.shutdownGraceMillis);
@@ -64,6 +76,7 @@ export async function serveProcess(
   const newId = () => context.newExecutionId(context.clock());
   await using server = await serve(service, {
     ...context,
+    replica,
     tracing,
     newId,
     observe: log.observe,
@@ -78,6 +91,13 @@ export async function serveProcess(
   // The schedule ends by itself only when it cannot go on.
   if (!context.signal.aborted) await Promise.race([stopping, schedule?.ended ?? stopping]);
   await Promise.all([server.stop(), schedule?.ended, runner?.ended]);
+}
+
+/** What this start of the service is called: as its operator says, or after its host. */
+export function replicaOf({ replicaName }: Settings, { hostName, randomBytes }: CommandContext) {
+  const id = Buffer.from(randomBytes(ID_BYTES)).toString('hex');
+  const host = hostName.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, HOST_LENGTH_MAX);
+  return { id, name: replicaName ?? `${host}-${id.slice(0, 4)}` };
 }
 
 export async function makeDemo(service: Service, context: CommandContext, observe: Observe): Promise<Demo> {

@@ -1,6 +1,7 @@
 /** `qrs serve --workers`: several processes on one address and one data directory, and the one that watches over them. */
 import { once } from 'node:events';
 import { tokenBucketsOf } from '../compose/rate-limit.ts';
+import { joinReplicas } from '../compose/replicas.ts';
 import type { SharedByWorkers } from '../compose/server.ts';
 import { sumOfMetrics } from '../observation/metrics.ts';
 import { divideSettings } from '../settings/divide-settings.ts';
@@ -10,7 +11,7 @@ import type { SupervisorChannel } from '../workers/messages.ts';
 import { Supervisor } from '../workers/supervise.ts';
 import { SupervisorLink } from '../workers/supervisor-link.ts';
 import type { CommandContext } from './command-context.ts';
-import { makeDemo, openLog, printAddress, serveProcess } from './serve-process.ts';
+import { makeDemo, openLog, printAddress, replicaOf, serveProcess } from './serve-process.ts';
 import { withService } from './with-service.ts';
 
 /** Starts the workers and keeps them running until it is interrupted. */
@@ -19,14 +20,21 @@ export async function superviseWorkers(context: CommandContext, count: number, w
     const { settings } = service;
     divideSettings(settings, count);
     context.allowGrace(settings.shutdownGraceMillis);
-    using log = openLog(service, context);
+    const replica = replicaOf(settings, context);
+    using log = openLog(service, context, replica);
+    await using replicas = await joinReplicas(
+      service,
+      { ...context, replica: { ...replica, beats: true } },
+      log.observe,
+    );
     const demo = wantsDemo ? await makeDemo(service, context, log.observe) : undefined;
     const stopping = once(context.signal, 'abort');
     const supervisor = new Supervisor({
       ...context,
       count,
       fork: await context.workers.forkWith(['serve', '--workers', String(count)]),
-      tokens: tokenBucketsOf(settings, context.monotonic),
+      replica,
+      tokens: tokenBucketsOf(settings, replicas, context.monotonic),
       onEnded: (worker) => log.observe({ kind: 'worker_ended', ...worker }),
     });
     try {
@@ -47,8 +55,9 @@ export async function serveAsWorker(context: CommandContext, supervisor: Supervi
   await withService(
     context,
     async (service) => {
-      using log = openLog(service, context);
+      using log = openLog(service, context, role.replica);
       await serveProcess(service, context, log, {
+        replica: { ...role.replica, beats: false },
         shared: sharedByWorkers(service.settings, link, context),
         runsSchedule: role.index === 0,
         onListening: ({ url }) => link.listening(url),

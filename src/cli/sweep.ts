@@ -23,6 +23,7 @@ export function addSweepCommand(program: Command, context: CommandContext): void
     .option('--json', 'print JSON')
     .action(async (options: { readonly json?: true; readonly yes?: true }) => {
       const { sweep } = await import('../maintenance/sweep.ts');
+      const { sweepAlone } = await import('../maintenance/one-sweep.ts');
       const { ReserveFile } = await import('../files/reserve-file.ts');
       await withService(context, async (service) => {
         const dependencies = {
@@ -35,7 +36,14 @@ export function addSweepCommand(program: Command, context: CommandContext): void
           readTimeoutMillis: service.settings.readTimeoutMillis,
           trust: { shareMax: service.settings.sweepShare, confirmed: options.yes ?? false },
         };
-        const { swept, stopped } = await sweepAll((limit) => sweep(dependencies, limit, context.signal), context);
+        const { catalog } = dependencies;
+        const leaseOptions = { ...context, catalog, leaseMillis: service.settings.leaseMillis };
+        let outcome: Awaited<ReturnType<typeof sweepAll>> | undefined;
+        await sweepAlone(leaseOptions, context.signal, async (signal) => {
+          outcome = await sweepAll((limit) => sweep(dependencies, limit, signal), context);
+        });
+        if (outcome === undefined) throw new Error('another process sweeps at the moment: it deletes the same');
+        const { swept, stopped } = outcome;
         const { expired, orphans, bytes } = swept;
         if (options.json) printJson(context, { expired, orphans, bytes });
         else printLines(context, [`expired=${expired}`, `orphans=${orphans}`, `bytes=${bytes}`]);

@@ -23,6 +23,7 @@ export interface GaugedParts {
   readonly requests: { readonly count: number };
   readonly usage: { readonly waiting: number };
   readonly logLines: { readonly dropped: number };
+  readonly replicas: { readonly name: string; readonly count: number };
   readonly eventLoop: Pick<EventLoopWatch, 'take'>;
   readonly clock: Clock;
   /** Monotonic milliseconds. */
@@ -33,8 +34,13 @@ export interface GaugedParts {
 /** A scrape waits this long for a busy DuckDB. */
 const DUCKDB_MILLIS_MAX = 1000;
 
+/** Of a series that describes what all replicas share. */
+function shared(help: string): string {
+  return `${help} The same in every replica: take one of them, not the sum.`;
+}
+
 export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
-  const { queues, caches, parquet, usage, heavyReads, requests, logLines, eventLoop } = parts;
+  const { queues, caches, parquet, usage, heavyReads, requests, logLines, eventLoop, replicas } = parts;
   const each = <T>(named: Readonly<Record<string, T>>, value: (one: T) => number) =>
     Object.fromEntries(Object.entries(named).map(([name, one]) => [name, value(one)]));
   return [
@@ -42,6 +48,19 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
       name: 'qrs_workers',
       help: 'Processes that answer requests on this address and are in these metrics.',
       read: () => ({ '': 1 }),
+    },
+    {
+      name: 'qrs_replica_info',
+      sameInAll: true,
+      help: 'Always 1, with the name of the replica (QRS_REPLICA_NAME) whose metrics these are.',
+      label: 'replica',
+      read: () => ({ [replicas.name]: 1 }),
+    },
+    {
+      name: 'qrs_replicas',
+      sameInAll: true,
+      help: shared('Replicas that run, as far as this one knows: what limits per key are divided by.'),
+      read: () => ({ '': replicas.count }),
     },
     {
       name: 'qrs_http_requests_under_way',
@@ -146,13 +165,13 @@ function catalogGauges({ catalog, monotonic }: GaugedParts): readonly GaugeSourc
     {
       name: 'qrs_publishing_under_way',
       sameInAll: true,
-      help: 'Results being written, by whatever process.',
+      help: shared('Results being written, by whatever process.'),
       read: async () => ({ '': (await catalog.leases.list('write:')).length }),
     },
     {
       name: 'qrs_newest_result_timestamp_seconds',
       sameInAll: true,
-      help: 'When the newest complete result was finished, whoever published it; absent when there is none.',
+      help: shared('When the newest complete result was finished, whoever published it; absent when there is none.'),
       label: 'state',
       read: async () => {
         const [newest] = await catalog.executions.list({ state: 'COMPLETED', limit: 1 });
@@ -175,13 +194,15 @@ function datasetGauges({ catalog, datasets, clock }: GaugedParts): readonly Gaug
     {
       name: 'qrs_dataset_age_seconds',
       sameInAll: true,
-      help: 'Time since the run began that the dataset answers with; absent while it has none.',
+      help: shared('Time since the run began that the dataset answers with; absent while it has none.'),
       label: 'dataset',
       read: () => read(({ ageMillis }) => (ageMillis === undefined ? undefined : ageMillis / 1000)),
     },
     {
       name: 'qrs_dataset_period_seconds',
-      help: 'How far apart the refreshes of a dataset are: the longer of the time up to the last one due and the time from it to the next.',
+      help: shared(
+        'How far apart the refreshes of a dataset are: the longer of the time up to the last one due and the time from it to the next.',
+      ),
       label: 'dataset',
       read: () =>
         Object.fromEntries(datasets.map((dataset) => [dataset.name, periodMillisOf(dataset, clock()) / 1000])),
@@ -189,7 +210,7 @@ function datasetGauges({ catalog, datasets, clock }: GaugedParts): readonly Gaug
     {
       name: 'qrs_dataset_last_refresh_failed',
       sameInAll: true,
-      help: '1 when the newest refresh failed, whichever process ran it; absent while there was none.',
+      help: shared('1 when the newest refresh failed, whichever process ran it; absent while there was none.'),
       label: 'dataset',
       read: () => read(({ latest }) => (latest === undefined ? undefined : Number(latest.state === 'FAILED'))),
     },

@@ -4,6 +4,7 @@
  */
 import type { Principal } from '../domain/principal.ts';
 import { RequestStats } from '../observation/request-stats.ts';
+import { ALONE } from '../replicas/live-replicas.ts';
 import type { Answer } from '../results/answer.ts';
 import { answerResults } from '../results/pipeline.ts';
 import type { Format } from '../results/request/format.ts';
@@ -26,11 +27,11 @@ export interface LocalRowsRequest {
 export async function* localRows(
   service: Service,
   { target, format, queryString }: LocalRowsRequest,
-  effects: ReadPathEffects,
+  effects: Omit<ReadPathEffects, 'replicas'>,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   await using opened = new AsyncDisposableStack();
-  const { results } = await openReadPath(service, effects, opened);
+  const { results } = await openReadPath(service, { ...effects, replicas: ALONE }, opened);
   const request = {
     target,
     format,

@@ -6,13 +6,14 @@ import { type DuckDb, duckDbVersion } from '../duckdb/duckdb.ts';
 import { findPrincipal } from '../keys/find-principal.ts';
 import { ReadLeases } from '../leases/read-leases.ts';
 import type { Observe } from '../observation/observation.ts';
+import type { LimitParts } from '../replicas/live-replicas.ts';
 import { CatalogCache } from '../results/cache/catalog-cache.ts';
 import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { MissingResults } from '../results/cache/missing-results.ts';
 import { SingleFlight } from '../results/cache/single-flight.ts';
 import type { ResultsCaches, ResultsDeps } from '../results/deps.ts';
 import type { StatisticsFiles } from '../results/derived/statistics-files.ts';
-import { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
+import { ConcurrencyLimiter, type ConcurrencyLimits } from '../results/limits/concurrency-limiter.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
 import { byteLengthOf } from '../results/read/byte-chunks.ts';
 import type { ReadDeps } from '../results/read/open-page.ts';
@@ -38,6 +39,7 @@ const RANGES_AT_ONCE = 2;
 const SEARCHES_AT_ONCE = 2;
 
 export interface ReadPathEffects {
+  readonly replicas: LimitParts;
   /** Of the service: `1.2.3`. */
   readonly version: string;
   /** Uniform in [0, 1). */
@@ -109,7 +111,7 @@ export async function openReadPath(
     views: derived.views,
     rowFiles: derived.rowFiles,
     indexes: derived.indexes,
-    limiter: new ConcurrencyLimiter(settings, effects.sleep),
+    limiter: new ConcurrencyLimiter(heavyReadLimits(settings, effects.replicas), effects.sleep),
     random: effects.random,
     monotonic: effects.monotonic,
     sleep: effects.sleep,
@@ -204,5 +206,19 @@ function statisticsCachesOf(bytesMax: number, files: StatisticsFiles): ResultsDe
     files,
     kept: new LruBytes(bytesMax * CACHE_SHARES.statistics, (text) => 2 * text.length),
     reading: new SingleFlight(),
+  };
+}
+
+/** What one key may have in flight holds over all replicas: each applies its part. */
+function heavyReadLimits(
+  { heavyReadsMax, heavyReadsPerKeyMax, heavyReadsWaitMillis }: ConcurrencyLimits,
+  replicas: LimitParts,
+): ConcurrencyLimits {
+  return {
+    heavyReadsMax,
+    heavyReadsWaitMillis,
+    get heavyReadsPerKeyMax() {
+      return replicas.wholePartOf(heavyReadsPerKeyMax);
+    },
   };
 }

@@ -1,11 +1,14 @@
 /** From the service's parts to the schedule: queries with schedules of their own, the curated datasets, and the sweep. */
 
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Dataset } from '../datasets/dataset.ts';
 import { datasetAgeOf } from '../datasets/dataset-age.ts';
 import { isCurated } from '../datasets/register.ts';
 import type { Query } from '../domain/query.ts';
 import { ReserveFile } from '../files/reserve-file.ts';
-import { type Swept, sweep } from '../maintenance/sweep.ts';
+import { sweepAlone } from '../maintenance/one-sweep.ts';
+import { type SweepDependencies, type Swept, sweep, sweepLocal } from '../maintenance/sweep.ts';
 import { SweepStopped } from '../maintenance/sweep-trust.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
 import type { ScheduledQueries, ScheduledQuery } from '../scheduler/due-queries.ts';
@@ -13,6 +16,8 @@ import type { ScheduleDeps, ScheduledTask } from '../scheduler/schedule.ts';
 import type { Service } from './service.ts';
 
 export interface ScheduleEffects {
+  /** Names this process among those that share the catalog. */
+  readonly owner: string;
   readonly onFault: (what: string, error: unknown) => void;
   /** What a sweep by the schedule deleted. */
   readonly onSwept?: (swept: Swept) => void;
@@ -41,7 +46,7 @@ export async function scheduleOf(
     clock,
     sleep,
     queries: await scheduledQueries(service, runQueue),
-    tasks: [await sweepTask(service, effects)],
+    tasks: [await sweepTask(service, effects), ...(await tidyTasks(service))],
     pollMillis: POLL_MILLIS,
     onFault: effects.onFault,
   };
@@ -96,9 +101,51 @@ async function isSetUp(service: Service, dataset: Dataset): Promise<boolean> {
 
 async function sweepTask(
   service: Service,
-  { onSwept = () => undefined, onSweepStopped }: ScheduleEffects,
+  { owner, onSwept = () => undefined, onSweepStopped }: ScheduleEffects,
 ): Promise<ScheduledTask> {
-  const dependencies = {
+  const dependencies = await sweepDependencies(service);
+  const { catalog } = dependencies;
+  const { clock, sleep, settings } = service;
+  const leaseOptions = { catalog, clock, sleep, owner, leaseMillis: settings.leaseMillis };
+  const run = async (signal: AbortSignal) => {
+    const total = { expired: 0, orphans: 0, bytes: 0 };
+    try {
+      for (;;) {
+        const { expired, orphans, bytes } = await sweep(dependencies, SWEEP_STEP, signal);
+        if (expired + orphans + bytes === 0) break;
+        total.expired += expired;
+        total.orphans += orphans;
+        total.bytes += bytes;
+      }
+    } catch (error) {
+      if (!(error instanceof SweepStopped)) throw error;
+      onSweepStopped?.(error.message);
+    }
+    onSwept(total);
+  };
+  return {
+    name: 'sweep',
+    schedule: settings.sweepSchedule,
+    run: async (signal) => void (await sweepAlone(leaseOptions, signal, run)),
+  };
+}
+
+/** The sweep is done by one process; what others left on their own disks only a process of their host can see. */
+async function tidyTasks(service: Service): Promise<readonly ScheduledTask[]> {
+  if (service.settings.catalog.kind === 'sqlite') return [];
+  const dependencies = await sweepDependencies(service);
+  const place = createHash('sha256').update(`${hostname()} ${service.directories.data}`).digest('hex').slice(0, 16);
+  return [
+    {
+      name: `tidy:${place}`,
+      schedule: service.settings.sweepSchedule,
+      run: async (signal) => await sweepLocal(dependencies, signal),
+    },
+  ];
+}
+
+async function sweepDependencies(service: Service): Promise<SweepDependencies> {
+  return {
     catalog: await service.catalog(),
     store: await service.store(),
     reserve: new ReserveFile(service.directories.reserve),
@@ -107,25 +154,5 @@ async function sweepTask(
     clock: service.clock,
     readTimeoutMillis: service.settings.readTimeoutMillis,
     trust: { shareMax: service.settings.sweepShare, confirmed: false },
-  };
-  return {
-    name: 'sweep',
-    schedule: service.settings.sweepSchedule,
-    run: async (signal) => {
-      const total = { expired: 0, orphans: 0, bytes: 0 };
-      try {
-        for (;;) {
-          const { expired, orphans, bytes } = await sweep(dependencies, SWEEP_STEP, signal);
-          if (expired + orphans + bytes === 0) break;
-          total.expired += expired;
-          total.orphans += orphans;
-          total.bytes += bytes;
-        }
-      } catch (error) {
-        if (!(error instanceof SweepStopped)) throw error;
-        onSweepStopped?.(error.message);
-      }
-      onSwept(total);
-    },
   };
 }

@@ -14,6 +14,7 @@ import { CompressedCache } from '../http/compressed-cache.ts';
 import { InFlightRequests } from '../http/in-flight-requests.ts';
 import type { RequestTokens } from '../http/rate-limit.ts';
 import { Readiness } from '../http/readiness.ts';
+import { requestIds } from '../http/request-ids.ts';
 import { makeResponseCache } from '../http/response-cache.ts';
 import type { DatasetRoute } from '../http/results-routes.ts';
 import { type HttpOptions, type RunningServer, startServer } from '../http/server.ts';
@@ -28,6 +29,7 @@ import type { RunQueue } from '../runs/run-queue.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { CACHE_SHARES, openReadPath } from './read-path.ts';
+import { joinReplicas } from './replicas.ts';
 import type { Service } from './service.ts';
 import { startTelemetry, type TelemetryEffects } from './telemetry.ts';
 import { openWriting } from './writing.ts';
@@ -39,6 +41,8 @@ export interface ServerEffects extends TelemetryEffects {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly newId: () => string;
+  /** What this replica is called, and whether this process writes for it that it runs. */
+  readonly replica: ReplicaOfProcess;
   /** Names this process among those that share the catalog. */
   readonly owner: string;
   readonly observe: Observe;
@@ -46,6 +50,12 @@ export interface ServerEffects extends TelemetryEffects {
   readonly logLines: { readonly dropped: number };
   /** What several processes on one address have together. */
   readonly shared?: SharedByWorkers;
+}
+
+export interface ReplicaOfProcess {
+  readonly id: string;
+  readonly name: string;
+  readonly beats: boolean;
 }
 
 export interface SharedByWorkers {
@@ -77,9 +87,10 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const observe = fanOut(observers);
   await using opened = new AsyncDisposableStack();
   const catalog = await service.catalog();
+  const replicas = opened.use(await joinReplicas(service, effects, observe));
   const { datasets, refusals } = await registerDatasets(catalog, await service.datasets(), clock());
   for (const refusal of refusals) observe({ kind: 'dataset_refused', refusal });
-  const readPath = await openReadPath(service, { ...effects, observe }, opened);
+  const readPath = await openReadPath(service, { ...effects, observe, replicas }, opened);
   const { results, missing } = readPath;
   const compressed = new CompressedCache(settings.pageCacheBytes * CACHE_SHARES.compressed);
   const responseCache = makeResponseCache(settings.pageCacheBytes * CACHE_SHARES.answers);
@@ -99,21 +110,22 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         heavyReads: results.read.limiter,
         requests: inFlight,
         logLines: effects.logLines,
+        replicas,
         clock,
         monotonic,
       },
       effects,
     ),
   );
-  const writing = await openWriting(service, effects);
-  const rateLimit = rateLimitOf(settings, effects.shared?.tokens, monotonic);
+  const writing = await openWriting(service, { ...effects, replicas });
+  const rateLimit = rateLimitOf(settings, { given: effects.shared?.tokens, replicas, monotonic });
   const server: RunningServer = await startServer(
     {
       results,
       health: healthOf({ catalog, store: await service.store(), missing }, observe, effects),
       authenticate: authenticator(results.catalogCache, settings.authFailuresPerMinute, { clock, monotonic }),
       onFault: (fault) => observe({ kind: 'fault', ...fault }),
-      context: { inFlight, observe, clock, monotonic, rateLimit },
+      context: { inFlight, newRequestId: requestIds(replicas.name), observe, clock, monotonic, rateLimit },
       metrics: effects.shared?.shareMetrics(metrics) ?? metrics,
       sleep,
       usage: { usage: catalog.usage, clock },

@@ -10,6 +10,7 @@ import { createKey, type RandomBytes } from '../keys/create-key.ts';
 import { type PublishDependencies, publish } from '../publishing/publish.ts';
 import { PublishError } from '../publishing/publish-error.ts';
 import { StagingBudget } from '../publishing/staging-budget.ts';
+import type { LimitParts } from '../replicas/live-replicas.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
 import { diskBytes } from '../settings/disk.ts';
@@ -18,6 +19,7 @@ import { queryChecker, runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
 
 export interface WritingEffects {
+  readonly replicas: LimitParts;
   readonly newId: () => string;
   /** Names this process among those that share the catalog. */
   readonly owner: string;
@@ -52,7 +54,12 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
     runQueue: await runQueueOf(service, { newExecutionId: newId }),
     runsAnySql: settings.sqlExecute,
     createKey: (principals, keyOwner, terms, now) => createKey(principals, keyOwner, terms, now, effects.randomBytes),
-    slots: new UploadSlots({ perKeyMax: settings.uploadsPerKeyMax, allMax: settings.uploadsMax }),
+    slots: new UploadSlots({
+      get perKeyMax() {
+        return effects.replicas.wholePartOf(settings.uploadsPerKeyMax);
+      },
+      allMax: settings.uploadsMax,
+    }),
     publish: async (upload, signal) => {
       try {
         return await publishUpload(service, effects, { turns, staging }, upload, signal);

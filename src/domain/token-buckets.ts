@@ -2,6 +2,7 @@
  * Token buckets by name: each holds up to `burst` tokens, takes one for every request, and fills by `perSecond`. A bucket costs a
  * look-up; the names that are remembered are bounded, and the one met first is forgotten first, which at worst fills its bucket.
  */
+/** The rate and the burst may change from one request to the next. */
 export interface TokenBucketOptions {
   readonly perSecond: number;
   /** Whole, at least 1: what a bucket holds when it is full. */

@@ -12,7 +12,6 @@ import { allowOrigin, answerPreflight, type Cors, isPreflight } from './cors.ts'
 import { freshHeaders } from './fresh-headers.ts';
 import type { InFlightRequests } from './in-flight-requests.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { newRequestId } from './request-ids.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,6 +24,7 @@ declare module 'fastify' {
 
 export interface RequestContext {
   readonly inFlight: InFlightRequests;
+  readonly newRequestId: () => string;
   readonly observe: Observe;
   readonly clock: Clock;
   /** Milliseconds that only ever grow. */
@@ -42,7 +42,7 @@ const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
 const POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /** The id that the client gave the request, when it can stand in a log line as it is; else a new one. */
-export function requestIdOf(request: IncomingMessage): string {
+export function requestIdOf(request: IncomingMessage, newRequestId: () => string): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newRequestId();
 }

@@ -30,6 +30,7 @@ test('a client that leaves while the catalog is asked leaves nothing in flight',
     catalogCache as unknown as CatalogCache,
     {
       inFlight,
+      newRequestId: () => 'r1',
       observe: (observation) => observed.push(observation),
       clock: () => 0,
       monotonic: () => 0,

@@ -17,7 +17,6 @@ import type { CachePolicy } from '../results/request/cache-policy.ts';
 import { cutWhenStalled } from './cut-when-stalled.ts';
 import { freshHeaders } from './fresh-headers.ts';
 import type { RequestContext } from './request-context.ts';
-import { newRequestId } from './request-ids.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -128,7 +127,7 @@ export class ResponseCache {
   }
 
   #send(answer: CachedResponse, response: ServerResponse): boolean {
-    const { inFlight, observe, clock, monotonic, rateLimit, stalledMillis } = this.#context;
+    const { inFlight, newRequestId, observe, clock, monotonic, rateLimit, stalledMillis } = this.#context;
     const { execution, keyExpiresAt, keyId } = answer;
     const now = clock();
     if (answer.catalogVersion !== this.#catalogCache.version) return false;

@@ -157,7 +157,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
     trustProxy: trusted(options.trustProxy),
     // Requests that come while the service stops are refused by ourselves, in the shape of all errors.
     return503OnClosing: false,
-    genReqId: requestIdOf,
+    genReqId: (request) => requestIdOf(request, context.newRequestId),
     rewriteUrl: decodableUrl,
     routerOptions: {
       ignoreTrailingSlash: true,

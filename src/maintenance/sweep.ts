@@ -88,6 +88,12 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
   return swept;
 }
 
+/** Only what lies on the disks of this host: what was staged here, and what was made from results. */
+export async function sweepLocal(dependencies: SweepDependencies, signal: AbortSignal): Promise<void> {
+  await deleteStaged(dependencies, Number.POSITIVE_INFINITY, signal);
+  await deleteDerived(dependencies, signal);
+}
+
 /** Ends the write leases of the dead, so that no late commit can meet a deletion. */
 async function revokeDead({ catalog }: SweepDependencies): Promise<void> {
   const leases = (await Promise.all(SWEPT_LEASES.map((prefix) => catalog.leases.list(prefix)))).flat();

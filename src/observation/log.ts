@@ -14,13 +14,16 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 type Line = { readonly level: Exclude<LogLevel, 'silent'>; readonly message: string; readonly facts: object };
 
-/** @param writeLines takes lines that end with a line break */
-export function logTo(writeLines: (lines: string) => void, level: LogLevel): Observe {
+/**
+ * @param writeLines takes lines that end with a line break
+ * @param replica named in each line: letters, digits, dots, dashes and underscores
+ */
+export function logTo(writeLines: (lines: string) => void, level: LogLevel, replica?: string): Observe {
   const write = (lines: string) => writeLines(withoutKeys(lines));
   const log = pino(
     {
       level,
-      base: null,
+      base: replica === undefined ? null : { replica },
       messageKey: 'message',
       errorKey: 'error',
       timestamp: pino.stdTimeFunctions.isoTime,
@@ -31,7 +34,7 @@ export function logTo(writeLines: (lines: string) => void, level: LogLevel): Obs
   return (observation) => {
     if (observation.kind === 'answered') {
       const own = requestLevel(observation);
-      if (log.isLevelEnabled(own)) write(requestLine(observation, own));
+      if (log.isLevelEnabled(own)) write(requestLine(observation, own, replica));
       return;
     }
     const { level: own, message, facts } = lineOf(observation);

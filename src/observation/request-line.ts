@@ -1,13 +1,15 @@
 /**
  * The log line of a request, put together by hand: it is written for every request, and pino takes 7 µs for it where this takes
- * one. Only what cannot hold a character that JSON escapes goes in as it is: ids, methods, routes, codes and numbers.
+ * one. Only what cannot hold a character that JSON escapes goes in as it is: ids, names, methods, routes, codes and numbers.
  */
 import type { AnsweredRequest } from './observation.ts';
 
-export function requestLine(request: AnsweredRequest, level: string): string {
+export function requestLine(request: AnsweredRequest, level: string, replica?: string): string {
   const { stats, keyId, route } = request;
   const endedAt = new Date(request.startedAt + request.millis).toISOString();
-  let line = `{"level":"${level}","time":"${endedAt}","request_id":"${request.requestId}"`;
+  let line = `{"level":"${level}","time":"${endedAt}"`;
+  if (replica !== undefined) line += `,"replica":"${replica}"`;
+  line += `,"request_id":"${request.requestId}"`;
   if (keyId !== undefined) line += `,"key_id":"${keyId}"`;
   line += `,"method":"${request.method}"`;
   if (route !== undefined) line += `,"route":"${route}"`;

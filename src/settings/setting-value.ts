@@ -122,6 +122,14 @@ export function cronExpression(): ReadValue<string> {
   };
 }
 
+/** A name that can stand anywhere as it is: letters, digits, `.`, `-`, `_`. */
+export function plainName(): ReadValue<string> {
+  return (value) => {
+    if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value)) return value;
+    throw new BadValue('expected at most 64 letters, digits, dots, dashes and underscores, such as web-1');
+  };
+}
+
 /** HTTP header names, or their beginnings, separated by commas. */
 export function headerNames(): ReadValue<readonly string[]> {
   return (value) => {

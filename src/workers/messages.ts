@@ -10,6 +10,8 @@ export interface WorkerRole {
   /** From 0. Worker 0 runs the schedule. */
   readonly index: number;
   readonly count: number;
+  /** All of them are one replica, for which the supervisor says that it runs. */
+  readonly replica: { readonly id: string; readonly name: string };
 }
 
 /** A key's tokens that one worker may hand out without asking again. */

@@ -6,6 +6,8 @@ import type { FromSupervisor, FromWorker, WorkerProcess } from './messages.ts';
 import { Supervisor } from './supervise.ts';
 import { SupervisorLink } from './supervisor-link.ts';
 
+const REPLICA = { id: 'r', name: 'web-1' };
+
 /** A worker inside this process: the test reads what it is sent, speaks for it, and ends it by `end`. */
 class FakeWorker implements WorkerProcess {
   readonly #ended = Promise.withResolvers<string>();
@@ -44,6 +46,7 @@ function supervise(count: number, tokens?: TokenBuckets) {
   const ended: { readonly index: number; readonly why: string; readonly pauseMillis: number }[] = [];
   const supervisor = new Supervisor({
     count,
+    replica: REPLICA,
     fork: () => {
       const worker = new FakeWorker();
       workers.push(worker);
@@ -113,14 +116,14 @@ test('a worker that ends later is replaced, after pauses that double while it ke
 
 test('each worker learns its index, and its replacement has the same', async () => {
   const { supervisor, workers, time } = supervise(2);
-  assert.deepEqual(await workers[1]?.link.ask('role', {}), { index: 1, count: 2 });
+  assert.deepEqual(await workers[1]?.link.ask('role', {}), { index: 1, count: 2, replica: REPLICA });
   for (const worker of workers) worker.link.listening('http://here');
   const slept = time.nextSleep();
   workers[1]?.end('SIGKILL');
   await slept;
   time.advance(500);
   await turn();
-  assert.deepEqual(await workers[2]?.link.ask('role', {}), { index: 1, count: 2 });
+  assert.deepEqual(await workers[2]?.link.ask('role', {}), { index: 1, count: 2, replica: REPLICA });
   await supervisor.stop();
 });
 

@@ -5,10 +5,11 @@
 import type { Sleep } from '../domain/time.ts';
 import type { Allowance, TokenBuckets } from '../domain/token-buckets.ts';
 import { StartupError } from '../errors/startup-error.ts';
-import type { FromWorker, Question, Questions, TokenGrant, WorkerProcess } from './messages.ts';
+import type { FromWorker, Question, Questions, TokenGrant, WorkerProcess, WorkerRole } from './messages.ts';
 
 export interface SuperviseOptions {
   readonly count: number;
+  readonly replica: WorkerRole['replica'];
   readonly fork: () => WorkerProcess;
   /** Shared by all workers; undefined where requests are not limited. */
   readonly tokens: TokenBuckets | undefined;
@@ -112,7 +113,7 @@ export class Supervisor {
   async #answer(index: number, question: Question, about: object): Promise<Questions[Question]['reply']> {
     switch (question) {
       case 'role':
-        return { index, count: this.#options.count };
+        return { index, count: this.#options.count, replica: this.#options.replica };
       case 'tokens':
         return this.#grant((about as Questions['tokens']['ask']).keyId);
       case 'metrics':

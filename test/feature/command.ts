@@ -82,6 +82,7 @@ export async function makeCommandLine(
       },
       monotonic: () => 0,
       threadCpuMicros: () => 0,
+      hostName: 'test',
       random: () => 0.5,
       owner: 'test',
       newExecutionId,

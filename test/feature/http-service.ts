@@ -99,6 +99,7 @@ export async function openServer(
     threadCpuMicros: () => process.threadCpuUsage().user,
     newId: () => newId(commandLine.now),
     owner: currentLeaseOwner(),
+    replica: { id: randomBytes(6).toString('hex'), name: settings.replicaName ?? 'test', beats: true },
     tracing: undefined,
     logLines: { dropped: 0 },
     sleep,

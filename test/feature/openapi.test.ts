@@ -62,6 +62,7 @@ function emptyServer(): { readonly server: FastifyInstance; readonly routes: rea
     },
     context: {
       inFlight: new InFlightRequests(),
+      newRequestId: () => 'r1',
       observe: () => undefined,
       clock: () => 0,
       monotonic: () => 0,

@@ -18,6 +18,7 @@ import { examineClock, examineForeignFiles, examineInstallation } from './instal
 import { examineLeases } from './leases.ts';
 import { examineMemory } from './memory.ts';
 import { examineQueryIds } from './query-ids.ts';
+import { examineReplicas } from './replicas.ts';
 import { examineResults } from './results.ts';
 
 const RESULTS_AT_ONCE = 500;
@@ -53,6 +54,7 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   yield await examineClock(service);
   if (settings.catalog.kind === 'postgres') yield await examineClocks(await service.catalog(), clock);
   yield await examineLeases(await service.catalog());
+  yield await examineReplicas(await service.catalog());
   yield await examineQueryIds(await service.catalog(), await service.datasets());
   yield* examineDatasets(service, nonce, signal);
 }
