@@ -1,7 +1,8 @@
 /** A process that answers requests: the server with its log, and the schedule if it is the one to run it, until it is interrupted. */
 import { once } from 'node:events';
+import type { ReplicaOfProcess } from '../compose/replicas.ts';
 import type { ScheduleEffects } from '../compose/schedule.ts';
-import { type ReplicaOfProcess, type Server, type SharedByWorkers, serve } from '../compose/server.ts';
+import { type Server, type SharedByWorkers, serve } from '../compose/server.ts';
 import type { Service } from '../compose/service.ts';
 import { fillWithDemo } from '../demo/fill.ts';
 import { demoRequests } from '../demo/requests.ts';

@@ -2,8 +2,13 @@
 import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import type { Observe } from '../observation/observation.ts';
 import { LiveReplicas } from '../replicas/live-replicas.ts';
-import type { ReplicaOfProcess } from './server.ts';
 import type { Service } from './service.ts';
+
+export interface ReplicaOfProcess {
+  readonly id: string;
+  readonly name: string;
+  readonly beats: boolean;
+}
 
 export interface ReplicaEffects {
   readonly replica: ReplicaOfProcess;

@@ -29,7 +29,7 @@ import type { RunQueue } from '../runs/run-queue.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { CACHE_SHARES, openReadPath } from './read-path.ts';
-import { joinReplicas } from './replicas.ts';
+import { joinReplicas, type ReplicaOfProcess } from './replicas.ts';
 import type { Service } from './service.ts';
 import { startTelemetry, type TelemetryEffects } from './telemetry.ts';
 import { openWriting } from './writing.ts';
@@ -50,12 +50,6 @@ export interface ServerEffects extends TelemetryEffects {
   readonly logLines: { readonly dropped: number };
   /** What several processes on one address have together. */
   readonly shared?: SharedByWorkers;
-}
-
-export interface ReplicaOfProcess {
-  readonly id: string;
-  readonly name: string;
-  readonly beats: boolean;
 }
 
 export interface SharedByWorkers {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { requestIdPrefix } from '../../src/replicas/request-id-prefix.ts';
 import { POSTGRES_MISSING, PostgresServer } from '../postgres-server.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
@@ -60,7 +61,7 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
       ['a', 'b'].map(async (name) => {
         const child = spawn(process.execPath, [QRS, 'serve'], {
           cwd: folder,
-          env: { ...env, QRS_DATA_DIR: join(folder, name) },
+          env: { ...env, QRS_DATA_DIR: join(folder, name), QRS_REPLICA_NAME: `web-${name}` },
           stdio: ['ignore', 'pipe', 'ignore'],
         });
         t.after(() => child.kill('SIGKILL'));
@@ -111,6 +112,30 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
       assert.deepEqual(rowsIn((await rows(key)).body), [{ n: 1 }]);
       assert.equal(child.exitCode, null);
     }
+  });
+
+  test('each has a name, which its request ids and metrics tell, and knows how many there are', async (t) => {
+    const { replicas, key, run } = await startTwo(t);
+    const listed = JSON.parse(run('doctor', '--json')) as readonly { check: string; found: string }[];
+    const found = listed.find(({ check }) => check === 'replicas')?.found ?? '';
+    assert.match(found, /^2 replicas running: /);
+    for (const [index, { url }] of replicas.entries()) {
+      const name = ['web-a', 'web-b'][index] ?? '';
+      const answer = await fetch(`${url}/v1/query/7/results`, { headers: { 'x-service-api-key': key } });
+      assert.equal(answer.headers.get('x-request-id')?.slice(0, 6), requestIdPrefix(name));
+      assert.match(found, new RegExp(`${name} \\([0-9.]+, request ids ${requestIdPrefix(name)}…\\)`));
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      assert.match(metrics, new RegExp(`^qrs_replica_info\\{replica="${name}"\\} 1$`, 'm'));
+    }
+    const [, second] = replicas;
+    const ended = once(second?.child ?? assert.fail(), 'exit');
+    second?.child.kill('SIGTERM');
+    await ended;
+    const left = JSON.parse(run('doctor', '--json')) as typeof listed;
+    assert.match(
+      left.find(({ check }) => check === 'replicas')?.found ?? '',
+      /^1 replica running: web-a [^,]*, request ids \w+…\)$/,
+    );
   });
 
   test('one is killed: the other goes on', async (t) => {
