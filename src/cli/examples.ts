@@ -62,6 +62,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   open: ['qrs open', 'qrs open 100'],
   help: ['qrs help', 'qrs help keys create'],
   verify: ['qrs verify', 'qrs verify --json'],
+  'store copy': ['qrs store copy --to file:new-results', 'qrs store copy --to file:new-results --finish'],
 };
 
 /** Puts the examples below the help of every command that has some. */

@@ -21,6 +21,7 @@ import { addQueriesCommand } from './queries.ts';
 import { addRowsCommand } from './rows.ts';
 import { addRunCommand } from './run.ts';
 import { addServeCommand } from './serve.ts';
+import { addStoreCommand } from './store.ts';
 import { addSweepCommand } from './sweep.ts';
 import { addTeamsCommand } from './teams.ts';
 import { addUsageCommand } from './usage.ts';
@@ -69,6 +70,7 @@ export function makeProgram(context: CommandContext): Command {
   addUsageCommand(program, context);
   addSweepCommand(program, context);
   addVerifyCommand(program, context);
+  addStoreCommand(program, context);
   addOpenCommand(program, context);
   addCompletionCommand(program, context);
   addHelpCommand(program);
