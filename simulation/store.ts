@@ -27,6 +27,14 @@ export interface LocalFiles {
   rm(path: string): Promise<void>;
 }
 
+/** Where a process is. */
+export interface StorePlace {
+  readonly host: Host;
+  readonly files: LocalFiles;
+  /** What is read lies here meanwhile. */
+  readonly folder: string;
+}
+
 export interface BucketObject {
   readonly bytes: Buffer;
   readonly modifiedAt: Instant;
@@ -57,14 +65,16 @@ export class SimulatedStore implements ResultStore {
   readonly #network: Network;
   readonly #host: Host;
   readonly #files: LocalFiles;
+  readonly #folder: string;
   readonly #opened = new OpenObjects();
   #reads = 0;
 
-  constructor(bucket: Bucket, network: Network, host: Host, files: LocalFiles) {
+  constructor(bucket: Bucket, network: Network, { host, files, folder }: StorePlace) {
     this.#bucket = bucket;
     this.#network = network;
     this.#host = host;
     this.#files = files;
+    this.#folder = folder;
   }
 
   async check(): Promise<void> {
@@ -100,7 +110,7 @@ export class SimulatedStore implements ResultStore {
       const bytes = await this.#fetch(object, signal);
       requireIntact(object, bytes, rows);
       this.#reads += 1;
-      const path = `${this.#host.name}-read-${this.#reads}`;
+      const path = `${this.#folder}/read-${this.#reads}`;
       await this.#files.writeFile(path, bytes);
       let isReleased = false;
       const release = async () => {

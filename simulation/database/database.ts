@@ -22,6 +22,8 @@ export class Transaction {
   changes: Uint8Array = new Uint8Array();
   readonly locked = new Set<string>();
   waitsFor: Transaction | undefined;
+  /** Who tries again when it has ended. */
+  readonly waiting: (() => void)[] = [];
   /** Told when it has ended, either way. */
   readonly onEnd: (() => void)[] = [];
 
@@ -219,4 +221,10 @@ export class SimulatedDatabase {
     this.#unmount();
     this.#db.close();
   }
+}
+
+/** Enough of a statement to know it by, and its first values. */
+export function shortened(text: string, parameters: Parameters): string {
+  const values = parameters.length === 0 ? '' : ` [${parameters.slice(0, 6).join(', ').slice(0, 160)}]`;
+  return `${text.replaceAll('"', '').slice(0, 70)}${values}`;
 }

@@ -5,6 +5,7 @@
 import type { Client, Pool } from 'pg';
 import type { Host } from '../host.ts';
 import { type Network, SILENCE_MILLIS } from '../network.ts';
+import { shortened } from './database.ts';
 import type { Answer, PostgresServer, PostgresSession } from './postgres-server.ts';
 
 /** A machine that is gone says nothing: its sessions stay until the server has waited for so long. */
@@ -58,6 +59,9 @@ export class SimulatedClient {
   #toServerAt = 0;
   #toHostAt = 0;
   #onNotification: () => void = () => undefined;
+  #onError: () => void = () => undefined;
+  /** Fails what was not answered yet. */
+  readonly #waiting = new Set<() => void>();
   onRelease: (isBroken: boolean) => void = () => undefined;
 
   constructor(place: Place, name: string) {
@@ -67,9 +71,12 @@ export class SimulatedClient {
 
   async connect(): Promise<void> {
     const { host, network, server } = this.#place;
-    const notified = () => this.#toHost('notification', () => this.#onNotification());
+    const told = {
+      notified: () => this.#toHost('notification', () => this.#onNotification()),
+      ended: () => this.#toHost('the end', () => this.#closed()),
+    };
     this.#session = await network.request(host, `connect ${this.#name}`, () => {
-      const session = server.connect(this.#name, notified);
+      const session = server.connect(this.#name, told);
       host.onDeath(() => this.#endSession(session, host.isGoneSilently));
       return session;
     });
@@ -77,6 +84,7 @@ export class SimulatedClient {
 
   on(event: string, listener: () => void): this {
     if (event === 'notification') this.#onNotification = listener;
+    if (event === 'error') this.#onError = listener;
     return this;
   }
 
@@ -93,10 +101,17 @@ export class SimulatedClient {
         this.#cut(broken);
         return;
       }
-      this.#toServer(shortened(text), () => {
+      this.#waiting.add(broken);
+      this.#toServer(shortened(text, parameters), () => {
         session.query(text, parameters, (outcome) => {
           if (network.happens('answerLost')) this.#cut(broken);
-          else this.#toHost('answer', () => (outcome instanceof Error ? reject(outcome) : resolve(outcome)));
+          else {
+            this.#toHost('answer', () => {
+              this.#waiting.delete(broken);
+              if (outcome instanceof Error) reject(outcome);
+              else resolve(outcome);
+            });
+          }
         });
       });
     });
@@ -114,6 +129,13 @@ export class SimulatedClient {
 
   asClient(): Client {
     return this as unknown as Client;
+  }
+
+  #closed(): void {
+    this.#isEnded = true;
+    for (const broken of this.#waiting) broken();
+    this.#waiting.clear();
+    this.#onError();
   }
 
   #cut(broken: () => void): void {
@@ -145,9 +167,4 @@ export class SimulatedClient {
     const delayMillis = this.#toHostAt - now;
     network.scheduler.schedule({ delayMillis, party: host, name: `${name} on ${this.#name}`, run });
   }
-}
-
-/** Enough of a statement to know it by. */
-function shortened(text: string): string {
-  return text.replaceAll('"', '').slice(0, 70);
 }

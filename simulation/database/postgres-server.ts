@@ -17,14 +17,32 @@ export interface Answer {
   readonly rowCount: number;
 }
 
-/** A race that was mended, put back in: to show that the simulation finds it. */
-export type Mutation = 'no-transaction-lock' | 'lease-upsert-without-condition';
+/**
+ * A race that was mended, put back in, to show that the simulation finds it: transactions that begin with these statements do without
+ * the lock that all transactions take, and a lease is taken over whatever its row says by then.
+ */
+export const MUTATIONS = {
+  /** Two read that a lease is free, and both take it. */
+  'lease-race': /^select "token" from "leases"/,
+  /** Each adds to the same rows in an order of its own. */
+  'usage-race': /^insert into "(?:usage|idempotency_keys)"/,
+} as const;
+
+export type Mutation = keyof typeof MUTATIONS;
 
 export interface PostgresOptions {
   readonly scheduler: Scheduler;
   readonly database: SimulatedDatabase;
   readonly mutations?: ReadonlySet<Mutation>;
   readonly onDeadlock?: (between: string) => void;
+}
+
+/** What the other end of a connection hears of. */
+export interface SessionEvents {
+  /** Something was committed that an answer may depend on. */
+  readonly notified: () => void;
+  /** The server has closed the connection. */
+  readonly ended: () => void;
 }
 
 type Told = (outcome: Answer | Error) => void;
@@ -53,19 +71,22 @@ export class PostgresServer {
     this.#options = options;
   }
 
-  /** @param onNotified told when something was committed that an answer may depend on, while it listens */
-  connect(name: string, onNotified: () => void): PostgresSession {
+  connect(name: string, told: SessionEvents): PostgresSession {
     if (this.isDown) throw failure('ECONNREFUSED', 'connect ECONNREFUSED');
-    const session: PostgresSession = new PostgresSession(name, this.#options, onNotified, () =>
-      this.#sessions.delete(session),
-    );
+    const session = new PostgresSession(name, this.#options, {
+      ...told,
+      ended: () => {
+        this.#sessions.delete(session);
+        told.ended();
+      },
+    });
     this.#sessions.add(session);
     return session;
   }
 
   /** After a commit on which an answer may depend. */
   notify(): void {
-    for (const session of this.#sessions) if (session.listens) session.onNotified();
+    for (const session of this.#sessions) if (session.listens) session.told.notified();
   }
 
   /** Ends every session, as a restart does. */
@@ -76,20 +97,20 @@ export class PostgresServer {
 
 export class PostgresSession {
   readonly name: string;
-  readonly onNotified: () => void;
+  readonly told: SessionEvents;
   readonly #options: PostgresOptions;
-  readonly #onEnd: () => void;
   listens = false;
   #transaction: Transaction | undefined;
   #isAborted = false;
+  /** See `#lockLate`. */
+  #lacksLock = false;
   #hasEnded = false;
   #cancelIdle: () => void = () => undefined;
 
-  constructor(name: string, options: PostgresOptions, onNotified: () => void, onEnd: () => void) {
+  constructor(name: string, options: PostgresOptions, told: SessionEvents) {
     this.name = name;
     this.#options = options;
-    this.onNotified = onNotified;
-    this.#onEnd = onEnd;
+    this.told = told;
   }
 
   /** Carries a statement out, perhaps after a while; `told` is called once, and never when the session has ended. */
@@ -109,6 +130,7 @@ export class PostgresSession {
     if (text === 'begin') {
       this.#transaction = new Transaction(this.name);
       this.#isAborted = false;
+      this.#lacksLock = false;
       answer(EMPTY);
     } else if (text === 'commit' || text === 'rollback') {
       this.#endTransaction(text === 'commit' && !this.#isAborted);
@@ -123,11 +145,12 @@ export class PostgresSession {
     this.#hasEnded = true;
     this.#cancelIdle();
     if (this.#transaction !== undefined) this.#endTransaction(false);
-    this.#onEnd();
+    this.told.ended();
   }
 
   #carryOut(text: string, parameters: Parameters, answer: Told): void {
-    if (text === 'listen changes') {
+    if (this.#lacksLock) this.#lockLate(text, answer, () => this.#carryOut(text, parameters, answer));
+    else if (text === 'listen changes') {
       this.listens = true;
       answer(EMPTY);
     } else if (text.startsWith("select format('listen")) {
@@ -144,9 +167,29 @@ export class PostgresSession {
     const { database, mutations } = this.#options;
     const transaction = this.#transaction;
     if (transaction === undefined) throw new Error('a lock of a transaction is taken in one');
-    const attempt = () =>
-      mutations?.has('no-transaction-lock') ? undefined : database.lock(transaction, 'all transactions');
+    if (mutations !== undefined && mutations.size > 0) {
+      // Only the first statement shows whose transaction it is.
+      this.#lacksLock = true;
+      answer(EMPTY);
+      return;
+    }
+    const attempt = () => database.lock(transaction, 'all transactions');
     this.#whenFree({ transaction, attempt, fail: answer, done: () => answer(EMPTY) });
+  }
+
+  /** With a race put back in: takes the lock now, unless the race is to do without it. */
+  #lockLate(text: string, answer: Told, done: () => void): void {
+    const { database, mutations = new Set() } = this.#options;
+    this.#lacksLock = false;
+    const transaction = this.#transaction;
+    if (transaction === undefined || [...mutations].some((mutation) => MUTATIONS[mutation].test(text))) done();
+    else
+      this.#whenFree({
+        transaction,
+        attempt: () => database.lock(transaction, 'all transactions'),
+        fail: answer,
+        done,
+      });
   }
 
   /** A statement without a transaction is one of its own. */
@@ -214,11 +257,23 @@ export class PostgresSession {
         end(() => fail(failure('40P01', 'deadlock detected')));
         return;
       }
-      holder.onEnd.push(() => scheduler.schedule({ ...this.#soon('lock is free'), run: again }));
+      this.#whenEnded(holder, again);
       const run = () => end(() => fail(failure('55P03', 'canceling statement due to lock timeout')));
       cancelLimit ??= scheduler.schedule({ delayMillis: LOCK_MILLIS_MAX, name: `${this.name}: lock timeout`, run });
     };
     again();
+  }
+
+  /** All who wait for the same transaction try again at one moment, in an order that the seed decides. */
+  #whenEnded({ waiting, onEnd }: Transaction, again: () => void): void {
+    const { scheduler } = this.#options;
+    waiting.push(again);
+    if (waiting.length > 1) return;
+    const run = () => {
+      const woken = waiting.splice(0);
+      while (woken.length > 0) woken.splice(scheduler.random.below(woken.length), 1)[0]?.();
+    };
+    onEnd.push(() => scheduler.schedule({ ...this.#soon('lock is free'), run }));
   }
 
   #soon(name: string): { readonly delayMillis: number; readonly name: string } {
@@ -245,9 +300,9 @@ export class PostgresSession {
   }
 
   #mutated(text: string): string {
-    if (!this.#options.mutations?.has('lease-upsert-without-condition')) return text;
+    if (!this.#options.mutations?.has('lease-race')) return text;
     if (!text.startsWith('insert into "leases"')) return text;
-    return text.replace(/( do update set .*?) where .*( returning "token")$/, '$1$2');
+    return text.replace(/( do update set .*?) where .*( returning "\w+")$/, '$1$2');
   }
 }
 

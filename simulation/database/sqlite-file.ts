@@ -7,7 +7,7 @@ import type { SqliteConnections } from '../../src/catalog/sqlite/dialect.ts';
 import type { WriterTurn, Written } from '../../src/catalog/sqlite/writer.ts';
 import type { Host } from '../host.ts';
 import type { Scheduler } from '../scheduler.ts';
-import { type Parameters, type SimulatedDatabase, Transaction } from './database.ts';
+import { type Parameters, type SimulatedDatabase, shortened, Transaction } from './database.ts';
 
 const BUSY_MILLIS_MAX = 10_000;
 /** A commit waits for the disk. */
@@ -91,7 +91,7 @@ class SimulatedWriter {
   }
 
   async #run(text: string, parameters: Parameters): Promise<Written> {
-    await this.#message(text);
+    await this.#message(shortened(text, parameters));
     switch (text) {
       case 'begin':
         await this.#lock();
@@ -153,6 +153,6 @@ class SimulatedWriter {
 
   /** From the service's thread to the writer's, and back. */
   async #message(text: string): Promise<void> {
-    await this.#file.scheduler.after(this.#host, 0.1, text.replaceAll('"', '').slice(0, 70));
+    await this.#file.scheduler.after(this.#host, 0.1, text);
   }
 }

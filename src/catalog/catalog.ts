@@ -13,7 +13,7 @@ import type { Owner, Principal } from '../domain/principal.ts';
 import type { NewQuery, Query, QueryChanges, QueryFilter } from '../domain/query.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import type { Scope } from '../domain/scope.ts';
-import type { UsageFilter, UsagePart, UsageSum, Use } from '../domain/usage.ts';
+import type { UsageBatch, UsageFilter, UsagePart, UsageSum, Use } from '../domain/usage.ts';
 import type { Browsing } from './browsing.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { Replicas } from './replicas.ts';
@@ -265,8 +265,8 @@ export interface IdempotencyKeys {
 
 /** What was asked for, by whom, on which day. */
 export interface Usage {
-  /** Adds to what is counted already, all of it or nothing. Nothing happens when there is nothing to add. */
-  add(uses: readonly Use[]): Promise<void>;
+  /** Adds to what is counted, all or nothing; and nothing when this was the writer's last batch already. */
+  add(uses: readonly Use[], batch?: UsageBatch): Promise<void>;
   /** Sums of what the filter lets through, one row for each combination of the parts, sorted by them. */
   sum(filter: UsageFilter, by: readonly UsagePart[]): Promise<readonly UsageSum[]>;
 }

@@ -43,8 +43,6 @@ export interface ServerEffects extends TelemetryEffects {
   readonly newId: () => string;
   /** What this replica is called, and whether this process writes for it that it runs. */
   readonly replica: ReplicaOfProcess;
-  /** Names this process among those that share the catalog. */
-  readonly owner: string;
   readonly observe: Observe;
   /** The log's writer. */
   readonly logLines: { readonly dropped: number };

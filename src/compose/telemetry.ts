@@ -18,6 +18,8 @@ export interface TelemetryEffects {
   /** Where traces are sent; undefined when none are wanted. */
   readonly tracing: TraceSettings | undefined;
   readonly sleep: Sleep;
+  /** Names this process among those that share the catalog. */
+  readonly owner: string;
   /** CPU time that this thread has taken. */
   readonly threadCpuMicros: () => number;
 }
@@ -37,7 +39,7 @@ export async function startTelemetry(
   const { settings } = service;
   const observe = fanOut(observers);
   const stop = new AbortController();
-  const meter = new UsageMeter({ usage: parts.catalog.usage, observe });
+  const meter = new UsageMeter({ usage: parts.catalog.usage, observe, writer: effects.owner, clock: parts.clock });
   const keyUses = new KeyUses({ principals: parts.catalog.principals, observe });
   const eventLoop = new EventLoopWatch(effects.threadCpuMicros);
   const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, sleep: effects.sleep, eventLoop }));

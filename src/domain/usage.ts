@@ -1,4 +1,5 @@
 /** What was asked for, by whom, on which day, as it is counted and summed. */
+import type { Instant } from './instant.ts';
 import type { Owner } from './principal.ts';
 
 export interface UsageCounts {
@@ -14,6 +15,15 @@ export interface Use extends UsageCounts {
   readonly keyId: string;
   /** Absent for requests that met no query: addresses, ids and names that are not there. */
   readonly queryId?: number;
+}
+
+/** Names what is added, so that what was sent twice counts once. */
+export interface UsageBatch {
+  /** Who adds: another name for every process. */
+  readonly writer: string;
+  /** Another one for each batch of the writer, who sends no new one before it knows that the last was added. */
+  readonly number: number;
+  readonly at: Instant;
 }
 
 export interface UsageFilter {

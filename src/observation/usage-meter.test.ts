@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeTime } from '../../test/fake-time.ts';
+import type { Usage } from '../catalog/catalog.ts';
 import type { Use } from '../domain/usage.ts';
 import type { AnsweredRequest, Observation } from './observation.ts';
 import { RequestStats } from './request-stats.ts';
@@ -21,12 +22,14 @@ function answered(
   return { kind: 'answered', keyId, stats, traceparent: undefined, ...rest };
 }
 
-function meterWith(add: (uses: readonly Use[]) => Promise<void>) {
+function meterWith(add: Usage['add']) {
   const time = new FakeTime(EVENING);
   const observed: Observation[] = [];
   const meter = new UsageMeter({
     usage: { add, sum: async () => [] },
     observe: (observation) => observed.push(observation),
+    writer: 'p1',
+    clock: time.clock,
   });
   return { meter, time, observed };
 }
@@ -53,22 +56,26 @@ test('requests are summed by key, query and the day on which the answer ended, a
   ]);
 });
 
-test('usage that could not be written is kept, together with later usage', async () => {
-  const written: (readonly Use[])[] = [];
+test('usage that could not be written is written as the same batch, before later usage', async () => {
+  const sent: unknown[] = [];
   let broken = true;
-  const { meter, observed } = meterWith(async (uses) => {
-    if (broken) {
-      meter.observe(answered('k1', 7, 2));
-      throw new Error('disk full');
-    }
-    written.push(uses);
+  const { meter, observed } = meterWith(async (uses, batch) => {
+    sent.push([batch?.writer, batch?.number, uses.map(({ requests }) => requests)]);
+    if (!broken) return;
+    meter.observe(answered('k1', 7, 2));
+    throw new Error('the answer to the commit was lost');
   });
   meter.observe(answered('k1', 7, 1));
   await meter.write();
   assert.equal(observed[0]?.kind, 'usage_not_written');
+  assert.equal(meter.waiting, 2);
   broken = false;
   await meter.write();
-  assert.deepEqual(written, [[{ day: '2024-03-05', keyId: 'k1', queryId: 7, requests: 2, datapoints: 3, bytes: 30 }]]);
+  assert.deepEqual(sent, [
+    ['p1', 1, [1]],
+    ['p1', 1, [1]],
+    ['p1', 2, [1]],
+  ]);
   assert.equal(meter.waiting, 0);
 });
 

@@ -1,10 +1,10 @@
 /**
  * Counts what each key asks for, in memory, and adds it to the catalog from time to time: a request costs a few look-ups,
- * however slow the catalog is. A write that fails is tried again with the next; what a crash loses is what came since the
- * last one.
+ * however slow the catalog is. A write that fails is tried again before the next, as the same batch, since it may have been
+ * committed and only its answer lost; what a crash loses is what came since the last one.
  */
 import type { Usage } from '../catalog/catalog.ts';
-import { DAY_MILLIS, dayOf, type Instant } from '../domain/instant.ts';
+import { type Clock, DAY_MILLIS, dayOf, type Instant } from '../domain/instant.ts';
 import type { Sleep } from '../domain/time.ts';
 import type { Use } from '../domain/usage.ts';
 import { entry } from './entry.ts';
@@ -13,6 +13,9 @@ import type { Observation, Observe } from './observation.ts';
 export interface UsageMeterOptions {
   readonly usage: Usage;
   readonly observe: Observe;
+  /** Names this process among all that share the catalog. */
+  readonly writer: string;
+  readonly clock: Clock;
 }
 
 type Counting = { -readonly [Name in keyof Use]: Use[Name] };
@@ -38,6 +41,9 @@ class Sums {
 export class UsageMeter {
   readonly #options: UsageMeterOptions;
   #counting = new Sums();
+  /** What is being written, or could not be. */
+  #batch: { readonly uses: readonly Use[]; readonly number: number } | undefined;
+  #batches = 0;
   #writing: Promise<void> | undefined;
   /** The day of the last answer, so that it need not be worked out for every one. */
   #day = '';
@@ -49,7 +55,7 @@ export class UsageMeter {
 
   /** Sums that are not in the catalog yet. */
   get waiting(): number {
-    return this.#counting.all().length;
+    return this.#counting.all().length + (this.#batch?.uses.length ?? 0);
   }
 
   /** Counts an answer that was given to a key. */
@@ -82,21 +88,28 @@ export class UsageMeter {
     }
   }
 
+  /** What could not be written the last time, and then what has come since. */
   async #write(): Promise<void> {
+    if (this.#batch !== undefined && !(await this.#writeBatch(this.#batch))) return;
     const uses = this.#counting.all();
+    if (uses.length === 0) return;
     this.#counting = new Sums();
+    this.#batches += 1;
+    this.#batch = { uses, number: this.#batches };
+    await this.#writeBatch(this.#batch);
+  }
+
+  async #writeBatch({ uses, number }: { readonly uses: readonly Use[]; readonly number: number }): Promise<boolean> {
+    const { usage, observe, writer, clock } = this.#options;
     try {
-      await this.#options.usage.add(uses);
-      this.#options.observe({ kind: 'usage_written', uses: uses.length });
+      await usage.add(uses, { writer, number, at: clock() });
     } catch (error) {
-      for (const { day, keyId, queryId, requests, datapoints, bytes } of uses) {
-        const sum = this.#counting.of(day, keyId, queryId);
-        sum.requests += requests;
-        sum.datapoints += datapoints;
-        sum.bytes += bytes;
-      }
-      this.#options.observe({ kind: 'usage_not_written', error });
+      observe({ kind: 'usage_not_written', error });
+      return false;
     }
+    this.#batch = undefined;
+    observe({ kind: 'usage_written', uses: uses.length });
+    return true;
   }
 
   #dayOf(instant: Instant): string {

@@ -163,8 +163,8 @@ async function end(run: ClaimedRun, deps: RunDeps, cause: unknown, stops: Stops)
     // The run was cancelled before this process heard of it.
     if (!(error instanceof IllegalTransition)) throw error;
   }
-  await catalog.leases.revoke(run.lease);
-  return { kind: 'cancelled' };
+  // Without the lease it was no cancelling: the run has ended in another way, perhaps by a commit of ours whose answer was lost.
+  return { kind: (await catalog.leases.revoke(run.lease)) ? 'cancelled' : 'lost' };
 }
 
 /** The run was not at fault: the result of its next attempt may be stored. */

@@ -32,8 +32,8 @@ let time: FakeTime;
 let catalogs = 0;
 
 beforeEach(async () => {
-  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { clock: () => time.clock(), sleep });
   time = new FakeTime(Date.parse('2024-03-05T20:50:59Z'));
+  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { clock: time.clock, sleep });
   await catalog.principals.addUser('ann', 0);
   await catalog.queries.add({ id: 7, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, 0);
 });

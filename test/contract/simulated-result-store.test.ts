@@ -17,10 +17,10 @@ resultStoreContract('simulated', async () => {
   const ended = new AbortController();
   const pumping = scheduler.pump(ended.signal);
   const bucket = new Bucket();
-  const host = new Host(join(folder, 'a'), scheduler);
+  const host = new Host('a', scheduler);
   const files = { readFile: (path: string) => readFile(path), writeFile, rm };
   return {
-    store: new SimulatedStore(bucket, new Network(scheduler), host, files),
+    store: new SimulatedStore(bucket, new Network(scheduler), { host, files, folder }),
     damage: async (key, at) => {
       const object = bucket.objects.get(key);
       assert.ok(object !== undefined);

@@ -92,6 +92,18 @@ for (const [what, content] of [
   });
 }
 
+test('a commit that went through is no failure either when something else has ended its lease', async () => {
+  await using place = await Workplace.open();
+  const addCompleted: Executions['addCompleted'] = async (...given) => {
+    await place.catalog.executions.addCompleted(...given);
+    throw new Error('connection lost');
+  };
+  // As a run does that was cancelled, it seemed, before its commit was answered.
+  const execution = await publishWith(place, { executions: { addCompleted }, leases: { revoke: async () => true } });
+  assert.equal(execution.state, 'COMPLETED');
+  assert.equal((await keys(place)).length, 1);
+});
+
 test('a commit that went through stays a success when what follows it fails', async () => {
   await using place = await Workplace.open();
   const execution = await publishWith(place, { leases: { release: failing, revoke: failing } });

@@ -6,7 +6,16 @@ import type { Expression, Kysely, Transaction } from 'kysely';
 import type { Execution } from '../../domain/execution.ts';
 import type { ParameterValue } from '../../domain/parameter-values.ts';
 import { writeResource } from '../../domain/written-names.ts';
-import type { ClaimedRun, ClaimRequest, Enqueued, Lease, NewRun, Runs, WaitingLimits } from '../catalog.ts';
+import {
+  type ClaimedRun,
+  type ClaimRequest,
+  type Enqueued,
+  IllegalTransition,
+  type Lease,
+  type NewRun,
+  type Runs,
+  type WaitingLimits,
+} from '../catalog.ts';
 import { insertExecution, startExecution } from './execution-steps.ts';
 import { acquireLease, endLease, isHeld } from './leases.ts';
 import type { Now } from './now.ts';
@@ -15,6 +24,8 @@ import { claimTick } from './ticks.ts';
 import { transact } from './transact.ts';
 
 const WRITE = writeResource('');
+/** So many runs in a row may be cancelled while they are being claimed. */
+const CLAIM_ATTEMPTS_MAX = 5;
 
 export class KyselyRuns implements Runs {
   readonly #db: Kysely<CatalogTables>;
@@ -56,27 +67,16 @@ export class KyselyRuns implements Runs {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedRun | undefined> {
-    // Asked first without a turn to write, since every process asks all the time.
-    if ((await nextRun(this.#db, request, this.#now())) === undefined) return undefined;
-    return await transact(this.#db, async (trx) => {
-      const row = await nextRun(trx, request, this.#now());
-      if (row === undefined) return undefined;
-      const { owner, at, leaseMillis: millis } = request;
-      const lease = await acquireLease(trx, { resource: writeResource(row.execution_id), owner, millis }, this.#now);
-      if (lease === undefined) return undefined;
-      const execution = await startExecution(trx, row.execution_id, at);
-      const claims = row.claims + 1;
-      await trx.updateTable('run_queue').set({ claims }).where('execution_id', '=', row.execution_id).execute();
-      return {
-        execution,
-        sql: row.query_sql,
-        values: JSON.parse(row.parameter_values) as readonly ParameterValue[],
-        ...(row.key_id !== null && { keyId: row.key_id }),
-        ...(row.identity !== null && { identity: row.identity }),
-        lease,
-        claims,
-      };
-    });
+    for (let attempt = 1; ; attempt += 1) {
+      // Asked first without a turn to write, since every process asks all the time.
+      if ((await nextRun(this.#db, request, this.#now())) === undefined) return undefined;
+      try {
+        return await transact(this.#db, async (trx) => await claimNext(trx, request, this.#now));
+      } catch (error) {
+        // It was cancelled after it was found: another is the next.
+        if (!(error instanceof IllegalTransition) || attempt === CLAIM_ATTEMPTS_MAX) throw error;
+      }
+    }
   }
 
   async giveBack(lease: Lease): Promise<boolean> {
@@ -105,6 +105,30 @@ export class KyselyRuns implements Runs {
     const of = (state: string) => Number(rows.find((row) => row.state === state)?.count ?? 0);
     return { waiting: of('PENDING'), running: of('EXECUTING') };
   }
+}
+
+async function claimNext(
+  trx: Transaction<CatalogTables>,
+  request: ClaimRequest,
+  now: Now,
+): Promise<ClaimedRun | undefined> {
+  const row = await nextRun(trx, request, now());
+  if (row === undefined) return undefined;
+  const { owner, at, leaseMillis: millis } = request;
+  const lease = await acquireLease(trx, { resource: writeResource(row.execution_id), owner, millis }, now);
+  if (lease === undefined) return undefined;
+  const execution = await startExecution(trx, row.execution_id, at);
+  const claims = row.claims + 1;
+  await trx.updateTable('run_queue').set({ claims }).where('execution_id', '=', row.execution_id).execute();
+  return {
+    execution,
+    sql: row.query_sql,
+    values: JSON.parse(row.parameter_values) as readonly ParameterValue[],
+    ...(row.key_id !== null && { keyId: row.key_id }),
+    ...(row.identity !== null && { identity: row.identity }),
+    lease,
+    claims,
+  };
 }
 
 export async function isQueued(db: Kysely<CatalogTables>, executionId: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 /** Usage by key, query and day: counters that only grow. */
-import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
-import type { UsageFilter, UsagePart, UsageSum, Use } from '../../domain/usage.ts';
+import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely';
+import type { UsageBatch, UsageFilter, UsagePart, UsageSum, Use } from '../../domain/usage.ts';
 import type { Usage } from '../catalog.ts';
 import type { CatalogTables, KeyRow, UsageRow } from './tables.ts';
 
@@ -8,6 +8,9 @@ import type { CatalogTables, KeyRow, UsageRow } from './tables.ts';
 const NO_QUERY = 0;
 /** Rows per statement, since databases limit the number of parameters. */
 const ROWS_AT_ONCE = 500;
+
+/** Stands where other requests that may come twice have the id of an API key, which is never so short. */
+const BATCHES = 'usage';
 
 const COLUMNS = {
   day: 'usage.day',
@@ -26,7 +29,7 @@ export class KyselyUsage implements Usage {
     this.#db = db;
   }
 
-  async add(uses: readonly Use[]): Promise<void> {
+  async add(uses: readonly Use[], batch?: UsageBatch): Promise<void> {
     if (uses.length === 0) return;
     const rows = uses.map(({ keyId, queryId, ...counted }) => ({
       ...counted,
@@ -34,6 +37,7 @@ export class KyselyUsage implements Usage {
       query_id: queryId ?? NO_QUERY,
     }));
     await this.#db.transaction().execute(async (trx) => {
+      if (batch !== undefined && !(await isNew(trx, batch))) return;
       for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
         await trx
           .insertInto('usage')
@@ -70,6 +74,26 @@ export class KyselyUsage implements Usage {
     const rows = await query.having(sql<number>`count(*)`, '>', 0).execute();
     return rows.map((row) => sumOf(row, parts));
   }
+}
+
+/**
+ * True once for each batch. A writer's last batch is kept as what it is, a request that may come twice: the sweep forgets it after a day
+ * without another.
+ */
+async function isNew(trx: Transaction<CatalogTables>, { writer, number, at }: UsageBatch): Promise<boolean> {
+  const last = { fingerprint: String(number), status: 200, body: '', answered_at: at };
+  const taken = await trx
+    .insertInto('idempotency_keys')
+    .values({ key_id: BATCHES, name: writer, ...last })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['key_id', 'name'])
+        .doUpdateSet(last)
+        .where('idempotency_keys.fingerprint', '<>', last.fingerprint),
+    )
+    .returning('name')
+    .executeTakeFirst();
+  return taken !== undefined;
 }
 
 type Summing = SelectQueryBuilder<CatalogTables, 'usage' | 'api_keys', Partial<SumRow>>;

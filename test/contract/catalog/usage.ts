@@ -65,6 +65,18 @@ export function usageContract(prepare: CatalogFactory): void {
     ]);
   });
 
+  test('a batch that comes again is counted once', async (t) => {
+    const { usage } = await openWithKeys(await prepare(t));
+    const use = { day: MONDAY, keyId: 'k1', queryId: 7, requests: 1, datapoints: 2, bytes: 3 };
+    const batch = (writer: string, number: number) => ({ writer, number, at: NOON });
+    await usage.add([use], batch('p1', 1));
+    await usage.add([use], batch('p1', 1));
+    await usage.add([use], batch('p2', 1));
+    await usage.add([use], batch('p1', 2));
+    await usage.add([use], batch('p1', 2));
+    assert.deepEqual(await usage.sum({}, []), [{ requests: 3, datapoints: 6, bytes: 9 }]);
+  });
+
   test('adding nothing changes nothing, not even the version', async (t) => {
     const catalog = await openWithKeys(await prepare(t));
     const version = await catalog.version();

@@ -1,0 +1,106 @@
+/** Results and the objects that they consist of. */
+import { createHash } from 'node:crypto';
+import type { Instant } from '../../src/domain/instant.ts';
+import { objectsOf, type ResultSet } from '../../src/domain/result-set.ts';
+import { writeResource } from '../../src/domain/written-names.ts';
+import type { Bucket } from '../store.ts';
+import type { WholeChange } from './committed-rows.ts';
+import type { LeaseInvariants } from './leases.ts';
+import type { Violations } from './violations.ts';
+
+const WHOLE = 'A result is visible whole or not at all.';
+const NEEDED = 'An object that a visible result needs is never deleted.';
+const READ = 'An object that a long read holds is never deleted.';
+const UNEXPIRED = 'Nothing unexpired is deleted.';
+const EXPIRED = 'Nothing expired is served.';
+const FENCED = 'A writer with an older token never commits.';
+const ORPHAN = 'What nobody needs is deleted in the end.';
+
+export interface ResultParts {
+  readonly violations: Violations;
+  readonly bucket: Bucket;
+  readonly leases: LeaseInvariants;
+  readonly clocksApartMillis: number;
+}
+
+export class ResultInvariants {
+  readonly #parts: ResultParts;
+  /** Whose result needs an object. */
+  readonly #needed = new Map<string, string>();
+  /** How many long reads hold a result. */
+  readonly #held = new Map<string, number>();
+
+  constructor(parts: ResultParts) {
+    this.#parts = parts;
+    parts.bucket.onDelete = (key) => this.#deleted(key);
+  }
+
+  /** A change of a manifest. */
+  take({ before, after }: WholeChange, now: Instant): void {
+    const { violations, clocksApartMillis } = this.#parts;
+    if (after !== undefined && before === undefined) this.#appeared(String(after.execution_id), String(after.manifest));
+    if (after !== undefined || before === undefined) return;
+    for (const { key } of manifestOf(before.manifest)) this.#needed.delete(key);
+    const expiresAt = Number(before.expires_at);
+    if (expiresAt > now + clocksApartMillis) {
+      violations.found(UNEXPIRED, `the result of ${before.execution_id}, ${expiresAt - now} ms too early`);
+    }
+  }
+
+  /** A result is about to be answered with. @param startedAt true time of the request */
+  served(executionId: string, expiresAt: Instant | undefined, startedAt: Instant): void {
+    const { violations, clocksApartMillis } = this.#parts;
+    if (expiresAt === undefined || expiresAt + clocksApartMillis > startedAt) return;
+    violations.found(EXPIRED, `${executionId} was served ${startedAt - expiresAt} ms after it had expired`);
+  }
+
+  /** A read found no object where a visible result has one. */
+  incomplete(executionId: string, why: string): void {
+    this.#parts.violations.found(WHOLE, `${executionId} was read, and ${why}`);
+  }
+
+  hold(executionId: string): Disposable {
+    this.#held.set(executionId, (this.#held.get(executionId) ?? 0) + 1);
+    return {
+      [Symbol.dispose]: () => void this.#held.set(executionId, (this.#held.get(executionId) ?? 1) - 1),
+    };
+  }
+
+  /** Long after the last fault. @param oldest what is as old must be needed by a result */
+  inTheEnd(oldest: Instant): void {
+    const { bucket, violations } = this.#parts;
+    for (const [key, { modifiedAt }] of bucket.objects) {
+      if (modifiedAt <= oldest && !this.#needed.has(key)) violations.found(ORPHAN, `${key} is still in the store`);
+    }
+  }
+
+  #appeared(executionId: string, manifest: string): void {
+    const { bucket, violations, leases } = this.#parts;
+    const objects = manifestOf(manifest);
+    for (const { key, sha256 } of objects) {
+      const bytes = bucket.objects.get(key)?.bytes;
+      if (bytes === undefined) violations.found(WHOLE, `${executionId} was committed without its object ${key}`);
+      else if (createHash('sha256').update(bytes).digest('hex') !== sha256) {
+        violations.found(WHOLE, `${executionId} was committed with other bytes in ${key}`);
+      }
+      this.#needed.set(key, executionId);
+    }
+    const token = objects[0]?.key.split('/')[1];
+    const last = leases.lastToken(writeResource(executionId));
+    if (token !== undefined && Number(token) !== last) {
+      violations.found(FENCED, `${executionId} was committed by token ${token} after token ${last} was given`);
+    }
+  }
+
+  #deleted(key: string): void {
+    const { violations } = this.#parts;
+    const executionId = this.#needed.get(key);
+    if (executionId !== undefined) violations.found(NEEDED, `${key} of ${executionId}`);
+    const ofExecution = key.split('/')[0] ?? '';
+    if ((this.#held.get(ofExecution) ?? 0) > 0) violations.found(READ, key);
+  }
+}
+
+function manifestOf(manifest: unknown) {
+  return objectsOf(JSON.parse(String(manifest)) as ResultSet);
+}
