@@ -1,5 +1,6 @@
 /** An S3 server for tests, on a free port of this machine: its buckets are folders. It comes from `scripts/versitygw.ts`. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createConnection } from 'node:net';
@@ -21,6 +22,16 @@ export const S3_ENVIRONMENT = {
 } as const;
 
 const BUCKET = 'results';
+
+/** What a test that looks into the folder of results is skipped with where the tests have theirs in S3. */
+export const NO_RESULTS_FOLDER =
+  process.env.TEST_S3_ENDPOINT === undefined ? false : 'it looks into the folder of results';
+
+/** A store of its own on the server that the tests were given; undefined where they have theirs in folders. */
+export function newTestStore(): string | undefined {
+  const endpoint = process.env.TEST_S3_ENDPOINT;
+  return endpoint === undefined ? undefined : `s3://${BUCKET}/${randomUUID()}?endpoint=${endpoint}`;
+}
 
 export class S3Server implements AsyncDisposable {
   readonly endpoint: string;

@@ -9,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import { type ExitCode, runCommand } from '../../src/cli/run-command.ts';
 import { newTestSchema } from '../postgres-server.ts';
+import { newTestStore } from '../s3-server.ts';
 
 export interface Outcome {
   readonly code: ExitCode;
@@ -49,7 +50,12 @@ export async function makeCommandLine(
   const environment = typeof given === 'function' ? given(directory) : given;
   const dataDir = join(directory, 'data');
   const catalogUrl = await newTestSchema();
-  const catalog = catalogUrl === undefined ? {} : { QRS_CATALOG_URL: catalogUrl, QRS_CATALOG_STALENESS: '0.001' };
+  const storeUrl = newTestStore();
+  // Where the tests have theirs on servers.
+  const catalog = {
+    ...(catalogUrl !== undefined && { QRS_CATALOG_URL: catalogUrl, QRS_CATALOG_STALENESS: '0.001' }),
+    ...(storeUrl !== undefined && { QRS_STORE_URL: storeUrl }),
+  };
   const newExecutionId = monotonicFactory();
   let seed = 0;
   const runOn = async (isTerminal: boolean, args: readonly string[], input: string): Promise<Outcome> => {
