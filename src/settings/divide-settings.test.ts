@@ -14,6 +14,7 @@ test('memory, disk, connections and limits of a whole service are divided; limit
   assert.equal(part.readMemoryBytes, 400_000_000);
   assert.equal(part.pageCacheBytes, 100_000_000);
   assert.equal(part.viewBytesMax, 10_000_000_000);
+  assert.equal(part.storeCacheBytesMax, 5_000_000_000);
   assert.equal(part.connectionsMax, 500);
   assert.equal(part.authFailuresPerMinute, 30);
   assert.equal(part.datapointsMax, whole.datapointsMax);

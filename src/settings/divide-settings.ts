@@ -12,6 +12,7 @@ const DIVIDED = [
   'pageCacheBytes',
   'tempBytesMax',
   'viewBytesMax',
+  'storeCacheBytesMax',
   'viewsMax',
   'parquetBytesMax',
   'uploadsMax',

@@ -76,7 +76,7 @@ export const SETTINGS = {
   }),
   storeCacheBytesMax: setting('QRS_STORE_CACHE', '10GB', size(SIZE_MIN, '64MB'), {
     about:
-      'The most disk for what was fetched from a store in S3, beside what is being read: the pieces of results that pages needed.',
+      'The most disk for what was fetched from a store in S3, beside what is being read: the pieces of results that pages needed. Each process has a cache of its own; workers divide this between them.',
   }),
   ...ENGINE_SETTINGS,
   runQueries: setting('QRS_RUN_QUERIES', 'true', boolean(), {

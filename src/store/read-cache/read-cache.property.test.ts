@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -12,6 +12,7 @@ import { Random } from '../../../test/feature/random-results.ts';
 import { blocksOfRows } from '../../domain/blocks.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { checksumWithBlocks } from '../../files/block-checksums.ts';
+import { makeScratchFolder } from '../../files/scratch-folder.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
 import { type FetchBytes, ReadCache } from './read-cache.ts';
 
@@ -102,3 +103,38 @@ async function spoil(path: string): Promise<void> {
   await file.write(Buffer.alloc(size, 7), 0, size, 0);
   await file.close();
 }
+
+test('processes of one machine that share a place do not touch each other’s files, and remove those of the dead', async (t) => {
+  const parent = await mkdtemp(join(tmpdir(), 'qrs-shared-cache-'));
+  t.after(async () => await rm(parent, { recursive: true, force: true }));
+  const random = new Random(SEED);
+  const { bytes, object } = await makeObject(parent, 0, random);
+  const place = join(parent, 'fetched');
+  const fetch: FetchBytes = async function* (_, offset, length) {
+    yield bytes.subarray(offset, offset + length);
+  };
+  const openCache = async () => {
+    const scratch = await makeScratchFolder(place);
+    return { scratch, cache: new ReadCache({ folder: scratch.path, bytesMax: 1, fetch }) };
+  };
+  // As a process leaves it that was killed: no process has this number.
+  await mkdir(join(place, 'scratch-4194999-abcdef'), { recursive: true });
+  const [first, second] = [await openCache(), await openCache()];
+  assert.deepEqual((await readdir(place)).length, 2, 'what the dead left is gone');
+  const rows = { from: 0, to: 10 };
+  const held = await first.cache.open(object, rows, new AbortController().signal);
+  // The other one reads the same, has no room to keep it, and ends.
+  await (await second.cache.open(object, rows, new AbortController().signal))[Symbol.asyncDispose]();
+  assert.deepEqual(await readdir(second.scratch.path), []);
+  await second.cache[Symbol.asyncDispose]();
+  await second.scratch[Symbol.asyncDispose]();
+  const found = await readFile(held.path);
+  const [footer, group] = blocksOfRows(object.blocks ?? assert.fail(), rows);
+  for (const block of [footer, group]) {
+    const [start, end] = [block?.offset ?? 0, (block?.offset ?? 0) + (block?.bytes ?? 0)];
+    assert(found.subarray(start, end).equals(bytes.subarray(start, end)));
+  }
+  await held[Symbol.asyncDispose]();
+  await first.cache[Symbol.asyncDispose]();
+  await first.scratch[Symbol.asyncDispose]();
+});
