@@ -108,7 +108,10 @@ test('addresses', async (t) => {
     }
   });
 
-  await t.test('health needs no key', async () => {
+  await t.test('health, metrics and documentation need no key', async () => {
+    for (const path of ['/metrics', '/docs', '/openapi.json', '/llms.txt', '/']) {
+      assert.equal((await getText(service, path, ''))[0], 200, path);
+    }
     assert.deepEqual(await getText(service, '/healthz', ''), [200, '{"status":"ok"}']);
     assert.deepEqual(await getText(service, '/readyz', ''), [200, '{"status":"ready"}']);
   });
