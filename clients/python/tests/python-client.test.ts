@@ -64,6 +64,10 @@ async function start(t: TestContext): Promise<RunningService> {
   const query_sql = 'SELECT id::INT AS id, amount::HUGEINT * {{factor}}::HUGEINT AS cost FROM shop.orders ORDER BY id';
   await add({ name: 'Orders', query_id: 9, query_sql, parameters: [{ key: 'factor', type: 'number', value: 1 }] });
   await add({ name: 'Failing', query_id: 10, query_sql: "SELECT error('no such luck') FROM shop.orders" });
+  await add({ name: 'Prices', query_id: 11 });
+  await publish(11, 'n\n1\n', 'text/csv', {});
+  service.commandLine.now = Date.parse('2024-03-05T22:00:00Z');
+  await publish(11, 'n\n2\n', 'text/csv', {});
   service.startRunner();
   return service;
 }
@@ -80,7 +84,7 @@ test('its tests pass, against a real service', { skip, timeout: 200_000 }, async
   };
   const args = ['-W', 'error', '-m', 'unittest', 'discover', '-s', join(HOME, 'tests')];
   const { stderr } = await run(python, args, { env, timeout: 150_000 });
-  assert.match(stderr, /^Ran (?:19|[2-9]\d) tests/m);
+  assert.match(stderr, /^Ran [2-9]\d tests/m);
   if (engines !== undefined) assert.match(stderr, /^OK$/m);
 });
 

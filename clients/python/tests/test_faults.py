@@ -143,7 +143,7 @@ class Retries(unittest.TestCase):
 
 class Misuse(unittest.TestCase):
     def test_what_is_read_is_one_thing(self) -> None:
-        for wrong in ({}, {"query": 7, "execution": "A"}, {"execution": "A", "parameters": {"a": "b"}}):
+        for wrong in ({}, {"query": 7, "execution": "A"}, {"execution": "A", "parameters": {"a": "b"}}, {"execution": "A", "as_of": "2024-03-05"}):
             with self.subTest(wrong), self.assertRaises(TypeError):
                 Read(**wrong)
         with self.assertRaisesRegex(TypeError, "columns is a list"):

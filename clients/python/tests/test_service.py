@@ -62,6 +62,18 @@ class RealService(unittest.TestCase):
         self.assertEqual(len(numbers(sample_count=40)), 40)
         self.assertEqual([len(page.rows) for page in self.client.pages(query=8, columns=["n"])], [500, 500, 234])
 
+    def test_the_run_that_was_the_latest_at_an_earlier_time(self) -> None:
+        earlier = "2024-03-05T21:00:00Z"
+        self.assertEqual(self.client.read(query=11, as_of=earlier).rows, [{"n": 1}])
+        self.assertEqual(self.client.read(query=11).rows, [{"n": 2}])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "earlier.csv")
+            self.client.download(path, "csv", query=11, as_of=earlier)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "n\n1\n")
+        with self.assertRaisesRegex(ServiceError, "no run of query 11 that had ended by 2020-01-01"):
+            self.client.read(query=11, as_of="2020-01-01")
+
     def test_files(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "numbers.csv")

@@ -3,11 +3,14 @@
 /** The latest result of a query, the result of a run, or a curated dataset by its path. */
 export type Target =
   | {
-      readonly query: number /** The latest run that had these. */;
+      readonly query: number;
+      /** The latest run that had these. */
       readonly parameters?: Readonly<Record<string, string>>;
+      /** The run that was the latest at this time, of those whose results are still stored: `2024-03-05T20:50:59Z`, or a date. */
+      readonly asOf?: string;
     }
   | { readonly execution: string }
-  | { readonly dataset: string };
+  | { readonly dataset: string; readonly asOf?: string };
 
 /** Which rows and columns, in which order; all of them as they are stored, when left out. */
 export interface Filter {
@@ -45,6 +48,7 @@ export function addressOf(target: Target, filter: Filter, more: Readonly<Record<
     offset: filter.offset,
     sample_count: filter.sampleCount,
     allow_partial_results: filter.allowPartialResults === true ? 'true' : undefined,
+    as_of: 'asOf' in target ? target.asOf : undefined,
     ...more,
     ...Object.fromEntries(named.map(([name, value]) => [`params.${name}`, value])),
   };

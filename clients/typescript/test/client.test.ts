@@ -116,6 +116,22 @@ test('the latest run with these parameters', async (t) => {
   assert.deepEqual((await client.read({ query: 7 })).rows, [{ n: 2n }]);
 });
 
+test('the run that was the latest at an earlier time', async (t) => {
+  const { service, client } = await start(t);
+  await service.publish(7, 'n\n1\n');
+  const asOf = new Date(service.commandLine.now + 1000).toISOString();
+  service.commandLine.now += 60_000;
+  await service.publish(7, 'n\n2\n');
+  assert.deepEqual((await client.read({ query: 7, asOf })).rows, [{ n: 1n }]);
+  assert.equal(await new Response(await client.csv({ query: 7, asOf })).text(), 'n\n1\n');
+  assert.deepEqual((await client.read({ query: 7 })).rows, [{ n: 2n }]);
+  await assert.rejects(client.read({ query: 7, asOf: '2020-01-01' }), {
+    name: 'ServiceError',
+    status: 404,
+    message: /no run of query 7 that had ended by 2020-01-01/,
+  });
+});
+
 test('CSV and Parquet come as streams, whole, whatever the limit of one answer', async (t) => {
   const { service, client } = await start(t, { QRS_MAX_DATAPOINTS: '500' });
   await publishNumbers(service, 3000);

@@ -34,7 +34,8 @@ class RunStatus:
 
 class QueryResults:
     """What to read: ``query=100``, ``execution="01…"`` or ``dataset="restaking/avs-stats"``. Which rows of it: ``columns``, ``filters``, ``search``,
-    ``sort_by``, ``limit``, ``offset``, ``sample_count``, ``allow_partial_results``. With a query, ``parameters`` chooses the run."""
+    ``sort_by``, ``limit``, ``offset``, ``sample_count``, ``allow_partial_results``. With a query, ``parameters`` chooses the run;
+    with a query or a dataset, ``as_of`` the run that was the latest at that time."""
 
     def __init__(
         self,

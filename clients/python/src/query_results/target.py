@@ -10,12 +10,14 @@ from urllib.parse import quote, urlencode
 @dataclass(frozen=True)
 class Read:
     """One of ``query`` (its latest result; with ``parameters``, that of the latest run that had them), ``execution`` and ``dataset``; and
-    which rows and columns, in which order. What is left out: all of them, as stored."""
+    which rows and columns, in which order. What is left out: all of them, as stored. ``as_of`` chooses the run of a query or a dataset that was
+    the latest at this time, of those whose results are still stored: ``2024-03-05T20:50:59Z``, or a date."""
 
     query: Optional[int] = None
     execution: Optional[str] = None
     dataset: Optional[str] = None
     parameters: Optional[Mapping[str, str]] = None
+    as_of: Optional[str] = None
     columns: Optional[Sequence[str]] = None
     filters: Optional[str] = None
     search: Optional[str] = None
@@ -30,6 +32,8 @@ class Read:
             raise TypeError("name one of query, execution and dataset")
         if self.parameters and self.query is None:
             raise TypeError("parameters are for a query: they say which of its runs")
+        if self.as_of is not None and self.execution is not None:
+            raise TypeError("as_of is for a query or a dataset: it says which of its runs")
         if isinstance(self.columns, str):
             raise TypeError("columns is a list of names, not one text")
 
@@ -44,6 +48,7 @@ class Read:
             "offset": self.offset,
             "sample_count": self.sample_count,
             "allow_partial_results": "true" if self.allow_partial_results else None,
+            "as_of": self.as_of,
             **more,
             **{f"params.{name}": value for name, value in (self.parameters or {}).items()},
         }
