@@ -51,11 +51,11 @@ export const running = new AbortController().signal;
 
 beforeEach(async () => {
   catalogs += 1;
+  world.time = new FakeTime(at('10:07'));
   world.catalog = await openSqliteCatalog(join(root, `catalog-${catalogs}.sqlite`), {
     clock: () => world.time.clock(),
     sleep,
   });
-  world.time = new FakeTime(at('10:07'));
   await registerDatasets(world.catalog, [QUARTERLY], world.time.clock());
 });
 

@@ -23,8 +23,8 @@ let time: FakeTime;
 let catalogs = 0;
 
 beforeEach(async () => {
-  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { clock: () => time.clock(), sleep });
   time = new FakeTime(at('10:07'));
+  catalog = await openSqliteCatalog(join(root, `catalog-${++catalogs}.sqlite`), { clock: () => time.clock(), sleep });
   await catalog.principals.addUser('ann', 0);
 });
 
