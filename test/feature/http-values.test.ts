@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { getText } from './http-client.ts';
+import { getEnvelope, getText } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 
 /** A value in the file, in a JSON answer, and as a CSV field. */
@@ -202,6 +202,22 @@ test('doubles: the shortest number that reads back the same', async (t) => {
     const n = numbers[i] ?? 0;
     if (Number.isInteger(n) && Math.abs(n) < 1e15) assert.doesNotMatch(field, /e/i);
   }
+});
+
+test('reals: the shortest number that reads back the same, without an exponent for integers below 1e15', async (t) => {
+  const service = await startHttpService(t);
+  const numbers = [0, -1.5, 0.1, 16777216, -16777216, 1e14, 1e15, 3.4028235e38, 1e-45];
+  const lines = numbers.map((n) => `{"n":${n},"list":[${n}]}\n`).join('');
+  await service.publish(7, lines, { format: 'ndjson', types: { n: 'real', list: 'array(real)' } });
+  const { rows } = (await getEnvelope(service, '/v1/query/7/results')).result;
+  assert.deepEqual(
+    rows,
+    numbers.map((n) => ({ n, list: [n] })),
+  );
+  const [, csv] = await getText(service, '/v1/query/7/results/csv?columns=n');
+  const fields = csv.split('\n').slice(1, -1);
+  assert.deepEqual(fields.map(Number), numbers);
+  for (const field of fields.slice(3, 6)) assert.match(field, /^-?\d+(\.0)?$/);
 });
 
 test('values that only Parquet can say', async (t) => {
