@@ -18,10 +18,18 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, async () => {
     t.after(async () => {
       for (const catalog of opened) await catalog[Symbol.asyncDispose]();
     });
+    let clock: { readonly now: number; readonly isSet: Promise<void> } | undefined;
+    // PostgreSQL does not let two define a function at the same time.
+    const moveTo = async (now: number) => {
+      if (clock?.now !== now) {
+        const before = clock?.isSet ?? Promise.resolve();
+        clock = { now, isSet: before.then(() => setDatabaseClock(server, url, now)) };
+      }
+      await clock.isSet;
+    };
     return async () => {
       const options = { clock: Date.now, sleep, stalenessMaxMillis: 0, connectionsMax: 4 };
       const catalog = await openPostgresCatalog(url, options);
-      const moveTo = async (now: number) => await setDatabaseClock(server, url, now);
       if (opened.length === 0) await moveTo(NOON);
       opened.push(catalog);
       return withClock(catalog, moveTo);
