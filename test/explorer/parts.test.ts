@@ -158,6 +158,9 @@ test('code asks for what is on the screen, and quotes what could end its texts',
     asCode('DuckDB', request),
     /read_parquet\('https:\/\/results\.example\.org\/v1\/query\/7\/results\?filters=a\+%3D/,
   );
-  assert.match(asCode('Spreadsheet', request), /^=IMPORTDATA\("https:[^"]*&format=csv&api_key=YOUR_KEY"\)$/);
+  assert.match(
+    asCode('Spreadsheet', request),
+    /^=IMPORTDATA\("https:[^"]*&format=csv&ignore_max_datapoints_per_request=true&api_key=YOUR_KEY"\)$/,
+  );
   assert.doesNotMatch(asCode('R', request), /'/);
 });

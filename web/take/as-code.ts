@@ -41,26 +41,25 @@ const parameters = new URLSearchParams(${object([...parameters, ['bigints', 'str
 const rows: Record<string, unknown>[] = [];
 let url: string | undefined = \`${addressOf(place)}?\${parameters}\`;
 while (url !== undefined) {
-  const answer = await fetch(url, { headers });
+  const answer: Response = await fetch(url, { headers });
   if (!answer.ok) throw new Error(await answer.text());
-  const page = await answer.json();
-  rows.push(...page.result.rows);
+  const page = (await answer.json()) as { result: { rows: typeof rows }; next_uri?: string };
+  for (const row of page.result.rows) rows.push(row);
   url = page.next_uri;
 }
 `,
-  R: ({ keyHeader, ...place }) => `address <- ${json(withParameters(place, [['format', 'csv']]))}
+  R: ({ keyHeader, ...place }) => `address <- ${json(fileAddress('csv', place))}
 rows <- read.csv(
   url(address, headers = c(${json(keyHeader)} = Sys.getenv("QRS_KEY"))),
   colClasses = "character", na.strings = "", check.names = FALSE
 )
 `,
-  Spreadsheet: (place) =>
-    `=IMPORTDATA("${withParameters(place, [['format', 'csv']]).replaceAll('"', '""')}&api_key=YOUR_KEY")`,
+  Spreadsheet: (place) => `=IMPORTDATA("${fileAddress('csv', place).replaceAll('"', '""')}&api_key=YOUR_KEY")`,
   DuckDB: ({
     keyHeader,
     ...place
   }) => `CREATE SECRET (TYPE http, EXTRA_HTTP_HEADERS MAP {${sql(keyHeader)}: getenv('QRS_KEY')});
-SELECT * FROM read_parquet(${sql(withParameters(place, [['format', 'parquet']]))});
+SELECT * FROM read_parquet(${sql(fileAddress('parquet', place))});
 `,
 };
 
@@ -68,10 +67,12 @@ function addressOf({ base, path }: Pick<CodeRequest, 'base' | 'path'>): string {
   return base + path;
 }
 
-function withParameters(
-  { base, path, parameters }: Omit<CodeRequest, 'keyHeader'>,
-  more: CodeRequest['parameters'],
-): string {
+/** A file has all rows, whatever the limit of one answer. */
+function fileAddress(format: 'csv' | 'parquet', { base, path, parameters }: Omit<CodeRequest, 'keyHeader'>): string {
+  const more = [
+    ['format', format],
+    ['ignore_max_datapoints_per_request', 'true'],
+  ] as const;
   const all = [...parameters, ...more].map(([name, value]): [string, string] => [name, value]);
   return `${base}${path}?${new URLSearchParams(all)}`;
 }
