@@ -37,6 +37,10 @@ export interface Explorer {
 
 interface OpenOptions extends BrowserContextOptions {
   readonly key?: string;
+  /** Of another server than `service`. */
+  readonly url?: string;
+  /** What the clock of the browser says; as it is, when left out. */
+  readonly now?: number;
 }
 
 export async function startExplorer(
@@ -50,9 +54,10 @@ export async function startExplorer(
   return {
     service,
     complaints,
-    open: async (path, { key = service.key, ...options } = {}) => {
-      const page = await openPage(browser, service.url, complaints, options);
-      await page.goto(`${service.url}${path}${key === '' ? '' : `#key=${key}`}`);
+    open: async (path, { key = service.key, url = service.url, now, ...options } = {}) => {
+      const page = await openPage(browser, url, complaints, options);
+      if (now !== undefined) await page.addInitScript(`Date.now = () => ${now}`);
+      await page.goto(`${url}${path}${key === '' ? '' : `#key=${key}`}`);
       return page;
     },
   };
