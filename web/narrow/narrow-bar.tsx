@@ -25,7 +25,7 @@ export function NarrowBar({ view, error, total, matching, isTruncated, columns: 
   const isWhole = filters === '' && search === '' && sortBy === '' && columns === '';
   return (
     <div class="narrow-bar">
-      <Expression name="search" label="Search" text={search} error={error} example="a text in any column" />
+      <Expression name="search" label="Search" text={search} error={error} example="in any column" />
       <Expression name="filters" label="Filter" text={filters} error={error} example={exampleFilter(shown)} />
       <Expression
         name="sort_by"
