@@ -44,6 +44,16 @@ test('a request that is sent again is not carried out again, and gets the same a
   assert.equal((await other.send('POST', '/v1/query', { body, headers: under('b') })).text, '{"query_id":4}');
 });
 
+test('an API key in the address is no part of the request', async (t) => {
+  const service = await startHttpService(t);
+  const { send, key } = await annWrites(service);
+  const sent = await send('POST', '/v1/query', { body: { name: 'a' }, headers: under('k') });
+  for (const path of ['/v1/query', `/v1/query?api_key=${key}`]) {
+    const again = await send('POST', path, { body: { name: 'a' }, headers: under('k') });
+    assert.deepEqual([again.status, again.text], [201, sent.text], path);
+  }
+});
+
 test('under the same key with another body, address or type: 422', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);

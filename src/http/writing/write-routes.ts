@@ -176,7 +176,7 @@ function principalOf({ principal }: FastifyRequest): Principal {
 
 /** What the answer depends on besides the body. A key in the address does not count. */
 function headOf({ method, url, headers }: FastifyRequest): string {
-  const address = url.replace(/(?<=[?&])api_key=[^&]*&?/, '');
+  const address = url.replace(/(?<=[?&])api_key=[^&]*&?/, '').replace(/[?&]$/, '');
   return JSON.stringify([method, address, headers['content-type'], headers['content-encoding']]);
 }
 
