@@ -33,6 +33,11 @@ export function TopBar() {
           Leave
         </button>
       )}
+      {isVisitor() && (
+        <button type="button" class="quiet" onClick={leave} title="To see what a key of your own may read">
+          Enter a key
+        </button>
+      )}
       <span class="version">{settings.version}</span>
     </header>
   );
