@@ -12,7 +12,7 @@ import { SETTINGS } from '../../src/settings/settings.ts';
 import { makeCommandLine } from './command.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
-const TOO_LONG = 'x'.repeat(5000);
+const TOO_LONG = 'x'.repeat(10_000);
 
 /** For settings that take nearly any text. All others refuse a word with a percent sign. */
 const WRONG: Readonly<Record<string, string>> = {
@@ -22,6 +22,8 @@ const WRONG: Readonly<Record<string, string>> = {
   QRS_SOURCES_DIR: TOO_LONG,
   QRS_KEY: TOO_LONG,
   QRS_PUBLIC_KEY: TOO_LONG,
+  QRS_TRINO_TOKEN: TOO_LONG,
+  QRS_TRINO_CA_FILE: TOO_LONG,
 };
 
 test('every setting with a value that it cannot have: the command names the setting and what it expects', async (t) => {
