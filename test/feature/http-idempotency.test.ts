@@ -205,8 +205,13 @@ test('a killed process holds up its request no longer than its lease; one known 
   const ask = async (name: string) => await send('POST', '/v1/query', { headers: under(name) });
   await leases.acquire(resource('elsewhere'), 'another host|x|1|1', 30_000);
   assertRefused(await ask('elsewhere'), 409, 'idempotency_in_progress', /./);
-  service.commandLine.now += 30_001;
-  assert.equal((await ask('elsewhere')).status, 201);
+  await leases.acquire(resource('ended'), 'another host|x|1|1', 0);
+  assert.equal((await ask('ended')).status, 201);
+  // PostgreSQL has a clock of its own.
+  if (NO_CATALOG_FILE === false) {
+    service.commandLine.now += 30_001;
+    assert.equal((await ask('elsewhere')).status, 201);
+  }
   const child = await import('node:child_process').then(({ spawn }) => spawn(process.execPath, ['-e', '']));
   const { currentLeaseOwner } = await import('../../src/leases/lease-owner.ts');
   const [host, namespace] = currentLeaseOwner().split('|');
