@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { countBytes } from './count-bytes.ts';
 import { type Load, load } from './load.ts';
 import { medianPair, print, quantile, report } from './measure.ts';
-import { DATA, duckDb, publishedRows, startListening, startService, storedRowsSql } from './service.ts';
+import { DATA, duckDb, publishedRows, type Service, startListening, startService, storedRowsSql } from './service.ts';
 
 const ROWS = 10_000_000;
 const PAGE = 25_000;
@@ -24,14 +24,20 @@ const TURNS = 9;
 const TURN = { warmUpMillis: 200, millis: 1000 } as const;
 
 const execution = await publishedRows(ROWS);
-await using service = await startService();
 const connection = await duckDb(2);
-
 const agent = new Agent({ keepAlive: true });
 
-async function fetchPage(format: 'json' | 'csv', offset: number, limit: number): Promise<void> {
+print(`pages of a result of ${ROWS} rows × 10 columns`);
+await fromParts();
+await using service = await startService();
+print('with row files, which are built meanwhile in a process of lowest priority:');
+await fullPages(service);
+connection.closeSync();
+for (const rows of HOT_ROWS) await hotPage(rows);
+
+async function fetchPage(from: Service, format: 'json' | 'csv', offset: number, limit: number): Promise<void> {
   const path = `/v1/execution/${execution}/results${format === 'csv' ? '/csv' : ''}?limit=${limit}&offset=${offset}`;
-  await countBytes(service.url + path, { agent, headers: { 'x-service-api-key': service.key } });
+  await countBytes(from.url + path, { agent, headers: { 'x-service-api-key': from.key } });
 }
 
 async function get(path: string): Promise<{ readonly bytes: Uint8Array; readonly etag: string }> {
@@ -43,59 +49,54 @@ async function get(path: string): Promise<{ readonly bytes: Uint8Array; readonly
   return { bytes, etag: response.headers.get('etag') ?? '' };
 }
 
-print(`pages of a result of ${ROWS} rows × 10 columns`);
-const firstTouches: number[] = [];
-for (let firstRow = 0; firstRow < ROWS; firstRow += PART_ROWS) {
-  const start = performance.now();
-  await fetchPage('json', firstRow, 1);
-  firstTouches.push(performance.now() - start);
-}
-print(`  first touch of a part, whose checksum is then verified: ${quantile(firstTouches, 0.5).toFixed(0)} ms`);
-for (let page = 0; page < SETTLING_PAGES; page += 1) await fetchPage('json', page * 4 * PAGE + 1, PAGE);
-for (const format of ['json', 'csv'] as const) {
-  // Each run asks for another page, so that no answer can come from a cache; the rows of a run are the same for both.
-  const firstRow = (run: number) => (run * 37 * PAGE) % (ROWS - PAGE);
-  const [http, copy] = await medianPair(
-    21,
-    (run) => fetchPage(format, firstRow(run), PAGE),
-    (run) => {
-      const part = Math.floor(firstRow(run) / PART_ROWS);
-      const from = firstRow(run) - part * PART_ROWS;
-      const where = `WHERE file_index = ${part} AND file_row_number >= ${from} AND file_row_number < ${from + PAGE}`;
-      return connection.run(
-        `COPY (${storedRowsSql(execution, where)}) TO '${join(DATA, `page.${format}`)}' (FORMAT ${format})`,
-      );
-    },
-  );
-  report(
-    `full ${format.toUpperCase()} page over HTTP / COPY to a file`,
-    http / copy,
-    '≤ 1.5',
-    `${http.toFixed(1)} ms / ${copy.toFixed(1)} ms`,
-  );
-}
-await anywhere();
-connection.closeSync();
-for (const rows of HOT_ROWS) await hotPage(rows);
-
-/** From parts, on a service without row files: those of the first rows would be there before those of the last (`rowfiles`). */
-async function anywhere(): Promise<void> {
-  await using parts = await startService({ QRS_ROW_FILES: '0' });
-  const fetchAt = async (offset: number) => {
-    const path = `/v1/execution/${execution}/results?limit=100&offset=${offset}`;
-    await countBytes(parts.url + path, { agent, headers: { 'x-service-api-key': parts.key } });
-  };
+/** On a service without row files: there those of the first rows would be built before those of the last (`rowfiles`). */
+async function fromParts(): Promise<void> {
+  await using parts = await startService({ QRS_ROW_FILES: 'off' });
+  const firstTouches: number[] = [];
+  for (let firstRow = 0; firstRow < ROWS; firstRow += PART_ROWS) {
+    const start = performance.now();
+    await fetchPage(parts, 'json', firstRow, 1);
+    firstTouches.push(performance.now() - start);
+  }
+  print(`  first touch of a part, whose checksum is then verified: ${quantile(firstTouches, 0.5).toFixed(0)} ms`);
+  await fullPages(parts);
   const [deep, shallow] = await medianPair(
     41,
-    (run) => fetchAt(9_000_000 + run * 100),
-    (run) => fetchAt(run * 100),
+    (run) => fetchPage(parts, 'json', 9_000_000 + run * 100, 100),
+    (run) => fetchPage(parts, 'json', run * 100, 100),
   );
   report(
-    '100 rows at offset 9,000,000 / at offset 0, both from parts',
+    '100 rows at offset 9,000,000 / at offset 0',
     deep / shallow,
     '≤ 1.3',
     `${deep.toFixed(1)} ms / ${shallow.toFixed(1)} ms`,
   );
+}
+
+async function fullPages(from: Service): Promise<void> {
+  for (let page = 0; page < SETTLING_PAGES; page += 1) await fetchPage(from, 'json', page * 4 * PAGE + 1, PAGE);
+  for (const format of ['json', 'csv'] as const) {
+    // Each run asks for another page, so that no answer can come from a cache; the rows of a run are the same for both.
+    const firstRow = (run: number) => (run * 37 * PAGE) % (ROWS - PAGE);
+    const [http, copy] = await medianPair(
+      21,
+      (run) => fetchPage(from, format, firstRow(run), PAGE),
+      (run) => connection.run(copyOfPage(format, firstRow(run))),
+    );
+    report(
+      `full ${format.toUpperCase()} page over HTTP / COPY to a file`,
+      http / copy,
+      '≤ 1.5',
+      `${http.toFixed(1)} ms / ${copy.toFixed(1)} ms`,
+    );
+  }
+}
+
+function copyOfPage(format: 'json' | 'csv', firstRow: number): string {
+  const part = Math.floor(firstRow / PART_ROWS);
+  const from = firstRow - part * PART_ROWS;
+  const where = `WHERE file_index = ${part} AND file_row_number >= ${from} AND file_row_number < ${from + PAGE}`;
+  return `COPY (${storedRowsSql(execution, where)}) TO '${join(DATA, `page.${format}`)}' (FORMAT ${format})`;
 }
 
 /**
