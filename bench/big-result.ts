@@ -6,11 +6,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../test/s3-server.ts';
+import { S3_MISSING, S3Server } from '../test/s3-server.ts';
 import { countBytes } from './count-bytes.ts';
 import { type CountedTraffic, countTraffic } from './count-traffic.ts';
 import { print, quantile, report, residentMegabytes } from './measure.ts';
-import { qrs, sourceFile, startService } from './service.ts';
+import { publishToS3 } from './s3-result.ts';
+import { startService } from './service.ts';
 
 const GIGABYTES = Number(process.env.BENCH_GB ?? 1);
 /** Of the benchmarks' rows, by the contract's measure. */
@@ -31,20 +32,14 @@ async function measure(): Promise<void> {
   await using s3 = await S3Server.start();
   await using traffic = await countTraffic(s3.endpoint);
   try {
-    const environment = {
-      ...S3_ENVIRONMENT,
-      QRS_DATA_DIR: folder,
-      QRS_STORE_URL: `s3://${s3.bucket}/bench?endpoint=${traffic.url}`,
+    const place = { folder, bucket: s3.bucket, endpoint: traffic.url };
+    const { execution, key, environment } = await publishToS3(ROWS, place, {
       QRS_MEMORY: `${MEMORY_MB}MB`,
       QRS_MAX_RESULT_BYTES: '64GB',
       QRS_STORE_CACHE: '500MB',
       // It would fetch the whole result, once; how long that takes is not asked here.
       QRS_ROW_FILES: 'off',
-    };
-    await qrs(['users', 'add', 'bench'], environment);
-    const key = await qrs(['keys', 'create', '--user', 'bench'], environment);
-    await qrs(['queries', 'add', '--id', '1', '--user', 'bench'], environment);
-    const execution = await qrs(['publish', await sourceFile(ROWS), '--query', '1'], environment);
+    });
     await read(execution, key, traffic, environment);
   } finally {
     await rm(folder, { recursive: true, force: true });

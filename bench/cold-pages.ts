@@ -5,11 +5,12 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../test/s3-server.ts';
+import { S3_MISSING, S3Server } from '../test/s3-server.ts';
 import { countBytes } from './count-bytes.ts';
 import { type CountedTraffic, countTraffic } from './count-traffic.ts';
 import { print, quantile, report } from './measure.ts';
-import { duckDb, qrs, sourceFile, startService } from './service.ts';
+import { publishToS3 } from './s3-result.ts';
+import { duckDb, startService } from './service.ts';
 
 const ROWS = 1_000_000;
 const PAGE_ROWS = 100;
@@ -25,15 +26,8 @@ async function measure(): Promise<void> {
   await using s3 = await S3Server.start();
   await using traffic = await countTraffic(s3.endpoint);
   try {
-    const environment = {
-      ...S3_ENVIRONMENT,
-      QRS_DATA_DIR: folder,
-      QRS_STORE_URL: `s3://${s3.bucket}/bench?endpoint=${traffic.url}`,
-    };
-    await qrs(['users', 'add', 'bench'], environment);
-    const key = await qrs(['keys', 'create', '--user', 'bench'], environment);
-    await qrs(['queries', 'add', '--id', '1', '--user', 'bench'], environment);
-    const execution = await qrs(['publish', await sourceFile(ROWS), '--query', '1'], environment);
+    const place = { folder, bucket: s3.bucket, endpoint: traffic.url };
+    const { execution, key, environment } = await publishToS3(ROWS, place);
     const groups = await rowGroups(join(s3.bucketFolder, 'bench', execution));
     // What is made in the background to read the next pages faster fetches, too: it is looked at by itself.
     await coldPages(traffic, execution, key, groups, { ...environment, QRS_ROW_FILES: 'off' });

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { versitygw } from '../scripts/versitygw.ts';
 import { freePort } from './free-port.ts';
+import { killProcess } from './kill-process.ts';
 
 /** What a test is skipped with where there is no server to be had; undefined where there is. */
 export const S3_MISSING =
@@ -72,11 +73,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   async kill(): Promise<void> {
-    const child = this.#process;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    await killProcess(this.#process);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

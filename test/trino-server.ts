@@ -4,13 +4,13 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { trinoPrograms } from '../scripts/trino.ts';
 import { freePort } from './free-port.ts';
+import { killProcess } from './kill-process.ts';
 
 /** What a test is skipped with where there is no Trino to be had; undefined where there is. */
 export const TRINO_MISSING =
@@ -96,11 +96,7 @@ export class TrinoServer implements AsyncDisposable {
   }
 
   async kill(): Promise<void> {
-    const child = this.#process;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    await killProcess(this.#process);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

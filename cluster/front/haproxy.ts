@@ -1,9 +1,9 @@
 /** HAProxy before the replicas, configured as packaging/haproxy.cfg is: that file with other addresses. */
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../test/free-port.ts';
+import { killProcess } from '../../test/kill-process.ts';
 import type { Front } from './front.ts';
 
 const CONFIGURATION = join(import.meta.dirname, '..', '..', 'packaging', 'haproxy.cfg');
@@ -32,11 +32,7 @@ export async function startHaproxy(version: string, ports: readonly number[], fo
   return {
     url,
     program: `HAProxy ${version}`,
-    [Symbol.asyncDispose]: async () => {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
-    },
+    [Symbol.asyncDispose]: async () => await killProcess(child),
   };
 }
 

@@ -28,6 +28,13 @@ export interface RowField {
   readonly type: ColumnType;
 }
 
+export type NestedType = Extract<ColumnType, { readonly kind: 'array' | 'map' | 'row' }>;
+
+/** Whether values of the type are made of other values. They have no order, and no literal. */
+export function isNested(type: ColumnType): type is NestedType {
+  return type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
+}
+
 const SIMPLE = [
   'boolean',
   'tinyint',

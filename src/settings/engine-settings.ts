@@ -3,9 +3,8 @@ import { DAY_MILLIS } from '../domain/instant.ts';
 import { engineLocation } from './location.ts';
 import { ENGINE_BYTES_MIN, memoryShare } from './memory.ts';
 import { setting } from './setting.ts';
-import { duration, integer, optional, size, text } from './setting-value.ts';
+import { duration, integer, optional, PATH_LENGTH_MAX, size, text } from './setting-value.ts';
 
-const PATH_LENGTH_MAX = 4096;
 const TOKEN_LENGTH_MAX = 8192;
 const SIZE_MIN = 64_000_000;
 

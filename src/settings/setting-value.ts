@@ -12,6 +12,9 @@ export function optional<T>(read: ReadValue<T>): ReadValue<T | undefined> {
   return (text) => (text === '' ? undefined : read(text));
 }
 
+/** Of the settings that are paths, in characters. */
+export const PATH_LENGTH_MAX = 4096;
+
 export function text(lengthMax: number): ReadValue<string> {
   return (value) => {
     if (value === '' || value.length > lengthMax) throw new BadValue(`expected 1 to ${lengthMax} characters`);

@@ -19,13 +19,13 @@ import {
   integer,
   oneOf,
   optional,
+  PATH_LENGTH_MAX,
   plainName,
   size,
   text,
 } from './setting-value.ts';
 import { WORK_SETTINGS } from './work-settings.ts';
 
-const PATH_LENGTH_MAX = 4096;
 const SIZE_MIN = 64_000_000;
 
 export const SETTINGS = {

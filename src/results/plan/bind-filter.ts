@@ -2,7 +2,7 @@
  * A filter expression → a predicate: names become columns, literals values of their column's type, and whatever cannot be
  * compared is refused with its position. Pure, and recursive only as deep as the tree, which the parser has bounded.
  */
-import { formatColumnType } from '../../domain/column-type.ts';
+import { formatColumnType, isNested } from '../../domain/column-type.ts';
 import type { Column } from '../../domain/result-set.ts';
 import { expressionError, type Source, unexpected } from '../../expression/expression-error.ts';
 import type {
@@ -177,7 +177,7 @@ class FilterBinder {
       throw expressionError(this.#source, 'type', node.name.at, sentence);
     }
     const { element } = column.type;
-    if (element.kind === 'array' || element.kind === 'map' || element.kind === 'row') {
+    if (isNested(element)) {
       const sentence = `${this.#named(column)}, and contains compares single values only.`;
       throw expressionError(this.#source, 'type', node.name.at, sentence);
     }
@@ -217,7 +217,7 @@ class FilterBinder {
 
   #scalar(side: ColumnSide): ScalarType {
     const { type } = side.column;
-    if (type.kind !== 'array' && type.kind !== 'map' && type.kind !== 'row') return type;
+    if (!isNested(type)) return type;
     const advice =
       type.kind === 'array' ? 'Use contains(column, value), or is null.' : 'It can be tested with is null.';
     const sentence = `${this.#named(side.column)}, and values of that type cannot be compared. ${advice}`;

@@ -2,7 +2,7 @@
  * The text of `search` → a predicate: the columns whose values may contain it, decided by their types. What a value's text is:
  * `plainText` (json-value.ts), which is what CSV shows. Decision 36 says why these types, and why this case folding.
  */
-import type { ColumnType } from '../../domain/column-type.ts';
+import { type ColumnType, isNested } from '../../domain/column-type.ts';
 import type { Column } from '../../domain/result-set.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { Predicate } from './predicate.ts';
@@ -61,7 +61,7 @@ function mayContain(type: ColumnType, folded: string): boolean {
     case 'timestamp':
       return hasDigit(folded) && /^[-+:. 0-9utc]*$/.test(folded);
     case 'array':
-      return isScalar(type.element) && mayContain(type.element, folded);
+      return !isNested(type.element) && mayContain(type.element, folded);
     case 'boolean':
     case 'map':
     case 'row':
@@ -74,8 +74,4 @@ function mayContain(type: ColumnType, folded: string): boolean {
 /** The letters that numbers and times have, such as the `e` of 1e300 and those of `UTC`, alone find nothing: they would find nearly all. */
 function hasDigit(text: string): boolean {
   return /[0-9]/.test(text);
-}
-
-function isScalar({ kind }: ColumnType): boolean {
-  return kind !== 'array' && kind !== 'map' && kind !== 'row';
 }

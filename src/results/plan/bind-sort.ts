@@ -1,5 +1,5 @@
 /** Sort keys → columns, checked to have an order. */
-import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
+import { type ColumnType, formatColumnType, isNested } from '../../domain/column-type.ts';
 import type { Column } from '../../domain/result-set.ts';
 import { expressionError, type Source } from '../../expression/expression-error.ts';
 import type { SortExpression } from '../../expression/tree.ts';
@@ -18,7 +18,7 @@ export function bindSort(sort: SortExpression, columns: readonly Column[]): read
   const source: Source = { parameter: 'sort_by', text: sort.text };
   return sort.keys.map((key) => {
     const { index, type } = bindName(key.name, columns, source);
-    if (type.kind === 'array' || type.kind === 'map' || type.kind === 'row') {
+    if (isNested(type)) {
       const sentence = `"${columns[index]?.name}" is ${formatColumnType(type)}, and values of that type have no order.`;
       throw expressionError(source, 'type', key.name.at, sentence);
     }

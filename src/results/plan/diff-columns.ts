@@ -1,5 +1,5 @@
 /** Which columns two results are compared on, and what a difference of them is called. Pure. */
-import { formatColumnType } from '../../domain/column-type.ts';
+import { formatColumnType, isNested } from '../../domain/column-type.ts';
 import type { Column, ResultSet } from '../../domain/result-set.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { findColumn } from './find-column.ts';
@@ -62,7 +62,7 @@ function keyIndex(name: string, compared: readonly ComparedColumn[]): number {
   if (found.kind !== 'found')
     throw new RequestError('unknown_column', `key, of the columns in common: ${found.message}`);
   const type = compared[found.index]?.type;
-  if (type?.kind === 'array' || type?.kind === 'map' || type?.kind === 'row') {
+  if (type !== undefined && isNested(type)) {
     const problem = `key: "${name}" is ${formatColumnType(type)}, and values of that type have no order`;
     throw new RequestError('invalid_parameter', problem);
   }

@@ -3,7 +3,7 @@
  * a missing key is null. Text stays text. Numbers become the narrowest type that keeps their digits, objects rows and lists
  * arrays; what is mixed becomes text, and nested values of changing shape json.
  */
-import { type ColumnType, formatColumnType } from '../../../domain/column-type.ts';
+import { type ColumnType, formatColumnType, isNested } from '../../../domain/column-type.ts';
 import { jsonToStored, keepsWriting, textToStored } from '../../../duckdb/text-value.ts';
 import { PublishError } from '../../publish-error.ts';
 import { countLines } from '../count-lines.ts';
@@ -123,7 +123,7 @@ async function widestOf(context: SourceContext, objects: string, signal: AbortSi
 }
 
 function declaredColumn(name: string, index: number, type: ColumnType): SourceColumn {
-  const nested = type.kind === 'json' || type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
+  const nested = type.kind === 'json' || isNested(type);
   // Nested values may also come as text that holds JSON; those of a json column come so from our own answers.
   const stored = (raw: string, fail: string) =>
     nested

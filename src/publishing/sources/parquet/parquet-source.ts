@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ColumnType } from '../../../domain/column-type.ts';
-import { formatColumnType, parseColumnType } from '../../../domain/column-type.ts';
+import { formatColumnType, isNested, parseColumnType } from '../../../domain/column-type.ts';
 import type { DescribedColumn } from '../../../duckdb/duckdb.ts';
 import { escapeGlob } from '../../../duckdb/escape-glob.ts';
 import { jsonValueOf, plainText } from '../../../duckdb/json-value.ts';
@@ -136,10 +136,6 @@ function typeOf(
     if (!(error instanceof SchemaProblem)) throw error;
     throw new PublishError(`column ${JSON.stringify(node.name)} ${error.message}`);
   }
-}
-
-function isNested(type: ColumnType): boolean {
-  return type.kind === 'array' || type.kind === 'map' || type.kind === 'row';
 }
 
 /** SQL for a value as the service would answer with it. */

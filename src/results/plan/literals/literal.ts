@@ -1,5 +1,5 @@
 /** A literal takes the type of the column it meets (contract §5): here is how each type reads each kind of literal. */
-import type { ColumnType } from '../../../domain/column-type.ts';
+import type { ColumnType, NestedType } from '../../../domain/column-type.ts';
 import type { Literal } from '../../../expression/tree.ts';
 import { readInterval } from './interval.ts';
 import { readApproximate, readExact } from './number.ts';
@@ -10,7 +10,7 @@ import { readInstant, readTime, readZonedTime } from './time.ts';
 export type ValueLiteral = Exclude<Literal, { readonly kind: 'null' }>;
 
 /** Types whose values can be compared with a literal. */
-export type ScalarType = Exclude<ColumnType, { readonly kind: 'array' | 'map' | 'row' }>;
+export type ScalarType = Exclude<ColumnType, NestedType>;
 
 export function readLiteral(literal: ValueLiteral, type: ScalarType): Reading {
   switch (type.kind) {
