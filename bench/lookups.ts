@@ -164,12 +164,15 @@ async function buildBesidePages(): Promise<void> {
   for (const column of COLUMNS) await untilIndexed(service, { sort_by: column });
 }
 
-/** Asks, each time for another row, until an index answers; what it finds is then in row files, too, or need not be. */
+/**
+ * Asks, each time for one row more, until an index answers; what it finds is then in row files, too, or need not be. Seldom, since each
+ * of these searches takes the cores that the builder, of low priority, needs; and for few rows, since more are not read one by one.
+ */
 async function untilIndexed(asked: Service, query: Readonly<Record<string, string>>): Promise<void> {
-  for (let run = 0; run < 1000; run += 1) {
+  for (let run = 0; run < 90; run += 1) {
     const response = await ask(asked, { ...query, limit: String(1 + run) });
     if (response.headers.get('server-timing')?.includes('desc="index') === true) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 1000));
   }
   throw new Error(`there is no index for ${JSON.stringify(query)}`);
 }

@@ -12,7 +12,7 @@ import type { RowOrder, Statement } from '../../duckdb/statement.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { View, ViewRows } from '../plan/view.ts';
 import { compilePredicate } from './predicate.ts';
-import { encodedRow, partAt, partsAt, rowBytes, rowsOfPart, type StoredRange } from './range.ts';
+import { encodedRow, partAt, partsAt, rowBytes } from './range.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from './row-encoding.ts';
 import { orderOf, POSITION } from './sort.ts';
 
@@ -195,14 +195,6 @@ export function compileMaterialization(
   const { from, order, sorted } = clausesOf(view, paths, parameters);
   const orderBy = sorted || rowOrder === 'asked' ? ` ORDER BY ${order}` : '';
   return { text: copyOf(`${from}${orderBy}`, destination), values: parameters.values };
-}
-
-/** Writes a range of a file to a file of its own. */
-export function compileCut(range: StoredRange, destination: Destination, rowOrder: RowOrder): Statement {
-  const parameters = new Parameters();
-  const rows = rowsOfPart(range, parameters);
-  const orderBy = rowOrder === 'asked' ? ' ORDER BY file_row_number' : '';
-  return { text: copyOf(`${rows}${orderBy}`, destination), values: parameters.values };
 }
 
 /** lz4 is faster than zstd and 1.7 times larger: right for files that are derived and thrown away. */

@@ -53,7 +53,7 @@ function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, '
     const rowGroupRows = rowGroupRowsFor(parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
     const path = join(directory, 'whole.parquet');
     const [written] = await duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
-    const whole = { columns: columnsOfDiff(columns), path, rowCount: Number(written?.[0]), rowGroupRows };
+    const whole = { columns: columnsOfDiff(columns), path, rowCount: Number(written?.[0]) };
     const made = await cutIntoParts(duckDb, whole, { directory, partRows }, signal);
     const paths = made.parts.map(({ key }) => key);
     const counted = paths.length === 0 ? [] : await duckDb.query(compileChangeCounts(paths), signal);

@@ -6,7 +6,7 @@
  * or any page of a small result. A walk materialises the view once and then reads ranges of it, so that a page's cost depends
  * on the page and not on the result.
  */
-import type { ResultSet } from '../../domain/result-set.ts';
+import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { OpenObject, ResultStore } from '../../store/result-store.ts';
@@ -104,7 +104,7 @@ export async function openPage(
       depsOf(async ({ key }) => openDerived(key), ofView),
     );
     const opened = await openSlice({ ...stored, resultSet: open.resultSet }, viewReader, signal);
-    const page = noteRead(opened, ofView, format);
+    const page = noteViewRead(opened, ofView, format);
     const released = { ...page, filteredRowCount: open.resultSet.rowCount, release: () => open[Symbol.dispose]() };
     return await acquireIfLarge(released, keyId, limiter, signal);
   } catch (error) {
@@ -116,6 +116,15 @@ export async function openPage(
 /** CSV does not count, since it is not read from row files. */
 function noteRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat): PageOfRows {
   if (format !== 'csv' && page.rowCount > 0) rows?.noteRead(!page.small);
+  return page;
+}
+
+/**
+ * A walk in full pages, or an export, reads each row of a view once, which takes less than to build row files. Pages of a few rows decode a
+ * whole row group each, and an export may be asked for again.
+ */
+function noteViewRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat): PageOfRows {
+  if (format !== 'csv' && page.rowCount > 0 && (!page.small || page.rowCount < ROW_GROUP_ROWS)) rows?.noteRead(false);
   return page;
 }
 

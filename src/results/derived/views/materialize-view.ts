@@ -1,8 +1,8 @@
 /**
  * Writes a view as parts, in the layout of stored parts. DuckDB sorts with several threads only into one file, but pages of one
- * large file with many row groups are slow. So the view is written as one file, which is then cut into parts. For 10 million
- * rows this takes 12 s with two threads. Writing the parts directly takes 22 s, since then only one thread writes them in
- * order.
+ * large file with many row groups are slow. So the view is written as one file, which is then cut into parts between its row groups. For
+ * 10 million rows the writing takes 11 s with two threads; writing the parts directly takes twice as long, since then only one thread
+ * writes them in order.
  */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,8 +11,9 @@ import { rowBytesOf } from '../../../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { inStoredOrder } from '../../../duckdb/row-order.ts';
 import type { RowOrder } from '../../../duckdb/statement.ts';
-import { compileCut, compileMaterialization } from '../../compile/view.ts';
+import { compileMaterialization } from '../../compile/view.ts';
 import type { View } from '../../plan/view.ts';
+import { cutRowGroups } from './cut-row-groups.ts';
 
 /** While it writes, each thread holds a row group in memory. */
 export const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
@@ -37,7 +38,7 @@ export interface ViewSource {
 export interface ViewDestination {
   /** Absolute path of an empty folder. */
   readonly directory: string;
-  /** The rows of each part of the view; the last may have fewer. */
+  /** The most rows of a part of the view, unless a single row group has more. */
   readonly partRows: number;
 }
 
@@ -54,14 +55,9 @@ export async function materializeView(
     compileMaterialization(paths, view, { columns, path: whole, rowGroupRows }, order);
   const written = await duckDb.query(await inStoredOrder(duckDb, materialization, signal), signal);
   const rowCount = Number(written[0]?.[0]);
-  const cut = await cutIntoParts(
-    duckDb,
-    { columns, path: whole, rowCount, rowGroupRows },
-    { directory, partRows },
-    signal,
-  );
-  const bytes = cut.parts.reduce((sum, part) => sum + part.objectBytes, 0);
-  return { resultSet: { ...source, ...cut }, bytes };
+  const made = await cutIntoParts(duckDb, { columns, path: whole, rowCount }, { directory, partRows }, signal);
+  const bytes = made.parts.reduce((sum, part) => sum + part.objectBytes, 0);
+  return { resultSet: { ...source, ...made }, bytes };
 }
 
 /** A file that has been written, to be cut into parts. */
@@ -69,32 +65,33 @@ export interface WholeFile {
   readonly columns: readonly Column[];
   readonly path: string;
   readonly rowCount: number;
-  readonly rowGroupRows: number;
 }
 
 /** Cuts the file into parts beside it, and removes it where it has become several. */
 export async function cutIntoParts(
   duckDb: DuckDb,
-  { columns, path: whole, rowCount, rowGroupRows }: WholeFile,
+  { columns, path: whole, rowCount }: WholeFile,
   { directory, partRows }: ViewDestination,
   signal: AbortSignal,
 ): Promise<Pick<ResultSet, 'rowCount' | 'cellBytes' | 'parts'>> {
+  const files = rowCount <= partRows ? [{ path: whole, rowCount }] : await cut(whole, directory, partRows, signal);
   const parts: Part[] = [];
-  if (rowCount <= partRows) {
-    if (rowCount > 0) parts.push(await partOf(duckDb, columns, whole, 0, signal));
-  } else {
-    for (let firstRow = 0; firstRow < rowCount; firstRow += partRows) {
-      const path = join(directory, `part-${parts.length}.parquet`);
-      const cut = (order: RowOrder) =>
-        compileCut({ path: whole, from: firstRow, to: firstRow + partRows }, { columns, path, rowGroupRows }, order);
-      await duckDb.query(await inStoredOrder(duckDb, cut, signal), signal);
-      parts.push(await partOf(duckDb, columns, path, firstRow, signal));
-    }
-    await rm(whole);
+  let firstRow = 0;
+  for (const file of files) {
+    if (file.rowCount === 0) continue;
+    const part = await partOf(duckDb, columns, file.path, firstRow, signal);
+    if (part.rowCount !== file.rowCount) throw new Error(`${part.rowCount} rows were cut where ${file.rowCount} are`);
+    parts.push(part);
+    firstRow += part.rowCount;
   }
-  const found = parts.reduce((sum, part) => sum + part.rowCount, 0);
-  if (found !== rowCount) throw new Error(`a view of ${rowCount} rows was cut into parts of ${found}`);
+  if (firstRow !== rowCount) throw new Error(`a view of ${rowCount} rows was cut into parts of ${firstRow}`);
   return { rowCount, cellBytes: parts.reduce((sum, part) => sum + part.cellBytes, 0), parts };
+}
+
+async function cut(whole: string, directory: string, partRows: number, signal: AbortSignal) {
+  const files = await cutRowGroups(whole, partRows, (file) => join(directory, `part-${file}.parquet`), signal);
+  await rm(whole);
+  return files;
 }
 
 /** The manifest's entry for a part that has been written. */

@@ -1,0 +1,33 @@
+/** Where the footer of a Parquet file is: behind it stand its length in four bytes, and the mark PAR1. */
+import type { FileHandle } from 'node:fs/promises';
+
+/** Every Parquet file begins with it, and ends with it. */
+export const PARQUET_MARK: Uint8Array = Buffer.from('PAR1', 'latin1');
+const TAIL_BYTES = 8;
+
+export interface ParquetFooter {
+  /** A struct in the compact protocol of Thrift: FileMetaData of parquet.thrift. */
+  readonly footer: Buffer;
+  /** Its place in the file. */
+  readonly start: number;
+}
+
+/** @returns undefined where the file has none @throws the filesystem's error */
+export async function readParquetFooter(file: FileHandle): Promise<ParquetFooter | undefined> {
+  const { size } = await file.stat();
+  const tail = Buffer.alloc(TAIL_BYTES);
+  await file.read(tail, 0, TAIL_BYTES, Math.max(0, size - TAIL_BYTES));
+  const length = tail.readUInt32LE(0);
+  const start = size - TAIL_BYTES - length;
+  if (!tail.subarray(4).equals(PARQUET_MARK) || start < PARQUET_MARK.length) return undefined;
+  const footer = Buffer.alloc(length);
+  await file.read(footer, 0, length, start);
+  return { footer, start };
+}
+
+/** The footer with what stands behind it: the end of a file. */
+export function withParquetTail(footer: Uint8Array): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(footer.length, 0);
+  return Buffer.concat([footer, length, PARQUET_MARK]);
+}
