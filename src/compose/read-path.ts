@@ -18,6 +18,8 @@ import { WorkQueue } from '../results/limits/work-queue.ts';
 import { byteLengthOf } from '../results/read/byte-chunks.ts';
 import type { ReadDeps } from '../results/read/open-page.ts';
 import type { ParquetFiles } from '../results/read/parquet-files.ts';
+import { PartExclusion } from '../results/read/part-exclusion.ts';
+import type { ResultStore } from '../store/result-store.ts';
 import { openDerived } from './derived.ts';
 import type { Service } from './service.ts';
 
@@ -70,8 +72,7 @@ export async function openReadPath(
   opened: AsyncDisposableStack,
 ): Promise<ReadPath> {
   const { settings, clock } = service;
-  const catalog = await service.catalog();
-  const store = await service.store();
+  const [catalog, store] = [await service.catalog(), await service.store()];
   const missing: MissingResults = new MissingResults({
     executions: catalog.executions,
     store,
@@ -111,6 +112,7 @@ export async function openReadPath(
     views: derived.views,
     rowFiles: derived.rowFiles,
     indexes: derived.indexes,
+    exclusion: exclusionOf(store, duckDbs.scanner, effects.observe),
     limiter: new ConcurrencyLimiter(heavyReadLimits(settings, effects.replicas), effects.sleep),
     random: effects.random,
     monotonic: effects.monotonic,
@@ -137,6 +139,14 @@ export async function openReadPath(
     queues,
     onDisk: { views: derived.views, derived: derived.files, parquet: keptOf(derived.parquet) },
   };
+}
+
+function exclusionOf(store: ResultStore, duckDb: DuckDb, observe: Observe): PartExclusion {
+  return new PartExclusion({
+    store,
+    duckDb,
+    onUnreadable: (executionId, error) => observe({ kind: 'bloom_filters_unreadable', executionId, error }),
+  });
 }
 
 function keptOf(parquet: ParquetFiles): { readonly bytes: number } {

@@ -23,13 +23,19 @@ export interface ResultSet {
   readonly preSample?: Part;
 }
 
+/** A stored object, and how many rows its blocks are counted in. */
+export type NeededObject = Pick<Part, 'key' | 'objectBytes' | 'sha256' | 'blocks' | 'rowCount'>;
+
 /** Every stored object of a result set. */
-export function objectsOf(resultSet: ResultSet): readonly Part[] {
-  return resultSet.preSample === undefined ? resultSet.parts : [...resultSet.parts, resultSet.preSample];
+export function objectsOf({ parts, preSample }: ResultSet): readonly NeededObject[] {
+  const filters = parts.flatMap(({ bloomFilters }) => {
+    return bloomFilters === undefined ? [] : [{ ...bloomFilters, rowCount: bloomFilters.columns.length }];
+  });
+  return [...parts, ...(preSample === undefined ? [] : [preSample]), ...filters];
 }
 
-/** All rows of a part. */
-export function allRowsOf({ rowCount }: Part): RowRange {
+/** All rows of an object. */
+export function allRowsOf({ rowCount }: Pick<Part, 'rowCount'>): RowRange {
   return { from: 0, to: rowCount };
 }
 
@@ -47,6 +53,24 @@ export interface Part {
   readonly sha256: string;
   /** Those published before there were any have none. */
   readonly blocks?: Blocks;
+  /** Only parts that take long to search have any. */
+  readonly bloomFilters?: BloomFilters;
+}
+
+/**
+ * An immutable object beside a part: for some of its columns a Bloom filter of all values (`bloom-filter.ts`), so that a part without a value
+ * is not searched for it. Nothing but time is lost without it.
+ */
+export interface BloomFilters {
+  readonly key: string;
+  readonly objectBytes: number;
+  readonly sha256: string;
+  /** A block for the filter of each column, as if it were a row group of one row, and one for the mark behind them. */
+  readonly blocks: Blocks;
+  /** Positions of the columns, in the order of their blocks. */
+  readonly columns: readonly number[];
+  /** What told, when they were made, which hashes DuckDB makes (`value-hash.ts`). Where it tells otherwise, the filters say nothing. */
+  readonly probe: string;
 }
 
 /**

@@ -13,7 +13,9 @@ const WRITE = 'write:';
 const EXECUTION_ID = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
 const TOKEN = '[1-9][0-9]{0,15}';
 /** `.partial` is what a copy from another filesystem is called until it is whole. */
-const OBJECT_KEY = new RegExp(`^((${EXECUTION_ID})/${TOKEN}/)(?:part-[0-9]{5,}|pre-sample)\\.parquet(?:\\.partial)?$`);
+const OBJECT_KEY = new RegExp(
+  `^((${EXECUTION_ID})/${TOKEN}/)(?:part-[0-9]{5,}\\.(?:parquet|bloom)|pre-sample\\.parquet)(?:\\.partial)?$`,
+);
 const WRITER_FOLDER = new RegExp(`^${EXECUTION_ID}/(?:${TOKEN}/)?$`);
 const DERIVED_FILE = new RegExp(`^(${EXECUTION_ID})\\.[0-9a-z-]+\\.[0-9a-f]{16}\\.[a-z]+$`);
 const STAGING_FOLDER = new RegExp(`^${EXECUTION_ID}\\.${TOKEN}$`);
@@ -37,6 +39,11 @@ export function writerPrefix(writer: Writer): string {
 
 export function partKey(prefix: string, index: number): string {
   return `${prefix}part-${String(index).padStart(5, '0')}.parquet`;
+}
+
+/** Of the Bloom filters of the part with this key. */
+export function bloomFiltersKey(ofPart: string): string {
+  return ofPart.replace(/\.parquet$/, '.bloom');
 }
 
 export function preSampleKey(prefix: string): string {

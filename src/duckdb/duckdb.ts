@@ -3,7 +3,6 @@
  * extension, and takes no further settings. Queries run on pooled connections and end when their signal says so.
  */
 import {
-  DuckDBBlobVector,
   type DuckDBConnection,
   DuckDBInstance,
   type DuckDBMaterializedResult,
@@ -16,8 +15,8 @@ import {
 } from '@duckdb/node-api';
 import type { Sleep } from '../domain/time.ts';
 import { escapeGlob } from './escape-glob.ts';
-import { nativeResults } from './native-results.ts';
 import { quoteText } from './quoting.ts';
+import { type Row, rowsOf } from './rows.ts';
 import type { ParameterValue, Statement } from './statement.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
@@ -36,8 +35,7 @@ export interface DuckDbOptions {
   readonly sleep: Sleep;
 }
 
-/** A row's values; a BLOB is its bytes. */
-export type Row = readonly (DuckDBValue | Uint8Array)[];
+export type { Row } from './rows.ts';
 
 export interface DescribedColumn {
   readonly name: string;
@@ -316,28 +314,4 @@ export function driverValue(value: ParameterValue): DuckDBValue {
 
 function isList(value: ParameterValue): value is Extract<ParameterValue, readonly unknown[]> {
   return Array.isArray(value);
-}
-
-function rowsOf(result: DuckDBMaterializedResult): readonly Row[] {
-  const rows: Row[] = [];
-  for (let index = 0; index < result.chunkCount; index += 1) {
-    const chunk = result.getChunk(index);
-    const vectors = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
-    for (let row = 0; row < chunk.rowCount; row += 1) {
-      rows.push(
-        vectors.map((vector) => (vector instanceof DuckDBBlobVector ? bytesAt(vector, row) : vector.getItem(row))),
-      );
-    }
-  }
-  return rows;
-}
-
-/** Short bytes lie within the chunk's memory, which does not outlive it; longer ones come as a copy, which is made only once. */
-const INLINE_BYTES_MAX = 12;
-
-function bytesAt(vector: DuckDBBlobVector, index: number): Uint8Array | null {
-  const bytes = vector.getItemBytes(index);
-  if (bytes === null) return null;
-  nativeResults.count(bytes.byteLength);
-  return bytes.byteLength > INLINE_BYTES_MAX ? bytes : bytes.slice();
 }

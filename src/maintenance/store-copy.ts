@@ -10,7 +10,7 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import { LIVE_MILLIS } from '../domain/replica.ts';
-import { allRowsOf, objectsOf, type Part } from '../domain/result-set.ts';
+import { allRowsOf, type NeededObject, objectsOf } from '../domain/result-set.ts';
 import { ObjectDamaged, type ResultStore } from '../store/result-store.ts';
 
 export interface StoreCopyDependencies {
@@ -95,7 +95,7 @@ export async function finishCopy(
 async function copyObject(
   { catalog, from, to, scratch }: StoreCopyDependencies,
   executionId: string,
-  part: Part,
+  part: NeededObject,
   signal: AbortSignal,
 ): Promise<'copied' | 'damaged' | 'gone'> {
   const path = join(scratch, 'object');
@@ -120,7 +120,7 @@ async function copyObject(
 async function* neededObjects(
   { executions }: Pick<Catalog, 'executions'>,
   signal: AbortSignal,
-): AsyncGenerator<{ readonly executionId: string; readonly part: Part }> {
+): AsyncGenerator<{ readonly executionId: string; readonly part: NeededObject }> {
   for (let after = ''; ; ) {
     const stored = await executions.listStored(after, STEP);
     for (const { id, resultSet } of stored) {

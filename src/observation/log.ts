@@ -101,6 +101,7 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
     case 'index_built':
     case 'index_failed':
     case 'index_damaged':
+    case 'bloom_filters_unreadable':
       return derivedLine(observation);
     case 'sweep_stopped':
       return { level: 'warn', message: `sweep stopped: ${observation.reason}`, facts: {} };
@@ -123,6 +124,7 @@ type DerivedObservation = Extract<
   | { readonly kind: 'index_failed' | 'index_damaged' }
   | { readonly kind: 'row_files_refused' }
   | { readonly kind: 'index_refused' }
+  | { readonly kind: 'bloom_filters_unreadable' }
 >;
 
 function derivedLine(observation: DerivedObservation): Line {
@@ -157,6 +159,14 @@ function derivedLine(observation: DerivedObservation): Line {
       const message =
         kind === 'index_damaged' ? damaged : 'an index could not be built or read: rows are searched as before';
       return { level: 'warn', message, facts: { execution_id: executionId, error: asError(error) } };
+    }
+    case 'bloom_filters_unreadable': {
+      const message = 'Bloom filters of a part are missing, damaged or could not be read: it is searched without them';
+      return {
+        level: 'warn',
+        message,
+        facts: { execution_id: observation.executionId, error: asError(observation.error) },
+      };
     }
     default:
       return observation satisfies never;

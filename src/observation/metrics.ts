@@ -81,6 +81,7 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
       case 'index_damaged':
         onDerived(observation);
         break;
+      case 'bloom_filters_unreadable':
       case 'listening':
       case 'stopping':
       case 'stopped':

@@ -52,6 +52,8 @@ export type Observation =
     }
   /** It could not be made or read, and rows are searched as before; or one turned out to be damaged, and was removed. */
   | { readonly kind: 'index_failed' | 'index_damaged'; readonly executionId: string; readonly error: unknown }
+  /** Bloom filters of a part are missing or damaged, or could not be read: the part is searched without them. */
+  | { readonly kind: 'bloom_filters_unreadable'; readonly executionId: string; readonly error: unknown }
   /** A sweep of the schedule left alone what it would have deleted. */
   | { readonly kind: 'sweep_stopped'; readonly reason: string }
   | { readonly kind: 'swept'; readonly expired: number; readonly orphans: number; readonly bytes: number };

@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import { type Catalog, type Completion, type Executions, IllegalTransition, type Queries } from '../catalog/catalog.ts';
 import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
-import type { Part, ResultSet } from '../domain/result-set.ts';
+import type { BloomFilters, Part, ResultSet } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
 import type { Sleep } from '../domain/time.ts';
 import {
+  bloomFiltersKey,
   executionOfWriter,
   partKey,
   preSampleKey,
@@ -26,6 +27,7 @@ import type { KeptLease } from '../leases/kept-lease.ts';
 import { acquireWriteLease } from '../leases/write-lease.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { PublishError } from './publish-error.ts';
+import type { StagedBloomFilters } from './write/bloom-filters.ts';
 import type { Converted } from './write/convert.ts';
 import type { StagedPart } from './write/measure-part.ts';
 
@@ -146,11 +148,12 @@ async function store(
   onStored: StagedRows['onStored'],
 ): Promise<ResultSet> {
   const stored: Part[] = [];
-  for (const { path, ...part } of parts) {
+  for (const { path, bloomFilters, ...part } of parts) {
     onStored(stored.length, parts.length);
     const key = partKey(prefix, stored.length);
     await resultStore.put(key, path, signal);
-    stored.push({ key, ...part });
+    const filters = bloomFilters && (await storeFilters(resultStore, bloomFilters, key, signal));
+    stored.push({ key, ...part, ...(filters && { bloomFilters: filters }) });
   }
   const rowCount = stored.reduce((sum, part) => sum + part.rowCount, 0);
   const cellBytes = stored.reduce((sum, part) => sum + part.cellBytes, 0);
@@ -163,9 +166,20 @@ function completionOf(execution: Execution, resultSet: ResultSet, endedAt: Insta
   return { startedAt, endedAt, expiresAt: expiryOf(endedAt, retentionDays), resultSet };
 }
 
+async function storeFilters(
+  resultStore: ResultStore,
+  { path, ...filters }: StagedBloomFilters,
+  ofPart: string,
+  signal: AbortSignal,
+): Promise<BloomFilters> {
+  const key = bloomFiltersKey(ofPart);
+  await resultStore.put(key, path, signal);
+  return { key, ...filters };
+}
+
 async function storeSample(
   resultStore: ResultStore,
-  { path, ...part }: StagedPart,
+  { path, bloomFilters: _none, ...part }: StagedPart,
   prefix: string,
   signal: AbortSignal,
 ): Promise<Part> {

@@ -16,6 +16,7 @@ import { PublishError } from './publish-error.ts';
 import { publishStaged, type WriteDependencies, type WriteOptions, type WriteRequest } from './publish-staged.ts';
 import { type InputRequest, localInput, readInput } from './sources/read-input.ts';
 import { type StagedWrites, UNLIMITED_STAGING } from './staging-budget.ts';
+import { BLOOM_BYTES_MIN } from './write/bloom-filters.ts';
 import { type Converted, convert, type RowsDone } from './write/convert.ts';
 import type { PartLayout } from './write/part-writer.ts';
 import { PRE_SAMPLE_ROWS } from './write/pre-sample.ts';
@@ -45,6 +46,7 @@ export const PART_LAYOUT = {
   rowGroupRows: ROW_GROUP_ROWS,
   rowGroupsPerPart: ROW_GROUPS_PER_PART,
   preSampleRows: PRE_SAMPLE_ROWS,
+  bloomBytesMin: BLOOM_BYTES_MIN,
 } as const;
 
 export type Progress =

@@ -17,6 +17,7 @@ async function published(t: TestContext, settings: Record<string, string> = {}, 
   const { id } = await service.publish(7, `number,name,größe\n${lines.join('\n')}\n`, {
     rowGroupRows: 2048,
     rowGroupsPerPart: 1,
+    bloomBytesMin: Number.POSITIVE_INFINITY,
   });
   return { service, path: `/v1/execution/${id}/results`, id };
 }

@@ -58,6 +58,8 @@ export interface PublishOptions {
   readonly rowGroupsPerPart?: number;
   /** Rows of the pre-sample. */
   readonly preSampleRows?: number;
+  /** Bytes of a first part whose result gets Bloom filters. Unless told otherwise each does, however small. */
+  readonly bloomBytesMin?: number;
 }
 
 /**
@@ -161,7 +163,11 @@ export async function startHttpService(
         owner: currentLeaseOwner(),
         random: Math.random,
       });
-      const { resultBytesMax, rowGroupRows, rowGroupsPerPart, preSampleRows } = { ...publisher.options, ...options };
+      const { resultBytesMax, rowGroupRows, rowGroupsPerPart, preSampleRows, bloomBytesMin } = {
+        ...publisher.options,
+        bloomBytesMin: 0,
+        ...options,
+      };
       const types = Object.entries(options.types ?? {}).map(([name, type]) => [name, parseColumnType(type)] as const);
       return await publish(
         publisher.dependencies,
@@ -173,7 +179,7 @@ export async function startHttpService(
           parameters: options.parameters ?? {},
           ...(options.executionId !== undefined && { executionId: options.executionId }),
         },
-        { ...publisher.options, resultBytesMax, rowGroupRows, rowGroupsPerPart, preSampleRows },
+        { ...publisher.options, resultBytesMax, rowGroupRows, rowGroupsPerPart, preSampleRows, bloomBytesMin },
         t.signal,
       );
     },

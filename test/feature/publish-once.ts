@@ -32,6 +32,7 @@ const { id } = await publish(
     rowGroupRows: 2048,
     rowGroupsPerPart: 4,
     preSampleRows: 1000,
+    bloomBytesMin: 0,
     resultBytesMax: 1e9,
     retentionDays: 90,
     leaseMillis: 30_000,

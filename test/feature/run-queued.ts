@@ -42,7 +42,7 @@ const dependencies = {
   newId: () => newExecutionId(Date.now()),
   owner: currentLeaseOwner(),
 };
-const layout = { rowGroupRows: 2048, rowGroupsPerPart: 4, preSampleRows: 1000 };
+const layout = { rowGroupRows: 2048, rowGroupsPerPart: 4, preSampleRows: 1000, bloomBytesMin: 0 };
 const options = { ...layout, resultBytesMax: 1e9, retentionDays: 36_500, leaseMillis: 30_000 };
 const limits = { waitingMax: 1000, waitingOfKeyMax: 1000 };
 const idle = new AbortController();

@@ -1,7 +1,7 @@
 /**
  * Puts a random result into a running service's store and catalog, in parts, as publishing would: with column names that no
  * file format can hold together, and values that no file reader has touched. As in old results, the manifest has no blocks and
- * the parts have bloom filters.
+ * the files of the parts have bloom filters. Bloom filters beside the parts they have as new results do, but for every third result.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
@@ -9,8 +9,11 @@ import { join } from 'node:path';
 import { ulid } from 'ulid';
 import type { Execution } from '../../src/domain/execution.ts';
 import type { Part } from '../../src/domain/result-set.ts';
+import { bloomFiltersKey } from '../../src/domain/written-names.ts';
 import { rowBytesOf } from '../../src/duckdb/cell-bytes.ts';
 import { DuckDb } from '../../src/duckdb/duckdb.ts';
+import type { StagedBloomFilters } from '../../src/publishing/write/bloom-filters.ts';
+import { measurePart } from '../../src/publishing/write/measure-part.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { sleep } from '../real-time.ts';
 import type { HttpService } from './http-service.ts';
@@ -25,6 +28,8 @@ export class StoredResults implements AsyncDisposable {
   readonly #store: LocalResultStore;
   readonly #duckDb: DuckDb;
   readonly #directory: string;
+  /** How many there are. */
+  #results = 0;
 
   private constructor(service: HttpService, store: LocalResultStore, duckDb: DuckDb, directory: string) {
     this.#service = service;
@@ -54,6 +59,7 @@ export class StoredResults implements AsyncDisposable {
   async put(result: RandomResult, rowsPerPart: number, signal: AbortSignal): Promise<Execution> {
     const now = this.#service.commandLine.now;
     const id = ulid(now);
+    this.#results += 1;
     const parts: Part[] = [];
     for (let firstRow = 0; firstRow < result.rows.length; firstRow += rowsPerPart) {
       const rows = result.rows.slice(firstRow, firstRow + rowsPerPart);
@@ -80,6 +86,11 @@ export class StoredResults implements AsyncDisposable {
     const text = `SELECT sum(${bytes})::DOUBLE, max(${bytes})::DOUBLE FROM read_parquet($1)`;
     const [[cellBytes, rowBytesMax] = []] = await this.#duckDb.query({ text, values: [path] }, signal);
     const stored = await readFile(path);
+    const types = result.columns.map(({ type }) => type);
+    const isOld = this.#results % 3 === 0;
+    const { bloomFilters: filters } = isOld
+      ? { bloomFilters: undefined }
+      : await measurePart(this.#duckDb, { path, firstRow: 0, types, bloomBytesMin: 0 }, signal);
     await this.#store.put(key, path, signal);
     return {
       rowCount: result.rows.length,
@@ -87,7 +98,14 @@ export class StoredResults implements AsyncDisposable {
       rowBytesMax: Number(rowBytesMax),
       objectBytes: stored.length,
       sha256: createHash('sha256').update(stored).digest('hex'),
+      ...(filters !== undefined && { bloomFilters: await this.#putFilters(filters, key, signal) }),
     };
+  }
+
+  async #putFilters({ path, ...filters }: StagedBloomFilters, ofPart: string, signal: AbortSignal) {
+    const key = bloomFiltersKey(ofPart);
+    await this.#store.put(key, path, signal);
+    return { key, ...filters };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -60,7 +60,7 @@ for (const { title, nulls, bytes, rowMax } of cases) {
   test(`the cell bytes of a part of many row groups: ${title}`, async () => {
     const path = await write(`${title.replaceAll(' ', '-')}.parquet`, nulls);
     assert.ok((await stat(path)).size > 1024 * 1024, 'a part of which nulls are asked first');
-    const part = await measurePart(duckDb, path, 0, TYPES, signal);
+    const part = await measurePart(duckDb, { path, firstRow: 0, types: TYPES, bloomBytesMin: 0 }, signal);
     assert.equal(part.rowCount, ROWS);
     assert.equal(part.cellBytes, bytes);
     assert.equal(part.rowBytesMax, rowMax);

@@ -11,7 +11,7 @@ import type { Source } from '../sources/source.ts';
 import { UNLIMITED_STAGING } from '../staging-budget.ts';
 import { writeParts } from './part-writer.ts';
 
-const LAYOUT = { rowGroupRows: 1, rowGroupsPerPart: 1, preSampleRows: 1, resultBytesMax: 1e9 };
+const LAYOUT = { rowGroupRows: 1, rowGroupsPerPart: 1, preSampleRows: 1, bloomBytesMin: 1e9, resultBytesMax: 1e9 };
 /** Longer than the writer's pause between two looks. */
 const LOOKED_AGAIN_MILLIS = 300;
 

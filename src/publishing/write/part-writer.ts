@@ -32,6 +32,8 @@ export interface PartLayout {
   readonly rowGroupsPerPart: number;
   /** Rows of the pre-sample; a result of no more rows has none. */
   readonly preSampleRows: number;
+  /** Parts get Bloom filters where the first one has as many bytes. */
+  readonly bloomBytesMin: number;
   /** Cell bytes; the rows are cut before the first one that would exceed it. */
   readonly resultBytesMax: number;
 }
@@ -86,8 +88,10 @@ export async function writeParts(
       const complete = (await countParts(folder)) - (last ? 0 : UNFINISHED_MAX);
       if (last) await writing;
       while (parts.length < complete && bytes <= layout.resultBytesMax) {
-        const part = await measurePart(duckDb, join(folder, `part-${parts.length}.parquet`), firstRow, types, signal);
-        staged.take(part.objectBytes);
+        const path = join(folder, `part-${parts.length}.parquet`);
+        const bloomBytesMin = parts[0]?.bloomFilters === undefined ? layout.bloomBytesMin : 0;
+        const part = await measurePart(duckDb, { path, firstRow, types, bloomBytesMin }, signal);
+        staged.take(part.objectBytes + (part.bloomFilters?.objectBytes ?? 0));
         parts.push(part);
         bytes += part.cellBytes;
         firstRow += part.rowCount;
@@ -156,5 +160,6 @@ async function cut(
   });
   await duckDb.query(await inStoredOrder(duckDb, cutting, signal), signal);
   await rm(last.path);
-  return [...whole, await measurePart(duckDb, path, last.firstRow, types, signal)];
+  const bloomBytesMin = last.bloomFilters === undefined ? Number.POSITIVE_INFINITY : 0;
+  return [...whole, await measurePart(duckDb, { path, firstRow: last.firstRow, types, bloomBytesMin }, signal)];
 }

@@ -43,5 +43,6 @@ export async function writePreSample(
     `WHERE (${firstRows}::BIGINT[])[file_index::BIGINT + 1] + file_row_number IN (${drawnPositions(draw, parameters)}) ` +
     `ORDER BY file_index, file_row_number) TO ${quoteText(path)} (${partOptions(layout, types.length)})`;
   await duckDb.query({ text, values: parameters.values }, signal);
-  return await measurePart(duckDb, path, 0, types, signal);
+  // No filter is answered from it.
+  return await measurePart(duckDb, { path, firstRow: 0, types, bloomBytesMin: Number.POSITIVE_INFINITY }, signal);
 }

@@ -33,14 +33,15 @@ export async function openExport(request: ExportRequest, deps: ReadDeps, signal:
   const { plan, resultSet, keyId, words } = request;
   const columns = projectColumns(plan, resultSet);
   requireNames(columns);
-  const { slice, resultSet: source, view } = rowSourceOf(plan, resultSet, deps.random);
+  const { slice, resultSet: stored, view } = rowSourceOf(plan, resultSet, deps.random);
+  const executionId = request.rowsOf ?? request.executionId;
   using held = new DisposableStack();
   held.use(await deps.limiter.acquire(keyId, signal));
+  const source =
+    view === undefined ? stored : (await deps.exclusion.exclude(executionId, stored, view, signal)).resultSet;
   // A result without parts needs no view, and could have none.
   const isView = view !== undefined && source.parts.length > 0;
-  const made = isView
-    ? held.use(await deps.views.get(request.rowsOf ?? request.executionId, source, view, keyId, signal)).resultSet
-    : undefined;
+  const made = isView ? held.use(await deps.views.get(executionId, source, view, keyId, signal)).resultSet : undefined;
   const { parts } = made ?? source;
   const open: ExportedRows['open'] =
     made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => openDerived(key);
@@ -65,7 +66,9 @@ export async function openExport(request: ExportRequest, deps: ReadDeps, signal:
 
 function countOf(plan: ReadPlan, source: ResultSet, made: ResultSet | undefined): number | undefined {
   if (plan.selection.kind !== 'slice') return undefined;
-  return made?.rowCount ?? (plan.countsExactly ? source.rowCount : undefined);
+  // A view of no parts is not made, and has no rows.
+  const isWhole = plan.selection.view === undefined && !plan.countsExactly;
+  return made?.rowCount ?? (isWhole ? undefined : source.rowCount);
 }
 
 function requireNames(columns: readonly ProjectedColumn[]): void {

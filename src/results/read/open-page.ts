@@ -21,6 +21,7 @@ import type { TextFormat } from '../request/format.ts';
 import { type FoundReading, openFound } from './open-found.ts';
 import { openSlice, openViewSlice, pageOf, type SliceRequest } from './open-slice.ts';
 import type { PageOfRows, ReadRequest } from './page.ts';
+import type { PartExclusion } from './part-exclusion.ts';
 import { PartReader } from './part-reader.ts';
 import type { PartReaderDeps } from './read-parts.ts';
 import { projectColumns, rowSourceOf } from './row-source.ts';
@@ -33,6 +34,7 @@ export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'rows'
   readonly views: ViewCache;
   readonly indexes: Pick<ResultIndexes, 'ask'>;
   readonly rowFiles: Pick<RowFiles, 'ofResult' | 'ofView'>;
+  readonly exclusion: Pick<PartExclusion, 'exclude'>;
   readonly limiter: ConcurrencyLimiter;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -76,20 +78,28 @@ export async function openPage(
   const reader = new ViewReader(encoding, storedDeps);
   const finding = { format, rows, reader, indexes: deps.indexes };
   const { asked, found } = await findPage(request, stored, view, finding, signal);
-  const isCheap = slice.rowCountMax === 0 || isCheaplyRead(plan, slice.offset, resultSet, deps.directRowsMax);
-  const isDirect = isCheap && !views.has(executionId, view);
-  request.tellWay(wayOf(asked, found !== undefined, resultSet, isDirect ? 'search' : 'view'));
   const counting = { keyId, limiter, reader };
-  if (found !== undefined) return await withCount(found, stored, view, counting, signal);
+  if (found !== undefined) {
+    request.tellWay(wayOf({ asked, isFound: true, resultSet }));
+    return await withCount(found, stored, view, counting, signal);
+  }
+  const isMade = views.has(executionId, view);
+  const searched = isMade
+    ? { resultSet, left: undefined }
+    : await deps.exclusion.exclude(executionId, resultSet, view, signal);
+  const isCheap = slice.rowCountMax === 0 || isCheaplyRead(plan, slice.offset, searched.resultSet, deps.directRowsMax);
+  const isDirect = isCheap && !isMade;
+  request.tellWay(wayOf({ asked, isFound: false, resultSet, left: searched.left }, isDirect ? 'search' : 'view'));
   if (isDirect) {
+    const direct = { ...stored, resultSet: searched.resultSet };
     // Without rows there is nothing to read, and nothing that could follow.
     const rowless = pageOf(stored, undefined, false, undefined);
-    const page = slice.rowCountMax === 0 ? rowless : await openViewSlice(stored, view, reader, signal);
-    return await withCount(withKnownCount(page, asked), stored, view, counting, signal);
+    const page = slice.rowCountMax === 0 ? rowless : await openViewSlice(direct, view, reader, signal);
+    return await withCount(withKnownCount(page, asked), direct, view, counting, signal);
   }
   let open: OpenView;
   try {
-    open = await openView({ ...request, executionId, resultSet }, view, deps, signal);
+    open = await openView({ ...request, executionId, resultSet: searched.resultSet }, view, deps, signal);
   } catch (error) {
     // Whole rows are too wide to sort in the memory there is. The columns asked for may not be too wide.
     const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);
