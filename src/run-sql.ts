@@ -8,7 +8,7 @@ import { enableCompileCache } from 'node:module';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { SandboxAnswer, SandboxRequest } from './engine/duckdb/sandbox.ts';
+import type { SandboxAnswer, SandboxProgress, SandboxRequest } from './engine/duckdb/sandbox.ts';
 
 /** What the process itself takes, beside DuckDB. */
 const BASE_BYTES = 400_000_000;
@@ -34,7 +34,7 @@ async function answer({ job, memoryBytes }: SandboxRequest): Promise<void> {
   const { NOT_THE_QUERYS_FAULT } = await import('./engine/duckdb/engine-errors.ts');
   const sleep = async (millis: number, signal?: AbortSignal) => await wait(millis, undefined, { signal });
   try {
-    send({ kind: 'done', made: await runQuery(job, sleep) });
+    send({ kind: 'done', made: await runQuery(job, sleep, tellProgress) });
   } catch (error) {
     const known = error instanceof EngineError ? error : undefined;
     const { type = 'engine_error', message = NOT_THE_QUERYS_FAULT, line, column } = known ?? {};
@@ -46,6 +46,12 @@ async function answer({ job, memoryBytes }: SandboxRequest): Promise<void> {
   }
 }
 
+function tellProgress(percent: number): void {
+  const message: SandboxProgress = { kind: 'progress', percent };
+  process.send?.(message);
+}
+
+/** The last that it says. */
 function send(message: SandboxAnswer): void {
   process.send?.(message, () => process.kill(process.pid, 'SIGKILL'));
 }

@@ -1,5 +1,6 @@
 /** The part of the catalog that gives leases. */
 import type { Instant } from '../domain/instant.ts';
+import type { RunProgress } from '../domain/run-progress.ts';
 
 /**
  * A lease is an exclusive right for a while: to write the objects of an execution (`write:<id>`), or to have them kept during a long read
@@ -20,8 +21,11 @@ export interface Leases {
    * the clock that gave it was wrong, which a host's may be, and a database's after a move to another machine.
    */
   acquire(resource: string, owner: string, durationMillis: number): Promise<Lease | undefined>;
-  /** The lease with a later end, or undefined when it has been lost. */
-  renew(lease: Lease, durationMillis: number): Promise<Lease | undefined>;
+  /**
+   * The lease with a later end, or undefined when it has been lost.
+   * @param progress of the run that is carried out under it, for `Runs.findProgress`; left out: as it was
+   */
+  renew(lease: Lease, durationMillis: number, progress?: RunProgress): Promise<Lease | undefined>;
   /** Gives it back. Does nothing if it is no longer held. */
   release(lease: Lease): Promise<void>;
   /** The leases, past their time or not, whose resource begins with `prefix`. */

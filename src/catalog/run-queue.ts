@@ -2,6 +2,7 @@
 import type { Execution } from '../domain/execution.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { ParameterValue } from '../domain/parameter-values.ts';
+import type { RunProgress } from '../domain/run-progress.ts';
 import type { Lease } from './leases.ts';
 
 /**
@@ -21,6 +22,8 @@ export interface Runs {
   giveBack(lease: Lease): Promise<boolean>;
   /** Whether this run waits for the service's engine, or is run by it. */
   has(executionId: string): Promise<boolean>;
+  /** How far a run is, as its holder said when it last renewed its lease; undefined where nobody holds it, or nothing was said. */
+  findProgress(executionId: string): Promise<RunProgress | undefined>;
   /** How many wait, and how many have been started. */
   count(): Promise<{ readonly waiting: number; readonly running: number }>;
 }

@@ -1,9 +1,10 @@
 /** An execution as commands print it: the names that the API has for the same things (contract §3). */
 import { type Execution, formatState, STATES, stateAt } from '../domain/execution.ts';
 import { formatInstant, type Instant } from '../domain/instant.ts';
+import { progressRecord, type RunProgress } from '../domain/run-progress.ts';
 
 /** The state is the one that a reader sees at `now`. */
-export function executionRecord(execution: Execution, now: Instant): object {
+export function executionRecord(execution: Execution, now: Instant, progress?: RunProgress): object {
   const state = stateAt(execution, now);
   const { error } = execution;
   const at = (instant: Instant | undefined) => (instant === undefined ? undefined : formatInstant(instant));
@@ -18,6 +19,7 @@ export function executionRecord(execution: Execution, now: Instant): object {
     execution_ended_at: at(execution.endedAt),
     cancelled_at: at(execution.cancelledAt),
     expires_at: at(execution.expiresAt),
+    progress: progress && progressRecord(progress),
     error: error && {
       type: error.type,
       message: error.message,

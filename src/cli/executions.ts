@@ -147,9 +147,11 @@ function addShow(executions: Command, context: CommandContext): void {
     .option('--json', 'print JSON')
     .action(async (id: string, options: JsonOption) => {
       await withService(context, async (service) => {
-        const execution = await (await service.catalog()).executions.find(id);
+        const { executions: all, runs } = await service.catalog();
+        const execution = await all.find(id);
         if (execution === undefined) throw new Error(`execution ${id} does not exist`);
-        const record = executionRecord(execution, context.clock());
+        const progress = execution.state === 'EXECUTING' ? await runs.findProgress(id) : undefined;
+        const record = executionRecord(execution, context.clock(), progress);
         if (options.json) printJson(context, record);
         else printLines(context, executionLines(record));
       });

@@ -124,7 +124,7 @@ export async function openReadPath(
     clock,
     monotonic: effects.monotonic,
     catalogCache,
-    queuePosition: (execution) => catalog.executions.queuePosition(execution),
+    ...runsOf(catalog),
     settings: resultsSettingsOf(service, effects.version),
     caches: cachesOf(settings.pageCacheBytes),
     statistics: statisticsCachesOf(settings.pageCacheBytes, derived.statistics),
@@ -147,6 +147,14 @@ function exclusionOf(store: ResultStore, duckDb: DuckDb, observe: Observe): Part
     duckDb,
     onUnreadable: (executionId, error) => observe({ kind: 'bloom_filters_unreadable', executionId, error }),
   });
+}
+
+/** What is told of runs that have not ended. */
+function runsOf({ executions, runs }: Catalog): Pick<ResultsDeps, 'queuePosition' | 'runProgress'> {
+  return {
+    queuePosition: (execution) => executions.queuePosition(execution),
+    runProgress: (executionId) => runs.findProgress(executionId),
+  };
 }
 
 function keptOf(parquet: ParquetFiles): { readonly bytes: number } {

@@ -13,6 +13,7 @@ import {
   StatementType,
   version,
 } from '@duckdb/node-api';
+import { wholePercent } from '../domain/run-progress.ts';
 import type { Sleep } from '../domain/time.ts';
 import { escapeGlob } from './escape-glob.ts';
 import { quoteText } from './quoting.ts';
@@ -32,6 +33,8 @@ export interface DuckDbOptions {
   readonly allowedPaths?: readonly string[];
   /** As DuckDB writes sizes: how much may be spilled to `tempDirectory`. */
   readonly tempSizeMax: string;
+  /** Whether it is to know how far a statement is that runs alone (`percentDone`). */
+  readonly knowsProgress?: true;
   readonly sleep: Sleep;
 }
 
@@ -108,6 +111,8 @@ export class DuckDb implements AsyncDisposable {
       `SET GLOBAL allocator_background_threads = true`,
       `SET GLOBAL autoinstall_known_extensions = false`,
       `SET GLOBAL autoload_known_extensions = false`,
+      // Of this connection alone.
+      ...(options.knowsProgress ? ['SET enable_progress_bar = true', 'SET enable_progress_bar_print = false'] : []),
       `SET allowed_directories = [${directories}]`,
       `SET allowed_paths = [${paths.map(quoteText).join(', ')}]`,
       // The order matters: after the second line nothing outside can be reached, after the third nothing can be undone.
@@ -204,6 +209,14 @@ export class DuckDb implements AsyncDisposable {
     } finally {
       this.#idle.push(connection);
     }
+  }
+
+  /** How far the one statement is that runs, in whole percent, as DuckDB estimates it. */
+  percentDone(): number | undefined {
+    const [connection] = this.#running.keys();
+    const percent = wholePercent(connection?.progress.percentage ?? 0);
+    // It says 0 as well where it cannot tell.
+    return percent === 0 ? undefined : percent;
   }
 
   /** @throws as `query` does */

@@ -8,6 +8,7 @@
 import type { ColumnType } from '../domain/column-type.ts';
 import type { ParameterValue } from '../domain/parameter-values.ts';
 import type { Column } from '../domain/result-set.ts';
+import type { RunProgress } from '../domain/run-progress.ts';
 
 export interface Engine extends AsyncDisposable {
   /**
@@ -15,9 +16,15 @@ export interface Engine extends AsyncDisposable {
    * Nothing is left at `path` when it fails. Memory and time are bounded by the engine's own limits.
    * @returns the columns as the SQL names and types them. Compare these with what was promised, not the file's: Parquet
    *   has no whole numbers over 64 bits and would pass them off as doubles.
+   * @param told how far it is, now and then, where the engine knows; not after this has ended
    * @throws EngineError; the signal's reason once it is aborted.
    */
-  materialize(query: EngineQuery, path: string, signal: AbortSignal): Promise<Materialized>;
+  materialize(
+    query: EngineQuery,
+    path: string,
+    signal: AbortSignal,
+    told?: (progress: RunProgress) => void,
+  ): Promise<Materialized>;
   /**
    * Whether the query could be run: one SELECT, each `{{name}}` where a value can stand, and columns that exist in those of its
    * source tables that are there. Nothing is run.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeTime } from '../../test/fake-time.ts';
 import { type Lease, LeaseLost } from '../catalog/catalog.ts';
+import type { RunProgress } from '../domain/run-progress.ts';
 import { KeptLease } from './kept-lease.ts';
 
 const MINUTE = 60_000;
@@ -25,8 +26,9 @@ class Leases {
     expiresAt: this.#catalogTime() + millis,
   });
 
-  readonly renew = async (lease: Lease, millis: number): Promise<Lease | undefined> => {
-    this.calls.push(`renew ${this.#time.clock() / MINUTE}`);
+  readonly renew = async (lease: Lease, millis: number, progress?: RunProgress): Promise<Lease | undefined> => {
+    const told = progress === undefined ? '' : `, ${progress.percent} %`;
+    this.calls.push(`renew ${this.#time.clock() / MINUTE}${told}`);
     if (this.renewal === 'busy') throw new Error('busy');
     return this.renewal === 'lost' ? undefined : { ...lease, expiresAt: this.#catalogTime() + millis };
   };
@@ -70,6 +72,27 @@ test('it is renewed three times within its duration, and released at the end', a
   assert.equal(await lease.end(), true);
   await lease[Symbol.asyncDispose]();
   assert.deepEqual(leases.calls, ['renew 1', 'renew 2', 'revoke']);
+});
+
+test('how far the work is goes with a renewal that comes early for it, but not within 3 s of the last', async () => {
+  const { leases, lease, time, pass } = await keep();
+  /** Tells, and waits until the lease has been renewed for it. */
+  const tellAndRenew = async (percent: number) => {
+    const asleep = time.nextSleep();
+    lease.tell({ percent });
+    await asleep;
+  };
+  time.advance(2999);
+  lease.tell({ percent: 1 });
+  time.advance(1);
+  await tellAndRenew(2);
+  lease.tell({ percent: 3 });
+  // What could not be told early goes with the renewal that is due.
+  await pass(MINUTE);
+  await pass(MINUTE);
+  await lease.end();
+  lease.tell({ percent: 100 });
+  assert.deepEqual(leases.calls, ['renew 0.05, 2 %', 'renew 1.05, 3 %', 'renew 2.05, 3 %', 'revoke']);
 });
 
 test('losing the lease aborts the work, and the error names the lease', async () => {

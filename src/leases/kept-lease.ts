@@ -4,6 +4,7 @@
  */
 import { type Catalog, type Lease, LeaseLost } from '../catalog/catalog.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
+import type { RunProgress } from '../domain/run-progress.ts';
 import type { Sleep } from '../domain/time.ts';
 
 export interface LeaseOptions {
@@ -23,6 +24,9 @@ export interface KeptWork {
   readonly onError?: (error: unknown) => void;
 }
 
+/** The shortest time between two renewals, where one comes early to tell how far the work is. */
+export const TOLD_MILLIS = 3000;
+
 export class KeptLease implements AsyncDisposable {
   readonly #options: LeaseOptions;
   readonly #work: KeptWork;
@@ -32,10 +36,15 @@ export class KeptLease implements AsyncDisposable {
   #lease: Lease;
   /** By this process's clock, which may differ from the catalog's: it ran out at the earliest then. */
   #heldUntil: Instant;
+  #askedAt: Instant;
+  #progress: RunProgress | undefined;
+  /** Ends the pause before the next renewal. */
+  #pause = new AbortController();
 
   private constructor(lease: Lease, askedAt: Instant, work: KeptWork, options: LeaseOptions) {
     this.#lease = lease;
     this.#heldUntil = askedAt + options.leaseMillis;
+    this.#askedAt = askedAt;
     this.#work = work;
     this.#options = options;
     this.#renewing = this.#renew();
@@ -68,6 +77,12 @@ export class KeptLease implements AsyncDisposable {
     return this.#lost.signal;
   }
 
+  /** How far the work is: the catalog is told with the next renewal, which comes early for it, though not within 3 s of the last. */
+  tell(progress: RunProgress): void {
+    this.#progress = progress;
+    if (this.#options.clock() - this.#askedAt >= TOLD_MILLIS) this.#pause.abort();
+  }
+
   /** Gives it back, durably. @returns false when it was not held any more: spent by the commit that it guarded, or lost */
   async end(): Promise<boolean> {
     await this.#stop();
@@ -94,9 +109,10 @@ export class KeptLease implements AsyncDisposable {
     const { catalog, clock, sleep, leaseMillis } = this.#options;
     while (!this.#done.signal.aborted && !this.#lost.signal.aborted) {
       try {
-        await sleep(leaseMillis / 3, this.#done.signal);
+        await this.#untilNext(sleep, leaseMillis / 3);
         const askedAt = clock();
-        const renewed = await catalog.leases.renew(this.#lease, leaseMillis);
+        this.#askedAt = askedAt;
+        const renewed = await catalog.leases.renew(this.#lease, leaseMillis, this.#progress);
         if (renewed !== undefined) {
           this.#lease = renewed;
           this.#heldUntil = askedAt + leaseMillis;
@@ -107,6 +123,15 @@ export class KeptLease implements AsyncDisposable {
         // A catalog that is busy for a moment: the next turn tries again, for as long as the lease still holds.
         if (clock() >= this.#heldUntil) this.#lost.abort(error);
       }
+    }
+  }
+
+  async #untilNext(sleep: Sleep, millis: number): Promise<void> {
+    this.#pause = new AbortController();
+    try {
+      await sleep(millis, AbortSignal.any([this.#done.signal, this.#pause.signal]));
+    } catch (error) {
+      if (!this.#pause.signal.aborted || this.#done.signal.aborted) throw error;
     }
   }
 }

@@ -1,6 +1,7 @@
 /** What the read path is given when the service starts, room by room. Each room sees only its own part. */
 import type { Execution } from '../domain/execution.ts';
 import type { Clock } from '../domain/instant.ts';
+import type { RunProgress } from '../domain/run-progress.ts';
 import type { ReadLeases } from '../leases/read-leases.ts';
 import type { CatalogCache } from './cache/catalog-cache.ts';
 import type { PageCaches } from './cache/finished-pages.ts';
@@ -21,6 +22,8 @@ export interface ResultsDeps {
   readonly catalogCache: CatalogCache;
   /** The place of a pending run among those of its kind. */
   readonly queuePosition: (execution: Execution) => Promise<number>;
+  /** How far a run is that goes on, where its engine says. */
+  readonly runProgress: (executionId: string) => Promise<RunProgress | undefined>;
   readonly settings: ResultsSettings;
   readonly caches: ResultsCaches;
   readonly statistics: StatisticsCaches;

@@ -1,4 +1,4 @@
-/** The status endpoint: the envelope without rows, what is known of the whole result, the place in the queue. */
+/** The status endpoint: the envelope without rows, what is known of the whole result, the place in the queue, how far the run is. */
 import { STATES, stateAt } from '../domain/execution.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { RequestStats } from '../observation/request-stats.ts';
@@ -13,7 +13,7 @@ import { shownState } from './respond/partial-result.ts';
 export async function answerStatus(
   request: ResultsRequest,
   principal: Principal,
-  deps: Pick<ResultsDeps, 'catalogCache' | 'clock' | 'monotonic' | 'queuePosition' | 'settings'>,
+  deps: Pick<ResultsDeps, 'catalogCache' | 'clock' | 'monotonic' | 'queuePosition' | 'runProgress' | 'settings'>,
   stats: RequestStats,
 ): Promise<Answer> {
   const { target, parameters } = request;
@@ -27,6 +27,7 @@ export async function answerStatus(
   const state = stateAt(execution, now);
   const resultSet = STATES[state].hasResult ? await getResultSet(execution, catalogCache) : undefined;
   const queuePosition = state === 'PENDING' ? await deps.queuePosition(execution) : undefined;
+  const progress = state === 'EXECUTING' ? await deps.runProgress(execution.id) : undefined;
   const shown = shownState(state, deps.settings.partialAsCompleted);
-  return respondStatus(request, { execution, state, shownState: shown, resultSet, queuePosition }, now);
+  return respondStatus(request, { execution, state, shownState: shown, resultSet, queuePosition, progress }, now);
 }

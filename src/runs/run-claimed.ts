@@ -109,7 +109,7 @@ export async function runClaimed(
       dataset === undefined
         ? { sql: run.sql, parameters: run.values, sources: deps.sources }
         : { sql: run.sql, parameters: [...run.values, asOfValue(begunAt)], sources: dataset.sources };
-    const made = await engine.materialize(query, path, working);
+    const made = await engine.materialize(query, path, working, (progress) => lease.tell(progress));
     const types = typesOf(made, dataset);
     await deps.publish({ executionId, queryId, path, types, dataset, lease, giveUp }, working);
     outcome = { ...facts, kind: 'completed', rowCount: made.rowCount, millis: clock() - begunAt };

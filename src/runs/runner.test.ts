@@ -10,6 +10,7 @@ import { sleep } from '../../test/real-time.ts';
 import type { Catalog, Lease } from '../catalog/catalog.ts';
 import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
 import type { QueryParameter } from '../domain/query.ts';
+import type { RunProgress } from '../domain/run-progress.ts';
 import { type Engine, EngineError, type EngineQuery, type Materialized } from '../engine/engine.ts';
 import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { RequestError } from '../errors/errors.ts';
@@ -48,16 +49,19 @@ class Process {
   readonly runner: Runner;
   readonly stopping = new AbortController();
   readonly #watchers = new Map<string, () => void>();
-  work: (signal: AbortSignal) => Promise<Materialized> = async () => ({ columns: COLUMNS, rowCount: 1 });
+  work: (signal: AbortSignal, told?: (progress: RunProgress) => void) => Promise<Materialized> = async () => ({
+    columns: COLUMNS,
+    rowCount: 1,
+  });
 
   constructor(owner: string, more: Partial<RunnerDeps> = {}, coalesce = false) {
     const { clock, sleep } = time;
     const limits = { waitingMax: 3, waitingOfKeyMax: 2 };
     this.queue = new RunQueue({ catalog, clock, newExecutionId: (now) => nextId(now), limits, coalesce });
     const engine: Engine = {
-      materialize: (query, _path, signal) => {
+      materialize: (query, _path, signal, told) => {
         this.queries.push(query);
-        return this.work(signal);
+        return this.work(signal, told);
       },
       check: async () => undefined,
       hasAny: async () => true,
@@ -147,6 +151,23 @@ test('a claimed run is executed with its values, and its result is published', a
   const execution = await catalog.executions.find(id);
   assert.deepEqual([execution?.state, execution?.parameters], ['COMPLETED', { n: '12.50' }]);
   assert.deepEqual(await catalog.leases.list(''), []);
+});
+
+test('how far the engine is, every process can tell', async () => {
+  const process = new Process('a');
+  const { id } = await process.queue.submit({ query: QUERY, parameters: {} });
+  process.work = async (_signal, told) => {
+    time.advance(3000);
+    const renewed = time.nextSleep();
+    told?.({ percent: 41 });
+    await renewed;
+    assert.deepEqual(await catalog.runs.findProgress(id), { percent: 41 });
+    return { columns: COLUMNS, rowCount: 1 };
+  };
+  await process.runner.look();
+  await process.runner.drained();
+  assert.deepEqual(process.kinds(), ['started', 'completed']);
+  assert.equal(await catalog.runs.findProgress(id), undefined);
 });
 
 test('a request that cannot be run is refused, and nothing is added', async () => {

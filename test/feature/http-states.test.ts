@@ -85,6 +85,38 @@ test('EXECUTING: when it started, and no place in the queue', async (t) => {
   });
 });
 
+test('EXECUTING, by the engine of the service: how far the run is, as whoever runs it said last', async (t) => {
+  const service = await startHttpService(t);
+  await service.commandLine.get('queries', 'add', '--id', '7', '--user', 'ann');
+  const { runs, leases } = await service.catalog();
+  const id = '01HR7PD8XYZ3M4N5P6Q7R8S9TA';
+  const at = service.commandLine.now;
+  const execution = { id, queryId: 7, parameters: {}, state: 'PENDING', submittedAt: at } as const;
+  await runs.enqueue({ execution, sql: 'SELECT 1', values: [] }, { waitingMax: 1, waitingOfKeyMax: 1 });
+  const claimed = await runs.claim({ owner: 'another replica', at, leaseMillis: 30_000, runningOfKeyMax: 1 });
+  assert.ok(claimed !== undefined);
+  const progress = async () => (await service.json(`/v1/execution/${id}/status`)).progress;
+  assert.equal(await progress(), undefined);
+  const processed = { rows: 6_001_215, bytes: 412_000_000 };
+  await leases.renew(claimed.lease, 30_000, { percent: 41, splits: { completed: 3, total: 7 }, processed });
+  const told = {
+    percent: 41,
+    completed_splits: 3,
+    total_splits: 7,
+    processed_rows: 6_001_215,
+    processed_bytes: 412_000_000,
+  };
+  assert.deepEqual(await progress(), told);
+  assert.equal((await service.json(`/v1/execution/${id}/results`)).progress, undefined);
+  const shown = await service.commandLine.get('executions', 'show', id, '--json');
+  assert.deepEqual(JSON.parse(shown).progress, told);
+  assert.match(await service.commandLine.get('executions', 'show', id), /^progress\.percent=41$/m);
+  await leases.renew(claimed.lease, 30_000, { percent: 42 });
+  assert.deepEqual(await progress(), { percent: 42 });
+  await service.commandLine.get('executions', 'cancel', id);
+  assert.equal(await progress(), undefined);
+});
+
 test('COMPLETED: the result, its times and sizes', async (t) => {
   const service = await startHttpService(t);
   const id = await ending(service);

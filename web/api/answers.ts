@@ -53,8 +53,18 @@ export interface Run extends RunSize {
   readonly query_parameters?: Readonly<Record<string, string>>;
 }
 
+/** How far a run is, where its engine says. */
+export interface RunProgress {
+  readonly percent?: number;
+  readonly completed_splits?: number;
+  readonly total_splits?: number;
+  readonly processed_rows?: number;
+  readonly processed_bytes?: number;
+}
+
 export interface RunStatus extends Run {
   readonly queue_position?: number;
+  readonly progress?: RunProgress;
   readonly result_metadata?: {
     readonly column_names: readonly string[];
     readonly column_types: readonly string[];

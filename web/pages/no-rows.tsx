@@ -1,7 +1,8 @@
 /** Shown instead of rows when there are none: why, and what to do. While a run goes on, its state is polled. */
-import { useEffect } from 'preact/hooks';
-import type { RunStatus } from '../api/answers.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { RunProgress, RunStatus } from '../api/answers.ts';
 import { requestJson } from '../api/client.ts';
+import { count, counted } from '../numbers.ts';
 import { Notice } from '../parts/notice.tsx';
 import { Moment } from '../parts/state.tsx';
 import type { Shown } from './query-page.tsx';
@@ -53,10 +54,12 @@ export function NoRows({ query, run }: Shown) {
 
 function Waiting({ run }: { readonly run: RunStatus }) {
   const waits = run.state === 'QUERY_STATE_PENDING';
+  const [progress, setProgress] = useState(run.progress);
   useEffect(() => {
     const look = async () => {
       const now = await requestJson<RunStatus>(`/v1/execution/${run.execution_id}/status`).catch(() => run);
       if (now.state !== run.state) location.reload();
+      setProgress(now.progress);
     };
     const timer = setInterval(look, POLL_MILLIS);
     return () => clearInterval(timer);
@@ -68,8 +71,23 @@ function Waiting({ run }: { readonly run: RunStatus }) {
         {run.queue_position !== undefined && `It is number ${run.queue_position} in the queue. `}
         This page shows its rows as soon as it has ended.
       </p>
+      {progress !== undefined && <Progress of={progress} />}
       <OtherRuns id={run.query_id} />
     </Notice>
+  );
+}
+
+function Progress({ of }: { readonly of: RunProgress }) {
+  const { percent, completed_splits, total_splits, processed_rows } = of;
+  const facts = [
+    percent !== undefined && `${percent} %`,
+    total_splits !== undefined && `${count(completed_splits ?? 0)} of ${count(total_splits)} splits`,
+    processed_rows !== undefined && `${counted(processed_rows, 'row')} read`,
+  ].filter((fact) => fact !== false);
+  return (
+    <p>
+      <progress aria-label="How far the engine is" max={100} value={percent} /> {facts.join(', ')}
+    </p>
   );
 }
 

@@ -22,6 +22,16 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface RunProgress {
+  /** Of the engine's work, 0 to 100. */
+  readonly percent?: number;
+  readonly completedSplits?: number;
+  readonly totalSplits?: number;
+  /** What was read from tables. */
+  readonly processedRows?: number;
+  readonly processedBytes?: number;
+}
+
 export interface RunStatus {
   readonly executionId: string;
   /** Such as `QUERY_STATE_EXECUTING`. */
@@ -29,6 +39,8 @@ export interface RunStatus {
   readonly isFinished: boolean;
   /** The place in the queue, while the run waits. */
   readonly queuePosition?: number;
+  /** While the run goes on, and where its engine says: how far it is, as it estimates. */
+  readonly progress?: RunProgress;
   /** Why the run failed. */
   readonly error?: { readonly type: string; readonly message: string };
 }
@@ -100,12 +112,13 @@ export class QueryResults {
   /** @throws ServiceError */
   async status(execution: string, signal?: AbortSignal): Promise<RunStatus> {
     const body = await this.#requests.get(`/v1/execution/${encodeURIComponent(execution)}/status`, signal);
-    const { queue_position, error } = body;
+    const { queue_position, progress, error } = body;
     return {
       executionId: String(body.execution_id),
       state: String(body.state),
       isFinished: body.is_execution_finished === true,
       ...(queue_position !== undefined && { queuePosition: Number(queue_position) }),
+      ...(progress !== undefined && { progress: progressOf(progress as Readonly<Record<string, number>>) }),
       ...(error !== undefined && { error: error as NonNullable<RunStatus['error']> }),
     };
   }
@@ -130,6 +143,17 @@ export class QueryResults {
     const { body } = await this.#requests.open(addressOf(read, read, more), read.signal);
     return body ?? new ReadableStream({ start: (controller) => controller.close() });
   }
+}
+
+function progressOf(told: Readonly<Record<string, number>>): RunProgress {
+  const { percent, completed_splits, total_splits, processed_rows, processed_bytes } = told;
+  return {
+    ...(percent !== undefined && { percent }),
+    ...(completed_splits !== undefined && { completedSplits: completed_splits }),
+    ...(total_splits !== undefined && { totalSplits: total_splits }),
+    ...(processed_rows !== undefined && { processedRows: processed_rows }),
+    ...(processed_bytes !== undefined && { processedBytes: processed_bytes }),
+  };
 }
 
 async function wait(millis: number, signal?: AbortSignal): Promise<void> {

@@ -1,5 +1,13 @@
 /** All that the package query-results-client exports. */
-export { type AnyRow, type Options, QueryResults, type Read, type RunOptions, type RunStatus } from './client.ts';
+export {
+  type AnyRow,
+  type Options,
+  QueryResults,
+  type Read,
+  type RunOptions,
+  type RunProgress,
+  type RunStatus,
+} from './client.ts';
 export { IncompleteResult, QueryResultsError, RunFailed, ServiceError } from './errors.ts';
 export type { Column, Page, Table } from './pages.ts';
 export type { Filter, Target } from './target.ts';

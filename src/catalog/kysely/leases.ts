@@ -4,9 +4,10 @@
  */
 import { type Expression, type Kysely, type SqlBool, sql, type Transaction } from 'kysely';
 import { CLOCKS_APART_MILLIS, LEASE_MILLIS_MAX } from '../../domain/instant.ts';
+import type { RunProgress } from '../../domain/run-progress.ts';
 import { type Lease, LeaseLost, type Leases } from '../catalog.ts';
 import { after, type Now } from './now.ts';
-import type { CatalogTables } from './tables.ts';
+import type { CatalogTables, LeaseProgress } from './tables.ts';
 import { transact } from './transact.ts';
 
 export class KyselyLeases implements Leases {
@@ -23,10 +24,14 @@ export class KyselyLeases implements Leases {
     return await transact(this.#db, async (trx) => await acquireLease(trx, request, this.#now));
   }
 
-  async renew(lease: Lease, durationMillis: number): Promise<Lease | undefined> {
+  async renew(lease: Lease, durationMillis: number, progress?: RunProgress): Promise<Lease | undefined> {
+    const told: LeaseProgress | undefined = progress && { token: lease.token, progress };
     const renewed = await this.#db
       .updateTable('leases')
-      .set({ expires_at: after(this.#now(), durationMillis) })
+      .set({
+        expires_at: after(this.#now(), durationMillis),
+        ...(told !== undefined && { progress: JSON.stringify(told) }),
+      })
       .where('resource', '=', lease.resource)
       .where('holder', '=', lease.owner)
       .where('token', '=', lease.token)

@@ -5,6 +5,7 @@
 import type { Expression, Kysely, Transaction } from 'kysely';
 import type { Execution } from '../../domain/execution.ts';
 import type { ParameterValue } from '../../domain/parameter-values.ts';
+import type { RunProgress } from '../../domain/run-progress.ts';
 import { writeResource } from '../../domain/written-names.ts';
 import {
   type ClaimedRun,
@@ -19,7 +20,7 @@ import {
 import { insertExecution, startExecution } from './execution-steps.ts';
 import { acquireLease, endLease, isHeld } from './leases.ts';
 import type { Now } from './now.ts';
-import { type CatalogTables, executionOf } from './tables.ts';
+import { type CatalogTables, executionOf, type LeaseProgress } from './tables.ts';
 import { claimTick } from './ticks.ts';
 import { transact } from './transact.ts';
 
@@ -93,6 +94,18 @@ export class KyselyRuns implements Runs {
 
   async has(executionId: string): Promise<boolean> {
     return await isQueued(this.#db, executionId);
+  }
+
+  async findProgress(executionId: string): Promise<RunProgress | undefined> {
+    const lease = await this.#db
+      .selectFrom('leases')
+      .select(['token', 'progress'])
+      .where('resource', '=', writeResource(executionId))
+      .where((eb) => isHeld(eb.ref('expires_at'), this.#now()))
+      .executeTakeFirst();
+    if (lease === undefined || lease.progress === null) return undefined;
+    const { token, progress } = JSON.parse(lease.progress) as LeaseProgress;
+    return token === lease.token ? progress : undefined;
   }
 
   async count(): Promise<{ readonly waiting: number; readonly running: number }> {

@@ -5,6 +5,7 @@
 import type { Execution, ExecutionError, ExecutionState } from '../../domain/execution.ts';
 import type { Owner } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
+import type { RunProgress } from '../../domain/run-progress.ts';
 import type { Scope } from '../../domain/scope.ts';
 
 export interface CatalogTables {
@@ -32,7 +33,7 @@ export interface CatalogTables {
     manifest: string;
   };
   run_queue: RunRow;
-  leases: { resource: string; holder: string; token: number; expires_at: number };
+  leases: LeaseRow;
   lease_tokens: { id: number; last: number };
   ticks: { schedule: string; tick: number };
   replicas: { id: string; name: string; version: string; knows: number; since: number; last_seen: number };
@@ -50,6 +51,21 @@ export interface CatalogTables {
   probes: { id: number; count: number };
   /** One row. `clock` is JSON of a ClockRecord. */
   installation: { id: number; identity: string | null; clock: string | null };
+}
+
+export interface LeaseRow {
+  resource: string;
+  holder: string;
+  token: number;
+  expires_at: number;
+  /** JSON of a LeaseProgress. */
+  progress: string | null;
+}
+
+/** With the token of the holder that said it: an older release that takes the lease over leaves it as it is. */
+export interface LeaseProgress {
+  readonly token: number;
+  readonly progress: RunProgress;
 }
 
 export interface RunRow {

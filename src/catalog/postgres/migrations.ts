@@ -223,6 +223,15 @@ export const MIGRATIONS: readonly Migration[] = [
       insert into compatibility (id, usable_from) values (1, 4);
     `,
   },
+  {
+    number: 5,
+    name: 'progress of runs',
+    script: `
+      -- How far the run is that is carried out under the lease, with the token of whoever said so. JSON.
+      alter table leases add column progress bytewise;
+    `,
+    olderGoOn: true,
+  },
 ];
 
 /** The version of a catalog after all of them. */

@@ -8,10 +8,20 @@ import { engineContract, type OpenEngine } from '../../../test/contract/engine.t
 import { readParquetRows } from '../../../test/contract/read-parquet-rows.ts';
 import { sleep } from '../../../test/real-time.ts';
 import { parseColumnType } from '../../domain/column-type.ts';
+import type { RunProgress } from '../../domain/run-progress.ts';
 import { DuckDbEngine } from './duckdb-engine.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'qrs-sources-'));
 after(() => rm(root, { recursive: true, force: true }));
+
+const options = {
+  tempDirectory: join(root, 'temp'),
+  threads: 2,
+  memoryBytes: 128_000_000,
+  tempBytesMax: 0,
+  resultBytesMax: 1e9,
+  sleep,
+};
 
 const openEngine: OpenEngine = async (files, { timeLimitMillis }) => {
   // A name with everything that DuckDB would read as a pattern or as the end of a text.
@@ -21,16 +31,7 @@ const openEngine: OpenEngine = async (files, { timeLimitMillis }) => {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
   }
-  return new DuckDbEngine({
-    sourcesDirectory,
-    tempDirectory: join(root, 'temp'),
-    threads: 2,
-    memoryBytes: 128_000_000,
-    tempBytesMax: 0,
-    resultBytesMax: 1e9,
-    sleep,
-    timeLimitMillis,
-  });
+  return new DuckDbEngine({ ...options, sourcesDirectory, timeLimitMillis });
 };
 
 engineContract('duckdb', openEngine);
@@ -50,6 +51,29 @@ async function rowsOver(files: Readonly<Record<string, string>>, sql: string) {
   await engine.materialize({ sql, sources: [EVENTS] }, path, new AbortController().signal);
   return await readParquetRows(path);
 }
+
+test('how far a query is, is told in percent while it reads', async () => {
+  const sourcesDirectory = await mkdtemp(join(root, 'long-'));
+  await mkdir(join(sourcesDirectory, 'chain'));
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  const table = join(sourcesDirectory, 'chain', 'long.parquet');
+  await connection.run(`COPY (SELECT range AS n FROM range(800000)) TO '${table}' (ROW_GROUP_SIZE 2048)`);
+  connection.closeSync();
+  await using engine = new DuckDbEngine({ ...options, sourcesDirectory, timeLimitMillis: 60_000 });
+  const ended = new AbortController();
+  const enough = new Error('it was told');
+  const told: RunProgress[] = [];
+  // 4 GB of texts: it is ended by what it tells.
+  const sql = "SELECT max(md5(rpad(CAST(n AS VARCHAR), 5000, 'x'))) AS m FROM chain.long";
+  const running = engine.materialize({ sql, sources: [] }, join(root, 'long.parquet'), ended.signal, (progress) => {
+    told.push(progress);
+    ended.abort(enough);
+  });
+  await assert.rejects(running, enough);
+  const [{ percent = 0 } = {}] = told;
+  assert.ok(percent > 0 && percent < 100, `${percent} %`);
+});
 
 test('a missing source table is named with the places where it was expected', async () => {
   await assert.rejects(rowsOver({}, 'SELECT 1 FROM chain.events'), {

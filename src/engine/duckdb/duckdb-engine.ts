@@ -5,6 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Column } from '../../domain/result-set.ts';
+import type { RunProgress } from '../../domain/run-progress.ts';
 import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { type Engine, EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
 import { partPath } from '../part-path.ts';
@@ -37,9 +38,14 @@ export class DuckDbEngine implements Engine {
     this.#options = { ...options, sourcesDirectory: resolve(options.sourcesDirectory) };
   }
 
-  async materialize(query: EngineQuery, path: string, signal: AbortSignal): Promise<Materialized> {
+  async materialize(
+    query: EngineQuery,
+    path: string,
+    signal: AbortSignal,
+    told?: (progress: RunProgress) => void,
+  ): Promise<Materialized> {
     try {
-      return await this.#tracked(query, path, signal);
+      return await this.#tracked(query, path, signal, told);
     } catch (error) {
       for (const left of [path, partPath(path)]) await rm(left, { force: true });
       throw error;
@@ -64,8 +70,13 @@ export class DuckDbEngine implements Engine {
     return false;
   }
 
-  async #tracked(query: EngineQuery, path: string | undefined, signal: AbortSignal): Promise<Materialized> {
-    const run = this.#run(query, path, AbortSignal.any([signal, this.#closing.signal]));
+  async #tracked(
+    query: EngineQuery,
+    path: string | undefined,
+    signal: AbortSignal,
+    told?: (progress: RunProgress) => void,
+  ): Promise<Materialized> {
+    const run = this.#run(query, path, AbortSignal.any([signal, this.#closing.signal]), told);
     this.#running.add(run);
     try {
       return await run;
@@ -74,7 +85,12 @@ export class DuckDbEngine implements Engine {
     }
   }
 
-  async #run(query: EngineQuery, path: string | undefined, signal: AbortSignal): Promise<Materialized> {
+  async #run(
+    query: EngineQuery,
+    path: string | undefined,
+    signal: AbortSignal,
+    told: (progress: RunProgress) => void = () => undefined,
+  ): Promise<Materialized> {
     const { sourcesDirectory, threads, memoryBytes, tempBytesMax, timeLimitMillis, sleep } = this.#options;
     signal.throwIfAborted();
     using limit = new TimeLimit(timeLimitMillis, sleep);
@@ -87,7 +103,7 @@ export class DuckDbEngine implements Engine {
       tempSizeMax: `${tempBytesMax}B`,
     };
     try {
-      return await runInSandbox(job, this.#options, AbortSignal.any([signal, limit.signal]));
+      return await runInSandbox(job, { ...this.#options, told }, AbortSignal.any([signal, limit.signal]));
     } catch (error) {
       signal.throwIfAborted();
       if (!limit.signal.aborted) throw error;

@@ -34,9 +34,17 @@ export interface QueryJob extends EngineQuery {
 type Ask = (text: string, values?: readonly ParameterValue[]) => Promise<readonly Row[]>;
 
 const NEVER = new AbortController().signal;
+const TELL_MILLIS = 1000;
 
-/** @throws EngineError */
-export async function runQuery(job: QueryJob, sleep: Sleep): Promise<Materialized> {
+/**
+ * @param told the percent that is done, every second
+ * @throws EngineError
+ */
+export async function runQuery(
+  job: QueryJob,
+  sleep: Sleep,
+  told: (percent: number) => void = () => undefined,
+): Promise<Materialized> {
   const bound = bindParameters(job.sql, job.parameters ?? [], DUCKDB_PARAMETERS);
   const values = bound.values.map(({ value }) => value);
   const context: ErrorContext = {
@@ -51,6 +59,7 @@ export async function runQuery(job: QueryJob, sleep: Sleep): Promise<Materialize
   const reached = sources.flatMap(({ files }) => (files === undefined ? [] : [files]));
   await using duckDb = await DuckDb.open({
     ...options,
+    knowsProgress: true,
     allowedDirectories: [job.tempDirectory, ...reached.filter((f) => f.partitioned).map((f) => f.place)],
     allowedPaths: [
       ...reached.filter((f) => !f.partitioned).map((f) => f.place),
@@ -67,7 +76,9 @@ export async function runQuery(job: QueryJob, sleep: Sleep): Promise<Materialize
   const columns = columnsOf(prepared, described, job);
   if (job.path === undefined) return { columns, rowCount: 0 };
   const copy = copyStatement(bound.text, columns, job.path);
-  const [[rowCount] = []] = await explained(oneLineBelow, () => ask(copy, values));
+  const ended = new AbortController();
+  void tellUntil(ended.signal, () => duckDb.percentDone(), { told, sleep });
+  const [[rowCount] = []] = await explained(oneLineBelow, () => ask(copy, values)).finally(() => ended.abort());
   return { columns, rowCount: Number(rowCount ?? 0) };
 }
 
@@ -149,6 +160,20 @@ function copyStatement(sql: string, columns: readonly Column[], path: string): s
   });
   const names = columns.map((_, i) => `c${i}`).join(', ');
   return `COPY (SELECT ${written.join(', ')} FROM (\n${sql}\n) AS result(${names})) ${target}`;
+}
+
+async function tellUntil(
+  ended: AbortSignal,
+  percentDone: () => number | undefined,
+  { told, sleep }: { readonly told: (percent: number) => void; readonly sleep: Sleep },
+): Promise<void> {
+  for (;;) {
+    // Waiting ends with an error once the statement has ended.
+    await sleep(TELL_MILLIS, ended).catch(() => undefined);
+    if (ended.aborted) return;
+    const percent = percentDone();
+    if (percent !== undefined) told(percent);
+  }
 }
 
 async function explained<T>(context: ErrorContext, work: () => Promise<T>): Promise<T> {

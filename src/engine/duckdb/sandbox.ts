@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { RunProgress } from '../../domain/run-progress.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { EngineError, type EngineErrorType, type Materialized } from '../engine.ts';
 import { partPath } from '../part-path.ts';
@@ -15,6 +16,12 @@ import type { QueryJob } from './run-query.ts';
 export interface SandboxRequest {
   readonly job: QueryJob;
   readonly memoryBytes: number;
+}
+
+/** Any number of times before the answer. */
+export interface SandboxProgress {
+  readonly kind: 'progress';
+  readonly percent: number;
 }
 
 export type SandboxAnswer =
@@ -38,6 +45,7 @@ export interface SandboxLimits {
   /** Of the file of rows. */
   readonly resultBytesMax: number;
   readonly sleep: Sleep;
+  readonly told: (progress: RunProgress) => void;
 }
 
 // As this file is: TypeScript in a checkout, JavaScript in a package.
@@ -65,7 +73,7 @@ export async function runInSandbox(
     const tooLarge = watchSize(job.path, limits, kill, ended.signal);
     try {
       const request: SandboxRequest = { job: { ...job, tempDirectory: folder }, memoryBytes: limits.memoryBytes };
-      const answer = await ask(child, request);
+      const answer = await ask(child, request, limits.told);
       signal.throwIfAborted();
       if (tooLarge.found) throw new EngineError('result_limit', tooLarge.message);
       return madeOf(answer);
@@ -88,11 +96,13 @@ function start(folder: string, threads: number): ChildProcess {
 }
 
 /** What the process answered, or how it ended, once it has ended. */
-async function ask(child: ChildProcess, request: SandboxRequest): Promise<SandboxAnswer> {
+async function ask(child: ChildProcess, request: SandboxRequest, told: SandboxLimits['told']): Promise<SandboxAnswer> {
   let answer: SandboxAnswer | undefined;
   let said = '';
   child.on('message', (message) => {
-    answer ??= message as SandboxAnswer;
+    const heard = message as SandboxAnswer | SandboxProgress;
+    if (heard.kind === 'progress') told({ percent: heard.percent });
+    else answer ??= heard;
   });
   child.stderr?.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString()).slice(-SAID_CHARS_MAX);

@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { orAborted } from '../../domain/or-aborted.ts';
+import { type RunProgress, wholePercent } from '../../domain/run-progress.ts';
 import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { EngineError } from '../engine.ts';
 import type { Coordinator } from './coordinator.ts';
@@ -36,8 +37,8 @@ export interface Answer {
   readonly rowCount: number;
   readonly segments: readonly Segment[];
   readonly error: TrinoError | undefined;
-  /** Percent of the work that is done, where Trino knows. */
-  readonly progress: number | undefined;
+  /** Where Trino has begun to run it. */
+  readonly progress: RunProgress | undefined;
 }
 
 export interface StatementText {
@@ -165,7 +166,6 @@ async function readAnswer(message: IncomingMessage): Promise<Answer> {
 
 function answerOf({ envelope, rows, rowCount }: SplitAnswer): Answer {
   const { nextUri, columns, data, error, stats } = objectOf(parsed(envelope));
-  const progress = objectOf(stats ?? {}).progressPercentage;
   return {
     nextUri: nextUri === undefined ? undefined : String(nextUri),
     columns: columns === undefined || columns === null ? undefined : listOf(columns).map(columnOf),
@@ -173,8 +173,26 @@ function answerOf({ envelope, rows, rowCount }: SplitAnswer): Answer {
     rowCount,
     segments: data === undefined || data === null ? [] : segmentsOf(objectOf(data)),
     error: error === undefined || error === null ? undefined : errorOf(objectOf(error)),
-    progress: typeof progress === 'number' ? progress : undefined,
+    progress: progressOf(objectOf(stats ?? {})),
   };
+}
+
+/** A query that waits or is planned has no splits yet. */
+function progressOf(stats: JsonObject): RunProgress | undefined {
+  const { progressPercentage, completedSplits, totalSplits, processedRows, processedBytes } = stats;
+  const percent = typeof progressPercentage === 'number' ? wholePercent(progressPercentage) : undefined;
+  const total = isCount(totalSplits) ? totalSplits : 0;
+  if (percent === undefined && total === 0) return undefined;
+  return {
+    ...(percent !== undefined && { percent }),
+    ...(isCount(completedSplits) && total > 0 && { splits: { completed: completedSplits, total } }),
+    ...(isCount(processedRows) &&
+      isCount(processedBytes) && { processed: { rows: processedRows, bytes: processedBytes } }),
+  };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function columnOf(column: unknown): ProtocolColumn {

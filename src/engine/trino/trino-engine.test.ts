@@ -3,7 +3,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { FakeCoordinator } from '../../../test/contract/fake-coordinator.ts';
-import { column, engineOn, failure, json, materialize, signature, text } from '../../../test/contract/trino-on-fake.ts';
+import {
+  column,
+  engineOn,
+  failure,
+  json,
+  materialize,
+  nextPath,
+  signature,
+  text,
+} from '../../../test/contract/trino-on-fake.ts';
+import type { RunProgress } from '../../domain/run-progress.ts';
 
 describe('rows', () => {
   test('every digit arrives, of every type', async () => {
@@ -138,6 +148,25 @@ describe('rows', () => {
         [undefined, undefined, 'k1,k2'],
       );
     }
+  });
+
+  test('how far the query is, is told from the first split on, as Trino counts it', async () => {
+    await using fake = await FakeCoordinator.start();
+    await using engine = engineOn(fake);
+    const running = { completedSplits: 3, totalSplits: 7, processedRows: 1_000_000, processedBytes: 5e9 };
+    const ended = { ...running, completedSplits: 9, totalSplits: 9 };
+    fake.steps(
+      json({ stats: { state: 'QUEUED', completedSplits: 0, totalSplits: 0, processedRows: 0, processedBytes: 0 } }),
+      json({ stats: { state: 'RUNNING', progressPercentage: 41.9, ...running } }),
+      json({ columns: [column('n', 'bigint')], stats: { progressPercentage: 100, ...ended, processedRows: -1 } }),
+    );
+    const told: RunProgress[] = [];
+    const query = { sql: 'SELECT 1', sources: [] };
+    await engine.materialize(query, nextPath(), new AbortController().signal, (progress) => told.push(progress));
+    assert.deepEqual(told, [
+      { percent: 41, splits: { completed: 3, total: 7 }, processed: { rows: 1_000_000, bytes: 5e9 } },
+      { percent: 100, splits: { completed: 9, total: 9 } },
+    ]);
   });
 
   test('a query without rows leaves a file without rows', async () => {

@@ -9,6 +9,7 @@
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Column } from '../../domain/result-set.ts';
+import type { RunProgress } from '../../domain/run-progress.ts';
 import { TimeLimit } from '../../domain/time.ts';
 import { fieldProblem, nameProblem } from '../../duckdb/parquet-value.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
@@ -54,10 +55,24 @@ export class TrinoEngine implements Engine {
     this.#coordinator = new Coordinator(options.address, options.sleep);
   }
 
-  async materialize(query: EngineQuery, path: string, signal: AbortSignal): Promise<Materialized> {
+  async materialize(
+    query: EngineQuery,
+    path: string,
+    signal: AbortSignal,
+    told: Told = () => undefined,
+  ): Promise<Materialized> {
     const text = this.#textOf(query, 'whole');
+    let percent: number | undefined;
+    const hear: Told = (progress) => {
+      percent = progress.percent;
+      told(progress);
+    };
     try {
-      return await this.#limited(signal, (working, told) => this.#materialize(query, text, { path, told }, working));
+      return await this.#limited(
+        signal,
+        (working) => this.#materialize(query, text, { path, told: hear }, working),
+        () => percent,
+      );
     } catch (error) {
       for (const left of [path, partPath(path)]) await rm(left, { force: true });
       throw error;
@@ -111,25 +126,23 @@ export class TrinoEngine implements Engine {
     return sentText(sql, bound, rows);
   }
 
+  /** @param percentDone of a query that takes too long */
   async #limited<T>(
     signal: AbortSignal,
-    work: (working: AbortSignal, told: (progress: number) => void) => Promise<T>,
+    work: (working: AbortSignal) => Promise<T>,
+    percentDone: () => number | undefined = () => undefined,
   ): Promise<T> {
     const ended = AbortSignal.any([signal, this.#closing.signal]);
     const { timeLimitMillis, sleep } = this.#options;
     ended.throwIfAborted();
     using limit = new TimeLimit(timeLimitMillis, sleep);
-    let progress: number | undefined;
-    const told = (percent: number) => {
-      progress = percent;
-    };
-    const running = work(AbortSignal.any([ended, limit.signal]), told);
+    const running = work(AbortSignal.any([ended, limit.signal]));
     this.#running.add(running);
     try {
       return await running;
     } catch (error) {
       ended.throwIfAborted();
-      if (limit.signal.aborted) throw timeLimitError(timeLimitMillis, progress);
+      if (limit.signal.aborted) throw timeLimitError(timeLimitMillis, percentDone());
       throw error;
     } finally {
       this.#running.delete(running);
@@ -139,7 +152,7 @@ export class TrinoEngine implements Engine {
   async #materialize(
     query: EngineQuery,
     text: SentText,
-    { path, told }: { readonly path: string; readonly told: (progress: number) => void },
+    { path, told }: { readonly path: string; readonly told: Told },
     signal: AbortSignal,
   ): Promise<Materialized> {
     const { tempDirectory, resultBytesMax } = this.#options;
@@ -167,7 +180,7 @@ export class TrinoEngine implements Engine {
   async #collect(
     query: EngineQuery,
     text: SentText,
-    target: { readonly folder: string; readonly told: (progress: number) => void } | undefined,
+    target: Target | undefined,
     signal: AbortSignal,
   ): Promise<Collected> {
     let [forgotten, pauses] = [0, 0];
@@ -196,7 +209,7 @@ export class TrinoEngine implements Engine {
   async #collectOnce(
     query: EngineQuery,
     text: SentText,
-    target: { readonly folder: string; readonly told: (progress: number) => void } | undefined,
+    target: Target | undefined,
     signal: AbortSignal,
   ): Promise<Collected> {
     const { resultBytesMax, sleep } = this.#options;
@@ -229,6 +242,14 @@ export class TrinoEngine implements Engine {
     };
     return { sql: text, session };
   }
+}
+
+type Told = (progress: RunProgress) => void;
+
+/** Where the rows go, and who is told how far the query is. */
+interface Target {
+  readonly folder: string;
+  readonly told: Told;
 }
 
 interface Collected {

@@ -39,8 +39,8 @@ const BY_NAME: Readonly<Record<string, EngineErrorType>> = {
 };
 
 /** The error of a query that ran past its limit, whoever noticed first. */
-export function timeLimitError(timeLimitMillis: number, progress?: number): EngineError {
-  const done = progress === undefined ? '' : `; Trino said it was ${Math.floor(progress)} % done`;
+export function timeLimitError(timeLimitMillis: number, percent?: number): EngineError {
+  const done = percent === undefined ? '' : `; Trino said it was ${percent} % done`;
   return new EngineError('time_limit', `the query took longer than its limit of ${timeLimitMillis} ms${done}`);
 }
 

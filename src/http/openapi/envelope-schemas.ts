@@ -167,13 +167,33 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
       error: refTo('schemas', 'ExecutionError'),
       result_metadata: { ...refTo('schemas', 'ResultMetadata'), description: 'Of the whole result.' },
       queue_position: { type: 'integer', minimum: 1, description: 'The place in the queue while it is pending.' },
+      progress: refTo('schemas', 'RunProgress'),
     },
     unevaluatedProperties: false,
     allOf: [
       refTo('schemas', 'Envelope'),
       presentInStates(WITH_RESULT, 'result_metadata'),
       presentInStates([formatState('PENDING')], 'queue_position'),
+      inStates([formatState('EXECUTING')], {}, { not: { required: ['progress'] } }),
     ],
+  },
+  RunProgress: {
+    type: 'object',
+    description:
+      'How far the run is, as its engine estimated some seconds ago. It may go back. Absent where the engine does not say.',
+    properties: {
+      percent: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 100,
+        description: "Of the engine's work; storing comes after it.",
+      },
+      completed_splits: count('Pieces of the work that are done.'),
+      total_splits: count('Pieces of the work that are known.'),
+      processed_rows: count('Rows read from tables.'),
+      processed_bytes: count('Bytes read from tables.'),
+    },
+    additionalProperties: false,
   },
 };
 

@@ -2,6 +2,7 @@
 import { type Execution, type ExecutionState, formatState, STATES } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
+import { progressRecord, type RunProgress } from '../../domain/run-progress.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { Answer } from '../answer.ts';
 import { CONTENT_TYPES, FORMAT_NAMES, type Format } from '../request/format.ts';
@@ -29,15 +30,18 @@ export interface Status {
   readonly resultSet: ResultSet | undefined;
   /** Of a pending run: its place in the queue, from 1. */
   readonly queuePosition: number | undefined;
+  /** Of a run that goes on. */
+  readonly progress: RunProgress | undefined;
 }
 
-/** The envelope without rows, with the metadata of the whole result and the place in the queue. */
+/** The envelope without rows, with what else is known of the run. */
 export function respondStatus(request: ResultsRequest, status: Status, now: Instant): Answer {
-  const { execution, state, shownState, resultSet, queuePosition } = status;
+  const { execution, state, shownState, resultSet, queuePosition, progress } = status;
   const body = {
     ...runEnvelopeOf(execution, shownState),
     ...(resultSet !== undefined && { result_metadata: metadataOf(execution, resultSet, resultSet) }),
     ...(queuePosition !== undefined && { queue_position: queuePosition }),
+    ...(progress !== undefined && { progress: progressRecord(progress) }),
   };
   return envelopeAnswer(request, execution, state, body, now);
 }

@@ -151,6 +151,34 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.equal(await claimId(catalog, 'a', NOON), executionId(1));
     });
 
+    test('how far a run is, its holder says with its renewals, and nobody else; when the lease ends, nothing is known', async (t) => {
+      const catalog = await openWithQuery(prepare, t);
+      await catalog.runs.enqueue(newRun(1), LIMITS);
+      const progress = () => catalog.runs.findProgress(executionId(1));
+      assert.equal(await progress(), undefined);
+      const claimed = await claim(catalog, 'a', NOON);
+      assert.ok(claimed !== undefined);
+      assert.equal(await progress(), undefined);
+      const far = { percent: 41, splits: { completed: 5, total: 12 }, processed: { rows: 1000, bytes: 64_000 } };
+      await catalog.leases.renew(claimed.lease, LEASE, far);
+      assert.deepEqual(await progress(), far);
+      await catalog.leases.renew(claimed.lease, LEASE);
+      assert.deepEqual(await progress(), far);
+      await catalog.leases.renew(claimed.lease, LEASE, { percent: 42 });
+      assert.deepEqual(await progress(), { percent: 42 });
+      await catalog.moveTo(NOON + LEASE);
+      assert.equal(await progress(), undefined);
+      const again = await claim(catalog, 'b', NOON + LEASE);
+      assert.ok(again !== undefined);
+      assert.equal(await progress(), undefined);
+      assert.equal(await catalog.leases.renew(claimed.lease, LEASE, { percent: 99 }), undefined);
+      assert.equal(await progress(), undefined);
+      await catalog.leases.renew(again.lease, LEASE, { percent: 7 });
+      assert.deepEqual(await progress(), { percent: 7 });
+      await catalog.runs.giveBack(again.lease);
+      assert.equal(await progress(), undefined);
+    });
+
     test('a run that was given back waits again, within the limits', async (t) => {
       const catalog = await openWithQuery(prepare, t);
       const limits = { waitingMax: 10, waitingOfKeyMax: 1 };

@@ -28,6 +28,8 @@ class RunStatus:
     is_finished: bool
     queue_position: Optional[int]
     """The place in the queue, while the run waits."""
+    progress: Optional[Dict[str, int]]
+    """While the run goes on, and where its engine says: ``percent``, ``completed_splits``, ``total_splits``, ``processed_rows``, ``processed_bytes``."""
     error: Optional[Dict[str, Any]]
     """Why the run failed."""
 
@@ -110,6 +112,7 @@ class QueryResults:
             body["state"],
             body["is_execution_finished"],
             body.get("queue_position"),
+            body.get("progress"),
             body.get("error"),
         )
 
