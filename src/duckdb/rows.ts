@@ -10,8 +10,8 @@ import {
 import { nativeResults } from './native-results.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
-/** A row's values; a BLOB is its bytes, and a list of UINTEGER those of its numbers, little-endian. */
-export type Row = readonly (DuckDBValue | Uint8Array)[];
+/** A row's values. A BLOB is its bytes, and a list of UINTEGER, of which none may be null, its numbers. */
+export type Row = readonly (DuckDBValue | Uint8Array | Uint32Array)[];
 
 export function rowsOf(result: DuckDBMaterializedResult): readonly Row[] {
   const rows: Row[] = [];
@@ -28,7 +28,7 @@ export function rowsOf(result: DuckDBMaterializedResult): readonly Row[] {
 function valueAt(vector: DuckDBVector, row: number): Row[number] {
   if (vector instanceof DuckDBBlobVector) return bytesAt(vector, row);
   const numbers = vector instanceof DuckDBListVector ? vector.getItemVector(row) : null;
-  return numbers instanceof DuckDBUIntegerVector ? vectorBytes(numbers) : vector.getItem(row);
+  return numbers instanceof DuckDBUIntegerVector ? new Uint32Array(vectorBytes(numbers).buffer) : vector.getItem(row);
 }
 
 /** Short bytes lie within the chunk's memory, which does not outlive it; longer ones come as a copy, which is made only once. */

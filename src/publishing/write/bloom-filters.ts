@@ -40,12 +40,12 @@ export function bloomHash(column: number): string {
 }
 
 /**
- * @param hashes of all rows, by column: numbers of 32 bits, little-endian
+ * @param hashes of all rows, by column
  * @param path the file that is written
  */
 export async function writeBloomFilters(
   duckDb: Pick<DuckDb, 'query'>,
-  hashes: ReadonlyMap<number, Uint8Array>,
+  hashes: ReadonlyMap<number, Uint32Array>,
   path: string,
   signal: AbortSignal,
 ): Promise<StagedBloomFilters> {
@@ -55,7 +55,7 @@ export async function writeBloomFilters(
   {
     await using file = await open(path, 'w');
     for (const ofRows of hashes.values()) {
-      const filter = await filterOf(new Uint32Array(ofRows.buffer, ofRows.byteOffset, ofRows.byteLength / 4), signal);
+      const filter = await filterOf(ofRows, signal);
       await file.writeFile(filter);
       bytes.push(filter.byteLength);
     }

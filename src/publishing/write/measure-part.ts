@@ -69,12 +69,12 @@ function measurement(rowBytes: string, hashed: readonly number[]): string {
   return `SELECT count(*), coalesce(sum(b), 0), coalesce(max(b), 0)${lists} FROM (SELECT ${rowBytes} AS b${hashes} FROM read_parquet($1))`;
 }
 
-function hashesOf(measured: Row, columns: readonly number[]): ReadonlyMap<number, Uint8Array> {
+function hashesOf(measured: Row, columns: readonly number[]): ReadonlyMap<number, Uint32Array> {
   const lists = measured.slice(3);
   return new Map(
     columns.flatMap((column, at) => {
       const list = lists[at];
-      return list instanceof Uint8Array ? [[column, list] as const] : [];
+      return list instanceof Uint32Array ? [[column, list] as const] : [];
     }),
   );
 }

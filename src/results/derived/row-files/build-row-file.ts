@@ -68,7 +68,7 @@ export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: 
 interface RangeRows {
   readonly text: Uint8Array;
   /** For each row: bytes of its text, its cell bytes, and the cell bytes of each sized column. */
-  readonly numbers: readonly (readonly number[])[];
+  readonly numbers: readonly Uint32Array[];
 }
 
 async function readRange(
@@ -151,7 +151,7 @@ function blockRowsFor(rowBytes: number): number {
 }
 
 /** Numbers out of a list as the driver returns it. */
-function numbersOf(list: unknown): readonly number[] {
-  if (typeof list !== 'object' || list === null || !('items' in list)) throw new Error('a list is missing');
-  return list.items as readonly number[];
+function numbersOf(list: unknown): Uint32Array {
+  if (!(list instanceof Uint32Array)) throw new Error('a list is missing');
+  return list;
 }
