@@ -19,6 +19,8 @@ export interface ReplicaOptions {
   /** Its data directory and its log are in it. */
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
+  /** The command of another release, where it is not ours. */
+  readonly program?: string;
 }
 
 export class Replica {
@@ -53,9 +55,9 @@ export class Replica {
 
   /** Starts it again, on the same port and data directory. */
   async resume(args: readonly string[] = []): Promise<void> {
-    const { name, folder, environment } = this.#options;
-    const [program = '', ...given] = onHostOfItsOwn(name, [process.execPath, QRS, 'serve', ...args]);
-    const child = spawn(program, given, {
+    const { name, folder, environment, program = QRS } = this.#options;
+    const [started = '', ...given] = onHostOfItsOwn(name, [process.execPath, program, 'serve', ...args]);
+    const child = spawn(started, given, {
       cwd: folder,
       env: { ...environment, QRS_DATA_DIR: join(folder, name), QRS_PORT: String(this.port) },
       stdio: ['ignore', 'pipe', 'pipe'],
