@@ -27,14 +27,17 @@ export const NO_CATALOG_FILE =
 export class PostgresServer implements AsyncDisposable {
   readonly port: number;
   readonly #folder: string;
+  readonly #settings: Readonly<Record<string, string>>;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, settings: Readonly<Record<string, string>>) {
     this.#folder = folder;
     this.port = port;
+    this.#settings = settings;
   }
 
-  static async start(): Promise<PostgresServer> {
+  /** @param settings of the server, beside those that a test needs */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'qrs-postgres-'));
     const passwordFile = join(folder, 'password');
     writeFileSync(passwordFile, PASSWORD);
@@ -50,7 +53,7 @@ export class PostgresServer implements AsyncDisposable {
       stdio: 'pipe',
       ...asNobody(),
     });
-    const server = new PostgresServer(folder, await freePort());
+    const server = new PostgresServer(folder, await freePort(), settings);
     await server.resume();
     return server;
   }
@@ -73,8 +76,11 @@ export class PostgresServer implements AsyncDisposable {
 
   /** What it said when it did not start; undefined when it did. */
   async #tryToStart(): Promise<readonly string[] | undefined> {
-    const settings = { listen_addresses: '127.0.0.1', port: this.port, unix_socket_directories: '', fsync: 'off' };
-    const given = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const needed = { listen_addresses: '127.0.0.1', port: this.port, unix_socket_directories: '', fsync: 'off' };
+    const given = Object.entries({ ...needed, ...this.#settings }).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
     const child = spawn(program('postgres'), ['-D', join(this.#folder, 'data'), ...given], {
       stdio: ['ignore', 'ignore', 'pipe'],
       ...asNobody(),
@@ -140,6 +146,11 @@ async function runAt<R extends object>(url: string, text: string): Promise<reado
   } finally {
     await client.end();
   }
+}
+
+/** Lets the server read a file that only its owner may read. */
+export function giveToServer(path: string): void {
+  if (process.getuid?.() === 0) chownSync(path, NOBODY, NOBODY);
 }
 
 function program(name: string): string {

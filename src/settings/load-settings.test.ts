@@ -143,6 +143,11 @@ test('a bad value is refused with its name, the value, and what is expected', ()
     ],
     [
       'QRS_CATALOG_URL',
+      'postgres://one:5432,two:5432/database',
+      'expected one host, by a name that leads to the primary after a failover, too; found several',
+    ],
+    [
+      'QRS_CATALOG_URL',
       'postgres://host',
       'expected postgres://user:password@host:port/database; what is special in a password is written %XX',
     ],

@@ -106,6 +106,10 @@ function s3Location(text: string): S3Location {
 }
 
 function postgresUrl(text: string): string {
+  // The driver would take them for one name, and look for that in vain.
+  if (/^[^/]*\/\/(?:[^@/]*@)?[^/?]*,/.test(text)) {
+    throw new BadValue('expected one host, by a name that leads to the primary after a failover, too; found several');
+  }
   const { hostname, pathname } = URL.parse(text) ?? { hostname: '', pathname: '' };
   if (hostname === '' || pathname.length < 2) {
     throw new BadValue(

@@ -254,4 +254,17 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
     assert.equal(await catalog.queries.find(7), undefined);
     await catalog.principals.addTeam('crew', [], 1);
   });
+
+  test('while the server takes no writes, as a standby, a write may be tried again, and reaches a new connection', async (t) => {
+    const catalog = await open(t, await server.newSchema(), { connectionsMax: 1 });
+    const takeWrites = async () =>
+      void (await server.run('begin read write; alter role qrs reset default_transaction_read_only; commit'));
+    t.after(takeWrites);
+    // Sessions have it from their beginning.
+    await server.run('alter role qrs set default_transaction_read_only = on');
+    await server.run('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()');
+    await assert.rejects(catalog.principals.addTeam('crew', [], 1), CatalogUnavailable);
+    await takeWrites();
+    await catalog.principals.addTeam('crew', [], 1);
+  });
 });
