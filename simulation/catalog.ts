@@ -15,9 +15,10 @@ import type { Clock } from '../src/domain/instant.ts';
 import type { RowChange } from './database/changeset.ts';
 import { SimulatedDatabase } from './database/database.ts';
 import { SimulatedClient, SimulatedPool } from './database/postgres-client.ts';
-import { type Mutation, PostgresServer } from './database/postgres-server.ts';
+import { PostgresServer } from './database/postgres-server.ts';
 import { SqliteFile, sqliteConnections } from './database/sqlite-file.ts';
 import type { Host } from './host.ts';
+import { Mutations } from './mutations.ts';
 import type { Network } from './network.ts';
 
 /** Which database is simulated: SQLite's one writer at a time, or PostgreSQL's "read committed". */
@@ -30,7 +31,7 @@ export interface CatalogServerOptions {
   readonly kind: DatabaseKind;
   readonly network: Network;
   readonly stalenessMaxMillis: number;
-  readonly mutations?: ReadonlySet<Mutation>;
+  readonly mutations?: Mutations;
   readonly onDeadlock?: (between: string) => void;
   readonly onCommit?: (changes: readonly RowChange[]) => void;
   /** What the catalog takes for the time, where a test sets it: else the host's clock for SQLite, and true time for PostgreSQL. */
@@ -39,7 +40,7 @@ export interface CatalogServerOptions {
 
 /** The database that all processes share. */
 export class CatalogServer {
-  readonly database = new SimulatedDatabase();
+  readonly database: SimulatedDatabase;
   readonly postgres: PostgresServer;
   readonly #file: SqliteFile;
   readonly #options: CatalogServerOptions;
@@ -47,8 +48,11 @@ export class CatalogServer {
 
   constructor(options: CatalogServerOptions) {
     this.#options = options;
-    const { scheduler } = options.network;
-    this.postgres = new PostgresServer({ scheduler, database: this.database, ...options });
+    const { network, mutations = new Mutations(), ...others } = options;
+    const { scheduler } = network;
+    this.database = new SimulatedDatabase(mutations.rewrite);
+    const { database } = this;
+    this.postgres = new PostgresServer({ scheduler, database, withoutLock: mutations.withoutLock, ...others });
     this.#file = new SqliteFile(scheduler, this.database);
     this.database.setClock(options.clock ?? (() => Math.floor(scheduler.now)));
     this.database.onCommit = (changes) => {
@@ -81,8 +85,8 @@ export class CatalogServer {
       await client.connect();
       return client.asClient();
     };
-    const { clock, sleep } = host;
-    const changes = new ChangeFeed({ connect, clock, sleep, stalenessMaxMillis });
+    const { monotonic, sleep } = host;
+    const changes = new ChangeFeed({ connect, monotonic, sleep, stalenessMaxMillis });
     const pool = new SimulatedPool(place).asPool();
     const db = new Kysely<CatalogTables>({
       dialect: new PostgresPoolDialect({ pool, onWrite: () => changes.onWrite() }),

@@ -17,6 +17,8 @@ export class Host implements Party {
   readonly name: string;
   readonly #scheduler: Scheduler;
   readonly #hostClock: HostClock;
+  /** How far the clock was set to another time. */
+  #jumpedMillis = 0;
   readonly #startedAt: Instant;
   readonly #onDeath: (() => void)[] = [];
   #isDead = false;
@@ -45,8 +47,21 @@ export class Host implements Party {
   readonly clock: Clock = () => {
     const { now } = this.#scheduler;
     const { aheadMillis, drift } = this.#hostClock;
-    return Math.floor(now + aheadMillis + drift * (now - this.#startedAt));
+    return Math.floor(now + aheadMillis + drift * (now - this.#startedAt) + this.#jumpedMillis);
   };
+
+  /** Milliseconds since the process began, whatever its clock says. */
+  readonly monotonic = (): number => this.#scheduler.now - this.#startedAt;
+
+  /** Sets its clock to another time. */
+  jump(millis: number): void {
+    this.#jumpedMillis += millis;
+  }
+
+  /** Sets it right again. */
+  correctClock(): void {
+    this.#jumpedMillis = 0;
+  }
 
   readonly sleep: Sleep = (millis, signal) =>
     new Promise((resolve, reject) => {

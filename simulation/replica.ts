@@ -3,7 +3,10 @@
  * catalog, store, engine and disk. What it does for clients is in workload.ts.
  */
 import type { Catalog } from '../src/catalog/catalog.ts';
+import { pruneSuperseded } from '../src/datasets/prune.ts';
+import type { Clock } from '../src/domain/instant.ts';
 import type { UsageBatch, Use } from '../src/domain/usage.ts';
+import type { IdempotencyDeps } from '../src/http/writing/idempotency.ts';
 import { findPrincipal } from '../src/keys/find-principal.ts';
 import { ReadLeases } from '../src/leases/read-leases.ts';
 import { watchClock } from '../src/maintenance/clock-watch.ts';
@@ -17,32 +20,37 @@ import type { EngineRows } from '../src/runs/run-claimed.ts';
 import { RunQueue } from '../src/runs/run-queue.ts';
 import { runQueued } from '../src/runs/runner.ts';
 import { runSchedule } from '../src/scheduler/schedule.ts';
+import type { ResultStore } from '../src/store/result-store.ts';
 import { folderOf, type SimulatedDisks } from './disk.ts';
+import { DividedLimit } from './divided-limit.ts';
 import { SimulatedEngine, stagedRows } from './engine.ts';
 import type { Host } from './host.ts';
 import type { Invariants } from './invariants/invariants.ts';
-import type { SimulatedStore } from './store.ts';
+import { KEPT } from './invariants/results.ts';
+import type { BrokenParts } from './mutations.ts';
 
 export const TIMES = {
   leaseMillis: 9000,
   readTimeoutMillis: 20_000,
-  /** Results are kept for so long. */
-  retentionMillis: 6 * 60_000,
-  usageMillis: 30_000,
+  /** Results are kept for so long: a world has a few minutes, in which many of them are to expire. */
+  retentionMillis: 80_000,
+  usageMillis: 10_000,
   pollMillis: 4000,
   stalenessMaxMillis: 4000,
 } as const;
 
+/** Of the queries in world.ts: the one that is run most often. */
+const PRUNED_QUERY = 2;
 const DAY_MILLIS = 86_400_000;
 const CACHE_BYTES = 1_000_000;
 const SWEEP_STEP = 200;
 const LIMITS = { waitingMax: 30, waitingOfKeyMax: 10 };
 
-export interface ReplicaParts {
+export interface ReplicaParts extends Pick<BrokenParts, 'readClock' | 'sweep' | 'limitParts'> {
   readonly host: Host;
   readonly machine: string;
   readonly catalog: Catalog;
-  readonly store: SimulatedStore;
+  readonly store: ResultStore;
   readonly disks: SimulatedDisks;
   readonly invariants: Invariants;
   /** Ids of executions, and of what else needs one. */
@@ -53,11 +61,14 @@ export interface ReplicaParts {
 export class Replica {
   readonly host: Host;
   readonly catalog: Catalog;
-  readonly store: SimulatedStore;
+  readonly store: ResultStore;
+  /** What reads go by. */
+  readonly readClock: Clock;
   readonly queue: RunQueue;
   readonly cache: CatalogCache;
   readonly meter: UsageMeter;
   readonly readLeases: ReadLeases;
+  readonly limit: DividedLimit;
   readonly stopping = new AbortController();
   readonly #parts: ReplicaParts;
   /** Requests by key that this process has counted and, as far as it knows, not written. */
@@ -70,6 +81,7 @@ export class Replica {
     this.catalog = catalog;
     this.store = store;
     const { clock } = host;
+    this.readClock = parts.readClock ?? clock;
     this.queue = new RunQueue({ catalog, clock, newExecutionId: parts.newId, limits: LIMITS, coalesce: true });
     const find = async (key: string) => await findPrincipal(catalog.principals, key);
     this.cache = new CatalogCache(CACHE_BYTES, catalog, find, async () => false);
@@ -82,6 +94,7 @@ export class Replica {
     this.meter = new UsageMeter({ usage, observe, writer: host.name, clock });
     const newId = () => parts.newId(clock());
     const onError = (error: unknown) => invariants.fault(host, 'a read lease', error);
+    this.limit = new DividedLimit(parts);
     this.readLeases = new ReadLeases({ ...this.#leaseOptions(), newId, onError });
   }
 
@@ -90,10 +103,11 @@ export class Replica {
     const { host, catalog, invariants } = this.#parts;
     const { signal } = this.stopping;
     const onError = (error: unknown) => invariants.fault(host, 'the clock watch', error);
-    const onJump = () => invariants.fault(host, 'the clock watch', new Error('a clock jumped'));
+    const onJump = () => invariants.clockJumped(host);
     await Promise.all([
       runSchedule(this.#scheduleDeps(), signal),
       runQueued(this.#runnerDeps(), signal),
+      this.limit.run(signal),
       this.meter.run(TIMES.usageMillis, host.sleep, signal),
       watchClock({ catalog, clock: host.clock, sleep: host.sleep, onJump, onError }, signal),
     ]);
@@ -138,11 +152,14 @@ export class Replica {
       },
       submit: async (query: Parameters<RunQueue['submitScheduled']>[0]['query'], tick: number) => {
         const execution = await this.queue.submitScheduled({ query, tick, isLimited: true });
-        if (execution !== undefined) invariants.runs.accept(execution.id);
+        if (execution !== undefined) {
+          invariants.runs.accept(execution.id);
+          invariants.runs.tickRun(`query:${query.id} ${tick}`, execution.id);
+        }
         return execution !== undefined;
       },
     };
-    const tasks = [{ name: 'sweep', schedule: '*/2 * * * *', run: async () => await this.sweep() }];
+    const tasks = [{ name: 'sweep', schedule: '* * * * *', run: async () => await this.sweep() }];
     const onFault = (what: string, error: unknown) => invariants.fault(host, what, error);
     const { clock, sleep } = host;
     // biome-ignore lint/suspicious/noExplicitAny: the queries that the catalog lists are those that `submit` is given.
@@ -174,11 +191,28 @@ export class Replica {
     await disks.readFile(path);
     const rows = stagedRows(disks, random);
     const request = { queryId, executionId, held: { lease, giveUp } };
-    return await publishStaged(this.#writeDependencies(), request, WRITE_OPTIONS, rows, signal);
+    const execution = await publishStaged(this.#writeDependencies(), request, WRITE_OPTIONS, rows, signal);
+    // As src/compose/runs.ts does it for datasets.
+    if (queryId === PRUNED_QUERY) await this.#prune(signal);
+    return execution;
+  }
+
+  async #prune(signal: AbortSignal): Promise<void> {
+    const { host, catalog, invariants } = this.#parts;
+    const now = host.clock();
+    await pruneSuperseded(PRUNED_QUERY, KEPT, { catalog, now }, signal).catch((error: unknown) => {
+      if (!signal.aborted) invariants.fault(host, 'pruning', error);
+    });
+  }
+
+  /** What carries out a request once. */
+  get idempotency(): IdempotencyDeps {
+    const { catalog, host } = this.#parts;
+    return { catalog, clock: host.clock, leases: this.#leaseOptions() };
   }
 
   #sweepDependencies(): SweepDependencies {
-    const { host, catalog, store, machine } = this.#parts;
+    const { host, catalog, store, machine, sweep: broken } = this.#parts;
     return {
       catalog,
       store,
@@ -188,6 +222,7 @@ export class Replica {
       readTimeoutMillis: TIMES.readTimeoutMillis,
       trust: { shareMax: 0.5, confirmed: false },
       reserve: { during: async (work) => await work() },
+      ...broken,
     };
   }
 

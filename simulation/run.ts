@@ -1,13 +1,13 @@
 /** `npm run simulate -- --seed N --steps N`: simulates, and prints what was found. Exit 1 when an invariant was violated. */
 import { parseArgs } from 'node:util';
 import type { DatabaseKind } from './catalog.ts';
-import { MUTATIONS, type Mutation } from './database/postgres-server.ts';
+import { MUTATIONS, type MutationName } from './mutations.ts';
 import { type SimulationOptions, simulate } from './simulate.ts';
 
-const KNOWN = Object.keys(MUTATIONS) as readonly Mutation[];
+const KNOWN = Object.keys(MUTATIONS) as readonly MutationName[];
 const KINDS: readonly DatabaseKind[] = ['sqlite', 'postgres'];
 
-const USAGE = `npm run simulate -- [--seed N] [--steps N] [--catalog ${KINDS.join('|')}] [--mutate ${KNOWN.join('|')}]… [--trace]`;
+const USAGE = `npm run simulate -- [--seed N] [--steps N] [--catalog ${KINDS.join('|')}] [--mutate NAME]… [--trace]\nmutations: ${KNOWN.join(', ')}`;
 
 function optionsOf(args: readonly string[]): SimulationOptions {
   const { values } = parseArgs({
@@ -25,7 +25,7 @@ function optionsOf(args: readonly string[]): SimulationOptions {
     throw new Error(`--catalog ${values.catalog}: expected ${KINDS.join(' or ')}`);
   const mutations = values.mutate.map((name) => {
     const mutation = KNOWN.find((known) => known === name);
-    if (mutation === undefined) throw new Error(`--mutate ${name}: expected ${KNOWN.join(' or ')}`);
+    if (mutation === undefined) throw new Error(`--mutate ${name}: expected one of ${KNOWN.join(', ')}`);
     return mutation;
   });
   return {

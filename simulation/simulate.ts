@@ -1,7 +1,7 @@
 /** Simulates worlds one after another, each with a seed of its own, until so many steps were taken or an invariant was violated. */
 import type { DatabaseKind } from './catalog.ts';
-import type { Mutation } from './database/postgres-server.ts';
 import type { InvariantViolated } from './invariants/violations.ts';
+import type { MutationName } from './mutations.ts';
 import { Trace } from './trace.ts';
 import { World } from './world.ts';
 
@@ -13,7 +13,7 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly steps: number;
   readonly kind?: DatabaseKind;
-  readonly mutations?: ReadonlySet<Mutation>;
+  readonly mutations?: ReadonlySet<MutationName>;
   /** Leaves out the calm at the end of each world, and what is checked after it. */
   readonly skipsCalm?: boolean;
   /** Told of every line of the trace. */

@@ -8,6 +8,7 @@ import type { Query } from '../src/domain/query.ts';
 import { objectsOf } from '../src/domain/result-set.ts';
 import { TimeLimit } from '../src/domain/time.ts';
 import { RequestError } from '../src/errors/errors.ts';
+import { answerOnce } from '../src/http/writing/idempotency.ts';
 import { createKey } from '../src/keys/create-key.ts';
 import { hashKey } from '../src/keys/key-hash.ts';
 import { PublishError } from '../src/publishing/publish-error.ts';
@@ -21,6 +22,7 @@ import type { Scheduler } from './scheduler.ts';
 
 const KEYS_MAX = 6;
 const LONG_READ_MILLIS = 30_000;
+const AGAIN_MILLIS = 20_000;
 const ALL = { from: 0, to: Number.POSITIVE_INFINITY };
 const OWNER = { kind: 'user', name: 'ann' } as const;
 /** Errors that a client may be told of what it asked. */
@@ -57,7 +59,8 @@ export class Workload {
     const chance = this.#random.below(100);
     if (this.#keys.length === 0 || chance < 3) await this.#tell(replica, 'a new key', () => this.#addKey(replica));
     else if (chance < 5) await this.#tell(replica, 'revoking', () => this.#revokeKey(replica));
-    else if (chance < 20) await this.#submit(replica, other);
+    else if (chance < 17) await this.#submit(replica, other);
+    else if (chance < 20) await this.#submitOnce(replica, other);
     else if (chance < 24) await this.#tell(replica, 'cancelling', () => this.#cancel(replica));
     else if (chance < 34) await this.#publish(replica, other);
     else if (chance < 38) await this.#tell(replica, 'a long read', () => this.#readLong(replica));
@@ -96,6 +99,34 @@ export class Workload {
     await Promise.all(both.map((to) => this.#tell(to, 'submitting', () => submit(to))));
   }
 
+  /** Under an idempotency key, perhaps to two processes at once, and again when nothing was heard, or all the same. */
+  async #submitOnce(replica: Replica, other: Replica): Promise<void> {
+    const { scheduler, invariants, newId } = this.#parts;
+    const query = this.#random.pick(this.#parts.queries);
+    const keyId = this.#random.pick(this.#keys).id;
+    const name = newId(Math.floor(scheduler.now));
+    const send = async (to: Replica) => {
+      const request = { keyId, header: name, fingerprint: () => name, readBody: async () => undefined };
+      const { body } = await answerOnce(request, to.idempotency, async (commit) => {
+        const answer = await commit(async ({ runs }) => {
+          const { id } = await to.queue.enqueue({ query, parameters: {}, keyId }, runs);
+          return { status: 200, body: { execution_id: id } };
+        });
+        to.queue.notify({ kind: 'submitted' });
+        return answer;
+      });
+      const { execution_id: id } = JSON.parse(body) as { execution_id: string };
+      invariants.runs.accept(id);
+      invariants.requests.answered(name, body);
+      this.#known.push(id);
+    };
+    const sendTo = (to: Replica) => this.#tell(to, 'submitting once', () => send(to));
+    const again = () => void (other.host.isDead || sendTo(other));
+    const delayMillis = this.#random.below(AGAIN_MILLIS);
+    scheduler.schedule({ delayMillis, name: `${name} is sent again`, run: again });
+    await sendTo(replica);
+  }
+
   async #cancel(replica: Replica): Promise<void> {
     const id = this.#known.at(-1 - this.#random.below(5));
     if (id !== undefined) await replica.queue.cancel(id);
@@ -123,7 +154,7 @@ export class Workload {
     });
   }
 
-  /** Whose key it is, which run is meant, and all its objects: as the stages of a request do it. */
+  /** Whose key it is, which run is meant (one that a client knows, or the latest), and all its objects: as the stages of a request do it. */
   async #read(replica: Replica): Promise<void> {
     const { scheduler, invariants } = this.#parts;
     const startedAt = scheduler.now;
@@ -152,11 +183,13 @@ export class Workload {
     if (asked === undefined) return;
     const { executionId, resultSet } = asked;
     await using _ = await replica.readLeases.hold(executionId);
+    const isLeased = () => invariants.leases.isHeld(`read:${executionId}:`, replica.host.name, scheduler.now);
+    using _held = invariants.results.hold(executionId, isLeased);
     const { signal } = replica.stopping;
     for (const object of objectsOf(resultSet)) {
       await replica.host.sleep(this.#random.below(LONG_READ_MILLIS), signal);
       // One that was frozen for longer than its lease finds its objects gone, and says so.
-      const isHeld = invariants.leases.isHeld(`read:${executionId}:`, replica.host.name, scheduler.now);
+      const isHeld = isLeased();
       try {
         await using opened = await replica.store.open(object, ALL, signal);
         void opened;
@@ -171,21 +204,23 @@ export class Workload {
 
   async #resolve(replica: Replica) {
     const { scheduler, invariants } = this.#parts;
-    const { host, cache } = replica;
+    const { cache } = replica;
     const key = this.#random.pick(this.#keys);
     const { id: queryId } = this.#random.pick(this.#parts.queries);
     const startedAt = scheduler.now;
     if ((await cache.principal(key.text, hashKey(key.text))) === undefined) return undefined;
     invariants.keys.used(key.id, startedAt);
-    const now = host.clock();
-    const latest = await cache.latest(queryId, {}, now);
-    if (latest === undefined) return undefined;
-    const { execution } = latest;
+    const now = replica.readClock();
+    const ownNow = replica.host.clock();
+    const execution = this.#random.chance(40)
+      ? await cache.execution(this.#random.pick(this.#known.length === 0 ? [''] : this.#known))
+      : (await cache.latest(queryId, {}, now))?.execution;
+    if (execution === undefined) return undefined;
     if (!STATES[stateAt(execution, now)].hasResult) return undefined;
-    invariants.results.served(execution.id, execution.expiresAt, startedAt);
+    invariants.results.served(execution.id, startedAt, ownNow);
     const resultSet = await cache.resultSet(execution.id);
     if (resultSet === undefined) return undefined;
-    return { keyId: key.id, queryId, executionId: execution.id, resultSet };
+    return { keyId: key.id, queryId: execution.queryId, executionId: execution.id, resultSet };
   }
 
   /** Clients are told of what they did wrong; what breaks is the world's doing; anything else is a violation. */

@@ -7,10 +7,10 @@ import type { Query } from '../src/domain/query.ts';
 import { requireJoined } from '../src/maintenance/installation.ts';
 import { Random } from '../test/feature/random-results.ts';
 import { CatalogServer, type DatabaseKind } from './catalog.ts';
-import type { Mutation } from './database/postgres-server.ts';
 import { folderOf, replaceReal, SimulatedDisks } from './disk.ts';
 import { Host } from './host.ts';
 import { Invariants } from './invariants/invariants.ts';
+import { type MutationName, Mutations } from './mutations.ts';
 import { Network, type NetworkFaults, NO_FAULTS } from './network.ts';
 import { Replica, TIMES } from './replica.ts';
 import { Scheduler } from './scheduler.ts';
@@ -27,6 +27,14 @@ const MINUTE = 60_000;
 const FROZEN_MILLIS = 40_000;
 const RESTART_MILLIS = 15_000;
 const OUTAGE_MILLIS = 12_000;
+const DAY_MILLIS = 86_400_000;
+/** By how much clocks are set forward and back. */
+const JUMPS = [-3000, 3000, -20_000, 20_000, -3 * DAY_MILLIS, 3 * DAY_MILLIS];
+/** What is done by a clock that was set by less than a day is believed: so far clocks may differ then. */
+const JUMPED_APART_MILLIS = 60_000;
+/** In the calm all processes know of each other after so long, and are then asked for so long. */
+const KNOWN_MILLIS = 90_000;
+const ASKED_MILLIS = 60_000;
 /** After the faults have ended, so long until everything that was left over must be gone. */
 /** What goes on in the calm, too, such as scheduled runs, has ended and been swept after so long. */
 const SETTLED_MILLIS = 5 * MINUTE;
@@ -36,7 +44,7 @@ export interface WorldOptions {
   readonly seed: number;
   readonly trace: Trace;
   readonly kind?: DatabaseKind;
-  readonly mutations?: ReadonlySet<Mutation>;
+  readonly mutations?: ReadonlySet<MutationName>;
 }
 
 /** What is drawn from the seed. Times are means, in milliseconds. */
@@ -49,6 +57,8 @@ interface Character {
   readonly killMillis: number;
   readonly freezeMillis: number;
   readonly outageMillis: number;
+  /** 0: clocks go on and are not set. */
+  readonly jumpMillis: number;
 }
 
 export class World implements Disposable {
@@ -63,9 +73,11 @@ export class World implements Disposable {
   readonly #real: Disposable;
   readonly #replicas = new Map<string, Replica>();
   readonly #newId: (at: number) => string;
+  readonly #mutations: Mutations;
   #workload: Workload | undefined;
   #starts = 0;
   #isCalm = false;
+  #hasJumpedByDays = false;
 
   constructor({ seed, trace, kind, mutations }: WorldOptions) {
     const random = new Random(seed);
@@ -73,11 +85,14 @@ export class World implements Disposable {
     this.scheduler = new Scheduler(random, START, trace);
     this.character = drawCharacter(random, kind);
     this.#network = new Network(this.scheduler);
-    const { clocksApartMillis } = this.character;
+    this.#mutations = new Mutations(mutations);
+    const { jumpMillis } = this.character;
+    const clocksApartMillis = this.character.clocksApartMillis + (jumpMillis === 0 ? 0 : JUMPED_APART_MILLIS);
     this.invariants = new Invariants({
       bucket: this.#bucket,
       now: () => this.scheduler.now,
       clocksApartMillis,
+      clocksJump: jumpMillis > 0,
       boundMillis: TIMES.stalenessMaxMillis,
     });
     this.#server = new CatalogServer({
@@ -86,7 +101,7 @@ export class World implements Disposable {
       stalenessMaxMillis: TIMES.stalenessMaxMillis,
       onCommit: (changes) => this.invariants.commit(changes),
       onDeadlock: (between) => this.invariants.deadlock(between),
-      ...(mutations !== undefined && { mutations }),
+      mutations: this.#mutations,
     });
     this.#disks = new SimulatedDisks(this.scheduler, (machine) => this.#replicas.get(machine)?.host);
     this.#real = replaceReal(this.scheduler, this.#disks);
@@ -119,6 +134,8 @@ export class World implements Disposable {
     this.#nowAndThen(actMillis, 'a client', () => this.#act());
     this.#nowAndThen(killMillis, 'a death', () => this.#kill());
     this.#nowAndThen(freezeMillis, 'a freeze', () => this.#pick()?.host.freeze(this.#random.below(FROZEN_MILLIS)));
+    const { jumpMillis } = this.character;
+    if (jumpMillis > 0) this.#nowAndThen(jumpMillis, 'a clock is set', () => this.#jump());
     if (this.character.kind === 'postgres') this.#nowAndThen(outageMillis, 'an outage', () => this.#breakDown());
   }
 
@@ -126,6 +143,8 @@ export class World implements Disposable {
   async end(stepsMax: number): Promise<void> {
     this.#isCalm = true;
     this.#network.faults = NO_FAULTS;
+    for (const { host } of this.#replicas.values()) host.correctClock();
+    this.#askForMore();
     const until = this.scheduler.now + CALM_MILLIS;
     for (let steps = 0; this.scheduler.now < until && this.invariants.violations.first === undefined; steps += 1) {
       if (steps > stepsMax) throw new Error(`after ${stepsMax} more steps the world is not calm yet`);
@@ -133,7 +152,8 @@ export class World implements Disposable {
     }
     const oldest = this.scheduler.now - SETTLED_MILLIS;
     this.invariants.runs.inTheEnd(['query:2', 'query:3'], oldest);
-    this.invariants.results.inTheEnd(oldest);
+    // After a jump by days nothing is deleted for a day.
+    if (!this.#hasJumpedByDays) this.invariants.results.inTheEnd(oldest);
     this.invariants.usage.inTheEnd();
   }
 
@@ -166,11 +186,12 @@ export class World implements Disposable {
     const { clocksApartMillis } = this.character;
     const aheadMillis = clocksApartMillis === 0 ? 0 : this.#random.below(clocksApartMillis);
     const host = new Host(`${machine}.${this.#starts}`, this.scheduler, { aheadMillis, drift: 0 });
+    const parts = { catalog: this.#server.open(host), store: this.#store(host, machine), clock: host.clock };
     const replica = new Replica({
       host,
       machine,
-      catalog: this.#server.open(host),
-      store: this.#store(host, machine),
+      ...parts,
+      ...this.#mutations.breakParts(parts),
       disks: this.#disks,
       invariants: this.invariants,
       newId: this.#newId,
@@ -204,6 +225,25 @@ export class World implements Disposable {
       replica.stopping.abort(new Error('the process was stopped'));
       this.scheduler.schedule({ delayMillis: 10_000, name: `${machine} has stopped`, run: restart });
     } else restart();
+  }
+
+  #jump(): void {
+    const millis = this.#random.pick(JUMPS);
+    if (Math.abs(millis) > DAY_MILLIS) this.#hasJumpedByDays = true;
+    this.#pick()?.host.jump(millis);
+  }
+
+  /** When all processes know of each other, each is asked for more than the limit of all. */
+  #askForMore(): void {
+    const { scheduler, invariants } = this;
+    const ask = () => {
+      for (const { host, limit } of this.#replicas.values())
+        if (!host.isDead) for (let n = 0; n < 2; n += 1) limit.ask();
+    };
+    const at = (delayMillis: number, name: string, run: () => void) => scheduler.schedule({ delayMillis, name, run });
+    at(KNOWN_MILLIS, 'requests begin', () => invariants.limits.begin(scheduler.now));
+    for (let after = 0; after < ASKED_MILLIS; after += 400) at(KNOWN_MILLIS + after + 1, 'requests', ask);
+    at(KNOWN_MILLIS + ASKED_MILLIS, 'requests end', () => invariants.limits.end(scheduler.now));
   }
 
   #breakDown(): void {
@@ -245,5 +285,6 @@ function drawCharacter(random: Random, kind?: DatabaseKind): Character {
     killMillis: random.pick([20_000, 60_000, 300_000]),
     freezeMillis: random.pick([20_000, 60_000, 300_000]),
     outageMillis: random.pick([60_000, 300_000]),
+    jumpMillis: drawn === 'sqlite' ? 0 : random.pick([0, 0, 30_000]),
   };
 }

@@ -51,6 +51,7 @@ export async function openPublisher(service: ServiceAddress): Promise<Publisher>
 export async function openPublisher(target: Environment | ServiceAddress): Promise<Publisher> {
   requireNode(process.versions.node);
   const clock = Date.now;
+  const monotonic = () => performance.now();
   const sleep: Sleep = (millis, signal) => wait(millis, undefined, { signal });
   const random = Math.random;
   if (isService(target)) {
@@ -61,7 +62,7 @@ export async function openPublisher(target: Environment | ServiceAddress): Promi
   const { openLocalPublisher } = await import('./library/local-publisher.ts');
   const newId = monotonicFactory();
   const owner = currentLeaseOwner();
-  return await openLocalPublisher(settings, { clock, sleep, newId: () => newId(clock()), owner, random });
+  return await openLocalPublisher(settings, { clock, sleep, monotonic, newId: () => newId(clock()), owner, random });
 }
 
 /** An environment may have a variable of any name, such as `url`: but not only that, and not beside `key`. */

@@ -42,12 +42,15 @@ export class SimulatedDatabase {
   readonly #statements = new Map<string, StatementSync>();
   readonly #columns = new Map<string, readonly string[]>();
   readonly #locks = new Map<string, Transaction>();
+  readonly #rewrite: (text: string) => string;
   /** Whose changes are laid over what is committed at the moment. They stay there until somebody else comes. */
   #mounted: Mounted | undefined;
   /** Told of each commit, after it. */
   onCommit: (changes: readonly RowChange[]) => void = () => undefined;
 
-  constructor() {
+  /** @param rewrite a statement as it is carried out */
+  constructor(rewrite: (text: string) => string = (text) => text) {
+    this.#rewrite = rewrite;
     for (const { script } of MIGRATIONS) this.#db.exec(script);
     // Whoever is told of changes here is told by `onCommit`.
     const counting = this.#db.prepare(
@@ -202,7 +205,7 @@ export class SimulatedDatabase {
   #prepare(text: string): StatementSync {
     const known = this.#statements.get(text);
     if (known !== undefined) return known;
-    const statement = this.#db.prepare(text);
+    const statement = this.#db.prepare(this.#rewrite(text));
     statement.setAllowUnknownNamedParameters(true);
     this.#statements.set(text, statement);
     return statement;

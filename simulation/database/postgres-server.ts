@@ -17,23 +17,11 @@ export interface Answer {
   readonly rowCount: number;
 }
 
-/**
- * A race that was mended, put back in, to show that the simulation finds it: transactions that begin with these statements do without
- * the lock that all transactions take, and a lease is taken over whatever its row says by then.
- */
-export const MUTATIONS = {
-  /** Two read that a lease is free, and both take it. */
-  'lease-race': /^select "token" from "leases"/,
-  /** Each adds to the same rows in an order of its own. */
-  'usage-race': /^insert into "(?:usage|idempotency_keys)"/,
-} as const;
-
-export type Mutation = keyof typeof MUTATIONS;
-
 export interface PostgresOptions {
   readonly scheduler: Scheduler;
   readonly database: SimulatedDatabase;
-  readonly mutations?: ReadonlySet<Mutation>;
+  /** Transactions that begin with such a statement do without the lock that all of them take (../mutations.ts). */
+  readonly withoutLock?: readonly RegExp[];
   readonly onDeadlock?: (between: string) => void;
 }
 
@@ -160,14 +148,14 @@ export class PostgresSession {
     else if (/^select/i.test(text) && this.#transaction === undefined) {
       const rows = this.#options.database.read(text, parameters);
       answer({ rows, rowCount: rows.length });
-    } else this.#execute(splitRows(this.#mutated(text), parameters), answer);
+    } else this.#execute(splitRows(text, parameters), answer);
   }
 
   #takeTransactionLock(answer: Told): void {
-    const { database, mutations } = this.#options;
+    const { database, withoutLock = [] } = this.#options;
     const transaction = this.#transaction;
     if (transaction === undefined) throw new Error('a lock of a transaction is taken in one');
-    if (mutations !== undefined && mutations.size > 0) {
+    if (withoutLock.length > 0) {
       // Only the first statement shows whose transaction it is.
       this.#lacksLock = true;
       answer(EMPTY);
@@ -179,10 +167,10 @@ export class PostgresSession {
 
   /** With a race put back in: takes the lock now, unless the race is to do without it. */
   #lockLate(text: string, answer: Told, done: () => void): void {
-    const { database, mutations = new Set() } = this.#options;
+    const { database, withoutLock = [] } = this.#options;
     this.#lacksLock = false;
     const transaction = this.#transaction;
-    if (transaction === undefined || [...mutations].some((mutation) => MUTATIONS[mutation].test(text))) done();
+    if (transaction === undefined || withoutLock.some((first) => first.test(text))) done();
     else
       this.#whenFree({
         transaction,
@@ -297,12 +285,6 @@ export class PostgresSession {
       name: `${this.name}: idle in transaction`,
       run: () => this.end(),
     });
-  }
-
-  #mutated(text: string): string {
-    if (!this.#options.mutations?.has('lease-race')) return text;
-    if (!text.startsWith('insert into "leases"')) return text;
-    return text.replace(/( do update set .*?) where .*( returning "\w+")$/, '$1$2');
   }
 }
 

@@ -3,6 +3,7 @@
  * row by row, of every object that is put or deleted, and of what clients are answered.
  */
 import type { Instant } from '../../src/domain/instant.ts';
+import { SweepStopped } from '../../src/maintenance/sweep-trust.ts';
 import type { Observation } from '../../src/observation/observation.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Host } from '../host.ts';
@@ -10,6 +11,8 @@ import type { Bucket } from '../store.ts';
 import { CommittedRows, type WholeChange } from './committed-rows.ts';
 import { KeyInvariants } from './keys.ts';
 import { LeaseInvariants } from './leases.ts';
+import { LimitInvariants } from './limits.ts';
+import { RequestInvariants } from './requests.ts';
 import { ResultInvariants } from './results.ts';
 import { RunInvariants } from './runs.ts';
 import { UsageInvariants } from './usage.ts';
@@ -19,7 +22,7 @@ const ONLY_FAULTS = 'Nothing fails but what the simulation makes fail.';
 const NO_DEADLOCK = 'No two transactions of the catalog wait for each other.';
 
 /** Errors of a world in which connections break, processes freeze and runs are cancelled. */
-const EXPECTED = new Set(['CatalogUnavailable', 'StoreUnavailable', 'LeaseLost', 'SweepStopped']);
+const EXPECTED = new Set(['CatalogUnavailable', 'StoreUnavailable', 'LeaseLost']);
 const EXPECTED_TEXT = /locked|the limit of \d+ ms|stopped/;
 
 export interface InvariantOptions {
@@ -27,6 +30,8 @@ export interface InvariantOptions {
   readonly now: () => Instant;
   /** Any two clocks differ by at most so much. */
   readonly clocksApartMillis: number;
+  /** Whether clocks are set to other times meanwhile, too. */
+  readonly clocksJump: boolean;
   /** How late a commit of another process may be noticed. */
   readonly boundMillis: number;
 }
@@ -39,33 +44,53 @@ export class Invariants {
   readonly runs: RunInvariants;
   readonly keys: KeyInvariants;
   readonly usage: UsageInvariants;
-  readonly #now: () => Instant;
+  readonly limits: LimitInvariants;
+  readonly requests: RequestInvariants;
+  /** True time. */
+  readonly now: () => Instant;
+  readonly #clocksJump: boolean;
   /** What was made to fail, by its name. */
   readonly faults = new Map<string, number>();
 
-  constructor({ bucket, now, clocksApartMillis, boundMillis }: InvariantOptions) {
+  constructor({ bucket, now, clocksApartMillis, clocksJump, boundMillis }: InvariantOptions) {
     const { violations, rows } = this;
-    this.#now = now;
+    this.now = now;
+    this.#clocksJump = clocksJump;
     this.leases = new LeaseInvariants(violations, rows);
-    this.results = new ResultInvariants({ violations, bucket, leases: this.leases, clocksApartMillis });
+    this.results = new ResultInvariants({
+      violations,
+      rows,
+      bucket,
+      leases: this.leases,
+      clocksApartMillis,
+      boundMillis,
+    });
     this.runs = new RunInvariants(violations, rows);
     this.keys = new KeyInvariants(violations, boundMillis);
     this.usage = new UsageInvariants(violations);
+    this.limits = new LimitInvariants(violations, rows);
+    this.requests = new RequestInvariants(violations);
   }
 
   commit(changes: readonly RowChange[]): void {
-    const now = this.#now();
+    const now = this.now();
     const whole = changes.map((change) => this.rows.take(change));
     for (const change of whole) this.#take(change, now);
-    this.runs.take(whole);
+    this.runs.take(whole, now);
   }
 
   deadlock(between: string): void {
     this.violations.found(NO_DEADLOCK, between);
   }
 
+  /** A process has noticed that its clock was set. */
+  clockJumped(host: Host): void {
+    if (!this.#clocksJump) this.fault(host, 'the clock watch', new Error('a clock jumped'));
+  }
+
   /** Something failed in a process. */
   fault(host: Host, what: string, error: unknown): void {
+    if (this.#clocksJump && error instanceof SweepStopped) return;
     const name = error instanceof Error ? error.name : 'unknown';
     this.faults.set(name, (this.faults.get(name) ?? 0) + 1);
     if (!isExpected(error)) this.violations.found(ONLY_FAULTS, `${host.name}, ${what}: ${textOf(error)}`);
@@ -80,6 +105,7 @@ export class Invariants {
     else if (change.table === 'result_sets') this.results.take(change, now);
     else if (change.table === 'api_keys') this.keys.take(change, now);
     else if (change.table === 'usage') this.usage.take(change);
+    else if (change.table === 'idempotency_keys') this.requests.take(change);
   }
 }
 

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import type { Instant } from '../../src/domain/instant.ts';
 import { objectsOf, type ResultSet } from '../../src/domain/result-set.ts';
 import { writeResource } from '../../src/domain/written-names.ts';
+import type { Row } from '../database/changeset.ts';
 import type { Bucket } from '../store.ts';
-import type { WholeChange } from './committed-rows.ts';
+import type { CommittedRows, WholeChange } from './committed-rows.ts';
 import type { LeaseInvariants } from './leases.ts';
 import type { Violations } from './violations.ts';
 
@@ -14,21 +15,30 @@ const READ = 'An object that a long read holds is never deleted.';
 const UNEXPIRED = 'Nothing unexpired is deleted.';
 const EXPIRED = 'Nothing expired is served.';
 const FENCED = 'A writer with an older token never commits.';
+const PRUNED = 'Pruning leaves the newest results of a query.';
 const ORPHAN = 'What nobody needs is deleted in the end.';
+
+/** So many results of a query stay when it is pruned. */
+export const KEPT = 2;
 
 export interface ResultParts {
   readonly violations: Violations;
   readonly bucket: Bucket;
+  readonly rows: CommittedRows;
   readonly leases: LeaseInvariants;
   readonly clocksApartMillis: number;
+  /** How late a commit of another process may be noticed. */
+  readonly boundMillis: number;
 }
 
 export class ResultInvariants {
   readonly #parts: ResultParts;
+  /** When the expiry of a result was moved to an earlier time. */
+  readonly #prunedAt = new Map<string, Instant>();
   /** Whose result needs an object. */
   readonly #needed = new Map<string, string>();
-  /** How many long reads hold a result. */
-  readonly #held = new Map<string, number>();
+  /** Which long reads hold a result, and whether their lease still runs. */
+  readonly #held = new Map<string, Set<() => boolean>>();
 
   constructor(parts: ResultParts) {
     this.#parts = parts;
@@ -39,6 +49,7 @@ export class ResultInvariants {
   take({ before, after }: WholeChange, now: Instant): void {
     const { violations, clocksApartMillis } = this.#parts;
     if (after !== undefined && before === undefined) this.#appeared(String(after.execution_id), String(after.manifest));
+    if (before !== undefined && Number(after?.expires_at) < Number(before.expires_at)) this.#pruned(before, now);
     if (after !== undefined || before === undefined) return;
     for (const { key } of manifestOf(before.manifest)) this.#needed.delete(key);
     const expiresAt = Number(before.expires_at);
@@ -47,11 +58,17 @@ export class ResultInvariants {
     }
   }
 
-  /** A result is about to be answered with. @param startedAt true time of the request */
-  served(executionId: string, expiresAt: Instant | undefined, startedAt: Instant): void {
-    const { violations, clocksApartMillis } = this.#parts;
-    if (expiresAt === undefined || expiresAt + clocksApartMillis > startedAt) return;
-    violations.found(EXPIRED, `${executionId} was served ${startedAt - expiresAt} ms after it had expired`);
+  /**
+   * A result is about to be answered with.
+   * @param startedAt true time of the request
+   * @param ownNow the time by the clock of whoever answers
+   */
+  served(executionId: string, startedAt: Instant, ownNow: Instant): void {
+    const { violations, boundMillis, rows } = this.#parts;
+    const expiresAt = Number(rows.of('executions').get(`executions ${executionId}`)?.expires_at ?? Infinity);
+    const mayNotKnow = startedAt <= (this.#prunedAt.get(executionId) ?? 0) + boundMillis;
+    if (expiresAt > ownNow || mayNotKnow) return;
+    violations.found(EXPIRED, `${executionId} was served ${ownNow - expiresAt} ms after it had expired`);
   }
 
   /** A read found no object where a visible result has one. */
@@ -59,11 +76,11 @@ export class ResultInvariants {
     this.#parts.violations.found(WHOLE, `${executionId} was read, and ${why}`);
   }
 
-  hold(executionId: string): Disposable {
-    this.#held.set(executionId, (this.#held.get(executionId) ?? 0) + 1);
-    return {
-      [Symbol.dispose]: () => void this.#held.set(executionId, (this.#held.get(executionId) ?? 1) - 1),
-    };
+  /** A long read holds a result until it is disposed of, and as long as its lease runs by true time. */
+  hold(executionId: string, isHeld: () => boolean): Disposable {
+    const readers = this.#held.get(executionId) ?? new Set();
+    this.#held.set(executionId, readers.add(isHeld));
+    return { [Symbol.dispose]: () => void readers.delete(isHeld) };
   }
 
   /** Long after the last fault. @param oldest what is as old must be needed by a result */
@@ -72,6 +89,17 @@ export class ResultInvariants {
     for (const [key, { modifiedAt }] of bucket.objects) {
       if (modifiedAt <= oldest && !this.#needed.has(key)) violations.found(ORPHAN, `${key} is still in the store`);
     }
+  }
+
+  /** Its expiry was moved: so many newer runs of the query must have had results. */
+  #pruned({ execution_id: id, query_id: queryId, ordered_at: orderedAt }: Row, now: Instant): void {
+    const { rows, violations } = this.#parts;
+    this.#prunedAt.set(String(id), now);
+    const newer = [...rows.of('executions').values()].filter(
+      (run) => run.query_id === queryId && run.expires_at !== null && Number(run.ordered_at) >= Number(orderedAt),
+    );
+    // It is among them itself.
+    if (newer.length - 1 < KEPT) violations.found(PRUNED, `${id} was pruned, and ${newer.length - 1} are newer`);
   }
 
   #appeared(executionId: string, manifest: string): void {
@@ -97,7 +125,7 @@ export class ResultInvariants {
     const executionId = this.#needed.get(key);
     if (executionId !== undefined) violations.found(NEEDED, `${key} of ${executionId}`);
     const ofExecution = key.split('/')[0] ?? '';
-    if ((this.#held.get(ofExecution) ?? 0) > 0) violations.found(READ, key);
+    if ([...(this.#held.get(ofExecution) ?? [])].some((isHeld) => isHeld())) violations.found(READ, key);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Runs from their submission to their end, and the ticks of schedules. */
 import { type ExecutionState, STATES } from '../../src/domain/execution.ts';
+import type { Instant } from '../../src/domain/instant.ts';
 import type { CommittedRows, WholeChange } from './committed-rows.ts';
 import type { Violations } from './violations.ts';
 
@@ -14,6 +15,8 @@ export class RunInvariants {
   readonly #violations: Violations;
   readonly #rows: CommittedRows;
   readonly #accepted = new Set<string>();
+  /** By true time. */
+  readonly #addedAt = new Map<string, Instant>();
   readonly #runOfTick = new Map<string, string>();
 
   constructor(violations: Violations, rows: CommittedRows) {
@@ -28,10 +31,11 @@ export class RunInvariants {
   }
 
   /** The changes of one commit. */
-  take(changes: readonly WholeChange[]): void {
+  take(changes: readonly WholeChange[], now: Instant): void {
     const ticks = changes.filter(({ table, after }) => table === 'ticks' && after !== undefined);
     for (const { table, before, after } of changes) {
       if (table !== 'executions') continue;
+      if (before === undefined) this.#addedAt.set(String(after?.id), now);
       if (before === undefined) for (const tick of ticks) this.#takeTick(tick, String(after?.id));
       else if (after === undefined) this.#violations.found(NOT_LOST, `${before.id} was deleted`);
       else if (before.state !== after.state) {
@@ -45,12 +49,13 @@ export class RunInvariants {
 
   /** Long after the last fault. @param oldest what is as old must have ended, and a tick that is as old been claimed */
   inTheEnd(schedules: readonly string[], oldest: number): void {
-    for (const { id, state, submitted_at: submittedAt } of this.#rows.of('executions').values()) {
-      const isOver = STATES[state as ExecutionState].terminal || Number(submittedAt) > oldest;
+    const isYoung = (id: unknown) => (this.#addedAt.get(String(id)) ?? 0) > oldest;
+    for (const { id, state } of this.#rows.of('executions').values()) {
+      const isOver = STATES[state as ExecutionState].terminal || isYoung(id);
       if (this.#accepted.has(String(id)) && !isOver) this.#violations.found(ENDS, `${id} is ${state}`);
     }
-    for (const { execution_id: id, ordered_at: orderedAt } of this.#rows.of('run_queue').values()) {
-      if (Number(orderedAt) <= oldest) this.#violations.found(ENDS, `${id} is still in the queue`);
+    for (const { execution_id: id } of this.#rows.of('run_queue').values()) {
+      if (!isYoung(id)) this.#violations.found(ENDS, `${id} is still in the queue`);
     }
     for (const schedule of schedules) {
       const tick = Number(this.#rows.of('ticks').get(`ticks ${schedule}`)?.tick ?? 0);
@@ -60,9 +65,14 @@ export class RunInvariants {
   }
 
   #takeTick({ after }: WholeChange, id: string): void {
-    const tick = `${after?.schedule} ${after?.tick}`;
+    this.tickRun(`${after?.schedule} ${after?.tick}`, id);
+  }
+
+  /** A process was told that the tick is run as this run. */
+  tickRun(tick: string, id: string): void {
     const other = this.#runOfTick.get(tick);
-    if (other !== undefined) this.#violations.found(TICK_ONCE, `${tick} is run as ${other} and as ${id}`);
+    if (other !== undefined && other !== id)
+      this.#violations.found(TICK_ONCE, `${tick} is run as ${other} and as ${id}`);
     this.#runOfTick.set(tick, id);
   }
 

@@ -47,13 +47,13 @@ export interface Directories {
 export interface ServiceEffects {
   readonly clock: Clock;
   readonly sleep: Sleep;
+  /** Milliseconds that only ever grow. */
+  readonly monotonic: () => number;
 }
 
 /** The parts of the service. Everything that was opened is closed in reverse order when the service is disposed of. */
-export interface Service extends AsyncDisposable {
+export interface Service extends ServiceEffects, AsyncDisposable {
   readonly settings: Settings;
-  readonly clock: Clock;
-  readonly sleep: Sleep;
   readonly directories: Directories;
   /** Where the source tables are, in words: a folder, or a catalog of Trino. */
   readonly placeOfSources: string;
@@ -82,7 +82,7 @@ export interface Service extends AsyncDisposable {
 /** A quarter of the memory for reading: a range is a row group or two, beside the footers of files, which are kept. */
 const RANGES_SHARE = 1 / 4;
 
-export async function openService(settings: Settings, { clock, sleep }: ServiceEffects): Promise<Service> {
+export async function openService(settings: Settings, { clock, sleep, monotonic }: ServiceEffects): Promise<Service> {
   const directories = directoriesOf(settings);
   await requireApart(directories, catalogPath(settings, directories.data));
   await makePrivate(directories.data);
@@ -106,9 +106,10 @@ export async function openService(settings: Settings, { clock, sleep }: ServiceE
     settings,
     clock,
     sleep,
+    monotonic,
     directories,
     placeOfSources: placeOfSources(settings, directories.sources),
-    catalog: once(async () => opened.use(await openCatalog(settings, directories, { clock, sleep }))),
+    catalog: once(async () => opened.use(await openCatalog(settings, directories, { clock, sleep, monotonic }))),
     store: once(async () => {
       const { requireJoined } = await import('../maintenance/installation.ts');
       const [catalog, store] = [await service.catalog(), await service.storeAlone()];

@@ -12,8 +12,8 @@ export type LocalEffects = ServiceEffects & PublisherEffects;
 
 /** @throws StartupError when the data directory cannot be used */
 export async function openLocalPublisher(settings: Settings, effects: LocalEffects): Promise<Publisher> {
-  const { clock, sleep, ...publisherEffects } = effects;
-  const service = await openService(settings, { clock, sleep });
+  const { clock, sleep, monotonic, ...publisherEffects } = effects;
+  const service = await openService(settings, { clock, sleep, monotonic });
   const executions = async (): Promise<Executions> => (await service.catalog()).executions;
   return {
     async publish({ types, signal, onProgress, ...request }: Publication) {

@@ -28,7 +28,7 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, async () => {
       await clock.isSet;
     };
     return async () => {
-      const options = { clock: Date.now, sleep, stalenessMaxMillis: 0, connectionsMax: 4 };
+      const options = { monotonic: () => performance.now(), sleep, stalenessMaxMillis: 0, connectionsMax: 4 };
       const catalog = await openPostgresCatalog(url, options);
       if (opened.length === 0) await moveTo(NOON);
       opened.push(catalog);

@@ -123,7 +123,11 @@ test('a day of refreshes takes no more disk than the results that are kept, and 
     },
     readFile: () => undefined,
   });
-  await using another = await openService(settings, { clock: () => commandLine.now, sleep });
+  await using another = await openService(settings, {
+    clock: () => commandLine.now,
+    sleep,
+    monotonic: () => performance.now(),
+  });
   const fail = (what: string, error: unknown) => assert.fail(`${what}: ${error}`);
   const effects = {
     newExecutionId: monotonicFactory(),

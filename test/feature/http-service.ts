@@ -91,7 +91,11 @@ export async function openServer(
     },
     readFile: () => (environment.QRS_CONFIG_FILE === undefined ? undefined : ''),
   });
-  const service = await openService(settings, { clock: () => commandLine.now, sleep });
+  const service = await openService(settings, {
+    clock: () => commandLine.now,
+    sleep,
+    monotonic: () => performance.now(),
+  });
   const newId = monotonicFactory();
   const server = await serve(service, {
     version,

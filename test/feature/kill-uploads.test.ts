@@ -43,7 +43,7 @@ test(`killed ${KILLS} times at random moments, each upload becomes one whole res
     QRS_LOG_LEVEL: 'silent',
   };
   const { settings } = loadSettings({ environment, readFile: () => undefined });
-  await using place = await openService(settings, { clock: Date.now, sleep });
+  await using place = await openService(settings, { clock: Date.now, sleep, monotonic: () => performance.now() });
   const catalog = await place.catalog();
   const owner = { kind: 'user', name: 'ann' } as const;
   await catalog.principals.addUser('ann', Date.now());

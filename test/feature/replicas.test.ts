@@ -92,6 +92,46 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
     }
   });
 
+  test('a key that is revoked under load: what still gets through began within the bound', async (t) => {
+    const { replicas, run } = await startTwo(t);
+    const admin = run('keys', 'create', '--user', 'ann', '--scope', 'admin');
+    const { key, id } = JSON.parse(run('keys', 'create', '--user', 'ann', '--json')) as { key: string; id: string };
+    let answered = 0;
+    let revokedAt = Number.POSITIVE_INFINITY;
+    const isLoaded = Promise.withResolvers<void>();
+    /** When requests began that were let in after the key was revoked. */
+    const late: number[] = [];
+    const ask = async ({ rows }: Replica) => {
+      for (let refused = 0; refused < 50; ) {
+        const startedAt = performance.now();
+        const { status } = await rows(key);
+        // 429: many wrong keys from one address.
+        assert.ok([200, 401, 429].includes(status), `${status}`);
+        if (status !== 200) {
+          refused += 1;
+          continue;
+        }
+        answered += 1;
+        if (answered === 500) isLoaded.resolve();
+        if (startedAt > revokedAt) late.push(startedAt - revokedAt);
+      }
+    };
+    const asking = replicas.flatMap((replica) => Array.from({ length: 8 }, () => ask(replica)));
+    await isLoaded.promise;
+    const headers = { 'x-service-api-key': admin };
+    const revoked = await fetch(`${replicas[0]?.url}/v1/keys/${id}`, { method: 'DELETE', headers });
+    revokedAt = performance.now();
+    assert.ok(revoked.ok);
+    await Promise.all(asking);
+    t.diagnostic(
+      `${late.length} of ${answered} answers after the revocation, the last ${Math.round(Math.max(0, ...late))} ms`,
+    );
+    assert.deepEqual(
+      late.filter((millis) => millis > STALENESS_MILLIS),
+      [],
+    );
+  });
+
   test('a database that goes away: answers from memory within the bound, then 503 that says so, and all is well when it is back', async (t) => {
     const { replicas, key } = await startTwo(t);
     for (const { rows } of replicas) assert.equal((await rows(key)).status, 200);

@@ -1,5 +1,5 @@
 /** What catalogs have in common: their sections over one SQL database, whichever it is, and steps of them as one transaction. */
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Instant } from '../../domain/instant.ts';
 import type { Catalog, CatalogTransaction } from '../catalog.ts';
 import { KyselyBrowsing } from './browsing.ts';
@@ -7,7 +7,7 @@ import { KyselyExecutions } from './executions.ts';
 import { KyselyIdempotencyKeys } from './idempotency-keys.ts';
 import { KyselyInstallation } from './installation.ts';
 import { KyselyLeases } from './leases.ts';
-import type { Now } from './now.ts';
+import { type Now, readNow } from './now.ts';
 import { KyselyPrincipals } from './principals.ts';
 import { KyselyQueries } from './queries.ts';
 import { KyselyReplicas } from './replicas.ts';
@@ -55,8 +55,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
   }
 
   async now(): Promise<Instant> {
-    const { rows } = await sql<{ now: Instant }>`select ${this.#now()} as now`.execute(this.db);
-    return Number(rows[0]?.now);
+    return await readNow(this.db, this.#now);
   }
 
   async atomically<T>(work: (transaction: CatalogTransaction) => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import { CLOCKS_APART_MILLIS, type Instant } from '../../domain/instant.ts';
 import type { Ticks } from '../catalog.ts';
-import { after, type Now } from './now.ts';
+import { after, type Now, readNow } from './now.ts';
 import type { CatalogTables } from './tables.ts';
 
 export class KyselyTicks implements Ticks {
@@ -24,13 +24,17 @@ export class KyselyTicks implements Ticks {
   }
 }
 
-/** True for exactly one of all processes that claim the tick. */
+/**
+ * True for exactly one of all processes that claim the tick. One that is far ahead of the catalog's clock is claimed by nobody: it would take
+ * the place of the last one that was run, which could then be run again.
+ */
 export async function claimTick(
   db: Kysely<CatalogTables>,
   schedule: string,
   tick: Instant,
   now: Now,
 ): Promise<boolean> {
+  if (tick > (await readNow(db, now)) + CLOCKS_APART_MILLIS) return false;
   const claimed = await db
     .insertInto('ticks')
     .values({ schedule, tick })

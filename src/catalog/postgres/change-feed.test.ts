@@ -34,7 +34,7 @@ function makeFeed(stalenessMaxMillis: number) {
   const time = new FakeTime(0);
   const connection = new Connection();
   const connect = async () => connection as unknown as Client;
-  const feed = new ChangeFeed({ connect, clock: time.clock, sleep: time.sleep, stalenessMaxMillis });
+  const feed = new ChangeFeed({ connect, monotonic: time.clock, sleep: time.sleep, stalenessMaxMillis });
   return { time, connection, feed };
 }
 

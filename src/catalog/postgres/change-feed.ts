@@ -4,7 +4,6 @@
  * of a later query, so after that answer nothing committed earlier is unknown. Until the staleness bound has passed, no other query is made.
  */
 import type { Client, ClientBase } from 'pg';
-import type { Clock, Instant } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { asUnavailable } from './unavailable.ts';
 
@@ -16,7 +15,8 @@ const NEVER = { number: 0, askedAt: Number.NEGATIVE_INFINITY, writes: 0 };
 export interface ChangeFeedOptions {
   /** A connection that nobody else uses. */
   readonly connect: () => Promise<Client>;
-  readonly clock: Clock;
+  /** Milliseconds that only ever grow: a clock that is set back would make an old answer a new one. */
+  readonly monotonic: () => number;
   readonly sleep: Sleep;
   /** How long after a commit of another process its change may still be unknown here. 0: every call asks the server. */
   readonly stalenessMaxMillis: number;
@@ -42,15 +42,13 @@ export class ChangeFeed implements AsyncDisposable {
 
   /** @returns a promise if the server has to be asked first; it rejects with CatalogUnavailable */
   version(): number | Promise<number> {
-    const now = this.#options.clock();
+    const now = this.#options.monotonic();
     if (this.#isFresh(now) && this.#confirmed.writes === this.#writes) return this.#version;
     return this.#confirm(now).then(() => this.#version);
   }
 
-  #isFresh(now: Instant): boolean {
-    const age = now - this.#confirmed.askedAt;
-    // Below 0: the clock was set back.
-    return age >= 0 && age < this.#options.stalenessMaxMillis;
+  #isFresh(now: number): boolean {
+    return now - this.#confirmed.askedAt < this.#options.stalenessMaxMillis;
   }
 
   /** After a commit of this process, the next call of `version` asks: our own notification may arrive later than the commit returns. */
@@ -59,7 +57,7 @@ export class ChangeFeed implements AsyncDisposable {
   }
 
   /** @param now when somebody wanted to know: an older answer than the bound allows is none, also one that comes only now */
-  async #confirm(now: Instant): Promise<void> {
+  async #confirm(now: number): Promise<void> {
     const writes = this.#writes;
     const before = this.#questions;
     do {
@@ -73,7 +71,7 @@ export class ChangeFeed implements AsyncDisposable {
 
   async #ask(): Promise<void> {
     this.#questions += 1;
-    const confirmed = { number: this.#questions, askedAt: this.#options.clock(), writes: this.#writes };
+    const confirmed = { number: this.#questions, askedAt: this.#options.monotonic(), writes: this.#writes };
     try {
       this.#client ??= await this.#listen();
       await this.#client.query('select 1');
@@ -114,7 +112,7 @@ export class ChangeFeed implements AsyncDisposable {
     if (stalenessMaxMillis === 0) return;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      await this.#confirm(this.#options.clock()).catch(() => undefined);
+      await this.#confirm(this.#options.monotonic()).catch(() => undefined);
       await sleep(stalenessMaxMillis / ASKED_WITHIN_BOUND, signal).catch(() => undefined);
     }
   }

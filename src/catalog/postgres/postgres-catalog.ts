@@ -4,7 +4,6 @@
  */
 import { Kysely, sql } from 'kysely';
 import { Client, type ClientConfig, Pool, types } from 'pg';
-import type { Clock } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { CatalogUnavailable } from '../../errors/catalog-unavailable.ts';
 import { NotReady } from '../../errors/not-ready.ts';
@@ -34,7 +33,8 @@ const HEARTBEAT_MILLIS_MAX = 5000;
 const NUMBERS: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
 
 export interface PostgresCatalogOptions {
-  readonly clock: Clock;
+  /** Milliseconds that only ever grow. */
+  readonly monotonic: () => number;
   readonly sleep: Sleep;
   /** How late a commit of another process may be noticed, in milliseconds. 0: each answer asks. */
   readonly stalenessMaxMillis: number;
@@ -74,8 +74,8 @@ export async function openPostgresCatalog(url: string, options: PostgresCatalogO
     await client.connect();
     return client;
   };
-  const { clock, sleep, stalenessMaxMillis } = options;
-  const changes = new ChangeFeed({ connect, clock, sleep, stalenessMaxMillis });
+  const { monotonic, sleep, stalenessMaxMillis } = options;
+  const changes = new ChangeFeed({ connect, monotonic, sleep, stalenessMaxMillis });
   return new PostgresCatalog({ pool, changes, unlimited });
 }
 

@@ -12,7 +12,7 @@ import { openPostgresCatalog } from './postgres-catalog.ts';
 
 const OPENSSL_MISSING =
   spawnSync('openssl', ['version']).status === 0 ? undefined : 'openssl is not here, which makes the certificates';
-const OPTIONS = { clock: Date.now, sleep, stalenessMaxMillis: 0, connectionsMax: 2 };
+const OPTIONS = { monotonic: () => performance.now(), sleep, stalenessMaxMillis: 0, connectionsMax: 2 };
 const isSkipped = POSTGRES_MISSING ?? OPENSSL_MISSING ?? false;
 
 suite('a catalog over TLS', { skip: isSkipped }, () => {

@@ -26,6 +26,7 @@ const RESULTS_AT_ONCE = 500;
 export interface DoctorEffects extends SettingsInput {
   readonly clock: Clock;
   readonly sleep: Sleep;
+  readonly monotonic: () => number;
   /** Of a file name: letters and digits that no other process has. */
   readonly nonce: string;
   readonly signal: AbortSignal;

@@ -117,6 +117,16 @@ export function leasesContract(prepare: CatalogFactory): void {
     assert.equal(await ticks.findLast('daily'), NOON + 1);
   });
 
+  test('a tick far ahead of the catalog is claimed by nobody, so that none is claimed again after it', async (t) => {
+    const open = await prepare(t);
+    const { ticks, moveTo } = await open();
+    await moveTo(NOON);
+    assert.equal(await ticks.claim('daily', NOON), true);
+    assert.equal(await ticks.claim('daily', NOON + 3 * 86_400_000), false, 'the host that asks has a wrong clock');
+    assert.equal(await ticks.claim('daily', NOON), false);
+    assert.equal(await ticks.claim('daily', NOON + 5 * 60_000), true, 'clocks are never quite the same');
+  });
+
   test('a claim far in the future, made by a wrong clock, is ignored; one a little ahead is not', async (t) => {
     const open = await prepare(t);
     const { ticks, moveTo } = await open();
