@@ -41,7 +41,7 @@ export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: 
   const { columns, rowCount } = order;
   const sized = columns.length > FEW_COLUMNS_MAX ? undefined : sizedColumns(columns.map(({ type }) => type));
   const [names] = await duckDb.query(compileNameBytes(columns), signal);
-  const nameBytes = numbersOf(names?.[0]);
+  const nameBytes = [...numbersOf(names?.[0])];
   const file = await open(order.path, 'wx', 0o600);
   try {
     const written = new BlockWriter(file, Math.min(order.bytesMax, FILE_BYTES_MAX));
