@@ -162,9 +162,9 @@ function asNobody(): { readonly uid?: number; readonly gid?: number } {
 }
 
 /** What the catalogs in the schema of this URL take for the time, from now on. They must have been opened before. */
-export async function setDatabaseClock(server: PostgresServer, url: string, now: number): Promise<void> {
-  await server.run(
-    `create or replace function qrs_now() returns bigint language sql stable as 'select ${Math.round(now)}::bigint'`,
+export async function setDatabaseClock(url: string, now: number): Promise<void> {
+  await runAt(
     url,
+    `create or replace function qrs_now() returns bigint language sql stable as 'select ${Math.round(now)}::bigint'`,
   );
 }

@@ -23,7 +23,7 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, async () => {
     const moveTo = async (now: number) => {
       if (clock?.now !== now) {
         const before = clock?.isSet ?? Promise.resolve();
-        clock = { now, isSet: before.then(() => setDatabaseClock(server, url, now)) };
+        clock = { now, isSet: before.then(() => setDatabaseClock(url, now)) };
       }
       await clock.isSet;
     };

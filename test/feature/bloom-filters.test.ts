@@ -3,10 +3,11 @@
  * correctly, and new files have none.
  */
 import assert from 'node:assert/strict';
-import { readdir, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { allRowsOf } from '../../src/domain/result-set.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 import type { Row } from './naive-interpreter.ts';
 import { StoredResults } from './stored-result.ts';
@@ -33,6 +34,20 @@ async function parquetFilesIn(folder: string): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith('.parquet')).map((name) => join(folder, name));
 }
 
+/** Copies of the stored objects of a result. */
+async function storedFiles(service: HttpService, id: string): Promise<readonly string[]> {
+  const store = await service.store();
+  const { parts, preSample } = (await (await service.catalog()).executions.findResultSet(id)) ?? assert.fail(id);
+  const paths: string[] = [];
+  for (const part of [...parts, ...(preSample === undefined ? [] : [preSample])]) {
+    const path = join(service.commandLine.directory, `stored-${paths.length}.parquet`);
+    await using opened = await store.open(part, allRowsOf(part), new AbortController().signal);
+    await copyFile(opened.path, path);
+    paths.push(path);
+  }
+  return paths;
+}
+
 async function countOf(service: HttpService, path: string, filters: string): Promise<number> {
   const body = await service.json(`${path}?filters=${encodeURIComponent(filters)}`);
   const { metadata } = body.result as { readonly metadata: { readonly row_count: number } };
@@ -53,7 +68,7 @@ test('parts that were stored with bloom filters are searched correctly', async (
     return [{ kind: 'bytes', hex: addressOf(row) }, zeroOrTwo, zeroOrTwo];
   });
   const { id } = await stored.put({ columns, rows }, ROWS, t.signal);
-  assert.equal(await bloomFiltersIn(await parquetFilesIn(join(service.commandLine.dataDir, 'results'))), 3);
+  assert.equal(await bloomFiltersIn(await storedFiles(service, id)), 3);
   const path = `/v1/execution/${id}/results`;
   for (let address = 0; address < ADDRESSES; address += 1) {
     assert.equal(await countOf(service, path, `address = 0x${addressOf(address)}`), ROWS / ADDRESSES);
@@ -85,7 +100,7 @@ test('no file of ours has a bloom filter: stored parts, pre-samples, views, Parq
     types: { address: 'varbinary', d: 'double' },
     preSampleRows: 500,
   });
-  const stored = await parquetFilesIn(join(service.commandLine.dataDir, 'results'));
+  const stored = await storedFiles(service, id);
   assert.equal(stored.length, 2);
   // The second page of a view materialises it.
   await service.json(`/v1/execution/${id}/results?sort_by=address&limit=10&offset=10`);

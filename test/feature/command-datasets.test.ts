@@ -4,11 +4,11 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ulid } from 'ulid';
-import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
 import { RunQueue } from '../../src/runs/run-queue.ts';
 import { sleep } from '../real-time.ts';
+import { openBehind } from './behind-the-command.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
 const NAMES = ['avs-stats', 'operator-stats', 'operator-to-avs-mapping', 'points'];
@@ -88,7 +88,8 @@ test('all datasets are refreshed, even when one fails; then the exit code is 1',
 test('a dataset that another process is refreshing is not refreshed beside it; what a dead one left is run', async (t) => {
   const qrs = await withSources(t);
   await qrs.get('datasets', 'refresh', 'points');
-  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
+  await using behind = await openBehind(qrs);
+  const catalog = await behind.catalog();
   const query = (await catalog.queries.find(990_000_001)) ?? assert.fail('not registered');
   const limits = { waitingMax: 10, waitingOfKeyMax: 10 };
   const clock = () => qrs.now;
@@ -142,7 +143,8 @@ test('a query that took the id of a dataset before it was reserved is in the way
   const qrs = await withSources(t);
   await qrs.get('users', 'add', 'ann');
   {
-    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
+    await using behind = await openBehind(qrs);
+    const catalog = await behind.catalog();
     await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'ann' }, visibility: 'public' }, 0);
   }
   await qrs.get('datasets', 'refresh', 'avs-stats');

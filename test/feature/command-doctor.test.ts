@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import type { Finding } from '../../src/maintenance/doctor/finding.ts';
 import { roomFinding } from '../../src/maintenance/doctor/folders.ts';
+import { NO_CATALOG_FILE } from '../postgres-server.ts';
 import { sleep } from '../real-time.ts';
+import { openBehind } from './behind-the-command.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { startHttpService } from './http-service.ts';
 
@@ -65,7 +66,9 @@ test('a data directory that does not exist', async (t) => {
   assert.equal(err, 'error: wrong: data directory\n');
 });
 
-test('a catalog that is not SQLite; whatever does not need it is checked all the same', async (t) => {
+test('a catalog that is not SQLite; whatever does not need it is checked all the same', {
+  skip: NO_CATALOG_FILE,
+}, async (t) => {
   const qrs = await makeCommandLine(t);
   await mkdir(qrs.dataDir);
   await writeFile(join(qrs.dataDir, 'catalog.sqlite'), 'this is no database, whatever its name says'.repeat(100));
@@ -80,7 +83,8 @@ test('a query that took the id of a dataset: the service starts without that dat
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'cy');
   {
-    await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
+    await using behind = await openBehind(qrs);
+    const catalog = await behind.catalog();
     await catalog.queries.add({ id: 990_000_001, owner: { kind: 'user', name: 'cy' }, visibility: 'public' }, 0);
   }
   const { code, findings } = await findingsOf(qrs);

@@ -1,10 +1,8 @@
 /** `qrs users`, `teams`, `keys`, `queries`: contract §7. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { findPrincipal } from '../../src/keys/find-principal.ts';
-import { NO_CATALOG_FILE } from '../postgres-server.ts';
-import { sleep } from '../real-time.ts';
+import { openBehind } from './behind-the-command.ts';
 import { makeCommandLine } from './command.ts';
 
 const CREATED_AT = '2024-03-05T20:50:59.123000Z';
@@ -51,9 +49,7 @@ test('an invalid name: exit 2', async (t) => {
   }
 });
 
-test('a key is printed alone, once, with a warning on standard error; the catalog has only its hash', {
-  skip: NO_CATALOG_FILE,
-}, async (t) => {
+test('a key is printed alone, once, with a warning on standard error; the catalog has only its hash', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');
   await qrs.get('teams', 'add', 'crew', '--member', 'ann');
@@ -62,7 +58,8 @@ test('a key is printed alone, once, with a warning on standard error; the catalo
   assert.match(out, /^qrs_[0-9a-z]{40}\n$/);
   const [listed] = JSON.parse(await qrs.get('keys', 'list', '--json'));
   assert.equal(err, `Keep this key: it is not shown again. To revoke it: qrs keys revoke ${listed.id}\n`);
-  await using catalog = await openSqliteCatalog(`${qrs.dataDir}/catalog.sqlite`, { clock: () => qrs.now, sleep });
+  await using behind = await openBehind(qrs);
+  const catalog = await behind.catalog();
   assert.deepEqual(await findPrincipal(catalog.principals, out.trim()), {
     keyId: listed.id,
     owner: { kind: 'user', name: 'ann' },

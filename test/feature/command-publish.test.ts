@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { formatColumnType } from '../../src/domain/column-type.ts';
-import { sleep } from '../real-time.ts';
+import { openBehind, storedKeys } from './behind-the-command.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
 const CSV = 'wallet,balance,note\n0xab,10000000000000000000000,"a,b"\n0xcd,7,\n';
@@ -18,7 +17,8 @@ async function withQuery(t: TestContext, environment: Readonly<Record<string, st
 }
 
 async function storedResult(qrs: CommandLine, id: string) {
-  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
+  await using behind = await openBehind(qrs);
+  const catalog = await behind.catalog();
   const found = await catalog.executions.findResultSet(id);
   assert(found !== undefined);
   const columns = found.columns.map(({ name, type }) => `${name} ${formatColumnType(type)}`);
@@ -102,8 +102,9 @@ test('a file that cannot be published: exit 1, one line, nothing changed', async
     assert.match(err, message);
   }
   assert.equal(await qrs.get('executions', 'list'), '');
-  assert.deepEqual((await readdir(join(qrs.dataDir, 'results'))).sort(), ['installation.txt', 'staging']);
-  assert.deepEqual(await readdir(join(qrs.dataDir, 'results', 'staging')), []);
+  await using behind = await openBehind(qrs);
+  assert.deepEqual(await storedKeys(qrs), []);
+  assert.deepEqual(await readdir(behind.directories.staging), []);
 });
 
 test('wrong usage: exit 2', async (t) => {

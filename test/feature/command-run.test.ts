@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import type { QueryDefinition } from '../../src/domain/query.ts';
-import { sleep } from '../real-time.ts';
+import { openBehind } from './behind-the-command.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
 /** A data directory with a source table of orders, and the query 7 of ann. */
@@ -17,7 +16,8 @@ async function withQuery(t: TestContext, definition: Partial<QueryDefinition>): 
     join(qrs.dataDir, 'sources', 'shop', 'orders.csv'),
     'id,chain,amount\n1,base,5\n2,base,7\n3,celo,11\n',
   );
-  await using catalog = await openSqliteCatalog(join(qrs.dataDir, 'catalog.sqlite'), { clock: () => qrs.now, sleep });
+  await using behind = await openBehind(qrs);
+  const catalog = await behind.catalog();
   const owner = { kind: 'user', name: 'ann' } as const;
   await catalog.queries.add({ id: 7, owner, visibility: 'public', ...definition }, 0);
   return qrs;

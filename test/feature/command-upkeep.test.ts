@@ -1,8 +1,10 @@
 /** `qrs sweep` and `qrs verify`. */
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { NO_RESULTS_FOLDER } from '../s3-server.ts';
+import { openBehind, storedKeys } from './behind-the-command.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
 async function withResults(t: TestContext, count: number): Promise<{ qrs: CommandLine; ids: readonly string[] }> {
@@ -19,9 +21,12 @@ async function withResults(t: TestContext, count: number): Promise<{ qrs: Comman
   return { qrs, ids };
 }
 
-async function objectsOf(qrs: CommandLine): Promise<readonly string[]> {
-  const names = await readdir(join(qrs.dataDir, 'results'), { recursive: true });
-  return names.filter((name) => name.endsWith('.parquet')).sort();
+/** Puts these bytes into the store, as somebody who is not a command. */
+async function put(t: TestContext, qrs: CommandLine, key: string, bytes: string): Promise<void> {
+  const path = join(qrs.directory, 'bytes');
+  await writeFile(path, bytes);
+  await using behind = await openBehind(qrs);
+  await (await behind.store()).put(key, path, t.signal);
 }
 
 test('a sweep deletes expired results, and nothing else', async (t) => {
@@ -33,7 +38,7 @@ test('a sweep deletes expired results, and nothing else', async (t) => {
   assert.equal(swept.expired, 1);
   assert.equal(swept.orphans, 0);
   assert(swept.bytes > 0);
-  const objects = await objectsOf(qrs);
+  const objects = await storedKeys(qrs);
   assert.equal(objects.length, 1);
   assert(objects[0]?.startsWith(`${ids[1]}/`));
   assert.equal(await qrs.get('executions', 'list', '--state', 'expired'), ids[0]);
@@ -41,14 +46,14 @@ test('a sweep deletes expired results, and nothing else', async (t) => {
 
 test('a sweep deletes objects that belong to no result and no writer', async (t) => {
   const { qrs } = await withResults(t, 1);
-  const orphan = join(qrs.dataDir, 'results', '01HR0000000000000000000000', '5');
-  await mkdir(orphan, { recursive: true });
-  await writeFile(join(orphan, 'part-00000.parquet'), 'half');
+  await put(t, qrs, '01HR0000000000000000000000/5/part-00000.parquet', 'half');
   assert.equal(await qrs.get('sweep'), 'expired=0\norphans=1\nbytes=4');
-  assert.equal((await objectsOf(qrs)).length, 1);
+  assert.equal((await storedKeys(qrs)).length, 1);
 });
 
-test('a sweep leaves alone what it did not write, whatever its name and place, and is not stopped by it', async (t) => {
+test('a sweep leaves alone what it did not write, whatever its name and place, and is not stopped by it', {
+  skip: NO_RESULTS_FOLDER,
+}, async (t) => {
   const { qrs, ids } = await withResults(t, 1);
   const run = '01HR0000000000000000000000';
   const foreign = [
@@ -68,10 +73,10 @@ test('a sweep leaves alone what it did not write, whatever its name and place, a
   assert.equal(await qrs.get('sweep'), 'expired=0\norphans=0\nbytes=0');
   for (const path of foreign) assert.equal(await readFile(join(qrs.dataDir, path), 'utf8'), 'mine', path);
   assert.deepEqual(await readdir(folder), []);
-  assert.equal((await objectsOf(qrs)).filter((key) => key.startsWith(ids[0] ?? '')).length, 1);
+  assert.equal((await storedKeys(qrs)).filter((key) => key.startsWith(ids[0] ?? '')).length, 1);
 });
 
-test('a sweep removes the empty folders that a crash leaves', async (t) => {
+test('a sweep removes the empty folders that a crash leaves', { skip: NO_RESULTS_FOLDER }, async (t) => {
   const { qrs, ids } = await withResults(t, 1);
   await mkdir(join(qrs.dataDir, 'results', '01HR0000000000000000000000', '5'), { recursive: true });
   await mkdir(join(qrs.dataDir, 'results', '01HR0000000000000000000001'));
@@ -125,9 +130,9 @@ test('verify finds nothing wrong with undamaged results', async (t) => {
 
 test('verify names what is damaged, and exits with 1', async (t) => {
   const { qrs, ids } = await withResults(t, 2);
-  const [damaged] = (await objectsOf(qrs)).filter((key) => key.startsWith(`${ids[0]}/`));
+  const [damaged] = (await storedKeys(qrs)).filter((key) => key.startsWith(`${ids[0]}/`));
   assert(damaged !== undefined);
-  await truncate(join(qrs.dataDir, 'results', damaged), 100);
+  await put(t, qrs, damaged, 'something else');
   const { code, out, err } = await qrs.run(['verify']);
   assert.deepEqual({ code, out }, { code: 1, out: `${damaged}\n` });
   assert.match(err, /^stored object \S+ is damaged: [^\n]+\nerror: 1 of 2 stored objects damaged\n$/);

@@ -9,11 +9,11 @@ import { scheduleOf } from '../../src/compose/schedule.ts';
 import { openService } from '../../src/compose/service.ts';
 import type { DemoSize } from '../../src/datasets/demo-sources/demo-table.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
-import { isExecutionId } from '../../src/domain/execution.ts';
 import { Runner } from '../../src/runs/runner.ts';
 import { Schedule } from '../../src/scheduler/schedule.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { sleep } from '../real-time.ts';
+import { storedKeys } from './behind-the-command.ts';
 import { newFolder } from './dataset-fixture.ts';
 import { type Envelope, getEnvelope } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
@@ -147,11 +147,11 @@ test('a day of refreshes takes no more disk than the results that are kept, and 
     await schedule.runDue(t.signal);
     await runner.look();
     await runner.drained();
-    stored.push((await readdir(join(commandLine.dataDir, 'results'))).filter(isExecutionId).length);
+    stored.push(new Set((await storedKeys(commandLine)).map((key) => key.split('/')[0])).size);
   }
   // The sweep after the next one deletes what a refresh makes expire, when no read can have begun before.
   assert.deepEqual(stored, [1, 2, 3, 4, 4, 4, 4, 4]);
-  assert.deepEqual(await readdir(join(commandLine.dataDir, 'results', 'staging')), []);
+  assert.deepEqual(await readdir(another.directories.staging), []);
   assert.equal((await commandLine.get('executions', 'list', '--state', 'expired')).split('\n').length, 4);
   assert.equal(await commandLine.get('sweep'), 'expired=0\norphans=0\nbytes=0');
 });

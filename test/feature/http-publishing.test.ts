@@ -4,10 +4,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { NO_RESULTS_FOLDER } from '../s3-server.ts';
+import { allRowsOf } from '../../src/domain/result-set.ts';
 import type { HttpService } from './http-service.ts';
 import { assertRefused } from './http-writer.ts';
 import { assertUntouched, CSV, start } from './publishing-service.ts';
@@ -98,7 +97,7 @@ test('a run that an engine elsewhere carries out: begun, started, and finished w
   }
 });
 
-test('a body that is not what its headers say changes nothing', { skip: NO_RESULTS_FOLDER }, async (t) => {
+test('a body that is not what its headers say changes nothing', async (t) => {
   const { service, send } = await start({ QRS_UPLOAD_MAX: '100000' }, t);
   const sha256 = (body: string) => `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
   const csv = { 'content-type': 'text/csv' };
@@ -192,9 +191,7 @@ test('a body that is not what its headers say changes nothing', { skip: NO_RESUL
   assert.deepEqual(service.faults, []);
 });
 
-test('of several digests of one algorithm the last counts, and each must have its length', {
-  skip: NO_RESULTS_FOLDER,
-}, async (t) => {
+test('of several digests of one algorithm the last counts, and each must have its length', async (t) => {
   const { service, send } = await start({}, t);
   const [right, wrong] = [CSV, 'other'].map((body) => createHash('sha256').update(body).digest('base64'));
   const publish = async (digest: string) =>
@@ -216,7 +213,7 @@ test('of several digests of one algorithm the last counts, and each must have it
   assert.equal((await publish(`${'sha-256=::,'.repeat(1000)}sha-256=:${right}:`)).status, 201);
 });
 
-test('parameters of a run have the same bounds in an address as in a body', { skip: NO_RESULTS_FOLDER }, async (t) => {
+test('parameters of a run have the same bounds in an address as in a body', async (t) => {
   const { service, send } = await start({}, t);
   const publish = async (query: string) =>
     await send('POST', `/v1/query/7/results?${query}`, { body: CSV, headers: { 'content-type': 'text/csv' } });
@@ -250,9 +247,7 @@ test('an archived query is served, and takes no new results', async (t) => {
   assert.equal((await send('PUT', `/v1/execution/${begun}/results`, csv)).status, 201);
 });
 
-test('what was published comes back, with the same bytes on disk as by `qrs publish`', {
-  skip: NO_RESULTS_FOLDER,
-}, async (t) => {
+test('what was published comes back, with the same bytes on disk as by `qrs publish`', async (t) => {
   const { service, send } = await start({}, t);
   const lines = Array.from({ length: 40_000 }, (_, n) => `${n},${n % 7 === 0 ? '' : `w${n}`}`).join('\n');
   const csv = `n,word\n${lines}\n`;
@@ -261,8 +256,12 @@ test('what was published comes back, with the same bytes on disk as by `qrs publ
   const catalog = await service.catalog();
   const bytes = async (id: string) => {
     const parts = (await catalog.executions.findResultSet(id))?.parts ?? [];
+    const store = await service.store();
     return await Promise.all(
-      parts.map(({ key }) => readFile(join(service.commandLine.dataDir, 'results', ...key.split('/')))),
+      parts.map(async (part) => {
+        await using opened = await store.open(part, allRowsOf(part), t.signal);
+        return await readFile(opened.path);
+      }),
     );
   };
   assert.deepEqual(await bytes(String(sent.json.execution_id)), await bytes(published.id));

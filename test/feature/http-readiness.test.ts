@@ -4,6 +4,8 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { NO_CATALOG_FILE } from '../postgres-server.ts';
+import { NO_RESULTS_FOLDER } from '../s3-server.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 
 /** Asks a fresh service each time, since an outcome is kept for a second. */
@@ -24,7 +26,7 @@ test('all is well', async (t) => {
   assert.deepEqual(await readiness(await startHttpService(t)), [200, null, '{"status":"ready"}']);
 });
 
-test('no commit goes through', async (t) => {
+test('no commit goes through', { skip: NO_CATALOG_FILE }, async (t) => {
   const service = await startHttpService(t);
   using catalog = catalogOf(service);
   catalog.exec(`create trigger refuse before update on probes begin select raise(abort, 'disk I/O error'); end`);
@@ -33,7 +35,7 @@ test('no commit goes through', async (t) => {
   assert.equal(service.faults.length, 1);
 });
 
-test('another process has brought the catalog to a newer schema', async (t) => {
+test('another process has brought the catalog to a newer schema', { skip: NO_CATALOG_FILE }, async (t) => {
   const service = await startHttpService(t);
   using catalog = catalogOf(service);
   catalog.exec('pragma user_version = 999; update compatibility set usable_from = 999');
@@ -42,7 +44,7 @@ test('another process has brought the catalog to a newer schema', async (t) => {
   assert.match(text, /the catalog: it has version 999, made by a newer release/);
 });
 
-test('the catalog was replaced', async (t) => {
+test('the catalog was replaced', { skip: NO_CATALOG_FILE }, async (t) => {
   const service = await startHttpService(t);
   const path = join(service.commandLine.dataDir, 'catalog.sqlite');
   await rename(path, `${path}.away`);
@@ -50,7 +52,7 @@ test('the catalog was replaced', async (t) => {
   assert.match(text, /the catalog: its file is gone, or is another than was opened/);
 });
 
-test('the results are gone, and the folder is not silently made anew', async (t) => {
+test('the results are gone, and the folder is not silently made anew', { skip: NO_RESULTS_FOLDER }, async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'n\n1\n');
   await rename(results(service), `${results(service)}.away`);
@@ -62,11 +64,11 @@ test('the results are gone, and the folder is not silently made anew', async (t)
 
 test('the results belong to another installation', async (t) => {
   const service = await startHttpService(t);
-  await writeFile(join(results(service), 'installation.txt'), 'another\n');
+  await (await service.store()).setInstallation('another');
   assert.deepEqual(await readiness(service), missing('the store: it is not the one that belongs to the catalog'));
 });
 
-test('nothing can be staged', async (t) => {
+test('nothing can be staged', { skip: NO_RESULTS_FOLDER }, async (t) => {
   const service = await startHttpService(t);
   await rm(join(results(service), 'staging'), { recursive: true, force: true });
   await writeFile(join(results(service), 'staging'), 'in the way');

@@ -14,6 +14,7 @@ import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
 import type { Observation, Observe } from '../../src/observation/observation.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
+import type { ResultStore } from '../../src/store/result-store.ts';
 import { sleep } from '../real-time.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
@@ -31,6 +32,9 @@ export interface HttpService {
   /** Stops, and releases everything. The command line goes on. */
   close(): Promise<void>;
   catalog(): Promise<Catalog>;
+  store(): Promise<ResultStore>;
+  /** The folder of what is being written. */
+  readonly staging: string;
   /** GET, with ann's key unless another (or none: '') is given. */
   get(path: string, options?: GetOptions): Promise<Response>;
   /** The body of a GET that must answer 200. */
@@ -149,6 +153,8 @@ export async function startHttpService(
     observed,
     stop: server.stop,
     close,
+    staging: service.directories.staging,
+    store: () => service.store(),
     catalog: () => service.catalog(),
     get,
     async json(path) {

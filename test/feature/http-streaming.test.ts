@@ -1,12 +1,12 @@
 /** Long answers are whole, or cut so that nobody can take them for whole; and what other requests see meanwhile. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdir, truncate } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { isExecutionId } from '../../src/domain/execution.ts';
+import { storedKeys } from './behind-the-command.ts';
 import { openAnswer } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 import { LONG_RESULT_ROWS, publishLongResult } from './long-result.ts';
@@ -34,14 +34,13 @@ async function begin(
   return answer;
 }
 
-/** Cuts the last object of a result in half. */
-async function damageLastPart(service: HttpService, id: string): Promise<string> {
-  const folder = join(service.commandLine.dataDir, 'results');
-  const keys = (await readdir(folder, { recursive: true })).filter(
-    (key) => key.startsWith(`${id}/`) && /part-\d+/.test(key),
-  );
-  const last = keys.toSorted().at(-1) ?? '';
-  await truncate(join(folder, last), 5000);
+/** Puts something else in the place of the last object of a result. */
+async function damageLastPart({ commandLine, store }: HttpService, id: string): Promise<string> {
+  const keys = (await storedKeys(commandLine)).filter((key) => key.startsWith(`${id}/`) && /part-\d+/.test(key));
+  const last = keys.at(-1) ?? '';
+  const other = join(commandLine.directory, 'other');
+  await writeFile(other, 'x'.repeat(5000));
+  await (await store()).put(last, other, new AbortController().signal);
   return last;
 }
 
@@ -165,7 +164,7 @@ test('HEAD of a long result answers at once and reads no more', async (t) => {
 
 test('a sweep does not break a long read of a result that has just expired', async (t) => {
   const { service, id } = await withLongResult(t, { QRS_RETENTION_DAYS: '0.0001', QRS_LEASE_SECONDS: '300' });
-  const stored = async () => (await readdir(join(service.commandLine.dataDir, 'results'))).filter(isExecutionId);
+  const stored = async () => [...new Set((await storedKeys(service.commandLine)).map((key) => key.split('/')[0]))];
   const answer = await begin(service, JSON_PATH);
   // After the expiry (8.64 s) and the time limit of reads (60 s), within the reader's lease (300 s).
   service.commandLine.now += 80_000;

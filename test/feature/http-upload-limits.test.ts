@@ -34,7 +34,7 @@ function begin({ url }: HttpService, key: string, head: string): ClientRequest {
   return upload;
 }
 
-const stagingOf = ({ commandLine }: HttpService) => join(commandLine.dataDir, 'results', 'staging');
+const stagingOf = ({ staging }: HttpService) => staging;
 
 /** Resolves when so many bytes of uploads are on the disk. */
 async function untilStaged(service: HttpService, bytes: number): Promise<void> {

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { HttpService } from './http-service.ts';
@@ -24,9 +23,8 @@ function beginUpload({ url }: HttpService, key: string, length: number, head: st
 
 /** Resolves when the service has begun to write so many uploads; with 0, when none is left. */
 async function staged(service: HttpService, count: number): Promise<void> {
-  const staging = join(service.commandLine.dataDir, 'results', 'staging');
   for (;;) {
-    const folders = await readdir(staging).catch(() => []);
+    const folders = await readdir(service.staging).catch(() => []);
     if (folders.length === count) return;
     await new Promise((resolve) => setImmediate(resolve));
   }

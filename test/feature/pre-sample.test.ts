@@ -1,7 +1,5 @@
 /** The pre-sample: rows drawn when a result is published, from which samples are answered. */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { allRowsOf } from '../../src/domain/result-set.ts';
 import { sweep } from '../../src/maintenance/sweep.ts';
@@ -65,7 +63,7 @@ test('it is verified and swept with the rest', async () => {
       ['pre-sample.parquet', undefined],
     ],
   );
-  await writeFile(join(place.folder, 'objects', preSample.key), 'rot');
+  await place.spoil(preSample.key);
   const damaged = await Array.fromAsync(verify(place.dependencies, NEVER));
   assert.deepEqual(
     damaged.filter(({ problem }) => problem !== undefined).map(({ key }) => key),

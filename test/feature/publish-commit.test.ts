@@ -70,7 +70,7 @@ test('while the catalog takes no commit at all, nothing is deleted: the failed c
   await assert.rejects(publishWith(place, faults), FSYNC_FAILED);
   assert.equal((await keys(place)).length, 1);
   // The catalog works again, and the lease has expired: the sweep ends it, and then deletes.
-  place.advance(OPTIONS.leaseMillis);
+  await place.advance(OPTIONS.leaseMillis);
   await sweep(place.dependencies, 100, NEVER);
   assert.deepEqual(await keys(place), []);
 });

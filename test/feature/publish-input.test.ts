@@ -62,7 +62,7 @@ for (const [what, name, content, message] of REFUSED) {
   test(`refused, with nothing left: ${what}`, async () => {
     const file = await place.write(name, content);
     await assert.rejects(place.publish(file), { name: 'PublishError', message });
-    assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
+    assert.deepEqual(await readdir(place.staging), []);
     assert.deepEqual(await place.catalog.leases.list('write:'), []);
   });
 }

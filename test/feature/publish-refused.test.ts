@@ -1,7 +1,6 @@
 /** Files that publishing refuses: the error says where and what is wrong, and nothing is left behind. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { publish } from '../../src/publishing/publish.ts';
 import { NEVER, OPTIONS, QUERY_ID, Workplace } from './publishing.ts';
@@ -53,7 +52,7 @@ for (const [what, name, content, message, declared = {}] of REFUSED) {
     await assert.rejects(place.publish(file, { declared }), { name: 'PublishError', message });
     assert.equal((await place.catalog.executions.list({ limit: 1000 })).length, before.length);
     assert.equal((await Array.fromAsync(place.store.list(''))).length, objects);
-    assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
+    assert.deepEqual(await readdir(place.staging), []);
     assert.deepEqual(await place.catalog.leases.list('write:'), []);
   });
 }
@@ -69,6 +68,6 @@ test('rows too wide for the memory of publishing are refused, and the error says
       name: 'PublishError',
       message: 'the rows are too wide for the memory that publishing may use: raise QRS_PUBLISH_MEMORY',
     });
-    assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
+    assert.deepEqual(await readdir(place.staging), []);
   }
 });

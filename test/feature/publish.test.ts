@@ -310,5 +310,5 @@ test('an aborted publish leaves nothing', async () => {
     publish(place.dependencies, { queryId: QUERY_ID, source }, { ...OPTIONS, ...SMALL_PARTS }, stop.signal, progress),
     /stopped/,
   );
-  assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
+  assert.deepEqual(await readdir(place.staging), []);
 });

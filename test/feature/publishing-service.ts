@@ -1,7 +1,6 @@
 /** A service to publish results to over HTTP, and what must be there after a publish that failed. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type HttpService, startHttpService } from './http-service.ts';
 import { annWrites } from './http-writer.ts';
 
@@ -22,10 +21,6 @@ export async function assertUntouched(service: HttpService): Promise<void> {
   const catalog = await service.catalog();
   assert.deepEqual(await catalog.executions.list({ queryId: 7, limit: 10 }), []);
   assert.deepEqual(await catalog.leases.list('write:'), []);
-  const results = join(service.commandLine.dataDir, 'results');
-  const left = await readdir(results, { recursive: true });
-  assert.deepEqual(
-    left.filter((name) => name !== 'staging' && name !== 'installation.txt'),
-    [],
-  );
+  assert.deepEqual(await Array.fromAsync((await service.store()).list('')), []);
+  assert.deepEqual(await readdir(service.staging), []);
 }

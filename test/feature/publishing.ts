@@ -1,10 +1,14 @@
-/** A data directory for tests that publish: catalog, local store and a query to publish to, with a way to read results back. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+/**
+ * A place for tests that publish: a catalog, a store and a query to publish to, with a way to read results back. Catalog and store are in a
+ * folder, or on the servers that the tests were given.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
 import { ulid } from 'ulid';
 import type { Catalog } from '../../src/catalog/catalog.ts';
+import { openPostgresCatalog } from '../../src/catalog/postgres/postgres-catalog.ts';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { type ColumnType, formatColumnType, parseColumnType } from '../../src/domain/column-type.ts';
 import type { Execution } from '../../src/domain/execution.ts';
@@ -21,8 +25,13 @@ import {
   type PublishRequest,
   publish,
 } from '../../src/publishing/publish.ts';
+import { storeLocation } from '../../src/settings/location.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import type { ResultStore } from '../../src/store/result-store.ts';
+import { S3ResultStore } from '../../src/store/s3/s3-result-store.ts';
+import { newTestSchema, setDatabaseClock } from '../postgres-server.ts';
 import { sleep } from '../real-time.ts';
+import { newTestStore } from '../s3-server.ts';
 
 export const QUERY_ID = 1;
 export const NEVER = new AbortController().signal;
@@ -34,40 +43,71 @@ export const OPTIONS: PublishOptions = {
   leaseMillis: 30_000,
 };
 
+/** The machine's, or ahead of it. */
+class TestClock {
+  aheadMillis = 0;
+
+  now(): number {
+    return Date.now() + this.aheadMillis;
+  }
+}
+
+async function openCatalog(folder: string, url: string | undefined, clock: () => number): Promise<Catalog> {
+  if (url === undefined) return await openSqliteCatalog(join(folder, 'catalog.db'), { clock, sleep });
+  return await openPostgresCatalog(url, { clock, sleep, stalenessMaxMillis: 0, connectionsMax: 4 });
+}
+
+async function openStore(folder: string, opened: AsyncDisposableStack): Promise<ResultStore> {
+  const objects = join(folder, 'objects');
+  const url = newTestStore();
+  if (url === undefined) return await LocalResultStore.open(objects);
+  await mkdir(join(objects, 'staging'), { recursive: true });
+  const location = storeLocation(url);
+  if (location.kind !== 's3') throw new Error(`${url} is no store in S3`);
+  const cacheFolder = await mkdtemp(join(folder, 'fetched-'));
+  return opened.use(new S3ResultStore({ ...location, cacheFolder, cacheBytesMax: 1e9 }));
+}
+
 export class Workplace implements AsyncDisposable {
   readonly folder: string;
   readonly catalog: Catalog;
-  readonly store: LocalResultStore;
+  readonly store: ResultStore;
+  /** Of a catalog on a server. */
+  readonly #catalogUrl: string | undefined;
   readonly #duckDb: DuckDBInstance;
-  readonly #time: { aheadMillis: number };
+  readonly #opened: AsyncDisposableStack;
+  readonly #clock: TestClock;
 
   private constructor(
     folder: string,
-    catalog: Catalog,
-    store: LocalResultStore,
+    { catalog, catalogUrl, store }: Pick<Workplace, 'catalog' | 'store'> & { readonly catalogUrl: string | undefined },
     duckDb: DuckDBInstance,
-    time: { aheadMillis: number },
+    clock: TestClock,
+    opened: AsyncDisposableStack,
   ) {
-    this.#time = time;
     this.folder = folder;
     this.catalog = catalog;
     this.store = store;
+    this.#catalogUrl = catalogUrl;
     this.#duckDb = duckDb;
+    this.#clock = clock;
+    this.#opened = opened;
   }
 
   static async open(): Promise<Workplace> {
     const folder = await mkdtemp(join(tmpdir(), 'qrs-publish-'));
-    const time = { aheadMillis: 0 };
-    const catalog = await openSqliteCatalog(join(folder, 'catalog.db'), {
-      clock: () => Date.now() + time.aheadMillis,
-      sleep,
-    });
+    const clock = new TestClock();
+    const opened = new AsyncDisposableStack();
+    opened.defer(async () => await rm(folder, { recursive: true, force: true }));
+    const catalogUrl = await newTestSchema();
+    const catalog = opened.use(await openCatalog(folder, catalogUrl, () => clock.now()));
     await catalog.principals.addUser('ada', 0);
     const owner = { kind: 'user', name: 'ada' } as const;
     await catalog.queries.add({ id: QUERY_ID, owner, visibility: 'public' }, 0);
-    const store = await LocalResultStore.open(join(folder, 'objects'));
+    const store = await openStore(folder, opened);
     await requireJoined({ catalog, store }, ulid);
-    return new Workplace(folder, catalog, store, await DuckDBInstance.create(':memory:'), time);
+    const duckDb = await DuckDBInstance.create(':memory:');
+    return new Workplace(folder, { catalog, catalogUrl, store }, duckDb, clock, opened);
   }
 
   get dependencies(): PublishDependencies &
@@ -75,11 +115,11 @@ export class Workplace implements AsyncDisposable {
     return {
       catalog: this.catalog,
       store: this.store,
-      stagingDirectory: join(this.folder, 'objects', 'staging'),
+      stagingDirectory: this.staging,
       memoryLimit: '512MB',
       tempSizeMax: '10GB',
       random: Math.random,
-      clock: () => Date.now() + this.#time.aheadMillis,
+      clock: () => this.#clock.now(),
       sleep,
       newId: ulid,
       owner: currentLeaseOwner(),
@@ -90,9 +130,20 @@ export class Workplace implements AsyncDisposable {
     };
   }
 
-  /** From now on the time is so much later. */
-  advance(millis: number): void {
-    this.#time.aheadMillis += millis;
+  /** Where publishing writes before it puts what it wrote into the store. */
+  get staging(): string {
+    return join(this.folder, 'objects', 'staging');
+  }
+
+  /** From now on the time is so much later, also where a database tells it. */
+  async advance(millis: number): Promise<void> {
+    this.#clock.aheadMillis += millis;
+    if (this.#catalogUrl !== undefined) await setDatabaseClock(this.#catalogUrl, this.#clock.now());
+  }
+
+  /** Puts other bytes in the place of a stored object. */
+  async spoil(key: string): Promise<void> {
+    await this.store.put(key, await this.write('rot', 'rot'), NEVER);
   }
 
   async write(name: string, content: string | Buffer): Promise<string> {
@@ -153,8 +204,7 @@ export class Workplace implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.catalog[Symbol.asyncDispose]();
     this.#duckDb.closeSync();
-    await rm(this.folder, { recursive: true, force: true });
+    await this.#opened.disposeAsync();
   }
 }

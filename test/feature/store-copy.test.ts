@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { copyStore } from '../../src/maintenance/store-copy.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import type { ResultStore } from '../../src/store/result-store.ts';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../s3-server.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { openServer } from './http-service.ts';
@@ -101,7 +102,7 @@ test('a copy that was ended goes on where it was; what was damaged on the way is
   assert.deepEqual({ needed, copied, damaged }, { needed: 3, copied: 1, damaged: [last] });
   await writeFile(path, whole);
   assert.equal((await copyStore(dependencies, NEVER)).copied, 1);
-  const keys = async (store: LocalResultStore) => (await Array.fromAsync(store.list(''))).map(({ key }) => key).sort();
+  const keys = async (store: ResultStore) => (await Array.fromAsync(store.list(''))).map(({ key }) => key).sort();
   assert.deepEqual(await keys(to), await keys(place.store));
 });
 

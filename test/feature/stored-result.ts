@@ -14,7 +14,7 @@ import { rowBytesOf } from '../../src/duckdb/cell-bytes.ts';
 import { DuckDb } from '../../src/duckdb/duckdb.ts';
 import type { StagedBloomFilters } from '../../src/publishing/write/bloom-filters.ts';
 import { measurePart } from '../../src/publishing/write/measure-part.ts';
-import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import type { ResultStore } from '../../src/store/result-store.ts';
 import { sleep } from '../real-time.ts';
 import type { HttpService } from './http-service.ts';
 import { type RandomResult, storeAs } from './random-results.ts';
@@ -25,13 +25,13 @@ const KEPT_MILLIS = 3_600_000;
 
 export class StoredResults implements AsyncDisposable {
   readonly #service: HttpService;
-  readonly #store: LocalResultStore;
+  readonly #store: ResultStore;
   readonly #duckDb: DuckDb;
   readonly #directory: string;
   /** How many there are. */
   #results = 0;
 
-  private constructor(service: HttpService, store: LocalResultStore, duckDb: DuckDb, directory: string) {
+  private constructor(service: HttpService, store: ResultStore, duckDb: DuckDb, directory: string) {
     this.#service = service;
     this.#store = store;
     this.#duckDb = duckDb;
@@ -51,8 +51,7 @@ export class StoredResults implements AsyncDisposable {
       sleep,
       allowedDirectories: [directory],
     });
-    const store = await LocalResultStore.open(join(commandLine.dataDir, 'results'));
-    return new StoredResults(service, store, duckDb, directory);
+    return new StoredResults(service, await service.store(), duckDb, directory);
   }
 
   /** @returns the completed execution */

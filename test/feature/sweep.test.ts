@@ -163,7 +163,7 @@ test('what a dead writer left is deleted at once, and its lease ended', async ()
   await beginWriting(place, ID, deadHolder());
   assert.deepEqual(await sweep(place.dependencies, 100, NEVER), { expired: 0, orphans: 2, bytes: 11 });
   assert.deepEqual(await keys(place), []);
-  assert.deepEqual(await readdir(join(place.folder, 'objects', 'staging')), []);
+  assert.deepEqual(await readdir(place.staging), []);
   assert.deepEqual(await place.catalog.leases.list(''), []);
 });
 
@@ -171,7 +171,7 @@ test('a writer on another host is dead when its lease has expired', async () => 
   await using place = await Workplace.open();
   await beginWriting(place, ID, 'another host|1|1|1');
   assert.equal((await sweep(place.dependencies, 100, NEVER)).orphans, 0);
-  place.advance(2 * MINUTE_MILLIS);
+  await place.advance(2 * MINUTE_MILLIS);
   assert.equal((await sweep(place.dependencies, 100, NEVER)).orphans, 2);
 });
 
@@ -202,7 +202,7 @@ test('verify names the damaged object and passes the others', async () => {
   const good = await publishOne(place, 90);
   const bad = await publishOne(place, 90);
   const [part] = (await place.resultSet(bad)).parts;
-  await writeFile(join(place.folder, 'objects', part?.key ?? ''), 'rot');
+  await place.spoil(part?.key ?? '');
   const found = await Array.fromAsync(verify(place.dependencies, NEVER));
   assert.deepEqual(
     found.map(({ executionId, problem }) => [executionId, problem !== undefined]).sort(),

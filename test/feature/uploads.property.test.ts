@@ -176,10 +176,9 @@ async function publish(upload: Upload, { service, key, folder, duckDb }: World):
 
 /** Resolves when nothing is staged and nobody writes. */
 async function untilQuiet({ service }: World): Promise<void> {
-  const staging = join(service.commandLine.dataDir, 'results', 'staging');
   const { leases } = await service.catalog();
   for (;;) {
-    const [left, writing] = [await readdir(staging), await leases.list('write:')];
+    const [left, writing] = [await readdir(service.staging), await leases.list('write:')];
     if (left.length === 0 && writing.length === 0) return;
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -196,16 +196,16 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
       hosts[index].catalog.runs.claim({
         ...{ owner: `host ${index}`, at: hosts[index].clock(), leaseMillis: 30_000, runningOfKeyMax: 9 },
       });
-    await setDatabaseClock(server, url, start);
+    await setDatabaseClock(url, start);
     await using held = await KeptLease.acquire('write:a', { during: '' }, { ...hosts[0], owner: 'host 0' });
     assert.equal(held?.current.expiresAt, start + 30_000);
     assert.equal((await claim(0))?.execution.id, submitted.id);
-    await setDatabaseClock(server, url, start + 29_999);
+    await setDatabaseClock(url, start + 29_999);
     assert.equal(await claim(1), undefined, 'by its own clock the lease ended two hours ago');
     assert.equal(await hosts[1].catalog.leases.acquire('write:a', 'host 1', 30_000), undefined);
     assert.equal(await hosts[1].catalog.ticks.claim('daily', ahead), false);
     assert.equal(await hosts[0].catalog.ticks.claim('daily', start), true, 'a tick an hour ahead is of a wrong clock');
-    await setDatabaseClock(server, url, start + 30_000);
+    await setDatabaseClock(url, start + 30_000);
     assert.equal((await claim(1))?.claims, 2);
   });
 
@@ -213,7 +213,7 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
     const url = await server.newSchema();
     const catalog = await open(t, url);
     const now = await catalog.now();
-    await setDatabaseClock(server, url, now);
+    await setDatabaseClock(url, now);
     const found = async (clock: number) => {
       const { status, found } = await examineClocks(catalog, () => clock);
       return `${status}: ${found}`;
