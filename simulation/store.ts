@@ -126,6 +126,9 @@ export class SimulatedStore implements ResultStore {
     }
   }
 
+  /** Nothing of it is kept between two reads. */
+  async prefetch(): Promise<void> {}
+
   async verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const bytes = await this.#fetch(object, signal);

@@ -26,6 +26,11 @@ export interface ResultStore {
    * @throws ObjectDamaged when the object is missing or these bytes are not what was stored.
    */
   open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject>;
+  /**
+   * Of rows that will soon be opened: fetches what a read of them needs, where opening them would have to wait for it. It promises nothing. It
+   * stops where its room is used up, and keeps silent about what goes wrong, since whoever opens the rows is told.
+   */
+  prefetch(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<void>;
   /** Reads the whole object and compares it with `sha256` and the hashes of its blocks. @throws ObjectDamaged */
   verify(object: ObjectRef, signal: AbortSignal): Promise<void>;
   /** Those of the keys of which there is no object. Only their names are looked at. */

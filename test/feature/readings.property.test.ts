@@ -61,6 +61,7 @@ async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly Par
     {
       scanner: duckDb,
       rangeReader: duckDb,
+      prefetch: undefined,
       rows: undefined,
       rangesAtOnce: 3,
       pageTurns,

@@ -57,8 +57,9 @@ export class MissingResults {
   }
 
   /** The same store, of which every read that finds an object missing is noticed here before it fails. */
-  noticing(store: Pick<ResultStore, 'open'>): Pick<ResultStore, 'open'> {
+  noticing(store: Pick<ResultStore, 'open' | 'prefetch'>): Pick<ResultStore, 'open' | 'prefetch'> {
     return {
+      prefetch: (object, rows, signal) => store.prefetch(object, rows, signal),
       open: async (object, rows, signal) => {
         try {
           return await store.open(object, rows, signal);

@@ -154,7 +154,7 @@ async function diffOf(
 function readDepsOf(read: ReadDeps): ReadDeps {
   return {
     ...read,
-    store: { open: async ({ key }) => read.views.openPart(key) },
+    store: { open: async ({ key }) => read.views.openPart(key), prefetch: async () => undefined },
     rowFiles: { ofResult: () => undefined, ofView: () => undefined },
     indexes: { ask: async () => undefined },
   };

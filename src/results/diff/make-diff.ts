@@ -1,11 +1,12 @@
 /** Makes the difference of two results, once for all who ask for it, as parts on disk under the bound of everything derived. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { allRowsOf, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../domain/result-set.ts';
+import { allRowsOf, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../domain/result-set.ts';
 import type { ResultStore } from '../../store/result-store.ts';
 import { compileChangeCounts, compileDiff } from '../compile/diff.ts';
 import { cutIntoParts, ROW_GROUP_BYTES_AIM } from '../derived/views/materialize-view.ts';
 import type { MakeView, OpenView } from '../derived/views/view-cache.ts';
+import { openAll } from '../limits/open-all.ts';
 import { columnsOfDiff, type DiffColumns } from '../plan/diff-columns.ts';
 import type { ReadDeps } from '../read/open-page.ts';
 
@@ -43,11 +44,8 @@ export async function openDiff(
 function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, 'open'>): MakeView {
   return async (duckDb, { directory, partRows }, signal) => {
     await using objects = new AsyncDisposableStack();
-    const pathsOf = async ({ parts }: ResultSet) => {
-      const paths: string[] = [];
-      for (const part of parts) paths.push(objects.use(await store.open(part, allRowsOf(part), signal)).path);
-      return paths;
-    };
+    const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
+    const pathsOf = ({ parts }: ResultSet) => openAll(parts, open, objects, signal);
     const sources = { from: await pathsOf(from.resultSet), to: await pathsOf(to.resultSet) };
     const parts = [...from.resultSet.parts, ...to.resultSet.parts];
     const rowGroupRows = rowGroupRowsFor(parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);

@@ -48,7 +48,7 @@ export async function openExport(request: ExportRequest, deps: ReadDeps, signal:
   // The number of rows that fit is the same for every format.
   const reader = new PartReader(
     { columns, format: 'json' },
-    depsFor(columns.length, { ...deps, keyId, open, rows: undefined }),
+    depsFor(columns.length, { ...deps, keyId, open, prefetch: undefined, rows: undefined }),
   );
   const opened = await openSlice({ plan, slice, columns, resultSet: made ?? source }, reader, signal);
   const from = Math.min(opened.offset, (made ?? source).rowCount);

@@ -6,7 +6,7 @@
  * or any page of a small result. A walk materialises the view once and then reads ranges of it, so that a page's cost depends
  * on the page and not on the result.
  */
-import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import { type Part, type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { OpenObject, ResultStore } from '../../store/result-store.ts';
@@ -29,8 +29,8 @@ import { ViewReader } from './view-reader.ts';
 import { wayOf } from './way.ts';
 import { depsFor, type WideReads } from './wide-reads.ts';
 
-export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'rows'>, WideReads {
-  readonly store: Pick<ResultStore, 'open'>;
+export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'prefetch' | 'rows'>, WideReads {
+  readonly store: Pick<ResultStore, 'open' | 'prefetch'>;
   readonly views: ViewCache;
   readonly indexes: Pick<ResultIndexes, 'ask'>;
   readonly rowFiles: Pick<RowFiles, 'ofResult' | 'ofView'>;
@@ -61,14 +61,18 @@ export async function openPage(
   const columns = projectColumns(plan, request.resultSet);
   const { slice, resultSet, view } = rowSourceOf(plan, request.resultSet, deps.random);
   const encoding = { columns, format, spelling: plan.spelling };
-  const depsOf = (open: PartReaderDeps['open'], rows: RowsOf | undefined) =>
-    depsFor(columns.length, { ...deps, keyId, open, rows });
+  const depsOf = (of: Pick<PartReaderDeps, 'open' | 'prefetch' | 'rows'>) =>
+    depsFor(columns.length, { ...deps, keyId, ...of });
   // Rows of a sample are not read from row files, since the next sample has other rows. Nor are rows in another spelling than
   // the usual one, which is all that row files hold.
   const rowFiles = plan.spelling === 'plain' && view?.rows.kind !== 'drawn' ? deps.rowFiles : undefined;
   const rows = rowFiles?.ofResult(executionId, resultSet);
   const stored = { plan, slice, columns, resultSet };
-  const storedDeps = depsOf((...asked) => store.open(...asked), rows);
+  const storedDeps = depsOf({
+    open: (...asked) => store.open(...asked),
+    prefetch: (...asked) => store.prefetch(...asked),
+    rows,
+  });
   if (view === undefined) {
     const opened = noteRead(await openSlice(stored, new PartReader(encoding, storedDeps), signal), rows, format);
     // Without a filter every row counts.
@@ -109,10 +113,8 @@ export async function openPage(
   }
   try {
     const ofView = rowFiles?.ofView(executionId, open);
-    const viewReader = new PartReader(
-      encoding,
-      depsOf(async ({ key }) => openDerived(key), ofView),
-    );
+    const ofParts = { open: async ({ key }: Part) => openDerived(key), prefetch: undefined, rows: ofView };
+    const viewReader = new PartReader(encoding, depsOf(ofParts));
     const opened = await openSlice({ ...stored, resultSet: open.resultSet }, viewReader, signal);
     const page = noteViewRead(opened, ofView, format);
     const released = { ...page, filteredRowCount: open.resultSet.rowCount, release: () => open[Symbol.dispose]() };

@@ -17,6 +17,7 @@ import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { compileCellBytes, compileExport, type PartRows } from '../compile/parquet.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import { type DerivedBudget, withRoom } from '../derived/budget.ts';
+import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { WorkQueue } from '../limits/work-queue.ts';
 import { readFailure } from '../read-failure.ts';
@@ -90,9 +91,8 @@ export class ParquetExports {
       await using objects = new AsyncDisposableStack();
       const touched = touchedParts(rows);
       try {
-        const paths: string[] = [];
-        for (const part of touched) paths.push(objects.use(await rows.open(part, rowsRead(part, rows), within)).path);
-        const read = partRows(rows, touched, paths);
+        const openPart = (part: Part, during: AbortSignal) => rows.open(part, rowsRead(part, rows), during);
+        const read = partRows(rows, touched, await openAll(touched, openPart, objects, within));
         const [cellBytes] = await duckDb.query(compileCellBytes(rows.columns, read), within);
         const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
         const writing = (order: RowOrder) => compileExport(rows, read, { path, rowGroupRows }, order);

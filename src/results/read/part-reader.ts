@@ -12,6 +12,7 @@ import { readAhead } from '../limits/read-ahead.ts';
 import { damaged } from '../read-failure.ts';
 import { type Chunk, type ChunkSize, joinChunks } from './chunk.ts';
 import { type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
+import { RangePrefetch } from './range-prefetch.ts';
 import { type PartReaderDeps, readParts } from './read-parts.ts';
 
 const SPLIT_BESIDE_PAGES = 4;
@@ -76,10 +77,13 @@ export class PartReader {
     skipped: readonly ChunkSize[] = [],
   ): AsyncGenerator<Chunk> {
     for (const size of skipped.slice(0, ranges.length)) yield { ...size, byteChunks: [] };
-    const { rows, exports, pageTurns, keyId, rangesAtOnce, monotonic, sleep } = this.#deps;
-    const read = async (range: PartRange, during: AbortSignal): Promise<Chunk> => {
+    const { rows, exports, pageTurns, keyId, rangesAtOnce, monotonic, sleep, prefetch } = this.#deps;
+    const left = ranges.slice(skipped.length);
+    const ahead = takeTurns && prefetch !== undefined ? new RangePrefetch(left, prefetch) : undefined;
+    const read = async ([index, range]: readonly [number, PartRange], during: AbortSignal): Promise<Chunk> => {
       const encoded = await rows?.read(range.part, range, this.#encoding, during);
       if (encoded !== undefined) return encoded;
+      ahead?.begins(index, during);
       if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
       // While pages are read, a range is read in smaller ones, and after each comes a pause as long as the read took.
       const steps = pageTurns.running > 0 ? splitRange(range, SPLIT_BESIDE_PAGES) : [range];
@@ -94,7 +98,7 @@ export class PartReader {
       }
       return joinChunks(chunks, this.#encoding.format);
     };
-    yield* readAhead(ranges.slice(skipped.length), rangesAtOnce - 1, read, signal);
+    yield* readAhead(left.entries(), rangesAtOnce - 1, read, signal);
   }
 
   async #range({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {

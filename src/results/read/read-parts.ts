@@ -6,16 +6,20 @@ import type { DuckDb, Row } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import type { OpenObject } from '../../store/result-store.ts';
 import type { RowsOf } from '../derived/row-files/row-files.ts';
+import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { Turns } from '../limits/work-queue.ts';
 import { readFailure } from '../read-failure.ts';
 import type { PartRange } from './part-ranges.ts';
+import type { Prefetch } from './range-prefetch.ts';
 
 export interface PartReaderDeps {
   /** Reads out of many parts at once: with all threads. */
   readonly scanner: DuckDb;
   /** Makes a part's file available for reading these rows, counted within it. */
   readonly open: (part: Part, rows: RowRange, signal: AbortSignal) => Promise<OpenObject>;
+  /** Has such rows fetched before they are opened; undefined where parts are local. */
+  readonly prefetch: Prefetch | undefined;
   /** Rows that have been encoded before; undefined where none are. */
   readonly rows: RowsOf | undefined;
   /** Reads ranges: one thread, so that rows keep their order and many reads at a time do not get in each other's way. */
@@ -48,8 +52,8 @@ export async function readParts(
   return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
     await using objects = new AsyncDisposableStack();
     try {
-      const paths: string[] = [];
-      for (const { part, ...rows } of ranges) paths.push(objects.use(await open(part, rows, within)).path);
+      const openRange = ({ part, ...rows }: PartRange, during: AbortSignal) => open(part, rows, during);
+      const paths = await openAll(ranges, openRange, objects, within);
       return await duckDb.query(await compile(paths, within), within);
     } catch (error) {
       throw readFailure(error);

@@ -1,8 +1,9 @@
 /** The statistics of one column, read from the parts of a result: each statement in its turn among other searches. */
 import { formatColumnType } from '../../domain/column-type.ts';
-import type { Column, Part, ResultSet } from '../../domain/result-set.ts';
+import { allRowsOf, type Column, type Part, type ResultSet } from '../../domain/result-set.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
+import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { ReadDeps } from '../read/open-page.ts';
 import { readFailure } from '../read-failure.ts';
@@ -79,11 +80,8 @@ async function readText(
   return await withinMillis({ millisMax, duckDb: scanner, sleep }, signal, async (within) => {
     await using objects = new AsyncDisposableStack();
     try {
-      const paths: string[] = [];
-      for (const part of parts) {
-        const object = await store.open(part, { from: 0, to: part.rowCount }, within);
-        paths.push(objects.use(object).path);
-      }
+      const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
+      const paths = await openAll(parts, open, objects, within);
       return textOf(await scanner.query(compile(paths), within));
     } catch (error) {
       throw readFailure(error);

@@ -94,6 +94,9 @@ export class LocalResultStore implements ResultStore {
     return { path, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() };
   }
 
+  /** Nothing has to be fetched. */
+  async prefetch(): Promise<void> {}
+
   async verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await this.#verified.verifyWhole(object, objectPath(this.#root, object.key), signal);

@@ -48,8 +48,10 @@ test(`what is opened is what was stored: seed ${SEED}`, async (t) => {
   };
   const cacheFolder = await mkdtemp(join(folder, 'cache-'));
   await using cache = new ReadCache({ folder: cacheFolder, bytesMax: BYTES_MAX, fetch });
+  let tried = 0;
   let good = 0;
   const read = async () => {
+    tried += 1;
     const { bytes, object } = random.pick(stored);
     const from = random.below(40);
     const rows = { from, to: from + 1 + random.below(15) };
@@ -70,8 +72,19 @@ test(`what is opened is what was stored: seed ${SEED}`, async (t) => {
       if (!(error instanceof ObjectDamaged) && !(error instanceof StoreUnavailable)) throw error;
     }
   };
+  const prefetch = async () => {
+    const { object } = random.pick(stored);
+    const from = random.below(40);
+    const client = new AbortController();
+    if (random.chance(20)) setImmediate(() => client.abort(new StoreUnavailable('the client has left')));
+    try {
+      await cache.prefetch(object, { from, to: from + 1 + random.below(30) }, client.signal);
+    } catch (error) {
+      if (!(error instanceof ObjectDamaged) && !(error instanceof StoreUnavailable)) throw error;
+    }
+  };
   for (let done = 0; done < CASES; done += 8) {
-    await Promise.all(Array.from({ length: 8 }, read));
+    await Promise.all(Array.from({ length: 8 }, () => (random.chance(30) ? prefetch() : read())));
     assert(cache.bytes <= BYTES_MAX, `${cache.bytes} bytes with nothing open`);
     // Somebody deletes or changes files of the cache: neither may change what is served.
     const names = await readdir(cacheFolder);
@@ -81,7 +94,8 @@ test(`what is opened is what was stored: seed ${SEED}`, async (t) => {
     if (happens < 2) await rm(join(cacheFolder, name), { force: true });
     else if (happens < 4) await spoil(join(cacheFolder, name));
   }
-  assert(good > CASES / 4, `${good} of ${CASES} were read`);
+  // Of a few, all may have failed.
+  assert(good > tried / 4 - 4, `${good} of ${tried} were read`);
 });
 
 async function makeObject(folder: string, index: number, random: Random): Promise<Stored> {

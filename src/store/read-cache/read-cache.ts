@@ -8,14 +8,18 @@ import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Block, blocksOfRows, type RowRange } from '../../domain/blocks.ts';
 import { SharedWork } from '../../domain/shared-work.ts';
+import { sideBySide } from '../../domain/side-by-side.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { type BlockHasher, blockHasher, wholeHasher } from '../../files/block-checksums.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
+import { RequestLimit } from './request-limit.ts';
 
 const FILES_MAX = 20_000;
 /** Blocks of one read that are fetched at the same time. */
-const FETCHES_MAX = 4;
+const FETCHES_MAX = 8;
+/** Blocks that are fetched ahead at the same time, for all readers together. Reads that wait for their blocks do not wait for these. */
+const PREFETCHES_MAX = 8;
 /** How often a block is asked for: what the store sends may be damaged on the way, or break off. */
 const ATTEMPTS_MAX = 2;
 
@@ -59,6 +63,9 @@ export class ReadCache implements AsyncDisposable {
   readonly #fetching = new SharedWork<void>();
   /** Blocks that are being written, by file and place. */
   readonly #writing = new Map<string, Promise<void>>();
+  readonly #prefetches = new RequestLimit(PREFETCHES_MAX);
+  /** Of blocks that are being fetched ahead. */
+  #prefetchBytes = 0;
   #bytes = 0;
 
   constructor(options: ReadCacheOptions) {
@@ -76,15 +83,12 @@ export class ReadCache implements AsyncDisposable {
     rows: RowRange,
     signal: AbortSignal,
   ): Promise<{ readonly path: string } & AsyncDisposable> {
-    const name = `${object.key} ${object.sha256} ${object.objectBytes}`;
+    const name = nameOf(object);
     const file = await this.#use(name, object, signal);
-    const release = async () => {
-      file.users -= 1;
-      await this.#removeIfForgotten(name, file);
-      await this.#makeRoom(0);
-    };
+    const release = () => this.#release(name, file);
     try {
-      await this.#fill(name, file, object, rows, signal);
+      const fetch = (block: Stretch) => this.#join(name, file, object, block, signal);
+      await sideBySide(missingOf(file, object, rows), FETCHES_MAX, fetch);
     } catch (error) {
       await release();
       throw error;
@@ -98,6 +102,25 @@ export class ReadCache implements AsyncDisposable {
         await release();
       },
     };
+  }
+
+  /**
+   * Fetches what a read of these rows will need, while there is room for it beside the files that are being read. Of an object without blocks,
+   * which can only be fetched whole, nothing is fetched.
+   */
+  async prefetch(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<void> {
+    if (object.blocks === undefined) return;
+    const name = nameOf(object);
+    const file = await this.#use(name, object, signal);
+    try {
+      await sideBySide(missingOf(file, object, rows), PREFETCHES_MAX, async (block) => {
+        using _ = await this.#prefetches.enter(signal);
+        using room = await this.#roomFor(block);
+        if (room !== undefined) await this.#join(name, file, object, block, signal);
+      });
+    } finally {
+      await this.#release(name, file);
+    }
   }
 
   /** To be called when the object was replaced or deleted. Reads in progress may end. */
@@ -138,22 +161,18 @@ export class ReadCache implements AsyncDisposable {
     return file;
   }
 
-  async #fill(name: string, file: CachedFile, object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<void> {
-    const whole: Stretch = { index: 0, offset: 0, bytes: object.objectBytes };
-    const needed: readonly Stretch[] = object.blocks === undefined ? [whole] : blocksOfRows(object.blocks, rows);
-    const missing = needed.filter(({ index }) => file.blocks[index] !== 1);
-    let next = 0;
-    const fetchOn = async () => {
-      for (let block = missing[next++]; block !== undefined; block = missing[next++]) {
-        const wanted = block;
-        if (file.blocks[wanted.index] === 1) continue;
-        const place = `${file.path} ${wanted.index}`;
-        const fetch = (during: AbortSignal) =>
-          this.#alone(place, () => this.#fetch(name, file, object, wanted, during));
-        await this.#fetching.join(place, fetch, signal);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(FETCHES_MAX, missing.length) }, fetchOn));
+  async #release(name: string, file: CachedFile): Promise<void> {
+    file.users -= 1;
+    await this.#removeIfForgotten(name, file);
+    await this.#makeRoom(0);
+  }
+
+  /** Fetches the block, or waits for whoever is fetching it. */
+  async #join(name: string, file: CachedFile, object: ObjectRef, block: Stretch, signal: AbortSignal): Promise<void> {
+    if (file.blocks[block.index] === 1) return;
+    const place = `${file.path} ${block.index}`;
+    const fetch = (during: AbortSignal) => this.#alone(place, () => this.#fetch(name, file, object, block, during));
+    await this.#fetching.join(place, fetch, signal);
   }
 
   /** One writer at a time: a fetch that everybody has left may still be writing what nobody has checked. */
@@ -224,6 +243,18 @@ export class ReadCache implements AsyncDisposable {
     }
   }
 
+  /** Room within the limit for a block that is fetched ahead, until it is disposed of; undefined where files that are read take it up. */
+  async #roomFor({ bytes }: Stretch): Promise<Disposable | undefined> {
+    await this.#makeRoom(this.#prefetchBytes + bytes);
+    if (this.#bytes + this.#prefetchBytes + bytes > this.#options.bytesMax) return undefined;
+    this.#prefetchBytes += bytes;
+    return {
+      [Symbol.dispose]: () => {
+        this.#prefetchBytes -= bytes;
+      },
+    };
+  }
+
   async #forget(name: string, file: CachedFile): Promise<void> {
     if (this.#files.get(name) === file) this.#files.delete(name);
     await this.#removeIfForgotten(name, file);
@@ -240,6 +271,17 @@ export class ReadCache implements AsyncDisposable {
     file.bytes = 0;
     await rm(file.path, { force: true });
   }
+}
+
+function nameOf({ key, sha256, objectBytes }: ObjectRef): string {
+  return `${key} ${sha256} ${objectBytes}`;
+}
+
+/** What a read of these rows needs, and the file does not have. */
+function missingOf(file: CachedFile, { blocks, objectBytes }: ObjectRef, rows: RowRange): readonly Stretch[] {
+  const whole: Stretch = { index: 0, offset: 0, bytes: objectBytes };
+  const needed: readonly Stretch[] = blocks === undefined ? [whole] : blocksOfRows(blocks, rows);
+  return needed.filter(({ index }) => file.blocks[index] !== 1);
 }
 
 function isInUse({ users, fetches }: CachedFile): boolean {

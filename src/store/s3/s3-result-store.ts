@@ -13,6 +13,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { listBlocks, type RowRange } from '../../domain/blocks.ts';
+import { sideBySide } from '../../domain/side-by-side.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { blockHasher, wholeHasher } from '../../files/block-checksums.ts';
@@ -136,6 +137,16 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     }
   }
 
+  async prefetch(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<void> {
+    try {
+      requireKey(object.key);
+      using _ = await this.#opened.open(object.key);
+      await this.#cache.prefetch(object, rows, signal);
+    } catch {
+      // Whoever opens the rows tries again, and is told.
+    }
+  }
+
   async verify(object: ObjectRef, signal: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -178,13 +189,9 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
 
   async findMissing(keys: readonly string[]): Promise<readonly string[]> {
     const missing = new Set<string>();
-    let next = 0;
-    const askOn = async () => {
-      for (let key = keys[next++]; key !== undefined; key = keys[next++]) {
-        if ((await this.#findBytes(key)) === undefined) missing.add(key);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(ASKED_AT_ONCE, keys.length) }, askOn));
+    await sideBySide(keys, ASKED_AT_ONCE, async (key) => {
+      if ((await this.#findBytes(key)) === undefined) missing.add(key);
+    });
     if (missing.size > 0) await this.#requireBucket();
     return keys.filter((key) => missing.has(key));
   }

@@ -1,7 +1,8 @@
 /** Builds the index of one column, unless it exists or another process is making it. */
 import { access, rm } from 'node:fs/promises';
-import { allRowsOf } from '../../../domain/result-set.ts';
+import { allRowsOf, type Part } from '../../../domain/result-set.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
+import { openAll } from '../../limits/open-all.ts';
 import type { Wanted } from '../build-queue.ts';
 import type { DerivedFiles } from '../derived-files.ts';
 import type { IndexBuild } from './build-index.ts';
@@ -47,8 +48,8 @@ async function build(
   const staged = files.stagingPath(name);
   await using objects = new AsyncDisposableStack();
   try {
-    const paths: string[] = [];
-    for (const part of parts) paths.push(objects.use(await store.open(part, allRowsOf(part), signal)).path);
+    const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
+    const paths = await openAll(parts, open, objects, signal);
     const order: IndexBuild = {
       paths,
       firstRows: parts.map(({ firstRow }) => firstRow),

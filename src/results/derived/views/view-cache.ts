@@ -8,11 +8,12 @@ import { mkdir, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Clock } from '../../../domain/instant.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
-import { allRowsOf, PART_ROWS, type ResultSet } from '../../../domain/result-set.ts';
+import { allRowsOf, PART_ROWS, type Part, type ResultSet } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { ObjectDamaged, type OpenObject, type ResultStore } from '../../../store/result-store.ts';
 import { viewIdentity } from '../../compile/view.ts';
+import { openAll } from '../../limits/open-all.ts';
 import { withinMillis } from '../../limits/time-limit.ts';
 import type { WorkQueue } from '../../limits/work-queue.ts';
 import type { View } from '../../plan/view.ts';
@@ -276,12 +277,10 @@ export class ViewCache implements AsyncDisposable {
     const { store } = this.#options;
     return async (duckDb, destination, signal) => {
       await using objects = new AsyncDisposableStack();
-      const paths: string[] = [];
-      for (const part of resultSet.parts) {
-        // A part of a view, where this is a view of a difference; keys of stored parts are relative.
-        const object = isAbsolute(part.key) ? this.openPart(part.key) : await store.open(part, allRowsOf(part), signal);
-        paths.push(objects.use(object).path);
-      }
+      // A part of a view, where this is a view of a difference; keys of stored parts are relative.
+      const open = async (part: Part, during: AbortSignal) =>
+        isAbsolute(part.key) ? this.openPart(part.key) : await store.open(part, allRowsOf(part), during);
+      const paths = await openAll(resultSet.parts, open, objects, signal);
       return await materializeView(duckDb, { view, resultSet, paths }, destination, signal);
     };
   }
