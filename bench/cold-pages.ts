@@ -1,15 +1,15 @@
 /**
  * Pages of a result in S3 that the process has never read: the bytes that it fetches for each, counted on the way from the server, beside
- * the bytes of the row groups that have the page's rows, by the Parquet file itself. It takes `npm run setup:s3`.
+ * the bytes of the row groups that have the page's rows, by the Parquet file itself. Then exports of it from a server that is 30 ms away: beside
+ * the same export of what is on local disk, and how much is fetched for it. It takes `npm run setup:s3`.
  */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { S3_MISSING, S3Server } from '../test/s3-server.ts';
+import { S3_MISSING } from '../test/s3-server.ts';
 import { countBytes } from './count-bytes.ts';
 import { type CountedTraffic, countTraffic } from './count-traffic.ts';
 import { print, quantile, report } from './measure.ts';
-import { publishToS3 } from './s3-result.ts';
+import { openS3Result, type S3Result } from './s3-result.ts';
 import { duckDb, startService } from './service.ts';
 
 const ROWS = 1_000_000;
@@ -17,24 +17,23 @@ const PAGE_ROWS = 100;
 /** Each in a row group of its own, of 61. */
 const PAGES = 20;
 const STEP_ROWS = 49_153;
+const EXPORTS = 3;
+/** Of an object store in the same region. */
+const LATENCY_MILLIS = 30;
 
 if (S3_MISSING === undefined) await measure();
 else print(`  skipped: ${S3_MISSING}`);
 
 async function measure(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'qrs-bench-'));
-  await using s3 = await S3Server.start();
-  await using traffic = await countTraffic(s3.endpoint);
-  try {
-    const place = { folder, bucket: s3.bucket, endpoint: traffic.url };
-    const { execution, key, environment } = await publishToS3(ROWS, place);
-    const groups = await rowGroups(join(s3.bucketFolder, 'bench', execution));
-    // What is made in the background to read the next pages faster fetches, too: it is looked at by itself.
-    await coldPages(traffic, execution, key, groups, { ...environment, QRS_ROW_FILES: 'off' });
-    await background(traffic, execution, key, groups, environment);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using result = await openS3Result(ROWS);
+  await using traffic = await countTraffic(result.endpoint);
+  const { execution, key } = result;
+  const groups = await rowGroups(result.folder);
+  const environment = result.environment(traffic.url);
+  // What is made in the background to read the next pages faster fetches, too: it is looked at by itself.
+  await coldPages(traffic, execution, key, groups, { ...environment, QRS_ROW_FILES: 'off' });
+  await background(traffic, execution, key, groups, environment);
+  await exports(result, groups);
 }
 
 interface RowGroup {
@@ -117,6 +116,45 @@ async function background(
     '≤ 2',
     sizes(traffic.bytes - before, whole),
   );
+}
+
+/** Cold and warm in turn: what is local is removed before each cold one. */
+async function exports(result: S3Result, groups: readonly RowGroup[]): Promise<void> {
+  await using traffic = await countTraffic(result.endpoint, LATENCY_MILLIS);
+  const environment = { ...result.environment(traffic.url), QRS_ROW_FILES: 'off' };
+  await using service = await startService(environment);
+  const stored = groups.reduce((sum, { bytes }) => sum + bytes, 0);
+  const fetchedTo = join(result.dataDir, 'fetched');
+  const measured = async (path: string) => {
+    const start = performance.now();
+    const url = `${service.url}/v1/execution/${result.execution}/results${path}ignore_max_datapoints_per_request=true`;
+    await countBytes(url, { headers: { 'x-service-api-key': result.key, 'accept-encoding': 'identity' } });
+    return performance.now() - start;
+  };
+  for (const [what, path] of [
+    ['CSV', '/csv?'],
+    ['JSON', '?'],
+  ] as const) {
+    const cold: number[] = [];
+    const warm: number[] = [];
+    let bytes = 0;
+    for (let turn = 0; turn < EXPORTS; turn += 1) {
+      for (const file of await readdir(fetchedTo, { recursive: true })) {
+        if (file.endsWith('.parquet')) await rm(join(fetchedTo, file));
+      }
+      const before = traffic.bytes;
+      cold.push(await measured(path));
+      bytes = traffic.bytes - before;
+      warm.push(await measured(path));
+    }
+    const [far, near] = [quantile(cold, 0.5), quantile(warm, 0.5)];
+    report(
+      `export as ${what}, each request ${LATENCY_MILLIS} ms / from local disk`,
+      far / near,
+      '≤ 1.3',
+      `${far.toFixed(0)} ms / ${near.toFixed(0)} ms; ${sizes(bytes, stored)}`,
+    );
+  }
 }
 
 async function getPage(url: string, execution: string, key: string, offset: number): Promise<void> {

@@ -1,4 +1,4 @@
-/** A relay before a server that counts what the server sends. */
+/** A relay before a server that counts what the server sends, and may be as far from it as another data centre is. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
@@ -8,7 +8,8 @@ export interface CountedTraffic extends AsyncDisposable {
   readonly bytes: number;
 }
 
-export async function countTraffic(serverUrl: string): Promise<CountedTraffic> {
+/** @param latencyMillis by which what a client sends comes later: a request, which is short, takes that much longer */
+export async function countTraffic(serverUrl: string, latencyMillis = 0): Promise<CountedTraffic> {
   const { hostname, port } = new URL(serverUrl);
   const sockets = new Set<Socket>();
   let bytes = 0;
@@ -21,8 +22,14 @@ export async function countTraffic(serverUrl: string): Promise<CountedTraffic> {
       sockets.add(from);
       from.on('error', () => to.destroy());
       from.on('close', () => sockets.delete(from));
-      from.pipe(to);
     }
+    server.pipe(client);
+    // What came later does not arrive before what came first, since timers of the same length end in order.
+    client.on('data', (chunk) => {
+      if (latencyMillis === 0) server.write(chunk);
+      else setTimeout(() => server.write(chunk), latencyMillis);
+    });
+    client.on('end', () => setTimeout(() => server.end(), latencyMillis));
     server.on('data', (chunk) => {
       bytes += chunk.length;
     });

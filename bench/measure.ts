@@ -57,6 +57,12 @@ export function residentMegabytes(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024;
 }
 
+/** The most resident memory that a process has had so far, in MB, as Linux notes it; NaN elsewhere. */
+export function peakMegabytes(pid: number): number {
+  if (process.platform !== 'linux') return Number.NaN;
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
 /** Watches a process's memory until stopped; gives its peak in MB. */
 export function watchMemory(pid: number): { stop(): number } {
   let peak = residentMegabytes(pid) || 0;

@@ -40,19 +40,22 @@ export class S3Server implements AsyncDisposable {
   readonly bucketFolder: string;
   readonly bucket = BUCKET;
   readonly #folder: string;
+  readonly #isKept: boolean;
   readonly #port: number;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, isKept: boolean, port: number) {
     this.#folder = folder;
+    this.#isKept = isKept;
     this.#port = port;
     this.endpoint = `http://127.0.0.1:${port}`;
     this.bucketFolder = join(folder, 'buckets', BUCKET);
   }
 
-  static async start(): Promise<S3Server> {
-    const folder = mkdtempSync(join(tmpdir(), 'qrs-s3-'));
-    const server = new S3Server(folder, await freePort());
+  /** @param kept where its buckets are, and stay; without it they are in a folder that goes with the server */
+  static async start(kept?: string): Promise<S3Server> {
+    const folder = kept ?? mkdtempSync(join(tmpdir(), 'qrs-s3-'));
+    const server = new S3Server(folder, kept !== undefined, await freePort());
     mkdirSync(server.bucketFolder, { recursive: true });
     await server.resume();
     return server;
@@ -78,7 +81,7 @@ export class S3Server implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
-    rmSync(this.#folder, { recursive: true, force: true });
+    if (!this.#isKept) rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
