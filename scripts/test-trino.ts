@@ -6,9 +6,14 @@ import { spawnSync } from 'node:child_process';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../test/s3-server.ts';
 import { TRINO_MISSING, TrinoServer } from '../test/trino-server.ts';
 
-const FILES = ['contract/trino-engine', 'feature/trino-datasets', 'feature/trino-values', 'feature/trino-restart'].map(
-  (name) => `test/${name}.test.ts`,
-);
+const FILES = [
+  'contract/trino-engine',
+  'feature/trino-access',
+  'feature/trino-types',
+  'feature/trino-datasets',
+  'feature/trino-values',
+  'feature/trino-restart',
+].map((name) => `test/${name}.test.ts`);
 
 async function run(): Promise<number> {
   await using s3 = S3_MISSING !== undefined || process.argv.includes('--direct') ? undefined : await S3Server.start();
@@ -19,7 +24,12 @@ async function run(): Promise<number> {
   const flags = ['--test', '--test-concurrency=1', '--test-timeout=180000'];
   const { status } = spawnSync(process.execPath, [...flags, ...FILES], {
     stdio: 'inherit',
-    env: { ...process.env, TEST_TRINO_URL: server.origin, TEST_TRINO_TABLES: server.tables },
+    env: {
+      ...process.env,
+      TEST_TRINO_URL: server.origin,
+      TEST_TRINO_TABLES: server.tables,
+      TEST_TRINO_ACCESS: JSON.stringify(server.access),
+    },
   });
   return status ?? 1;
 }

@@ -3,12 +3,13 @@
  * files). It comes from `scripts/trino.ts`, takes some 27 CPU seconds to start and 1 to 2 GB of memory.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { pbkdf2Sync, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { trinoPrograms } from '../scripts/trino.ts';
+import { makeCertificate, NO_OPENSSL } from './certificate.ts';
 import { freePort } from './free-port.ts';
 import { killProcess } from './kill-process.ts';
 
@@ -17,6 +18,8 @@ export const TRINO_MISSING =
   trinoPrograms() === undefined ? 'no Trino is here: npm run setup:trino fetches one (490 MB)' : undefined;
 
 export const TRINO_CATALOG = 'sources';
+/** The one who may come in over TLS. */
+export const TRINO_USER = 'qrs';
 const START_MILLIS = 240_000;
 const SAID_CHARS_MAX = 4000;
 
@@ -29,25 +32,48 @@ export interface SpoolBucket {
   readonly secretKey: string;
 }
 
+interface Ports {
+  readonly http: number;
+  readonly https: number;
+}
+
+/** How one gets in over TLS, as `TRINO_USER`. */
+export interface TrinoAccess {
+  readonly port: number;
+  /** PEM: its certificate, which is signed by itself. */
+  readonly caFile: string;
+  readonly password: string;
+  /** In base64: what tokens are signed with (HS256). */
+  readonly tokenKey: string;
+}
+
 export class TrinoServer implements AsyncDisposable {
   readonly origin: string;
+  /** The same over TLS, where it asks who is there. */
+  readonly access: TrinoAccess;
   /** Tables lie in folders of it: `local:///tables/…` to Trino. */
   readonly tables: string;
   readonly #folder: string;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, { http, https }: Ports) {
     this.#folder = folder;
-    this.origin = `http://127.0.0.1:${port}`;
+    this.origin = `http://127.0.0.1:${http}`;
+    this.access = {
+      port: https,
+      caFile: join(folder, 'cert.pem'),
+      password: randomBytes(12).toString('base64'),
+      tokenKey: randomBytes(32).toString('base64'),
+    };
     this.tables = join(folder, 'lake', 'tables');
   }
 
   static async start(spool?: SpoolBucket): Promise<TrinoServer> {
     const folder = mkdtempSync(join(tmpdir(), 'qrs-trino-'));
-    const port = await freePort();
-    const server = new TrinoServer(folder, port);
+    const ports = { http: await freePort(), https: await freePort() };
+    const server = new TrinoServer(folder, ports);
     mkdirSync(server.tables, { recursive: true });
-    for (const [path, lines] of Object.entries(configuration(folder, port, spool))) {
+    for (const [path, lines] of Object.entries(configuration(folder, ports, server.access, spool))) {
       const file = join(folder, 'etc', path);
       mkdirSync(join(file, '..'), { recursive: true });
       writeFileSync(file, `${lines.join('\n')}\n`);
@@ -121,7 +147,8 @@ export async function runStatement(origin: string, sql: string): Promise<void> {
 /** Files below `etc`, by their paths. */
 function configuration(
   folder: string,
-  port: number,
+  { http, https }: Ports,
+  access: TrinoAccess,
   spool: SpoolBucket | undefined,
 ): Readonly<Record<string, readonly string[]>> {
   return {
@@ -143,8 +170,9 @@ function configuration(
     'config.properties': [
       'coordinator=true',
       'node-scheduler.include-coordinator=true',
-      `http-server.http.port=${port}`,
-      `discovery.uri=http://127.0.0.1:${port}`,
+      `http-server.http.port=${http}`,
+      `discovery.uri=http://127.0.0.1:${http}`,
+      ...accessLines(folder, https),
       'query.max-memory-per-node=400MB',
       'memory.heap-headroom-per-node=200MB',
       'catalog.management=static',
@@ -167,6 +195,13 @@ function configuration(
         `s3.aws-secret-key=${spool.secretKey}`,
       ],
     }),
+    'password-authenticator.properties': [
+      'password-authenticator.name=file',
+      `file.password-file=${join(folder, 'etc', 'passwords')}`,
+    ],
+    passwords: [`${TRINO_USER}:${hashed(access.password)}`],
+    'token.key': [access.tokenKey],
+    'tls.pem': certificateLines(folder),
     [`catalog/${TRINO_CATALOG}.properties`]: [
       'connector.name=hive',
       'hive.metastore=file',
@@ -176,4 +211,30 @@ function configuration(
       'hive.security=allow-all',
     ],
   };
+}
+
+/** Over plain HTTP anybody may come in under any name, as most tests do. */
+function accessLines(folder: string, port: number): readonly string[] {
+  if (NO_OPENSSL !== undefined) return [];
+  return [
+    'http-server.https.enabled=true',
+    `http-server.https.port=${port}`,
+    `http-server.https.keystore.path=${join(folder, 'etc', 'tls.pem')}`,
+    'http-server.authentication.type=PASSWORD,JWT',
+    'http-server.authentication.allow-insecure-over-http=true',
+    `http-server.authentication.jwt.key-file=${join(folder, 'etc', 'token.key')}`,
+    `internal-communication.shared-secret=${randomBytes(32).toString('base64')}`,
+  ];
+}
+
+function certificateLines(folder: string): readonly string[] {
+  if (NO_OPENSSL !== undefined) return [];
+  const { key, cert } = makeCertificate(folder);
+  return [key, cert];
+}
+
+/** As Trino's file of passwords has it. */
+function hashed(password: string): string {
+  const [iterations, salt] = [10_000, randomBytes(16)];
+  return `${iterations}:${salt.toString('hex')}:${pbkdf2Sync(password, salt, iterations, 32, 'sha256').toString('hex')}`;
 }

@@ -36,6 +36,13 @@ describe('refused', () => {
   }
 });
 
+test('a text without whole characters is refused', () => {
+  const read = (value: string) => () => parameterValues([{ key: 't', type: 'text' }], { t: value });
+  assert.deepEqual(read("\u{1F600}'\n")(), [{ key: 't', type: 'text', value: "\u{1F600}'\n" }]);
+  assert.throws(read('a\0'), new ParameterError('parameter t is a text, which has no NUL character: found "a\\u0000"'));
+  assert.throws(read('a\ud83d'), new ParameterError('parameter t is a text of whole characters: found "a\\ud83d"'));
+});
+
 test('for an enum of a thousand values, the error offers the nearest and says how many there are', () => {
   const enumOptions = Array.from({ length: 1000 }, (_, i) => `${'option'.repeat(12)}_${i}`);
   const read = (value: string) => () => parameterValues([{ key: 'e', type: 'enum', enumOptions }], { e: value });

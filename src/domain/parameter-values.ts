@@ -78,6 +78,8 @@ function readValue({ key, type, enumOptions = [] }: QueryParameter, value: strin
   switch (type) {
     case 'text':
       if (value.includes('\0')) throw expected('a text, which has no NUL character');
+      // As bytes, half of a surrogate pair would become another character.
+      if (!value.isWellFormed()) throw expected('a text of whole characters');
       return value;
     case 'enum':
       if (!enumOptions.includes(value)) throw expected(`one of ${someOf(enumOptions, value)}`);

@@ -111,10 +111,11 @@ export class Coordinator implements Disposable {
       const answer = await this.#send(request, signal);
       const { statusCode = 0 } = answer;
       if (statusCode >= 200 && statusCode < 300) return await read(answer);
-      throw statusProblem(request, statusCode, answer.headers.location, await textOf(answer));
+      const said = await textOf(answer);
+      throw statusProblem(request, { status: statusCode, location: answer.headers.location, said }, this.address);
     } catch (error) {
       signal.throwIfAborted();
-      throw connectionProblem(error);
+      throw connectionProblem(error, request.url);
     }
   }
 
@@ -154,9 +155,8 @@ export class Coordinator implements Disposable {
 
 function statusProblem(
   { url, signed }: TrinoRequest,
-  status: number,
-  location: string | undefined,
-  said: string,
+  { status, location, said }: { readonly status: number; readonly location: string | undefined; readonly said: string },
+  address: TrinoAddress,
 ): Error {
   if (RETRIED_STATUS.includes(status)) return new Unreachable(`status ${status}: ${said}`);
   if (status === 404 || status === 410) return new QueryGone(`status ${status} for ${url.pathname}: ${said}`);
@@ -168,14 +168,18 @@ function statusProblem(
     );
   }
   if (signed && (status === 401 || status === 403)) {
-    return problem(
-      `Trino does not let the service in (status ${status}): see the user, the password or the token in its settings`,
-    );
+    return problem(`Trino does not let the service in (status ${status}): ${accessAdvice(address)}`);
   }
   return problem(`Trino answered with the status ${status}`);
 }
 
-function connectionProblem(error: unknown): unknown {
+function accessAdvice({ token, password }: TrinoAddress): string {
+  if (token !== undefined) return 'the token in QRS_TRINO_TOKEN is wrong, or has expired';
+  if (password !== undefined) return 'the user or the password in QRS_ENGINE_URL is wrong';
+  return 'it asks for a password (in QRS_ENGINE_URL) or a token (QRS_TRINO_TOKEN)';
+}
+
+function connectionProblem(error: unknown, url: URL): unknown {
   if (error instanceof EngineError || error instanceof QueryGone || error instanceof Unreachable) return error;
   const { code } = error as NodeJS.ErrnoException;
   // What is no failure of the network: a mistake of ours, or a disk that is full.
@@ -183,11 +187,21 @@ function connectionProblem(error: unknown): unknown {
   if (LASTING_CODES.test(code)) {
     return new EngineError(
       'engine_error',
-      `no connection to Trino can be made (${code}): see QRS_ENGINE_URL and QRS_TRINO_CA_FILE`,
+      `no connection to Trino can be made (${code}): ${connectionAdvice(code, error.message, url)}`,
       { cause: error },
     );
   }
   return new Unreachable(`${code}: ${error.message}`, { cause: error });
+}
+
+function connectionAdvice(code: string, said: string, { host }: URL): string {
+  if (/^CERT_|^UNABLE_TO|SELF_SIGNED/.test(code)) {
+    return `the certificate of ${host} is not trusted; QRS_TRINO_CA_FILE names those to believe in besides`;
+  }
+  if (code.startsWith('HPE_'))
+    return `${host} does not speak HTTP; where it speaks TLS, add tls=true to QRS_ENGINE_URL`;
+  if (said.includes('wrong version number')) return `${host} does not speak TLS; QRS_ENGINE_URL needs a port that does`;
+  return 'see QRS_ENGINE_URL and QRS_TRINO_CA_FILE';
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {

@@ -39,8 +39,8 @@ export interface TrinoEngineOptions extends WriteOptions {
 
 /** A query that a coordinator forgot is run once more, since it changes nothing. */
 const FORGOTTEN_MAX = 2;
-/** Errors of a coordinator that answers before it can run anything. */
-const NOT_READY = ['SERVER_STARTING_UP', 'SERVER_SHUTTING_DOWN'];
+/** Errors of a coordinator that answers before it can run anything, or before it has found its machines. */
+const NOT_READY = ['SERVER_STARTING_UP', 'SERVER_SHUTTING_DOWN', 'NO_NODES_AVAILABLE'];
 const NOT_READY_PAUSE_MILLIS = 1000;
 const NOT_READY_PAUSES_MAX = 60;
 

@@ -70,10 +70,11 @@ const STARTING = {
   errorType: 'INTERNAL_ERROR',
 };
 
-test('a coordinator that is starting, and says so for an error of the query, is given the query again', async () => {
+test('a coordinator that is starting, or has no machines yet, and says so for an error of the query, is given the query again', async () => {
   await using fake = await FakeCoordinator.start();
   const columns = [column('n', 'bigint')];
-  fake.steps(json({ error: STARTING }), json({ error: STARTING }), json({ columns, data: [[1]] }));
+  const alone = { ...STARTING, message: 'No nodes available to run query', errorName: 'NO_NODES_AVAILABLE' };
+  fake.steps(json({ error: STARTING }), json({ error: alone }), json({ columns, data: [[1]] }));
   assert.deepEqual((await materialize(fake)).rows, [['1']]);
 });
 
@@ -116,7 +117,7 @@ describe('failures that last', () => {
     const error = await failure(fake);
     assert.equal(
       error.message,
-      'Trino does not let the service in (status 401): see the user, the password or the token in its settings',
+      'Trino does not let the service in (status 401): the user or the password in QRS_ENGINE_URL is wrong',
     );
   });
 

@@ -63,11 +63,18 @@ test('the hex digits are the bytes of the value', () => {
   assert.equal(Buffer.from(hex, 'hex').toString(), "'é😀");
 });
 
+const TOO_LONG = (value: string) =>
+  `refused: Trino has no number of more than 38 digits: found ${value}; with an exponent (1e40) it may be rounded`;
+
 for (const [type, given, expected] of [
   ['number', '5', "(CAST('5' AS BIGINT))"],
   ['number', '-.50', "(CAST('-.50' AS DECIMAL(2, 2)))"],
   ['number', '1e9', "(CAST('1e9' AS DOUBLE))"],
-  ['number', '170141183460469231731687303715884105727', "(CAST('170141183460469231731687303715884105727' AS DOUBLE))"],
+  ['number', `00${'9'.repeat(38)}`, `(CAST('00${'9'.repeat(38)}' AS DECIMAL(38, 0)))`],
+  ['number', `${'9'.repeat(40)}e0`, `(CAST('${'9'.repeat(40)}e0' AS DOUBLE))`],
+  ['number', '170141183460469231731687303715884105727', TOO_LONG('170141183460469231731687303715884105727')],
+  ['number', `0.${'9'.repeat(39)}`, TOO_LONG(`0.${'9'.repeat(39)}`)],
+  ['number', '1'.repeat(60), TOO_LONG('1'.repeat(60))],
   ['datetime', '2024-03-05 20:50:59', "(CAST('2024-03-05 20:50:59' AS TIMESTAMP(3)))"],
   [
     'datetime',

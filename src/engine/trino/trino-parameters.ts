@@ -5,6 +5,7 @@
  * Trino's own parameters (`EXECUTE … USING`) do not do: each `?` is another expression to it, so it refuses GROUP BY with the expression of
  * the SELECT, and LIMIT takes no value of them.
  */
+import { EngineError } from '../engine.ts';
 import type { BoundType, BoundValue, ParameterDialect } from '../sql/bind-parameters.ts';
 
 export const TRINO_PARAMETERS: ParameterDialect = {
@@ -24,7 +25,18 @@ function isCount({ value, type }: BoundValue, before: string): boolean {
 function literal({ value, type }: BoundValue): string {
   if (type.kind === 'text') return `from_utf8(X'${Buffer.from(value).toString('hex').toUpperCase()}')`;
   if (!/^[-+0-9.:eE ]+$/.test(value)) throw new TypeError('the value of a parameter was not read as its type');
+  requireDigits(value);
   return `CAST('${value}' AS ${sqlType(type, value)})`;
+}
+
+/** What is more than a decimal holds would be rounded; who writes an exponent asks for that. */
+function requireDigits(value: string): void {
+  const isNumber = /^[-+0-9.]+$/.test(value);
+  if (!isNumber || value.replaceAll(/^[-+]?0*|\./g, '').length <= DIGITS_MAX) return;
+  throw new EngineError(
+    'syntax_error',
+    `Trino has no number of more than ${DIGITS_MAX} digits: found ${value}; with an exponent (1e40) it may be rounded`,
+  );
 }
 
 function sqlType(type: BoundType, value: string): string {
@@ -33,10 +45,8 @@ function sqlType(type: BoundType, value: string): string {
       return 'VARCHAR';
     case 'bigint':
       return 'BIGINT';
-    case 'hugeint': {
-      const digits = value.replace(/^[+-]?0*/, '').length;
-      return digits <= DIGITS_MAX ? `DECIMAL(${digits}, 0)` : 'DOUBLE';
-    }
+    case 'hugeint':
+      return `DECIMAL(${value.replace(/^[+-]?0*/, '').length}, 0)`;
     case 'double':
       return 'DOUBLE';
     case 'decimal':
