@@ -10,7 +10,7 @@ export async function openBehind(qrs: CommandLine): Promise<Service> {
     environment: { QRS_DATA_DIR: qrs.dataDir, ...qrs.catalog },
     readFile: () => undefined,
   });
-  return await openService(settings, { clock: () => qrs.now, sleep });
+  return await openService(settings, { clock: () => qrs.now, sleep, monotonic: () => performance.now() });
 }
 
 /** The keys of all stored objects, in order. */

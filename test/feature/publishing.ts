@@ -54,7 +54,12 @@ class TestClock {
 
 async function openCatalog(folder: string, url: string | undefined, clock: () => number): Promise<Catalog> {
   if (url === undefined) return await openSqliteCatalog(join(folder, 'catalog.db'), { clock, sleep });
-  return await openPostgresCatalog(url, { clock, sleep, stalenessMaxMillis: 0, connectionsMax: 4 });
+  return await openPostgresCatalog(url, {
+    monotonic: () => performance.now(),
+    sleep,
+    stalenessMaxMillis: 0,
+    connectionsMax: 4,
+  });
 }
 
 async function openStore(folder: string, opened: AsyncDisposableStack): Promise<ResultStore> {
