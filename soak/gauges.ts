@@ -11,9 +11,13 @@ export interface Gauges {
   /** Of the event loop, in milliseconds, each since the one before. */
   readonly delayP99: number[];
   readonly delayMax: number[];
-  /** CPU time from one turn to the next: without the time that other threads and programs have the core. */
+  /** CPU time of one turn: without the time that other threads and programs have the core. */
   readonly heldP99: number[];
   readonly heldMax: number[];
+  /** The same without collections of the heap, and these. */
+  readonly workP99: number[];
+  readonly workMax: number[];
+  readonly gcMax: number[];
 }
 
 const SAMPLE_MILLIS = 1000;
@@ -29,7 +33,17 @@ const PARTS: Readonly<Record<string, RegExp>> = {
 
 export async function watchOn(pid: number, client: Client, end: AbortSignal): Promise<Gauges> {
   const parts = new Map<string, number[]>(Object.keys(PARTS).map((name) => [name, []]));
-  const gauges: Gauges = { memory: [], parts, delayP99: [], delayMax: [], heldP99: [], heldMax: [] };
+  const gauges: Gauges = {
+    memory: [],
+    parts,
+    delayP99: [],
+    delayMax: [],
+    heldP99: [],
+    heldMax: [],
+    workP99: [],
+    workMax: [],
+    gcMax: [],
+  };
   for (let second = 1; !end.aborted; second += 1) {
     await wait(SAMPLE_MILLIS, undefined, { signal: end }).catch(() => undefined);
     gauges.memory.push(await residentBytes(pid));
@@ -38,8 +52,13 @@ export async function watchOn(pid: number, client: Client, end: AbortSignal): Pr
     const value = (name: string) => 1000 * Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
     gauges.delayP99.push(value('nodejs_eventloop_lag_p99_seconds'));
     gauges.delayMax.push(value('nodejs_eventloop_lag_max_seconds'));
-    gauges.heldP99.push(value('qrs_event_loop_held_seconds\\{quantile="0.99"\\}'));
-    gauges.heldMax.push(value('qrs_event_loop_held_seconds\\{quantile="1"\\}'));
+    const turn = (part: string, quantile: string) =>
+      value(`qrs_event_loop_${part}_seconds\\{quantile="${quantile}"\\}`);
+    gauges.heldP99.push(turn('held', '0.99'));
+    gauges.heldMax.push(turn('held', '1'));
+    gauges.workP99.push(turn('work', '0.99'));
+    gauges.workMax.push(turn('work', '1'));
+    gauges.gcMax.push(turn('gc', '1'));
     for (const [name, line] of Object.entries(PARTS)) {
       parts.get(name)?.push([...text.matchAll(line)].reduce((sum, [, bytes]) => sum + Number(bytes), 0));
     }

@@ -24,7 +24,7 @@ export interface GaugedParts {
   readonly usage: { readonly waiting: number };
   readonly logLines: { readonly dropped: number };
   readonly replicas: { readonly name: string; readonly count: number };
-  readonly eventLoop: Pick<EventLoopWatch, 'take'>;
+  readonly eventLoop: Pick<EventLoopWatch, 'held' | 'worked' | 'collected'>;
   readonly clock: Clock;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
@@ -40,7 +40,7 @@ function shared(help: string): string {
 }
 
 export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
-  const { queues, caches, parquet, usage, heavyReads, requests, logLines, eventLoop, replicas } = parts;
+  const { queues, caches, parquet, usage, heavyReads, requests, logLines, replicas } = parts;
   const each = <T>(named: Readonly<Record<string, T>>, value: (one: T) => number) =>
     Object.fromEntries(Object.entries(named).map(([name, one]) => [name, value(one)]));
   return [
@@ -111,16 +111,29 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
       type: 'counter',
       read: () => ({ '': logLines.dropped }),
     },
-    {
-      name: 'qrs_event_loop_held_seconds',
-      help: 'CPU time of the event loop from one turn to the next, since the metrics were last asked for: how long it is held, however busy the cores are.',
-      label: 'quantile',
-      sameInAll: true,
-      read: () => eventLoop.take(),
-    },
+    ...eventLoopGauges(parts),
     ...duckDbGauges(parts),
     ...catalogGauges(parts),
     ...datasetGauges(parts),
+  ];
+}
+
+function eventLoopGauges({ eventLoop }: GaugedParts): readonly GaugeSource[] {
+  const times = (name: string, help: string, part: keyof GaugedParts['eventLoop']): GaugeSource => ({
+    name,
+    help: `${help} Since the metrics were last asked for.`,
+    label: 'quantile',
+    sameInAll: true,
+    read: () => eventLoop[part].take(),
+  });
+  return [
+    times(
+      'qrs_event_loop_held_seconds',
+      'CPU time of one turn of the event loop: how long it is held, however busy the cores are.',
+      'held',
+    ),
+    times('qrs_event_loop_work_seconds', 'The same without collections of the heap: what requests take.', 'worked'),
+    times('qrs_event_loop_gc_seconds', 'The part of the same that collections of the heap take.', 'collected'),
   ];
 }
 

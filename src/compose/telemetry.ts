@@ -8,9 +8,9 @@ import { type Metrics, makeMetrics } from '../observation/metrics.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
 import type { TraceSettings } from '../observation/traces/trace-settings.ts';
 import { UsageMeter } from '../observation/usage-meter.ts';
-import { EventLoopWatch } from './event-loop.ts';
 import { type GaugedParts, gaugesOf } from './gauges.ts';
 import type { Service } from './service.ts';
+import { watchEventLoop } from './watch-event-loop.ts';
 
 export interface TelemetryEffects {
   /** Of the service: `1.2.3`. */
@@ -41,10 +41,9 @@ export async function startTelemetry(
   const stop = new AbortController();
   const meter = new UsageMeter({ usage: parts.catalog.usage, observe, writer: effects.owner, clock: parts.clock });
   const keyUses = new KeyUses({ principals: parts.catalog.principals, observe });
-  const eventLoop = new EventLoopWatch(effects.threadCpuMicros);
+  const eventLoop = watchEventLoop(effects.threadCpuMicros, stop.signal);
   const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, sleep: effects.sleep, eventLoop }));
   const running = [meter, keyUses].map((each) => each.run(settings.usageIntervalMillis, effects.sleep, stop.signal));
-  running.push(eventLoop.run(effects.sleep, stop.signal));
   running.push(
     watchClock(
       {

@@ -1,0 +1,26 @@
+/** Watches the event loop of this thread: looks at it again and again, and hears of the collections of its heap. */
+import { PerformanceObserver, performance } from 'node:perf_hooks';
+import { EventLoopWatch } from './event-loop.ts';
+
+/** @param cpuMicros CPU time of this thread until now */
+export function watchEventLoop(cpuMicros: () => number, signal: AbortSignal): EventLoopWatch {
+  const watch = new EventLoopWatch(performance.now(), cpuMicros());
+  const collections = new PerformanceObserver((list) => {
+    for (const { startTime, duration } of list.getEntries()) watch.collection(startTime, duration);
+  });
+  collections.observe({ entryTypes: ['gc'] });
+  // A timer that is made anew for each look takes no more than one that repeats, and the time between looks changes.
+  let timer = setTimeout(look, 0);
+  function look(): void {
+    timer = setTimeout(look, watch.look(performance.now(), cpuMicros()));
+  }
+  signal.addEventListener(
+    'abort',
+    () => {
+      clearTimeout(timer);
+      collections.disconnect();
+    },
+    { once: true },
+  );
+  return watch;
+}
