@@ -1,4 +1,7 @@
-/** Searches, counts and pages lists in the database, so that no more is read than is shown. */
+/**
+ * Searches, counts and pages lists in the database, so that no more is read than is shown. What looks at many rows goes to `lists`, which
+ * may be slow: the event loop does not wait for it.
+ */
 import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
 import {
   type AsOfSearch,
@@ -12,6 +15,7 @@ import {
 import { EXECUTION_STATES, type Execution, type ExecutionState, STATES } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { UNLISTED_TAG } from '../../domain/query.ts';
+import { letOthersRun } from '../../domain/time.ts';
 import type { Browsing } from '../browsing.ts';
 import { findLatest } from './latest-execution.ts';
 import { queryOf } from './queries.ts';
@@ -21,18 +25,23 @@ import { type CatalogTables, executionOf } from './tables.ts';
 type Queries = ExpressionBuilder<CatalogTables, 'queries'>;
 type Runs = ExpressionBuilder<CatalogTables, 'executions'>;
 
+/** Of the latest runs of queries. Each takes some 50 µs where the database answers at once. */
+const LOOKUPS_IN_A_TURN = 20;
+
 const WITH_RESULT = EXECUTION_STATES.filter((state) => STATES[state].hasResult);
 
 export class KyselyBrowsing implements Browsing {
   readonly #db: Kysely<CatalogTables>;
+  readonly #lists: Kysely<CatalogTables>;
 
-  constructor(db: Kysely<CatalogTables>) {
+  constructor(db: Kysely<CatalogTables>, lists: Kysely<CatalogTables> = db) {
     this.#db = db;
+    this.#lists = lists;
   }
 
   async searchQueries(search: QuerySearch): Promise<ListPage<FoundQuery>> {
     const words = searchWords(search.text ?? '');
-    const matching = this.#db.selectFrom('queries').where((eb) => eb.and(conditionsOf(eb, search, words)));
+    const matching = this.#lists.selectFrom('queries').where((eb) => eb.and(conditionsOf(eb, search, words)));
     const counted = await matching.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
     const rows = await matching
       .selectAll()
@@ -45,7 +54,8 @@ export class KyselyBrowsing implements Browsing {
       .offset(search.offset)
       .execute();
     const items: FoundQuery[] = [];
-    for (const row of rows) {
+    for (const [index, row] of rows.entries()) {
+      if (index % LOOKUPS_IN_A_TURN === 0) await letOthersRun();
       const latest = await this.findLatestRun(row.id, search.now);
       items.push({ query: queryOf(row), ...(latest !== undefined && { latest }) });
     }
@@ -58,16 +68,16 @@ export class KyselyBrowsing implements Browsing {
   }
 
   async findLatestAsOf(search: AsOfSearch, except: readonly string[] = []): Promise<Execution | undefined> {
-    return await findLatestAsOf(this.#db, search, except);
+    return await findLatestAsOf(this.#lists, search, except);
   }
 
   async listOldestStored(search: Omit<AsOfSearch, 'asOf'>, limit: number): Promise<ListPage<Execution>> {
-    return await listOldestStored(this.#db, search, limit);
+    return await listOldestStored(this.#lists, search, limit);
   }
 
   async listRuns(filter: RunFilter): Promise<ListPage<RunSummary>> {
     const { queryId, state, now, from, to, limit, offset } = filter;
-    const matching = this.#db
+    const matching = this.#lists
       .selectFrom('executions')
       .where('query_id', '=', queryId)
       .$if(state !== undefined, (runs) => runs.where((eb) => inState(eb, state as ExecutionState, now)))
@@ -81,9 +91,10 @@ export class KyselyBrowsing implements Browsing {
     return { items, total: Number(counted.count) };
   }
 
-  /** Only two numbers of the manifest are read, since it can be long. */
+  /** Only two numbers of the manifest are read, since it can be long: half a megabyte for thousands of columns. */
   async #summaryOf(execution: Execution): Promise<RunSummary> {
-    const stored = await this.#db
+    if (!STATES[execution.state].hasResult) return { execution };
+    const stored = await this.#lists
       .selectFrom('result_sets')
       .select([
         sql<number>`json_extract(manifest, '$.rowCount')`.as('rowCount'),

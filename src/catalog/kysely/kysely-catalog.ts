@@ -37,19 +37,20 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
   /**
    * @param now the clock that leases, claims and ticks go by
    * @param knows the latest version of a catalog that this program knows
+   * @param lists where many rows are looked at; it only reads
    */
-  constructor(db: Kysely<CatalogTables>, now: Now, knows: number) {
+  constructor(db: Kysely<CatalogTables>, now: Now, knows: number, lists: Kysely<CatalogTables> = db) {
     this.db = db;
     this.#now = now;
     this.principals = new KyselyPrincipals(db);
     this.queries = new KyselyQueries(db);
-    this.browsing = new KyselyBrowsing(db);
+    this.browsing = new KyselyBrowsing(db, lists);
     this.executions = new KyselyExecutions(db);
     this.runs = new KyselyRuns(db, now);
     this.leases = new KyselyLeases(db, now);
     this.ticks = new KyselyTicks(db, now);
     this.replicas = new KyselyReplicas(db, now, knows);
-    this.usage = new KyselyUsage(db);
+    this.usage = new KyselyUsage(db, lists);
     this.installation = new KyselyInstallation(db);
     this.idempotencyKeys = new KyselyIdempotencyKeys(db);
   }

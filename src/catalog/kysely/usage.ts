@@ -24,9 +24,12 @@ type SumRow = UsageRow & Pick<KeyRow, 'user_name' | 'team_name'>;
 
 export class KyselyUsage implements Usage {
   readonly #db: Kysely<CatalogTables>;
+  readonly #lists: Kysely<CatalogTables>;
 
-  constructor(db: Kysely<CatalogTables>) {
+  /** @param lists where many rows are looked at */
+  constructor(db: Kysely<CatalogTables>, lists: Kysely<CatalogTables> = db) {
     this.#db = db;
+    this.#lists = lists;
   }
 
   async add(uses: readonly Use[], batch?: UsageBatch): Promise<void> {
@@ -56,7 +59,7 @@ export class KyselyUsage implements Usage {
 
   async sum(filter: UsageFilter, by: readonly UsagePart[]): Promise<readonly UsageSum[]> {
     const parts = [...new Set(by)];
-    let query = this.#db
+    let query = this.#lists
       .selectFrom('usage')
       .innerJoin('api_keys', 'api_keys.id', 'usage.key_id')
       .select(({ fn }) => [

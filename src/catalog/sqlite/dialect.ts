@@ -1,7 +1,8 @@
 /**
  * Kysely's SQLite dialect over Node's own `node:sqlite`, with two connections to the file. A SELECT is answered at once on this thread
  * and sees all that has been committed. Writes, and everything in a transaction, go to the writer's thread (writer.ts), one after
- * another. So no reader ever waits for a slow disk that somebody writes to.
+ * another. So no reader ever waits for a slow disk that somebody writes to. What looks at many rows is asked of a third connection, in a
+ * thread like the writer's, so that nobody waits for that either.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
@@ -29,8 +30,8 @@ import type { SqliteWriter, WriterTurn } from './writer.ts';
 const STATEMENTS_MAX = 200;
 
 export interface SqliteConnections {
-  /** Nothing is written by it. */
-  readonly reader: DatabaseSync;
+  /** Nothing is written by it. Without it everything goes to the thread, and one waits for another. */
+  readonly reader?: DatabaseSync;
   readonly writer: SqliteWriter;
   readonly sleep: Sleep;
 }
@@ -67,11 +68,11 @@ class TwoConnectionsAdapter extends SqliteAdapter {
 }
 
 class NodeSqliteDriver implements Driver {
-  readonly #reader: Reader;
+  readonly #reader: Reader | undefined;
   readonly #writer: SqliteWriter;
 
   constructor({ reader, writer, sleep }: SqliteConnections) {
-    this.#reader = new Reader(reader, sleep);
+    this.#reader = reader === undefined ? undefined : new Reader(reader, sleep);
     this.#writer = writer;
   }
 
@@ -98,18 +99,18 @@ class NodeSqliteDriver implements Driver {
   }
 
   async destroy(): Promise<void> {
-    this.#reader.close();
+    this.#reader?.close();
     await this.#writer.close();
   }
 }
 
 /** The connection of one statement or one transaction. */
 class NodeSqliteConnection implements DatabaseConnection {
-  readonly #reader: Reader;
+  readonly #reader: Reader | undefined;
   readonly #writer: SqliteWriter;
   #turn: WriterTurn | undefined;
 
-  constructor(reader: Reader, writer: SqliteWriter) {
+  constructor(reader: Reader | undefined, writer: SqliteWriter) {
     this.#reader = reader;
     this.#writer = writer;
   }
@@ -130,7 +131,7 @@ class NodeSqliteConnection implements DatabaseConnection {
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const parameters = query.parameters as readonly SQLInputValue[];
-    if (this.#turn === undefined && query.query.kind === 'SelectQueryNode') {
+    if (this.#reader !== undefined && this.#turn === undefined && query.query.kind === 'SelectQueryNode') {
       return { rows: await this.#reader.all<R>(query.sql, parameters) };
     }
     // A single statement keeps the turn until its connection is released.

@@ -1,7 +1,7 @@
 /**
  * The catalog in one SQLite file, which any number of processes of one machine may share. It has a write-ahead log, so readers and the
  * writer do not wait for each other, and every commit is synced to disk, so a result outlives a power cut. This thread reads, another one
- * writes (dialect.ts).
+ * writes, and a third makes lists (dialect.ts).
  */
 import { closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -56,7 +56,8 @@ export async function openSqliteCatalog(
       // From here on this connection only reads.
       database.exec('pragma query_only = on');
       const writer = new SqliteWriter({ path, busyMillis: BUSY_MILLIS_MAX, commitMillis });
-      return new SqliteCatalog(path, { reader: database, writer, sleep }, clock);
+      const lister = new SqliteWriter({ path, busyMillis: BUSY_MILLIS_MAX, commitMillis: 0, onlyReads: true });
+      return new SqliteCatalog(path, { reader: database, writer, lister, sleep }, clock);
     } catch (error) {
       database.close();
       throw error;
@@ -71,20 +72,27 @@ export async function openSqliteCatalog(
   }
 }
 
+interface OpenedFile extends Required<SqliteConnections> {
+  readonly lister: SqliteWriter;
+}
+
 class SqliteCatalog extends KyselyCatalog implements Catalog {
   readonly #path: string;
   readonly #inode: bigint;
   readonly #reader: DatabaseSync;
   readonly #writer: SqliteWriter;
+  readonly #lister: SqliteWriter;
   readonly #sleep: Sleep;
   readonly #dataVersion: StatementSync;
   readonly #changes: StatementSync;
   #seenDataVersion: unknown;
   #version = 0;
 
-  constructor(path: string, { reader, writer, sleep }: SqliteConnections, clock: Clock) {
+  constructor(path: string, { reader, writer, lister, sleep }: OpenedFile, clock: Clock) {
     const dialect = new NodeSqliteDialect({ reader, writer, sleep });
-    super(new Kysely<CatalogTables>({ dialect }), () => sql<number>`${clock()}`, LATEST);
+    const lists = new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect({ writer: lister, sleep }) });
+    super(new Kysely<CatalogTables>({ dialect }), () => sql<number>`${clock()}`, LATEST, lists);
+    this.#lister = lister;
     this.#path = path;
     this.#inode = statSync(path, { bigint: true }).ino;
     this.#reader = reader;
@@ -139,6 +147,7 @@ class SqliteCatalog extends KyselyCatalog implements Catalog {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#lister.close();
     await this.db.destroy();
     // Kysely closes only what it has used. The writer goes last, so that its thread makes the checkpoint, not this one.
     if (this.#reader.isOpen) this.#reader.close();

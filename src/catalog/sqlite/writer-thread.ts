@@ -12,6 +12,8 @@ export interface WriterOptions {
   readonly busyMillis: number;
   /** For tests: how much longer each sync to the disk takes. */
   readonly commitMillis: number;
+  /** It makes lists, and writes nothing. */
+  readonly onlyReads?: true;
 }
 
 export interface WriterRequest {
@@ -30,9 +32,10 @@ export type WriterAnswer =
  */
 const STATEMENTS_MAX = 200;
 
-const { path, busyMillis, commitMillis } = workerData as WriterOptions;
+const { path, busyMillis, commitMillis, onlyReads } = workerData as WriterOptions;
 const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: busyMillis });
 database.exec('pragma synchronous = full');
+if (onlyReads) database.exec('pragma query_only = on');
 const statements = new Map<string, StatementSync>();
 
 parentPort?.on('message', (request: WriterRequest | 'close') => {

@@ -2,14 +2,14 @@
 import type { Column } from '../../domain/result-set.ts';
 import { type ExpressionError, expressionError, type Source } from '../../expression/expression-error.ts';
 import type { Name } from '../../expression/tree.ts';
-import { findColumn } from './find-column.ts';
+import { describeMissing, findColumn } from './find-column.ts';
 import type { ColumnRef } from './predicate.ts';
 
 /** @throws ExpressionError for a name that is no column, or more than one. */
 export function bindName(name: Name, columns: readonly Column[], source: Source): ColumnRef {
   const found = findColumn(name.text, columns);
   if (found.kind === 'found') return columnAt(found.index, columns);
-  throw columnError(name, found.message, source);
+  throw columnError(name, describeMissing(name.text, found, columns), source);
 }
 
 /** As `bindName`, for a name that stands where a value could: a text without its quotes looks like a name. */
@@ -17,14 +17,15 @@ export function bindNameOrAdviseQuotes(name: Name, columns: readonly Column[], s
   const found = findColumn(name.text, columns);
   if (found.kind === 'found') return columnAt(found.index, columns);
   const advice = `A text goes in single quotes: '${name.text.slice(0, 40)}'.`;
-  throw columnError(name, found.kind === 'unknown' ? `${found.message} ${advice}` : found.message, source);
+  const message = describeMissing(name.text, found, columns);
+  throw columnError(name, found.kind === 'unknown' ? `${message} ${advice}` : message, source);
 }
 
 /** As `bindName`, but undefined for a name that is no column at all. */
 export function findName(name: Name, columns: readonly Column[], source: Source): ColumnRef | undefined {
   const found = findColumn(name.text, columns);
   if (found.kind === 'found') return columnAt(found.index, columns);
-  if (found.kind === 'ambiguous') throw columnError(name, found.message, source);
+  if (found.kind === 'ambiguous') throw columnError(name, describeMissing(name.text, found, columns), source);
   return undefined;
 }
 

@@ -1,31 +1,69 @@
-/** Finding a column by the name a user wrote: exactly, else without case when only one matches (contract §5). */
+/**
+ * Finding a column by the name a user wrote: exactly, else without case when only one matches (contract §5). A request may name thousands
+ * of columns of thousands, so that names are looked up, and an error is worded only where it is told.
+ */
 
 import { nearest } from '../../domain/nearest.ts';
 import type { Column } from '../../domain/result-set.ts';
 
 export type FoundColumn =
   | { readonly kind: 'found'; readonly index: number }
-  /** `message` says what was found and names the near matches. */
-  | { readonly kind: 'unknown' | 'ambiguous'; readonly message: string };
+  | { readonly kind: 'unknown' }
+  /** Several columns have the name, if case is left out. */
+  | { readonly kind: 'ambiguous'; readonly indexes: readonly number[] };
+
+interface Names {
+  readonly exact: ReadonlyMap<string, number>;
+  /** In lower case. */
+  readonly folded: ReadonlyMap<string, readonly number[]>;
+}
+
+/** As long as the columns of a result are remembered. */
+const NAMES = new WeakMap<readonly Column[], Names>();
 
 export function findColumn(name: string, columns: readonly Column[]): FoundColumn {
-  const exact = columns.findIndex((column) => column.name === name);
-  if (exact >= 0) return { kind: 'found', index: exact };
-  const folded = name.toLowerCase();
-  const matches = columns.flatMap((column, index) => (column.name.toLowerCase() === folded ? [index] : []));
-  const [first] = matches;
-  if (first !== undefined && matches.length === 1) return { kind: 'found', index: first };
+  const { exact, folded } = namesOf(columns);
+  const index = exact.get(name);
+  if (index !== undefined) return { kind: 'found', index };
+  const indexes = folded.get(name.toLowerCase()) ?? [];
+  const [first] = indexes;
+  if (first === undefined) return { kind: 'unknown' };
+  return indexes.length === 1 ? { kind: 'found', index: first } : { kind: 'ambiguous', indexes };
+}
+
+/** What was found in place of a column, with the near names. */
+export function describeMissing(
+  name: string,
+  found: Exclude<FoundColumn, { readonly kind: 'found' }>,
+  columns: readonly Column[],
+): string {
   const names = columns.map((column) => column.name);
-  if (matches.length > 1) {
-    const meant = matches.map((index) => `"${names[index]}"`).join(' or ');
-    return { kind: 'ambiguous', message: `"${name}" could be ${meant}; write the one you mean exactly` };
+  if (found.kind === 'ambiguous') {
+    const meant = found.indexes.map((index) => `"${names[index]}"`).join(' or ');
+    return `"${name}" could be ${meant}; write the one you mean exactly`;
   }
   const near = nearest(name, names);
   const hint =
     near.length > 0
       ? `Did you mean ${near.map((candidate) => `"${candidate}"`).join(' or ')}?`
       : `The columns are ${listed(names)}.`;
-  return { kind: 'unknown', message: `there is no column "${name}". ${hint}` };
+  return `there is no column "${name}". ${hint}`;
+}
+
+function namesOf(columns: readonly Column[]): Names {
+  const known = NAMES.get(columns);
+  if (known !== undefined) return known;
+  const exact = new Map<string, number>();
+  const folded = new Map<string, number[]>();
+  for (const [index, { name }] of columns.entries()) {
+    if (!exact.has(name)) exact.set(name, index);
+    const alike = folded.get(name.toLowerCase());
+    if (alike === undefined) folded.set(name.toLowerCase(), [index]);
+    else alike.push(index);
+  }
+  const names = { exact, folded };
+  NAMES.set(columns, names);
+  return names;
 }
 
 /** Enough names to recognise the result by; a result may have thousands. */

@@ -14,7 +14,7 @@ import type { SharedParameters } from '../request/results-request.ts';
 import { bindFilter } from './bind-filter.ts';
 import { bindSearch } from './bind-search.ts';
 import { type BoundSortKey, bindSort } from './bind-sort.ts';
-import { findColumn } from './find-column.ts';
+import { describeMissing, findColumn } from './find-column.ts';
 import type { Predicate } from './predicate.ts';
 import type { View, ViewRows } from './view.ts';
 
@@ -166,7 +166,7 @@ function projectionOf(names: readonly string[] | undefined, columns: readonly Co
   const indexes = names.map((name) => {
     const found = findColumn(name, columns);
     if (found.kind === 'found') return found.index;
-    throw new RequestError('unknown_column', `columns: ${found.message}`);
+    throw new RequestError('unknown_column', `columns: ${describeMissing(name, found, columns)}`);
   });
   return [...new Set(indexes)];
 }

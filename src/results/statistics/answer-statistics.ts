@@ -6,7 +6,7 @@ import { RequestError } from '../../errors/errors.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
 import type { ResultsDeps } from '../deps.ts';
-import { findColumn } from '../plan/find-column.ts';
+import { describeMissing, findColumn } from '../plan/find-column.ts';
 import { getResultSet, resolveTarget } from '../plan/resolve.ts';
 import { parseColumnNames } from '../request/columns-parameter.ts';
 import { parameterOf } from '../request/query-string.ts';
@@ -90,6 +90,6 @@ function indexOf(columns: readonly Column[]): (name: string) => number {
   return (name) => {
     const found = findColumn(name, columns);
     if (found.kind === 'found') return found.index;
-    throw new RequestError('unknown_column', `columns: ${found.message}`);
+    throw new RequestError('unknown_column', `columns: ${describeMissing(name, found, columns)}`);
   };
 }
