@@ -23,6 +23,7 @@ const ALL = [
   'wide',
   'datasets',
   'startup',
+  'loop',
   'workers',
   'replicas',
   'rivals',

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { DuckDBInstance } from '@duckdb/node-api';
 
 export const DATA = join(import.meta.dirname, '.data');
-const QRS = join(import.meta.dirname, '..', 'bin', 'qrs.js');
+export const QRS = join(import.meta.dirname, '..', 'bin', 'qrs.js');
 /** Counted up whenever results are stored in another way: what was published before is then published anew. */
 export const LAYOUT = 2;
 /** The service's data directory, with the benchmarks' own notes beside its files: the key, and which execution holds what. */
