@@ -1,6 +1,7 @@
 /** From the service's parts to what the writing routes need. */
 import { statfs } from 'node:fs/promises';
 import { RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
+import { freedMemory } from '../duckdb/freed-memory.ts';
 import { RequestError } from '../errors/errors.ts';
 import { QueryChecks } from '../http/writing/query-checks.ts';
 import { UploadSlots } from '../http/writing/upload-slots.ts';
@@ -37,6 +38,8 @@ export type OpenedWriting = WritingDeps & { readonly runQueue: RunQueue };
 export async function openWriting(service: Service, effects: WritingEffects): Promise<OpenedWriting> {
   const { settings, clock, sleep } = service;
   const { newId, owner } = effects;
+  // A DuckDB whose upload failed is closed while others wait for answers.
+  freedMemory.want();
   const catalog = await service.catalog();
   // Every admitted upload may wait, its file on disk.
   const turns = new WorkQueue({ runningMax: settings.uploadsRunningMax, waitingMax: settings.uploadsMax });

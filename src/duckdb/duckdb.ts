@@ -16,6 +16,7 @@ import {
 import { wholePercent } from '../domain/run-progress.ts';
 import type { Sleep } from '../domain/time.ts';
 import { escapeGlob } from './escape-glob.ts';
+import { freedMemory } from './freed-memory.ts';
 import { quoteText } from './quoting.ts';
 import { type Row, rowsOf } from './rows.ts';
 import type { ParameterValue, Statement } from './statement.ts';
@@ -229,7 +230,7 @@ export class DuckDb implements AsyncDisposable {
   async #execute<T>(
     statement: Statement,
     signal: AbortSignal,
-    take: (result: DuckDBMaterializedResult) => T,
+    take: (result: DuckDBMaterializedResult) => T | Promise<T>,
   ): Promise<T> {
     this.#requireOpen(signal);
     const connection = this.#idle.pop() ?? (await this.#instance.connect());
@@ -292,6 +293,7 @@ export class DuckDb implements AsyncDisposable {
     for (const planned of this.#planned.values()) forget(planned);
     this.#planned.clear();
     for (const connection of this.#idle.splice(0)) connection.closeSync();
+    await freedMemory.giveBack();
     this.#instance.closeSync();
   }
 }

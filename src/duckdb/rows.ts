@@ -7,15 +7,18 @@ import {
   type DuckDBValue,
   type DuckDBVector,
 } from '@duckdb/node-api';
+import { letOthersRun } from '../domain/time.ts';
 import { nativeResults } from './native-results.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
 /** A row's values. A BLOB is its bytes, and a list of UINTEGER, of which none may be null, its numbers. */
 export type Row = readonly (DuckDBValue | Uint8Array | Uint32Array)[];
 
-export function rowsOf(result: DuckDBMaterializedResult): readonly Row[] {
+/** A chunk has at most 2,048 rows, and is read in a turn of its own. */
+export async function rowsOf(result: DuckDBMaterializedResult): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (let index = 0; index < result.chunkCount; index += 1) {
+    if (index > 0) await letOthersRun();
     const chunk = result.getChunk(index);
     const vectors = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
     for (let row = 0; row < chunk.rowCount; row += 1) {

@@ -79,7 +79,7 @@ export const ERRORS = {
   sort_limit: { status: 400, when: 'The sort expression is too long or has too many keys.' },
   invalid_body: {
     status: 400,
-    when: 'The body is no JSON, or a field of it is unknown, missing or not what it must be.',
+    when: 'The body is no JSON, has more than 10,000 values, or a field of it is unknown, missing or not what it must be.',
   },
   invalid_result: {
     status: 400,

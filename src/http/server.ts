@@ -33,6 +33,7 @@ import { OpenAnswers } from './open-answers.ts';
 import type { ApiDescription } from './openapi/document.ts';
 import { refuseUnusual } from './refuse-unusual.ts';
 import { followRequests, type RequestContext, requestIdOf } from './request-context.ts';
+import { RequestTurns } from './request-turns.ts';
 import { type CachedResponse, ResponseCache } from './response-cache.ts';
 import { type ResultsRoutesOptions, resultsRoutes } from './results-routes.ts';
 import { pageServer } from './serve-page.ts';
@@ -142,12 +143,16 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   const server = Fastify({
     exposeHeadRoutes: false,
     serverFactory: (handler) => {
-      const answer = responseCache.before((request, response) => {
+      const turns = new RequestTurns(context.monotonic);
+      const begin: RequestListener = (request, response) => {
+        // The client may have gone before its turn came.
+        if (response.destroyed) return;
         // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.
         cutWhenStalled(response, stalledMillis, context.monotonic);
         cutUnread(request, response, deps.sleep);
         handler(request, response);
-      });
+      };
+      const answer = responseCache.before((request, response) => turns.begin(() => begin(request, response)));
       return listenerOf(options.connections, answers, (request, response) => {
         answers.begin(response);
         answer(request, response);

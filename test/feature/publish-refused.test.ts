@@ -13,6 +13,13 @@ after(() => place[Symbol.asyncDispose]());
 
 const REFUSED: readonly (readonly [string, string, string | Buffer, RegExp, Record<string, string>?])[] = [
   ['no header', 'x.csv', '', /line 1: the file is empty/],
+  ['a column half a million times', 'x.csv', `${'a,'.repeat(400_000)}a\n`, /line 1: more than 10000 columns/],
+  [
+    'a column a thousand times',
+    'x.csv',
+    `${'a,'.repeat(1000)}a\n`,
+    /line 1: the column name "a" is given 1001 times \(columns 1, 2, .*, 20 …\)/,
+  ],
   ['a column twice', 'x.csv', 'a,b,a\n', /line 1: the column name "a" is given 2 times \(columns 1, 3\)/],
   ['a row too long', 'x.csv', 'a,b\n1,2\n1,2,3\n', /line 3: found 3 fields, expected 2/],
   ['a row too short', 'x.csv', 'a,b\n1\n', /line 2: found 1 fields, expected 2/],

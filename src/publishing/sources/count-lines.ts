@@ -2,7 +2,8 @@
 import { createReadStream } from 'node:fs';
 
 const LF = 0x0a;
-const CHUNK_BYTES = 1024 * 1024;
+/** Of which every byte may end a line: then they take some milliseconds. */
+const CHUNK_BYTES = 64 * 1024;
 
 /** Lines that end; and the last one, if it does not. Empty ones count, too: it is for a bar, not for a sum. */
 export async function countLines(path: string, signal: AbortSignal): Promise<number> {

@@ -1,5 +1,6 @@
 /** The columns of a source of text (CSV fields, JSON tokens): declared types as declared, the others from what the column holds. */
 import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
+import { mapInTurns } from '../../domain/in-turns.ts';
 import type { Row } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import { textToStored } from '../../duckdb/text-value.ts';
@@ -46,7 +47,9 @@ export async function collectColumnStats(
   const found = context.isSmall
     ? await statsOfFew(context, { text: cells, values: [source.path] }, signal)
     : await context.duckDb.query({ text: statsOver(`(${cells})`), values: [source.path] }, signal);
-  const columnStats = new Map(found.map(([place, ...values]) => [asked[Number(place)], columnStatsOf(values)]));
+  const columnStats = new Map(
+    await mapInTurns(found, ([place, ...values]) => [asked[Number(place)], columnStatsOf(values)] as const),
+  );
   // Of a table without rows there is nothing to group.
   return names.map((name, i) => (context.types.has(name) ? undefined : (columnStats.get(i) ?? NOTHING)));
 }

@@ -1,7 +1,7 @@
 /** The header line of a CSV file: the delimiter and the column names (RFC 4180; a byte order mark is skipped). */
 import { open } from 'node:fs/promises';
 import { PublishError } from '../../publish-error.ts';
-import { checkNames } from '../column-names.ts';
+import { checkCount, checkNames } from '../column-names.ts';
 
 /** A header longer than this is no header: the file is something else. */
 const HEADER_BYTES_MAX = 1024 * 1024;
@@ -51,32 +51,42 @@ export function parseCsvHeader(text: string, whole: boolean, said?: string): Csv
   return { delimiter, names };
 }
 
+/** The fields of the first record. What lies between two marks is taken as a whole, since a header may have a megabyte. */
 function splitRecord(text: string, delimiter: string, whole: boolean): readonly string[] {
   const fields: string[] = [];
-  let field = '';
-  let quoted = false;
-  let start = true;
-  for (let at = 0; at < text.length; at += 1) {
-    const mark = text[at];
-    if (quoted) {
-      if (mark !== '"') field += mark;
-      else if (text[at + 1] === '"') {
-        field += '"';
-        at += 1;
-      } else quoted = false;
-    } else if (mark === '"' && start) quoted = true;
-    else if (mark === delimiter) {
-      fields.push(field);
-      field = '';
-      start = true;
-      continue;
-    } else if (mark === '\n' || mark === '\r') return [...fields, field];
-    else field += mark;
-    start = false;
+  const ends = new RegExp(`[\\n\\r${delimiter === '\t' ? '\\t' : `\\${delimiter}`}]`, 'g');
+  let at = 0;
+  for (;;) {
+    let field = '';
+    if (text[at] === '"') {
+      const [quoted, after] = unquoted(text, at);
+      field = quoted;
+      at = after;
+    }
+    ends.lastIndex = at;
+    const end = ends.exec(text)?.index;
+    fields.push(field + text.slice(at, end));
+    checkCount(fields.length, 'line 1: ');
+    if (end === undefined) break;
+    if (text[end] !== delimiter) return fields;
+    at = end + 1;
   }
-  if (quoted) throw new PublishError('line 1: a quoted column name does not end');
   if (!whole) throw new PublishError(`line 1: longer than ${HEADER_BYTES_MAX} bytes, expected a header line`);
-  return [...fields, field];
+  return fields;
+}
+
+/** @param start of its first quote @returns what is in the quotes, and where the text behind them begins */
+function unquoted(text: string, start: number): readonly [string, number] {
+  let field = '';
+  let from = start + 1;
+  for (;;) {
+    const quote = text.indexOf('"', from);
+    if (quote < 0) throw new PublishError('line 1: a quoted column name does not end');
+    field += text.slice(from, quote);
+    if (text[quote + 1] !== '"') return [field, quote + 1];
+    field += '"';
+    from = quote + 2;
+  }
 }
 
 /** What keeps a text from being the delimiter, as a sentence; undefined: nothing. */

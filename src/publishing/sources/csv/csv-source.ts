@@ -2,6 +2,7 @@
  * A CSV file as a source: RFC 4180, a header line, UTF-8. An empty field is null, a quoted empty one is the empty string.
  * Types are inferred (inference.ts) unless declared.
  */
+import { mapInTurns } from '../../../domain/in-turns.ts';
 import { quoteText } from '../../../duckdb/quoting.ts';
 import { PublishError } from '../../publish-error.ts';
 import { opened, type Source, type SourceContext } from '../source.ts';
@@ -49,7 +50,7 @@ async function build(context: SourceContext, file: CsvFile, everyRow: boolean, s
     const columnStats = await collectColumnStats(context, base, names, everyRow, signal);
     return {
       ...base,
-      columns: names.map((name, i) => textColumn(name, i, context.types.get(name), columnStats[i])),
+      columns: await mapInTurns(names, (name, i) => textColumn(name, i, context.types.get(name), columnStats[i])),
       check,
       widen: (s) => build(context, file, true, s),
       explain,

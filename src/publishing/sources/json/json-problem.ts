@@ -1,6 +1,7 @@
 /** Finds the line of a JSON file that DuckDB could not read: its own line numbers are one too high, or count records. */
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline/promises';
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { hasNumberMark } from '../../../duckdb/exact-json.ts';
 import { PublishError } from '../../publish-error.ts';
 import { whyNotJson } from '../in-our-words.ts';
@@ -53,20 +54,16 @@ async function firstRow(
   return row === undefined ? undefined : Number(row[0]);
 }
 
+// As this file is: TypeScript in a checkout, JavaScript in a package.
+const BAD_LINE_THREAD = new URL(`./bad-line-thread${extname(import.meta.url)}`, import.meta.url);
+
 /** Reads the file once more, line by line; only ever done for a file that is refused. */
 async function firstBadLine(path: string, signal: AbortSignal): Promise<number | undefined> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  // latin1 keeps the bytes apart, so that bytes which are no UTF-8 are noticed in their own line.
-  const lines = createInterface({ input: createReadStream(path, { encoding: 'latin1', signal }), crlfDelay: Infinity });
-  let number = 0;
-  for await (const line of lines) {
-    number += 1;
-    if (line.trim() === '') continue;
-    try {
-      JSON.parse(decoder.decode(Buffer.from(line, 'latin1')));
-    } catch {
-      return number;
-    }
+  const thread = new Worker(BAD_LINE_THREAD, { workerData: path });
+  try {
+    const [found] = await once(thread, 'message', { signal });
+    return found;
+  } finally {
+    await thread.terminate();
   }
-  return undefined;
 }

@@ -4,6 +4,7 @@
  * arrays; what is mixed becomes text, and nested values of changing shape json.
  */
 import { type ColumnType, formatColumnType, isNested } from '../../../domain/column-type.ts';
+import { mapInTurns } from '../../../domain/in-turns.ts';
 import { jsonToStored, keepsWriting, textToStored } from '../../../duckdb/text-value.ts';
 import { PublishError } from '../../publish-error.ts';
 import { countLines } from '../count-lines.ts';
@@ -47,10 +48,10 @@ async function build(
     const declaredToKeep = keys.flatMap((key, i) => (keepsWriting(context.types.get(key) ?? NOTHING_KNOWN) ? [i] : []));
     const base = { ...relationOf(objects, keys, declaredToKeep), path: context.path };
     const columnStats = await collectColumnStats(context, asNumbers(base, keys), keys, everyRow, signal);
-    const resolved = columnStats.map((stats) => stats && resolve(stats));
+    const resolved = await mapInTurns(columnStats, (stats) => stats && resolve(stats));
     const nested = [...resolved.keys()].filter((index) => resolved[index] === 'nested');
     const nestedColumns = await inferNested(context, { rows: base, keys, everyRow }, nested, signal);
-    const columns = keys.map((name, i): SourceColumn => {
+    const columns = await mapInTurns(keys, (name, i): SourceColumn => {
       const [declared, seen] = [context.types.get(name), resolved[i]];
       if (declared !== undefined) return declaredColumn(name, i, declared);
       if (seen === undefined || seen === 'nested') return nestedColumns.get(i) ?? anyJson(name, i);
