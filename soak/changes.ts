@@ -5,6 +5,7 @@ import type { Below } from './random.ts';
 import { csvOf, type Run, TYPES } from './rows.ts';
 import type { Soaked } from './service.ts';
 import { QUERIES, type World } from './world.ts';
+import { WIDE_QUERY, wideCsv } from './worst-reads.ts';
 
 /** Mostly small runs; some that are walked through views, and some that are sampled from a pre-sample. */
 const ROW_COUNTS = [2000, 5000, 5000, 30_000, 2000, 120_000] as const;
@@ -21,6 +22,8 @@ export async function fillService(service: Soaked, world: World): Promise<void> 
     await service.qrs(['queries', 'add', '--id', String(queryId), '--user', 'ann']);
     await publishRun(service, world, queryId);
   }
+  await service.qrs(['queries', 'add', '--id', String(WIDE_QUERY), '--user', 'ann']);
+  await publishWide(service);
   for (let made = 0; made < KEYS; made += 1) await makeKey(service, world);
   await service.qrs(['datasets', 'refresh', '--all']);
 }
@@ -36,7 +39,9 @@ export async function publishOn(service: Soaked, world: World, end: AbortSignal)
 export async function refreshOn(service: Soaked, end: AbortSignal): Promise<void> {
   while (!end.aborted) {
     await pause(REFRESH_MILLIS, end);
-    if (!end.aborted) await service.qrs(['datasets', 'refresh', '--all']);
+    if (end.aborted) return;
+    await service.qrs(['datasets', 'refresh', '--all']);
+    await publishWide(service);
   }
 }
 
@@ -73,6 +78,16 @@ async function publishRun(service: Soaked, world: World, queryId: number): Promi
   const run: Run = { queryId, number: lastRun, rowCount };
   world.add(run);
   await service.qrs(['publish', '-', '--format', 'csv', '--query', String(queryId), '--types', TYPES], csvOf(run));
+}
+
+async function publishWide(service: Soaked): Promise<void> {
+  await service.qrs(['publish', '-', '--format', 'csv', '--query', String(WIDE_QUERY)], wideCsv());
+}
+
+/** @returns a key that may write */
+export async function makeWriteKey(service: Soaked): Promise<string> {
+  const { key } = JSON.parse(await service.qrs(['keys', 'create', '--user', 'ann', '--scope', 'write', '--json']));
+  return key;
 }
 
 async function makeKey(service: Soaked, world: World): Promise<void> {

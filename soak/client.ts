@@ -39,21 +39,52 @@ export class Client {
 
   /** @throws Refused */
   async get(path: string, key: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return await this.#ask('GET', path, key, headers);
+  }
+
+  async #ask(
+    method: 'GET' | 'POST',
+    path: string,
+    key: string,
+    headers: Readonly<Record<string, string>>,
+    body?: string,
+  ): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const url = path.startsWith('http') ? path : this.#url + path;
-    const sent = request(url, { agent: this.#agent, headers: { 'x-service-api-key': key, ...headers } }, (response) => {
+    const options = { method, agent: this.#agent, headers: { 'x-service-api-key': key, ...headers } };
+    const sent = request(url, options, (response) => {
       buffer(response).then(
         (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
         reject,
       );
     });
     sent.on('error', reject);
-    sent.end();
+    sent.end(body);
     const answer = await promise;
     const isRefusal = answer.status === 503 || answer.status === 429;
     if (isRefusal && Number(answer.headers['retry-after']) > 0) throw new Refused(answer);
     return answer;
   }
+
+  /** Sends a body. @throws Refused */
+  send = async (path: string, key: string, body: string): Promise<Answer> =>
+    await this.#ask('POST', path, key, {}, body);
+
+  /** Asks and goes away when the answer has begun. */
+  leave = async (path: string, key: string): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const sent = request(
+      this.#url + path,
+      { agent: this.#agent, headers: { 'x-service-api-key': key } },
+      (response) => {
+        response.once('data', () => response.destroy());
+        response.once('close', resolve);
+      },
+    );
+    sent.on('error', () => resolve());
+    sent.end();
+    await promise;
+  };
 
   /** The JSON of an answer that must be 200. @throws Wrong, Refused */
   async json(path: string, key: string): Promise<Envelope> {

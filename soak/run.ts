@@ -9,13 +9,14 @@ import { rmSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { changeKeysOn, fillService, publishOn, refreshOn } from './changes.ts';
+import { changeKeysOn, fillService, makeWriteKey, publishOn, refreshOn } from './changes.ts';
 import { Client, Refused } from './client.ts';
 import { quarterMeans, watchOn } from './gauges.ts';
 import { random } from './random.ts';
 import { READS, someRead } from './reads.ts';
 import { Soaked } from './service.ts';
 import { World } from './world.ts';
+import { worstReads } from './worst-reads.ts';
 
 const CONNECTIONS = 64;
 /** In a shorter run the second quarter has not yet seen everything once, so that memory still grows in the last. */
@@ -41,10 +42,12 @@ const world = new World();
 process.on('exit', () => rmSync(world.folder, { recursive: true, force: true }));
 const service = await Soaked.start(join(world.folder, 'data'), values.memory);
 const client = new Client(service.url, CONNECTIONS + 4);
+const reads = [...READS];
 const problems: string[] = [];
 const counts = new Map<string, { answered: number; refused: number }>();
 try {
   await fillService(service, world);
+  reads.push(...worstReads(client, await makeWriteKey(service)));
   const end = AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interruption.signal]);
   const [gauges] = await Promise.all([
     watchOn(service.pid, client, end),
@@ -76,7 +79,7 @@ function print(line: string): void {
 /** One connection: asks for one thing after another. */
 async function readOn(end: AbortSignal): Promise<void> {
   while (!end.aborted && service.isRunning) {
-    const { name, read } = someRead(READS, below);
+    const { name, read } = someRead(reads, below);
     const count = counts.get(name) ?? { answered: 0, refused: 0 };
     counts.set(name, count);
     const held = world.keys[below(world.keys.length)];

@@ -55,11 +55,11 @@ test('a collection on a core that others want, too, took as much less computing 
   assert.equal(rounded(watch.collected.take()['1']), 12);
 });
 
-test('it looks each millisecond while there is work, else each five', () => {
+test('it looks each two milliseconds while there is work, else each five', () => {
   const { turn, idle } = turnsOf(new EventLoopWatch(0, 0));
-  assert.equal(turn(3), 1);
-  idle(1);
-  assert.equal(turn(0.5), 1);
+  assert.equal(turn(3), 2);
+  idle(2);
+  assert.equal(turn(0.5), 2);
   idle(20);
   assert.equal(turn(0.1), 5);
 });

@@ -9,10 +9,13 @@ export function watchEventLoop(cpuMicros: () => number, signal: AbortSignal): Ev
     for (const { startTime, duration } of list.getEntries()) watch.collection(startTime, duration);
   });
   collections.observe({ entryTypes: ['gc'] });
-  // A timer that is made anew for each look takes no more than one that repeats, and the time between looks changes.
-  let timer = setTimeout(look, 0);
+  let millis = 0;
+  let timer = setTimeout(look, millis);
   function look(): void {
-    timer = setTimeout(look, watch.look(performance.now(), cpuMicros()));
+    const next = watch.look(performance.now(), cpuMicros());
+    if (next === millis) timer.refresh();
+    else timer = setTimeout(look, next);
+    millis = next;
   }
   signal.addEventListener(
     'abort',

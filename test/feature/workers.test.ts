@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, get } from 'node:http';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -16,6 +16,8 @@ interface Workers {
   readonly url: string;
   readonly key: string;
   readonly child: ChildProcess;
+  /** Where commands run. */
+  readonly cwd: string;
   /** The next line of the log that contains this. */
   line(part: string): Promise<string>;
   run(...args: readonly string[]): string;
@@ -53,7 +55,7 @@ async function serveWith(t: TestContext, settings: Readonly<Record<string, strin
     }
   };
   const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
-  return { url, key, child, line, run };
+  return { url, key, child, cwd, line, run };
 }
 
 function withoutSettings(): NodeJS.ProcessEnv {
@@ -61,9 +63,20 @@ function withoutSettings(): NodeJS.ProcessEnv {
 }
 
 /** Each request on a connection of its own, so that the workers take turns. */
-async function ask(url: string, headers: Readonly<Record<string, string>> = {}) {
-  const [response] = await once(get(url, { headers, agent: new Agent({ keepAlive: false }) }), 'response');
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
+  const asked = request(url, { method, headers, agent: new Agent({ keepAlive: false }) }).end();
+  const [response] = await once(asked, 'response');
   return { status: response.statusCode as number, body: await text(response) };
+}
+
+/** Asks until the run has its result. */
+async function completed(results: string, key: string): Promise<void> {
+  for (;;) {
+    const { body } = await ask(results, { 'x-service-api-key': key });
+    const { state, result } = JSON.parse(body);
+    if (state === 'QUERY_STATE_COMPLETED') return assert.deepEqual(result.rows, [{ n: 42 }]);
+    assert.match(state, /^QUERY_STATE_(PENDING|EXECUTING)$/, body);
+  }
 }
 
 async function metricsOf(url: string): Promise<ReadonlyMap<string, number>> {
@@ -90,6 +103,31 @@ test('two workers answer as one service: metrics and usage are sums, and a revok
   assert.deepEqual(await once(child, 'exit'), [0, null]);
   const [used] = JSON.parse(run('usage', '--json')) as [{ readonly requests: number }];
   assert.equal(used.requests, 6);
+});
+
+test('runs asked of both workers are run once each, and what both read is built once', async (t) => {
+  const { url, key, run, cwd } = await serveWith(t, { QRS_ROW_FILES: '0' });
+  const write = run('keys', 'create', '--user', 'ann', '--scope', 'write');
+  await writeFile(join(cwd, 'answer.sql'), 'select 42 as n');
+  run('queries', 'add', '--id', '8', '--user', 'ann', '--sql', 'answer.sql');
+  const ids: string[] = [];
+  for (let i = 0; i < 4; i++) {
+    const { status, body } = await ask(`${url}/v1/query/8/execute`, { 'x-service-api-key': write }, 'POST');
+    assert.equal(status, 200, body);
+    ids.push(JSON.parse(body).execution_id);
+  }
+  for (const id of ids) await completed(`${url}/v1/execution/${id}/results`, key);
+  const built = 'qrs_row_files_total{outcome="built"}';
+  // The second page of a result asks for its row file, in whichever worker.
+  const pages = async () => {
+    for (let i = 0; i < 6; i++) await ask(`${url}/v1/query/7/results?limit=${i + 1}`, { 'x-service-api-key': key });
+    return await metricsOf(url);
+  };
+  let metrics = await pages();
+  while ((metrics.get(built) ?? 0) === 0) metrics = await pages();
+  metrics = await pages();
+  assert.equal(metrics.get(built), 1);
+  assert.equal(metrics.get('qrs_runs_total{outcome="completed"}'), 4);
 });
 
 test("a key's burst is for all workers together", async (t) => {

@@ -5,6 +5,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
+import { letOthersRun } from '../../../domain/time.ts';
 import { FileReads } from '../file-reads.ts';
 import {
   BLOCK_ENTRIES,
@@ -32,6 +33,8 @@ const decompressAside = promisify<Uint8Array, Buffer>(zstdDecompress);
 
 /** Neighbouring blocks are read in one go, up to this many bytes. */
 const READ_BYTES_MAX = 1024 * 1024;
+/** Reading and unpacking one takes some 50 µs of the event loop; a filter of hundreds of terms looks at hundreds of blocks. */
+const BLOCKS_IN_A_TURN = 32;
 /** Between two rank blocks that are needed, up to this many others are read in the same go. */
 const RANK_GAP_MAX = 8;
 /** About what an entry with a key of variable length takes. */
@@ -99,6 +102,7 @@ export class IndexLookUp {
   readonly table: IndexTable;
   readonly #read: (places: readonly BlockPlace[]) => Promise<Uint8Array>;
   readonly #entries = new Map<number, Promise<Entries>>();
+  #unpacked = 0;
 
   /** @param read gives the stored bytes of neighbouring blocks, unchecked */
   constructor(table: IndexTable, read: (places: readonly BlockPlace[]) => Promise<Uint8Array>) {
@@ -188,11 +192,17 @@ export class IndexLookUp {
     const known = this.#entries.get(number);
     if (known !== undefined) return await known;
     const { entryBlocks, keyBytes } = this.table;
-    const reading = this.#read(entryBlocks.slice(number, number + 1)).then((bytes) =>
-      decodeEntries(this.#decompress(checkBlock(bytes, entryBlocks, number, number)), keyBytes),
-    );
+    const reading = this.#nextTurn()
+      .then(async () => await this.#read(entryBlocks.slice(number, number + 1)))
+      .then((bytes) => decodeEntries(this.#decompress(checkBlock(bytes, entryBlocks, number, number)), keyBytes));
     this.#entries.set(number, reading);
     return await reading;
+  }
+
+  /** Before each block that is unpacked: lets others run before it is one too many in this turn. */
+  async #nextTurn(): Promise<void> {
+    this.#unpacked += 1;
+    if (this.#unpacked % BLOCKS_IN_A_TURN === 0) await letOthersRun();
   }
 
   /** The `from`-th to the `to`-th number of a list that is stored in blocks. */
@@ -207,6 +217,7 @@ export class IndexLookUp {
     for (const stretch of stretchesOf(to > from ? needed : [], places)) {
       const bytes = await this.#read(places.slice(stretch.from, stretch.to));
       for (let block = stretch.from; block < stretch.to; block += 1) {
+        await this.#nextTurn();
         const start = block * BLOCK_ENTRIES;
         const { positions } = decode(checkBlock(bytes, places, stretch.from, block));
         const part = positions.subarray(Math.max(0, from - start), Math.min(positions.length, to - start));
