@@ -5,6 +5,7 @@
  */
 import { STATES, stateAt } from '../domain/execution.ts';
 import type { Principal } from '../domain/principal.ts';
+import { letOthersRun } from '../domain/time.ts';
 import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from './answer.ts';
 import { keepAddress } from './cache/finished-pages.ts';
@@ -22,6 +23,9 @@ import { type ParquetRequest, respondKeptParquet, respondParquet } from './respo
 import { requireWhole, shownState } from './respond/partial-result.ts';
 import { respondLarge, type StreamRequest } from './respond/stream-answer.ts';
 import { finishText, type OpenedAnswer, respondFinished, respondText, type TextRequest } from './respond/text.ts';
+
+/** In characters. */
+const LONG_FILTER = 4000;
 
 /** A request that has been planned, and all that is known of its answer. */
 export type PlannedRequest = TextRequest & ParquetRequest & StreamRequest & { readonly keep: () => void };
@@ -91,9 +95,12 @@ async function answerOnce(
 
   // 3 parse, 4 plan
   const resultSet = await getResultSet(execution, catalogCache);
-  const plan = await timed('plan', () => {
+  const plan = await timed('plan', async () => {
     requireFormat(parameters, format);
-    return planRead(parseSharedParameters(parameters, target), format, resultSet, settings);
+    const planned = planRead(parseSharedParameters(parameters, target), format, resultSet, settings);
+    // To compile a long filter takes as many milliseconds as to plan it.
+    if ((parameters.get('filters')?.[0]?.length ?? 0) > LONG_FILTER) await letOthersRun();
+    return planned;
   });
 
   // 5 compile, 6 read, 7 respond
