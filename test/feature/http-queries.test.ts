@@ -84,7 +84,8 @@ test("only the owner sees the SQL; a missing text is '', since clients expect ev
 test('an error in a body names the field, what was found, and what was expected', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
-  const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const nestedBy = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  const nested = nestedBy(40);
   const refusals: readonly (readonly [object | string, string | RegExp])[] = [
     [{ nam: 'x' }, 'nam: no such field; did you mean name?'],
     [{ name: 5 }, 'name: found 5, expected a text of 0 to 200 characters'],
@@ -103,6 +104,8 @@ test('an error in a body names the field, what was found, and what was expected'
     [{ query_id: 990_000_001 }, /^query_id: found 990000001, expected an id below 990000001: those from there on are/],
     [{ query_id: 1.5 }, /^query_id: found 1\.5, expected a whole number/],
     [['a'], 'the body: found a list of 1, expected a JSON object'],
+    [`{"name":${nestedBy(100_000)}}`, 'the body is nested more than 50 deep'],
+    [{ tags: new Array(10_000).fill('a') }, 'the body has more than 10000 values'],
     [`{"name":${nested}}`, 'name: found a list of 1, expected a text of 0 to 200 characters'],
     [`{"tags":[{"a":${nested}}]}`, 'tags[0]: found an object, expected a text of 1 to 100 characters'],
     [`{"query_parameters":{"p":${nested}}}`, 'query_parameters: the parameter "p" is no text: its value is an object'],
