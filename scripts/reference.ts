@@ -122,6 +122,7 @@ const CONTEXT: CommandContext = {
   random: () => 0,
   monotonic: () => 0,
   threadCpuMicros: () => 0,
+  startTimer: () => ({ refresh: () => undefined, close: () => undefined }),
   owner: '',
   newExecutionId: () => '',
   outliveReaders: () => undefined,

@@ -61,6 +61,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   clock: Date.now,
   randomBytes,
   monotonic: () => performance.now(),
+  startTimer: (callback, millis) => setTimeout(callback, millis),
   threadCpuMicros: () => {
     const { user, system } = process.threadCpuUsage();
     return user + system;

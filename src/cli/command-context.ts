@@ -1,5 +1,6 @@
 /** What a command may touch of the world outside: handed in by main.ts, and by tests. */
 import type { Readable } from 'node:stream';
+import type { StartTimer } from '../compose/watch-event-loop.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import type { Sleep } from '../domain/time.ts';
 import type { RandomBytes } from '../keys/create-key.ts';
@@ -24,6 +25,8 @@ export interface CommandContext {
   readonly monotonic: () => number;
   /** CPU time that the event loop's thread has taken. */
   readonly threadCpuMicros: () => number;
+  /** As `setTimeout`. */
+  readonly startTimer: StartTimer;
   readonly randomBytes: RandomBytes;
   /** Uniform in [0, 1). No secrets are made of it. */
   readonly random: () => number;

@@ -10,7 +10,7 @@ import type { TraceSettings } from '../observation/traces/trace-settings.ts';
 import { UsageMeter } from '../observation/usage-meter.ts';
 import { type GaugedParts, gaugesOf } from './gauges.ts';
 import type { Service } from './service.ts';
-import { watchEventLoop } from './watch-event-loop.ts';
+import { type StartTimer, watchEventLoop } from './watch-event-loop.ts';
 
 export interface TelemetryEffects {
   /** Of the service: `1.2.3`. */
@@ -22,6 +22,7 @@ export interface TelemetryEffects {
   readonly owner: string;
   /** CPU time that this thread has taken. */
   readonly threadCpuMicros: () => number;
+  readonly startTimer: StartTimer;
 }
 
 /** Disposed of last: then counts are written, and traces are sent. */
@@ -41,7 +42,7 @@ export async function startTelemetry(
   const stop = new AbortController();
   const meter = new UsageMeter({ usage: parts.catalog.usage, observe, writer: effects.owner, clock: parts.clock });
   const keyUses = new KeyUses({ principals: parts.catalog.principals, observe });
-  const eventLoop = watchEventLoop(effects.threadCpuMicros, stop.signal);
+  const eventLoop = watchEventLoop({ ...effects, monotonic: parts.monotonic }, stop.signal);
   const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, sleep: effects.sleep, eventLoop }));
   const running = [meter, keyUses].map((each) => each.run(settings.usageIntervalMillis, effects.sleep, stop.signal));
   running.push(

@@ -88,6 +88,7 @@ export async function makeCommandLine(
       },
       monotonic: () => 0,
       threadCpuMicros: () => 0,
+      startTimer: () => ({ refresh: () => undefined, close: () => undefined }),
       hostName: 'test',
       random: () => 0.5,
       owner: 'test',

@@ -107,6 +107,7 @@ export async function openServer(
     randomBytes: (length) => randomBytes(length),
     monotonic: () => performance.now(),
     threadCpuMicros: () => process.threadCpuUsage().user,
+    startTimer: (callback, millis) => setTimeout(callback, millis),
     newId: () => newId(commandLine.now),
     owner: currentLeaseOwner(),
     replica: { id: randomBytes(6).toString('hex'), name: settings.replicaName ?? 'test', beats: true },
