@@ -44,8 +44,6 @@ await using service = await startService();
 const agent = new Agent({ keepAlive: true });
 const results = `/v1/execution/${execution}/results`;
 const page = `${results}?limit=${PAGE_ROWS}`;
-/** An address with a key in it is in neither of the caches that go by addresses. */
-const withKey = `${page}&api_key=${service.key}`;
 const key = { 'x-service-api-key': service.key, 'accept-encoding': 'identity' };
 /** The response cache keeps no answer to a request that brings an id. */
 const keyAndId = { ...key, 'x-request-id': 'bench' };
@@ -55,12 +53,7 @@ let pagesAsked = 0;
 await rowFiles();
 print(`what each cache gives, on pages of ${PAGE_ROWS} rows of a result of ${ROWS} rows × 10 columns`);
 await compareRates('response cache', { path: page, headers: key }, { path: page, headers: keyAndId });
-await compareRates(
-  'address cache',
-  { path: page, headers: keyAndId },
-  { path: withKey, headers: { 'x-request-id': 'bench' } },
-);
-await compareTimes('finished pages', { ask: () => get(withKey) }, { ask: () => get(newPage()) });
+await compareTimes('finished pages', { ask: () => get(page) }, { ask: () => get(newPage()) });
 await compressedPages();
 await catalogCache();
 await pagesBeingRead();
@@ -80,7 +73,8 @@ async function rowFiles(): Promise<void> {
 
 async function compressedPages(): Promise<void> {
   const paths = Array.from({ length: RUNS + 1 }, () => newPage(LARGER_PAGE_ROWS));
-  for (const path of paths) await get(path);
+  // Larger pages are kept when they are asked for again.
+  for (const path of [...paths, ...paths]) await get(path);
   const [first = ''] = paths;
   const within = { ask: () => get(first, gzipAndId) };
   await within.ask();
@@ -92,7 +86,7 @@ async function catalogCache(): Promise<void> {
   using catalog = new DatabaseSync(join(DATA_DIR, 'catalog.sqlite'), { timeout: 1000 });
   // As if a run had been published or a key revoked.
   const before = () => catalog.exec('update changes set count = count + 1');
-  const ask = () => get(withKey);
+  const ask = () => get(page);
   await compareTimes('catalog cache', { ask }, { before, ask });
 }
 

@@ -7,6 +7,7 @@ import { findPrincipal } from '../keys/find-principal.ts';
 import { ReadLeases } from '../leases/read-leases.ts';
 import type { Observe } from '../observation/observation.ts';
 import type { LimitParts } from '../replicas/live-replicas.ts';
+import { AskedOnce } from '../results/cache/asked-once.ts';
 import { CatalogCache } from '../results/cache/catalog-cache.ts';
 import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { MissingResults } from '../results/cache/missing-results.ts';
@@ -24,14 +25,12 @@ import { openDerived } from './derived.ts';
 import type { Service } from './service.ts';
 
 /**
- * How the memory for finished answers is divided: answers, compressed answers, whole responses, what recent addresses meant (a
- * kilobyte each), catalog look-ups, and segment indexes of streamed answers (40 bytes for each 32,768 rows).
+ * How the memory for finished answers is divided: answers, compressed answers, whole responses, catalog look-ups, and segment indexes of streamed answers (40 bytes for each 32,768 rows).
  */
 export const CACHE_SHARES = {
-  pages: 0.52,
+  pages: 0.555,
   compressed: 0.29,
   answers: 0.07,
-  addresses: 0.035,
   catalog: 0.04,
   statistics: 0.01,
   segmentIndexes: 0.035,
@@ -193,8 +192,8 @@ function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffec
 function cachesOf(bytes: number): ResultsCaches {
   return {
     pages: new LruBytes(bytes * CACHE_SHARES.pages, (page) => byteLengthOf(page.byteChunks)),
-    addresses: new LruBytes(bytes * CACHE_SHARES.addresses, () => 0),
-    segmentIndexes: new LruBytes(bytes * CACHE_SHARES.segmentIndexes, ({ segmentBytes }) => segmentBytes.length * 40),
+    asked: new AskedOnce(),
+    segmentIndexes: new LruBytes(bytes * CACHE_SHARES.segmentIndexes, ({ marks }) => marks.length * 40),
     opening: new SingleFlight(),
   };
 }

@@ -10,8 +10,8 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Instant } from '../domain/instant.ts';
 import { RequestStats } from '../observation/request-stats.ts';
+import type { AnswerTerms } from '../results/answer.ts';
 import type { CatalogCache } from '../results/cache/catalog-cache.ts';
-import type { AddressEntry } from '../results/cache/finished-pages.ts';
 import { LruBytes } from '../results/cache/lru-bytes.ts';
 import type { CachePolicy } from '../results/request/cache-policy.ts';
 import { cutWhenStalled } from './cut-when-stalled.ts';
@@ -26,7 +26,7 @@ declare module 'fastify' {
 }
 
 /** Until when an answer may be given again: the next commit to the catalog, or the expiry of the execution or of the key. */
-export interface Reusable extends Pick<AddressEntry, 'catalogVersion' | 'execution'> {
+export interface Reusable extends AnswerTerms {
   readonly cachePolicy: () => CachePolicy;
 }
 
@@ -82,8 +82,10 @@ export class ResponseCache {
     if (reusable === undefined || principal === undefined || raw.method !== 'GET' || this.#context.inFlight.stopping)
       return;
     if (!(payload instanceof Uint8Array || (reply.statusCode === 304 && payload === undefined))) return;
+    // A key in the address is not kept.
+    if (raw.url?.includes('api_key=') === true) return;
     if (raw.rawHeaders.some((name, index) => index % 2 === 0 && NEVER_KEPT.test(name))) return;
-    const sent = Object.entries(reply.getHeaders()).filter(([name]) => !(name in fresh));
+    const sent = Object.entries(reply.getHeaders()).filter(([name]) => !(name in fresh) && name !== 'server-timing');
     const headers = sent.flatMap(([name, value]) => [name, String(value)]);
     const bodyBytes = payload?.byteLength ?? 0;
     if (payload !== undefined) headers.push('content-length', String(bodyBytes));

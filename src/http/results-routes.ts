@@ -11,7 +11,6 @@ import { type Format, namedFormat } from '../results/request/format.ts';
 import { parseQueryString, type QueryParameters } from '../results/request/query-string.ts';
 import type { ResultsRequest, Target } from '../results/request/results-request.ts';
 import { wantsSha256 } from '../results/request/want-digest.ts';
-import { answerAgain } from '../results/respond/answer-again.ts';
 import { answerStatistics } from '../results/statistics/answer-statistics.ts';
 import { answerStatus } from '../results/status.ts';
 import { queryStringOf } from './authenticate.ts';
@@ -47,7 +46,6 @@ export function resultsRoutes(
       target,
       format: formatOf(request, parameters, ending),
       cachePolicy,
-      address: addressOf(request),
       parameters,
       ifNoneMatch: request.headers['if-none-match'],
       isHead: request.method === 'HEAD',
@@ -69,14 +67,9 @@ export function resultsRoutes(
       url: prefix + path,
       handler: async (request, reply) => {
         const cachePolicy = cachePolicyNow();
-        const repeat = { address: addressOf(request), cachePolicy, ifNoneMatch: request.headers['if-none-match'] };
-        const again = answerAgain(repeat, principalOf(request), deps, request.stats);
-        if (again !== undefined) {
-          request.reusable = { ...again.terms, cachePolicy: cachePolicyNow };
-          return await sendAnswer(again.answer, request, reply, options);
-        }
         const asked = requestOf(request, targetOf(request), ending, cachePolicy);
         const answer = await answerResults(asked, principalOf(request), deps, request.stats, goneSignal(reply));
+        if (answer.terms !== undefined) request.reusable = { ...answer.terms, cachePolicy: cachePolicyNow };
         return await sendAnswer(answer, request, reply, options);
       },
     });
@@ -157,12 +150,6 @@ type Ending = Format | 'any';
 
 function formatOf(request: FastifyRequest, parameters: QueryParameters, ending: Ending): Format {
   return ending === 'any' ? (namedFormat(parameters) ?? acceptedFormat(request.headers.accept)) : ending;
-}
-
-/** All of the request that its answer depends on. An address with a key in it is not remembered. */
-function addressOf(request: FastifyRequest): string | undefined {
-  if (request.url.includes('api_key=')) return undefined;
-  return `${request.protocol} ${request.host} ${request.headers.accept ?? ''} ${request.url}`;
 }
 
 /** A header that may be sent once. */

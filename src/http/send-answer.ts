@@ -2,7 +2,7 @@
  * Sends an answer: status and headers, compressed as the client accepts, at once or as it is read. An answer that fails after its
  * first byte is cut (the connection is aborted), never ended as if it were whole.
  */
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer, AnswerBody, AnswerSize } from '../results/answer.ts';
@@ -12,6 +12,7 @@ import { type ByteSlice, resolveRange } from '../results/request/byte-range.ts';
 import { matchedTag } from '../results/respond/cache-policy.ts';
 import { answerHeaders } from './answer-headers.ts';
 import { askedRange, tagOf } from './byte-ranges.ts';
+import { ChunkStream, type ChunkStreamOptions, giveBackSent } from './chunk-stream.ts';
 import type { CompressedCache } from './compressed-cache.ts';
 import { COMPRESSED_BYTES_MIN, compressor, type Encoding, negotiateEncoding } from './compression.ts';
 import { isFault, type OnFault, toRequestError } from './errors.ts';
@@ -40,7 +41,7 @@ export async function sendAnswer(
       reply.header('etag', matchedTag(request.headers['if-none-match'], answer.etag ?? '') ?? reply.getHeader('etag'));
       return reply.code(304).send();
     case 'whole':
-      return await sendWhole(sending, body.byteChunks, accepted);
+      return await sendWhole(sending, body, accepted);
     case 'stream':
       return await sendStream(sending, body, accepted);
     case 'head':
@@ -97,7 +98,7 @@ function setRange({ reply }: Sending, { from, to }: ByteSlice, bytes: number): v
 /** An answer whose bytes are all there, or the part of it that is asked for. */
 async function sendWhole(
   sending: Sending,
-  byteChunks: ByteChunks,
+  { byteChunks, isOwn }: Extract<AnswerBody, { readonly kind: 'whole' }>,
   accepted: Encoding | undefined,
 ): Promise<FastifyReply> {
   const { answer, request, reply, options } = sending;
@@ -115,9 +116,21 @@ async function sendWhole(
   }
   const sent = slice === undefined ? whole : [...cutBytes(whole, slice.from, slice.to)];
   const [only, ...more] = sent;
-  if (more.length === 0) return reply.send(only);
+  if (more.length === 0) {
+    if (isOwn === true && only !== undefined && encoding === undefined) {
+      reply.raw.once('finish', () => giveBackSent(only, reply.raw));
+    }
+    return reply.send(only);
+  }
   reply.header('content-length', byteLengthOf(sent));
-  return reply.send(Readable.from(request.method === 'HEAD' ? [] : sent));
+  if (request.method === 'HEAD') return reply.send(Readable.from([]));
+  if (isOwn !== true) return reply.send(Readable.from(sent));
+  const rest = givenOut(sent);
+  return reply.send(new ChunkStream({ first: await rest.next(), rest, target: reply.raw, onError: () => undefined }));
+}
+
+async function* givenOut(byteChunks: ByteChunks): AsyncGenerator<Uint8Array> {
+  yield* byteChunks;
 }
 
 /** A file, or the part of it that is asked for. */
@@ -169,26 +182,27 @@ async function sendStream(
     request.stats.errorCode = told.code;
     if (isFault(told)) options.onFault({ requestId: request.id, error });
   };
-  return reply.send(streamOf(resumed(first, body.chunks, onError), encoding, request.stats));
+  const chunks = { first, rest: body.chunks, onError };
+  return reply.send(streamOf(chunks, reply.raw, encoding, request.stats));
 }
 
-function streamOf(chunks: AsyncIterable<Uint8Array>, encoding: Encoding | undefined, stats: RequestStats): Readable {
-  if (encoding === undefined) return oneAhead(countedBytes(inWrites(chunks), stats));
-  const plain = oneAhead(chunks);
+function streamOf(
+  chunks: Omit<ChunkStreamOptions, 'target'>,
+  response: Writable,
+  encoding: Encoding | undefined,
+  stats: RequestStats,
+): Readable {
+  if (encoding === undefined) {
+    const onBytes = (bytes: number) => {
+      stats.bodyBytes += bytes;
+    };
+    return new ChunkStream({ ...chunks, target: response, onBytes });
+  }
   const compressed = compressor(encoding);
+  const plain = new ChunkStream({ ...chunks, target: compressed });
   plain.on('error', (error) => compressed.destroy(error));
   compressed.on('close', () => plain.destroy());
   return oneAhead(countedBytes(plain.pipe(compressed), stats));
-}
-
-/** Handing so much to the socket takes a few tenths of a millisecond, for which all other requests wait. */
-const WRITE_BYTES_MAX = 1024 * 1024;
-
-/** The same bytes in pieces that are written quickly. */
-async function* inWrites(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.byteLength; at += WRITE_BYTES_MAX) yield chunk.subarray(at, at + WRITE_BYTES_MAX);
-  }
 }
 
 /** One chunk waits while one is being sent: the next is read only when the socket has drained. */
@@ -200,21 +214,5 @@ async function* countedBytes(chunks: AsyncIterable<Uint8Array>, stats: RequestSt
   for await (const chunk of chunks) {
     stats.bodyBytes += chunk.byteLength;
     yield chunk;
-  }
-}
-
-async function* resumed(
-  first: IteratorResult<Uint8Array> | undefined,
-  rest: AsyncGenerator<Uint8Array>,
-  onError: (error: unknown) => void,
-): AsyncGenerator<Uint8Array> {
-  try {
-    if (first !== undefined && first.done !== true) yield first.value;
-    yield* rest;
-  } catch (error) {
-    onError(error);
-    throw error;
-  } finally {
-    await rest.return(undefined);
   }
 }

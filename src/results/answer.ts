@@ -1,4 +1,5 @@
 /** What the pipeline answers: bytes, or where they come from, and what HTTP is to say of them. */
+import type { Execution } from '../domain/execution.ts';
 import type { ByteChunks } from './read/byte-chunks.ts';
 import type { ByteSlice } from './request/byte-range.ts';
 
@@ -10,6 +11,15 @@ export interface Answer {
   /** Its bytes are compressed already: to be sent as they are. */
   readonly compressed?: true;
   readonly body: AnswerBody;
+  /** Absent where the same request may be answered otherwise at any time, or has not been answered before. */
+  readonly terms?: AnswerTerms;
+}
+
+/** While both are as they are, the same request has the same answer. */
+export interface AnswerTerms {
+  readonly catalogVersion: number | undefined;
+  /** It may expire. */
+  readonly execution: Execution;
 }
 
 export type AnswerBody =
@@ -17,7 +27,12 @@ export type AnswerBody =
   | { readonly kind: 'unchanged' }
   /** The client has asked for the head alone, and nothing was read for it. */
   | { readonly kind: 'head'; readonly size: AnswerSize | undefined }
-  | { readonly kind: 'whole'; readonly byteChunks: ByteChunks }
+  | {
+      readonly kind: 'whole';
+      readonly byteChunks: ByteChunks;
+      /** Nobody else has these bytes, or will: their memory is the receiver's. */
+      readonly isOwn?: boolean;
+    }
   /** A file: any of its bytes, once; or none, and then it is released. */
   | {
       readonly kind: 'file';
@@ -25,6 +40,7 @@ export type AnswerBody =
       readonly chunks: (slice: ByteSlice) => AsyncGenerator<Uint8Array>;
       readonly release: () => Promise<void>;
     }
+  /** Chunks in memory of their own, which is the receiver's. */
   | {
       readonly kind: 'stream';
       readonly chunks: AsyncGenerator<Uint8Array>;

@@ -8,7 +8,7 @@ import type { Principal } from '../domain/principal.ts';
 import { letOthersRun } from '../domain/time.ts';
 import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from './answer.ts';
-import { keepAddress } from './cache/finished-pages.ts';
+import { keepPage } from './cache/finished-pages.ts';
 import type { ResultsDeps } from './deps.ts';
 import { planRead } from './plan/read-plan.ts';
 import { getResultSet, resolveTarget, wasReplaced } from './plan/resolve.ts';
@@ -28,7 +28,7 @@ import { finishText, type OpenedAnswer, respondFinished, respondText, type TextR
 const LONG_FILTER = 4000;
 
 /** A request that has been planned, and all that is known of its answer. */
-export type PlannedRequest = TextRequest & ParquetRequest & StreamRequest & { readonly keep: () => void };
+export type PlannedRequest = TextRequest & ParquetRequest & StreamRequest;
 
 /** @throws RequestError */
 export async function answerResults(
@@ -80,13 +80,11 @@ async function answerOnce(
     ...(isNewSample ? sampleHeadersOf(found) : cacheHeadersOf(cachePolicy, found, now)),
     ...named,
   };
-  const entry = { ...found, catalogVersion, identity, fileHeaders: named };
-  const keep = () => keepAddress(caches, keyId, request.address, entry);
   const finished = isNewSample ? undefined : caches.pages.get(identity);
   stats.cache = finished === undefined ? 'miss' : 'hit';
   if (finished !== undefined) {
-    keep();
-    return respondFinished(finished, finished.etag, cacheHeaders, request.ifNoneMatch, stats);
+    const answer = respondFinished(finished, finished.etag, cacheHeaders, request.ifNoneMatch, stats);
+    return { ...answer, terms: { catalogVersion, execution } };
   }
   if (format === 'parquet' && !isNewSample) {
     const kept = await respondKeptParquet(identity, { request, cacheHeaders }, deps, stats, signal);
@@ -109,7 +107,7 @@ async function answerOnce(
     stats.way = way;
   };
   const planned = { request, execution, executionId: execution.id, state: shown, resultSet, plan, keyId, tellWay };
-  const asked: PlannedRequest = { ...planned, words, known, cacheHeaders, keep };
+  const asked: PlannedRequest = { ...planned, words, known, cacheHeaders };
   if (format !== 'parquet') return await answerText(asked, format, deps, stats, signal);
   const { segmentIndexes } = caches;
   return await timed('open', () => respondParquet(asked, { ...deps, segmentIndexes }, stats, signal));
@@ -123,7 +121,7 @@ export async function answerText(
   stats: RequestStats,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { known, cacheHeaders, keep } = asked;
+  const { known, cacheHeaders } = asked;
   const { ifNoneMatch } = asked.request;
   const timed = <T>(name: string, work: () => T | Promise<T>) => stats.stage(name, monotonic, work);
   if (known && matchesEtag(ifNoneMatch, known.etag)) return respondUnchanged(format, known.etag, cacheHeaders);
@@ -132,15 +130,14 @@ export async function answerText(
     const answer = respondText(asked, format, page);
     return page.small ? await timed('read', () => finishText(answer, signal)) : answer;
   };
-  const opened = await (known === undefined
-    ? open()
-    : caches.opening.run(known.identity, signal, open, ({ kind }) => kind === 'finished'));
+  const { value: opened, isShared } =
+    known === undefined
+      ? { value: await open(), isShared: false }
+      : await caches.opening.run(known.identity, signal, open, ({ kind }) => kind === 'finished');
   if (opened.kind === 'large') {
     return await respondLarge(asked, opened, { leases, segmentIndexes: caches.segmentIndexes }, stats, signal);
   }
-  if (known !== undefined) {
-    keep();
-    caches.pages.put(known.identity, { ...opened.page, etag: known.etag });
-  }
-  return respondFinished(opened.page, known?.etag, cacheHeaders, ifNoneMatch, stats);
+  const isKept = known !== undefined && keepPage(caches, known.identity, { ...opened.page, etag: known.etag });
+  const isOwn = !isKept && !isShared;
+  return respondFinished({ ...opened.page, isOwn }, known?.etag, cacheHeaders, ifNoneMatch, stats);
 }

@@ -1,11 +1,9 @@
 /**
- * Finished pages, by the identity of their bytes, and what an address meant to a key. Results are immutable, so a page never becomes
- * stale; access and expiry are checked before it is looked up. What an address meant becomes stale when the catalog's version changes,
- * and when its execution expires.
+ * Finished pages, by the identity of their bytes. Results are immutable, so a page never becomes stale; access and expiry are checked
+ * before it is looked up.
  */
-import type { Instant } from '../../domain/instant.ts';
-import type { ByteChunks } from '../read/byte-chunks.ts';
-import type { CatalogCache, Latest } from './catalog-cache.ts';
+import { type ByteChunks, byteLengthOf, gather } from '../read/byte-chunks.ts';
+import type { AskedOnce } from './asked-once.ts';
 import type { LruBytes } from './lru-bytes.ts';
 
 export interface FinishedPage {
@@ -19,44 +17,27 @@ export interface FinishedPage {
   readonly datapoints: number;
 }
 
-/** What an address meant to a key. */
-export interface AddressEntry extends Latest {
-  readonly catalogVersion: number | undefined;
-  /** Of the finished page. */
-  readonly identity: string;
-  /** What to call the answer. */
-  readonly fileHeaders: Readonly<Record<string, string>>;
-}
-
 export interface PageCaches {
   readonly pages: LruBytes<FinishedPage>;
-  readonly addresses: LruBytes<AddressEntry>;
-}
-
-/** @param address undefined: one that is not remembered */
-export function keepAddress(
-  { addresses }: Pick<PageCaches, 'addresses'>,
-  keyId: string,
-  address: string | undefined,
-  entry: AddressEntry,
-): void {
-  if (address !== undefined) addresses.put(`${keyId} ${address}`, entry);
+  /** The larger pages that have been asked for, by their tags. */
+  readonly asked: AskedOnce;
 }
 
 /**
- * The page that the same key was given at the same address, if it is still the answer: nothing has been committed since to the
- * catalog, so that access is as it was, and the execution has not expired.
+ * Up to this size a page is kept at once. A larger one, which a walk asks for once and then never again, is kept when it is asked for a
+ * second time. To use so much memory for the first time takes longer than to read the page from row files.
  */
-export function findByAddress(
-  { pages, addresses }: PageCaches,
-  keyId: string,
-  address: string | undefined,
-  { version }: Pick<CatalogCache, 'version'>,
-  now: Instant,
-): { readonly page: FinishedPage; readonly entry: AddressEntry } | undefined {
-  const entry = address === undefined ? undefined : addresses.get(`${keyId} ${address}`);
-  if (entry === undefined || entry.catalogVersion !== version) return undefined;
-  if (now >= (entry.execution.expiresAt ?? Number.POSITIVE_INFINITY)) return undefined;
-  const page = pages.get(entry.identity);
-  return page && { page, entry };
+export const KEPT_AT_ONCE_BYTES = 64 * 1024;
+/** Up to this size, copying a page into one array costs less than sending several of them each time. */
+const JOINED_BYTES_MAX = 1024 * 1024;
+
+/** @returns whether the page is kept, so that others may get its bytes */
+export function keepPage(
+  { pages, asked }: Pick<PageCaches, 'pages' | 'asked'>,
+  identity: string,
+  page: FinishedPage,
+): boolean {
+  const isKept = byteLengthOf(page.byteChunks) <= KEPT_AT_ONCE_BYTES || asked.note(page.etag);
+  if (isKept) pages.put(identity, { ...page, byteChunks: gather(page.byteChunks, JOINED_BYTES_MAX) });
+  return isKept;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RequestError } from '../../errors/errors.ts';
 import { ClientGone } from '../limits/client-gone.ts';
-import { SingleFlight } from './single-flight.ts';
+import { type Flown, SingleFlight } from './single-flight.ts';
 
 const signal = new AbortController().signal;
 const always = () => true;
@@ -18,12 +18,13 @@ function controlled() {
   return { begun, work };
 }
 
+const outcomeOf = async (flown: Promise<Flown<string>>) => (await flown).value;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('all who ask during the work get its outcome; who asks later starts it anew', async () => {
   const { begun, work } = controlled();
   const flights = new SingleFlight<string>();
-  const asked = [1, 2, 3].map(() => flights.run('a', signal, work, always));
+  const asked = [1, 2, 3].map(() => outcomeOf(flights.run('a', signal, work, always)));
   await turn();
   assert.equal(begun.length, 1);
   begun[0]?.resolve('done');
@@ -40,7 +41,7 @@ test('all share a failure, unless it concerns only the caller that did the work:
   ] as const) {
     const { begun, work } = controlled();
     const flights = new SingleFlight<string>();
-    const asked = [1, 2, 3].map(() => flights.run('a', signal, work, always));
+    const asked = [1, 2, 3].map(() => outcomeOf(flights.run('a', signal, work, always)));
     const settled = Promise.allSettled(asked);
     begun[0]?.reject(error);
     await turn();
@@ -61,8 +62,20 @@ test('an outcome that cannot be shared is computed for each; who leaves waits no
   leaving.abort(new ClientGone());
   await assert.rejects(left, ClientGone);
   begun[0]?.resolve('mine');
-  assert.equal(await first, 'mine');
+  assert.equal(await outcomeOf(first), 'mine');
   await turn();
   begun[1]?.resolve('another');
-  assert.equal(await second, 'another');
+  assert.equal(await outcomeOf(second), 'another');
+});
+
+test('who did the work is told whether anybody else has its outcome', async () => {
+  const { begun, work } = controlled();
+  const flights = new SingleFlight<string>();
+  const alone = flights.run('a', signal, work, always);
+  begun[0]?.resolve('done');
+  assert.deepEqual(await alone, { value: 'done', isShared: false });
+  const asked = [1, 2].map(() => flights.run('a', signal, work, always));
+  begun[1]?.resolve('again');
+  const both = { value: 'again', isShared: true };
+  assert.deepEqual(await Promise.all(asked), [both, both]);
 });

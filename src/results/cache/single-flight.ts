@@ -13,28 +13,51 @@ type Outcome<T> =
   /** Whoever did the work has left before it was done. */
   | { readonly kind: 'left' };
 
+interface Flight<T> {
+  readonly outcome: Promise<Outcome<T>>;
+  /** Somebody waits for it besides whoever does the work. */
+  isJoined: boolean;
+}
+
+export interface Flown<T> {
+  readonly value: T;
+  /** Others may have the same value. */
+  readonly isShared: boolean;
+}
+
 export class SingleFlight<T> {
-  readonly #flights = new Map<string, Promise<Outcome<T>>>();
+  readonly #flights = new Map<string, Flight<T>>();
 
   /**
    * @param work done by the first who asks under this name, and ended by its signal; the next one does it when the first has left
    * @param isShared whether others may take the value; where not, each does the work for itself
    * @throws what the work throws; the signal's reason once it aborts
    */
-  async run(name: string, signal: AbortSignal, work: () => Promise<T>, isShared: (value: T) => boolean): Promise<T> {
+  async run(
+    name: string,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+    isShared: (value: T) => boolean,
+  ): Promise<Flown<T>> {
     for (let flight = this.#flights.get(name); flight !== undefined; flight = this.#flights.get(name)) {
-      const outcome = await orAborted(flight, signal);
+      flight.isJoined = true;
+      const outcome = await orAborted(flight.outcome, signal);
       if (outcome.kind === 'failed') throw outcome.error;
-      if (outcome.kind === 'done') return isShared(outcome.value) ? outcome.value : await work();
+      if (outcome.kind === 'left') continue;
+      return isShared(outcome.value)
+        ? { value: outcome.value, isShared: true }
+        : { value: await work(), isShared: false };
     }
     const doing = work();
-    const flight = doing.then(
+    const outcome = doing.then(
       (value): Outcome<T> => ({ kind: 'done', value }),
       (error): Outcome<T> => (isOwn(error) ? { kind: 'left' } : { kind: 'failed', error }),
     );
+    const flight: Flight<T> = { outcome, isJoined: false };
     this.#flights.set(name, flight);
     try {
-      return await doing;
+      const value = await doing;
+      return { value, isShared: flight.isJoined };
     } finally {
       this.#flights.delete(name);
     }

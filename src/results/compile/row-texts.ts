@@ -12,7 +12,7 @@ import { cameInOrder, encodedRow, type ReadMode, rowBytes, rowsOfPart, type Stor
 import { ROW_SEPARATOR } from './row-encoding.ts';
 
 /**
- * Its row: the rows as bytes, their number, whether what the mode assumes was so (`ReadMode`), and lists with a number for each row: bytes
+ * Its row: the rows as bytes with a comma after each, their number, whether what the mode assumes was so (`ReadMode`), and lists with a number for each row: bytes
  * of its text, its cell bytes, the cell bytes of each sized column.
  * @param columns all of the part's
  * @param sized indexes of columns
@@ -37,14 +37,14 @@ export function compileRowTexts(
     `SELECT ${row} AS j, ${rowBytes(projected)} AS b, ${[...floats, 'true'].join(' AND ')} AS f, file_row_number`,
     ...sizes,
   ].join(', ');
-  const separator = parameters.add(ROW_SEPARATOR.json);
+  const separator = `${parameters.add(ROW_SEPARATOR.json)}::VARCHAR`;
   const order = mode === 'safe' ? ' ORDER BY file_row_number' : '';
   const holds =
     mode === 'safe' ? 'true' : `${cameInOrder(parameters.add(BigInt(range.from)))} AND count(*) FILTER (NOT f) = 0`;
   // Wider than 4 GB no row can be, nor a cell: the cast says so.
   const listed = ['strlen(j)', 'b', ...sized.map((index) => `s${index}`)].map((e) => `list(${e}::UINTEGER${order})`);
   const text = [
-    `SELECT encode(string_agg(j, ${separator}::VARCHAR${order})), count(*), ${holds}, ${listed.join(', ')}`,
+    `SELECT encode(string_agg(j, ${separator}${order}) || ${separator}), count(*), ${holds}, ${listed.join(', ')}`,
     `FROM (${rows} ${rowsOfPart(range, parameters)})`,
   ].join(' ');
   return { text, values: parameters.values };

@@ -103,7 +103,6 @@ export async function answerDiff(
     known: isNewSample ? undefined : { identity, etag: etagOf(identity) },
     cacheHeaders,
     metadata: { diff: toldOf(diff, opened.counts ?? {}) },
-    keep: () => undefined,
   };
   if (format !== 'parquet') return await answerText(planned, format, { ...deps, read }, stats, signal);
   return await respondParquet(planned, { ...deps, read, segmentIndexes: caches.segmentIndexes }, stats, signal);

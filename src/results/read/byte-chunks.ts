@@ -1,18 +1,13 @@
 /** Bytes in one or several arrays. Large arrays are never copied only to make one of them. */
 export type ByteChunks = readonly Uint8Array[];
 
-/** Up to this size, copying the arrays into one costs less than sending several. */
-const JOINED_BYTES_MAX = 1024 * 1024;
-
 export function byteLengthOf(byteChunks: ByteChunks): number {
   return byteChunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
 }
 
-/** The same bytes, in one array if they are few. */
-export function gather(byteChunks: ByteChunks): ByteChunks {
-  return byteChunks.length > 1 && byteLengthOf(byteChunks) <= JOINED_BYTES_MAX
-    ? [Buffer.concat(byteChunks)]
-    : byteChunks;
+/** The same bytes, in one array if they are at most so many. */
+export function gather(byteChunks: ByteChunks, bytesMax: number): ByteChunks {
+  return byteChunks.length > 1 && byteLengthOf(byteChunks) <= bytesMax ? [Buffer.concat(byteChunks)] : byteChunks;
 }
 
 /** The same bytes in one array. */

@@ -32,10 +32,10 @@ export interface PageOfRows {
   readonly small: boolean;
   /**
    * Reads the rows in order. Each call reads them again.
-   * @param skipped sizes of the first chunks, known from an earlier pass: these chunks come without bytes
+   * @param skipped of the first rows, which are not to be read: they come as one chunk without bytes
    * @throws what a read throws, also after some chunks
    */
-  chunks(signal: AbortSignal, skipped?: readonly ChunkSize[]): AsyncGenerator<Chunk>;
+  chunks(signal: AbortSignal, skipped?: ChunkSize): AsyncGenerator<Chunk>;
   /** Releases what the page holds. */
   release(): void;
 }

@@ -42,6 +42,16 @@ export function rangesOf(
   return ranges;
 }
 
+/** The ranges without their first rows. */
+export function after(ranges: readonly PartRange[], { rowCount }: { readonly rowCount: number }): readonly PartRange[] {
+  let left = rowCount;
+  return ranges.flatMap((range) => {
+    const from = Math.min(range.to, range.from + left);
+    left -= from - range.from;
+    return from < range.to ? [{ ...range, from }] : [];
+  });
+}
+
 export function wholePart(part: Part): PartRange {
   return { part, ...allRowsOf(part) };
 }

@@ -11,13 +11,15 @@ import type { RowEncoding } from '../compile/row-encoding.ts';
 import { readAhead } from '../limits/read-ahead.ts';
 import { damaged } from '../read-failure.ts';
 import { type Chunk, type ChunkSize, joinChunks } from './chunk.ts';
-import { type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
+import { after, type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
 import { RangePrefetch } from './range-prefetch.ts';
 import { type PartReaderDeps, readParts } from './read-parts.ts';
 
 const SPLIT_BESIDE_PAGES = 4;
+const NO_ROWS: ChunkSize = { rowCount: 0, cellBytes: 0 };
 /** Up to so many rows the safe mode is the faster one: there is less to plan. */
 const SAFE_ROWS_MAX = 1000;
+
 export class PartReader {
   readonly #encoding: RowEncoding;
   readonly #deps: PartReaderDeps;
@@ -67,38 +69,68 @@ export class PartReader {
   }
 
   /**
+   * The rows of the ranges in order, some at a time.
    * @param takeTurns the read is long: each range waits for its turn among other long reads
-   * @param skipped sizes of the first ranges, which are not to be read: they come without bytes
+   * @param skipped of the first rows, which are not to be read: they come as one chunk without bytes
    */
   async *ranges(
     ranges: readonly PartRange[],
     takeTurns: boolean,
     signal: AbortSignal,
-    skipped: readonly ChunkSize[] = [],
+    skipped: ChunkSize = NO_ROWS,
   ): AsyncGenerator<Chunk> {
-    for (const size of skipped.slice(0, ranges.length)) yield { ...size, byteChunks: [] };
-    const { rows, exports, pageTurns, keyId, rangesAtOnce, monotonic, sleep, prefetch } = this.#deps;
-    const left = ranges.slice(skipped.length);
+    if (skipped.rowCount > 0) yield { ...skipped, byteChunks: [] };
+    const left = [...after(ranges, skipped)];
+    // Rows that were encoded before are read when their turn comes: that takes no time worth beginning earlier.
+    for (let [range] = left; range !== undefined && (await this.#isEncoded(range, signal)); [range] = left) {
+      yield* this.#encoded(range, takeTurns, signal);
+      left.shift();
+    }
+    if (left.length === 0) return;
+    const { prefetch, rangesAtOnce } = this.#deps;
     const ahead = takeTurns && prefetch !== undefined ? new RangePrefetch(left, prefetch) : undefined;
-    const read = async ([index, range]: readonly [number, PartRange], during: AbortSignal): Promise<Chunk> => {
-      const encoded = await rows?.read(range.part, range, this.#encoding, during);
-      if (encoded !== undefined) return encoded;
+    const begin = async ([index, range]: readonly [number, PartRange], during: AbortSignal) => {
+      if (await this.#isEncoded(range, during)) return range;
       ahead?.begins(index, during);
-      if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
-      // While pages are read, a range is read in smaller ones, and after each comes a pause as long as the read took.
-      const steps = pageTurns.running > 0 ? splitRange(range, SPLIT_BESIDE_PAGES) : [range];
-      const chunks: Chunk[] = [];
-      for (const step of steps) {
-        const inTurn = async () => {
-          const start = monotonic();
-          chunks.push(await this.#range(step, during));
-          if (pageTurns.running > 0) await sleep(monotonic() - start, during);
-        };
-        await exports.run(keyId, inTurn, during);
-      }
-      return joinChunks(chunks, this.#encoding.format);
+      return await this.#encode(range, takeTurns, during);
     };
-    yield* readAhead(left.entries(), rangesAtOnce - 1, read, signal);
+    for await (const begun of readAhead(left.entries(), rangesAtOnce - 1, begin, signal)) {
+      if ('part' in begun) yield* this.#encoded(begun, takeTurns, signal);
+      else yield begun;
+    }
+  }
+
+  async #isEncoded({ part }: PartRange, signal: AbortSignal): Promise<boolean> {
+    return (await this.#deps.rows?.canRead(part, this.#encoding, signal)) === true;
+  }
+
+  /** Rows that were encoded before; DuckDB reads those of them that turn out to be missing. */
+  async *#encoded(range: PartRange, takeTurns: boolean, signal: AbortSignal): AsyncGenerator<Chunk> {
+    let { from } = range;
+    const encoded = this.#deps.rows?.read(range.part, range, this.#encoding, signal) ?? [];
+    for await (const { text, rowCount, cellBytes } of encoded) {
+      from += rowCount;
+      yield { byteChunks: [text], rowCount, cellBytes };
+    }
+    if (from < range.to) yield await this.#encode({ ...range, from }, takeTurns, signal);
+  }
+
+  /** Has DuckDB encode a range. */
+  async #encode(range: PartRange, takeTurns: boolean, during: AbortSignal): Promise<Chunk> {
+    const { exports, pageTurns, keyId, monotonic, sleep } = this.#deps;
+    if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
+    // While pages are read, a range is read in smaller ones, and after each comes a pause as long as the read took.
+    const steps = pageTurns.running > 0 ? splitRange(range, SPLIT_BESIDE_PAGES) : [range];
+    const chunks: Chunk[] = [];
+    for (const step of steps) {
+      const inTurn = async () => {
+        const start = monotonic();
+        chunks.push(await this.#range(step, during));
+        if (pageTurns.running > 0) await sleep(monotonic() - start, during);
+      };
+      await exports.run(keyId, inTurn, during);
+    }
+    return joinChunks(chunks, this.#encoding.format);
   }
 
   async #range({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {

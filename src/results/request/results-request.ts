@@ -25,8 +25,6 @@ export type Target =
 export interface ResultsRequest {
   readonly target: Target;
   readonly format: Format;
-  /** All of the request that its answer depends on, as one text; undefined where that would hold a key. */
-  readonly address: string | undefined;
   readonly parameters: QueryParameters;
   readonly cachePolicy: CachePolicy;
   /** The header of that name. */

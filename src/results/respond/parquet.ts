@@ -129,6 +129,6 @@ function headersOf(
   return { ...pagingHeaders(request, page, next), ...priceHeaders(page) };
 }
 
-function remembered({ bytes, sha256, rowCount, cellBytes }: ParquetFile): SegmentIndex {
-  return { segmentBytes: [bytes], chunks: [{ rowCount, cellBytes }], bytes, sha256 };
+function remembered({ bytes, sha256 }: ParquetFile): SegmentIndex {
+  return { marks: [], bytes, sha256 };
 }

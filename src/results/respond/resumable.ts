@@ -1,15 +1,15 @@
 /**
- * Exports that resume. A streamed answer is a sequence of segments: one for each range of rows, and a last one for what follows
- * the rows. Results are immutable, so every pass gives the same segments. One complete pass shows the length of each segment;
- * after that, any range of bytes is answered by reading only the rows in it. The pass also computes the answer's digest, if a
+ * Exports that resume. A streamed answer is a sequence of segments: one for some rows each, and a last one for what follows
+ * the rows. Results are immutable, so in every pass the same rows end at the same byte. One complete pass marks where some of them do;
+ * after that, any range of bytes is answered by reading from the last mark before it. The pass also computes the answer's digest, if a
  * client wants it.
  */
 
 import { createHash } from 'node:crypto';
+import { ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { RequestStats } from '../../observation/request-stats.ts';
-import type { SegmentIndex } from '../cache/segment-index.ts';
+import type { Mark, SegmentIndex } from '../cache/segment-index.ts';
 import { byteLengthOf, cutBytes } from '../read/byte-chunks.ts';
-import type { ChunkSize } from '../read/chunk.ts';
 import type { PageOfRows } from '../read/page.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
 import type { Encode } from './answer-source.ts';
@@ -21,54 +21,62 @@ export interface StreamSource {
   readonly encode: Encode;
 }
 
-/** The whole answer. After its last segment, `onIndex` is told the lengths of the segments. */
+/** So many rows, or so many bytes, lie between two marks. */
+const MARK_ROWS = 2 * ROW_GROUP_ROWS;
+const MARK_BYTES = 8 * 1024 * 1024;
+const BEGINNING: Mark = { bytes: 0, rowCount: 0, cellBytes: 0 };
+
+/** The whole answer. After its last segment, `onIndex` is told what the pass has shown. */
 export async function* recordSegments(
   { page, encode }: StreamSource,
   stats: RequestStats,
   signal: AbortSignal,
   onIndex: (segmentIndex: SegmentIndex) => void,
 ): AsyncGenerator<Uint8Array> {
-  const segmentBytes: number[] = [];
-  const chunks: ChunkSize[] = [];
-  let bytes = 0;
-  const noted = async function* () {
+  const marks: Mark[] = [];
+  let last = BEGINNING;
+  let [bytes, rowCount, cellBytes] = [0, 0, 0];
+  const counted = async function* () {
     for await (const chunk of countRows(page.chunks(signal), page, stats)) {
-      chunks.push({ rowCount: chunk.rowCount, cellBytes: chunk.cellBytes });
+      rowCount += chunk.rowCount;
+      cellBytes += chunk.cellBytes;
       yield chunk;
     }
   };
-  for await (const segment of encode(noted())) {
-    const length = byteLengthOf(segment);
-    segmentBytes.push(length);
-    bytes += length;
+  for await (const segment of encode(counted())) {
+    bytes += byteLengthOf(segment);
+    const isFar = rowCount - last.rowCount >= MARK_ROWS || bytes - last.bytes >= MARK_BYTES;
+    // What follows the last row is a segment without rows of its own.
+    if (isFar && rowCount > last.rowCount) {
+      last = { bytes, rowCount, cellBytes };
+      marks.push(last);
+    }
     yield* segment;
   }
-  onIndex({ segmentBytes, chunks, bytes, sha256: undefined });
+  onIndex({ marks, bytes, sha256: undefined });
 }
 
-/** Some bytes of the answer, reading only the rows that they hold. */
+/** Some bytes of the answer, reading only the rows that they hold, and at most some before them. */
 export async function* readSlice(
   { page, encode }: StreamSource,
-  segmentIndex: SegmentIndex,
+  { marks }: SegmentIndex,
   slice: ByteSlice,
   stats: RequestStats,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  let start = 0;
-  let skipped = 0;
-  for (const bytes of segmentIndex.segmentBytes) {
-    if (start + bytes > slice.from) break;
-    start += bytes;
-    skipped += 1;
-  }
-  const chunks = countRows(page.chunks(signal, segmentIndex.chunks.slice(0, skipped)), page, stats);
-  let index = 0;
-  for await (const segment of encode(chunks)) {
-    index += 1;
-    // The slice begins after this segment, which was encoded without its rows. Only its size counts.
-    if (index <= skipped) continue;
-    yield* cutBytes(segment, slice.from - start, slice.to - start);
+  const skipped = marks.findLast(({ bytes }) => bytes <= slice.from) ?? BEGINNING;
+  let start = skipped.bytes;
+  let isSkipped = skipped.rowCount > 0;
+  for await (const segment of encode(countRows(page.chunks(signal, skipped), page, stats))) {
+    // The rows that were skipped come first, as a segment that has not their bytes.
+    if (isSkipped) {
+      isSkipped = false;
+      continue;
+    }
+    // Once it is handed out, the segment's memory belongs to whoever takes it.
+    const from = start;
     start += byteLengthOf(segment);
+    yield* cutBytes(segment, slice.from - from, slice.to - from);
     if (start >= slice.to) return;
   }
 }

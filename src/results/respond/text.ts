@@ -6,7 +6,7 @@ import type { Execution, ExecutionState } from '../../domain/execution.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
-import type { FinishedPage } from '../cache/finished-pages.ts';
+import { type FinishedPage, KEPT_AT_ONCE_BYTES } from '../cache/finished-pages.ts';
 import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import { type ByteChunks, gather } from '../read/byte-chunks.ts';
 import { type PageOfRows, releaseAfter } from '../read/page.ts';
@@ -80,7 +80,7 @@ export async function finishText(answer: LargeAnswer, signal: AbortSignal): Prom
   for await (const byteChunks of segments) all.push(...byteChunks);
   const { rowCount, cellBytes, datapoints } = stats;
   const price = { 'row-count': String(rowCount), 'datapoint-count': String(datapoints) };
-  const finished = { contentType, headers: { ...headers, ...price }, byteChunks: gather(all) };
+  const finished = { contentType, headers: { ...headers, ...price }, byteChunks: gather(all, KEPT_AT_ONCE_BYTES) };
   return { kind: 'finished', page: { ...finished, rowCount, cellBytes, datapoints } };
 }
 
@@ -90,19 +90,19 @@ export async function finishText(answer: LargeAnswer, signal: AbortSignal): Prom
  * @param cacheHeaders say how long the answer may be kept
  */
 export function respondFinished(
-  page: Omit<FinishedPage, 'etag'>,
+  page: Omit<FinishedPage, 'etag'> & { readonly isOwn?: boolean },
   etag: string | undefined,
   cacheHeaders: Readonly<Record<string, string>>,
   ifNoneMatch: string | undefined,
   stats: RequestStats,
 ): Answer {
-  const { contentType, byteChunks } = page;
+  const { contentType, byteChunks, isOwn = false } = page;
   const headers = { ...page.headers, ...cacheHeaders };
   if (etag === undefined) {
     stats.add(page);
-    return { contentType, headers, body: { kind: 'whole', byteChunks } };
+    return { contentType, headers, body: { kind: 'whole', byteChunks, isOwn } };
   }
   if (matchesEtag(ifNoneMatch, etag)) return { contentType, headers, etag, body: { kind: 'unchanged' } };
   stats.add(page);
-  return { contentType, headers, etag, body: { kind: 'whole', byteChunks } };
+  return { contentType, headers, etag, body: { kind: 'whole', byteChunks, isOwn } };
 }

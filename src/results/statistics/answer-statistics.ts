@@ -58,7 +58,7 @@ export async function answerStatistics(
       await files.keep(origin, json);
       return json;
     };
-    const made = await reading.run(name, signal, making, () => true);
+    const { value: made } = await reading.run(name, signal, making, () => true);
     kept.put(name, made);
     return made;
   };

@@ -29,7 +29,7 @@ export interface RowFileOrder {
 }
 
 /** The most rows of a block: a page of a hundred rows unpacks few rows that it does not need. */
-const BLOCK_ROWS_MAX = 32;
+const BLOCK_ROWS_MAX = 64;
 const BLOCK_BYTES_AIM = 64 * 1024;
 const RANGE_BYTES_AIM = 4 * 1024 * 1024;
 const RANGE_CELLS_AIM = 512 * 1024;
@@ -66,6 +66,7 @@ export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: 
 }
 
 interface RangeRows {
+  /** With a comma after each row. */
   readonly text: Uint8Array;
   /** For each row: bytes of its text, its cell bytes, and the cell bytes of each sized column. */
   readonly numbers: readonly Uint32Array[];
@@ -110,15 +111,16 @@ class BlockWriter {
     let at = 0;
     for (let from = 0; from < lengths.length; from += blockRows) {
       const to = Math.min(lengths.length, from + blockRows);
-      let end = at + to - from - 1;
+      let end = at + to - from;
       for (let row = from; row < to; row += 1) end += lengths[row] ?? 0;
       if (end - at > BLOCK_BYTES_MAX) throw new NotBuildable(`${to - from} rows take ${end - at} bytes as text`);
-      const { frame, content } = packBlock(numbers, from, to, text.subarray(at, end));
-      this.#sizes.push(content.length);
-      this.#crcs.push(blockCrc(content, this.#crcs.length));
-      this.#offsets.push(this.#end + frame.length);
-      blocks.push(frame);
-      at = end + 1;
+      const ofBlock = text.subarray(at, end);
+      const packed = packBlock(numbers, from, to, ofBlock);
+      this.#sizes.push(ofBlock.length);
+      this.#crcs.push(blockCrc(this.#crcs.length, packed.numbers, ofBlock));
+      this.#offsets.push(this.#end + packed.numbers.length + packed.frame.length);
+      blocks.push(packed.numbers, packed.frame);
+      at = end;
     }
     if (this.#end > this.#bytesMax) throw new NotBuildable(`its file would take more than ${this.#bytesMax} bytes`);
     await this.#file.appendFile(Buffer.concat(blocks));

@@ -5,29 +5,40 @@
  * each frame should have given.
  */
 
-/** Magic number, no content size, no checksum, a window of 512 KiB. */
-const HEADER = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x48]);
+/** Magic number, and the descriptor of a single segment with a content size of four bytes and no checksum. */
+const MAGIC = [0x28, 0xb5, 0x2f, 0xfd, 0xa0] as const;
+/** With the content size. A decoder that is told it needs no window of its own, and writes where the content is wanted. */
+const HEADER_BYTES = MAGIC.length + 4;
 /** A last block without bytes. */
-const END = Buffer.from([1, 0, 0]);
+const END = [1, 0, 0] as const;
 /** Magic number and descriptor. */
 const DESCRIPTOR_END = 5;
 const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
 const RUN = 1;
 
-/** @param frames each without checksum and dictionary, together of at most 512 KiB of contents @throws where they cannot be joined */
-export function joinFrames(frames: readonly Uint8Array[]): Buffer {
-  const joined = Buffer.concat([HEADER, ...frames.map(blocksOf), END]);
-  let at = HEADER.length;
-  for (const frame of frames) {
-    const last = lastBlock(joined, at);
-    joined[last] = (joined[last] ?? 0) & 0xfe;
-    at += frame.length - headerBytes(frame);
-  }
-  return joined;
-}
+/** Frames are joined here, over and over: it takes time to use memory for the first time. */
+let memory = Buffer.allocUnsafeSlow(256 * 1024);
 
-function blocksOf(frame: Uint8Array): Uint8Array {
-  return frame.subarray(headerBytes(frame));
+/**
+ * @param frames each without checksum and dictionary
+ * @param contentBytes of all of them
+ * @returns the frame, until the next one is joined
+ * @throws where they cannot be joined
+ */
+export function joinFrames(frames: readonly Uint8Array[], contentBytes: number): Buffer {
+  const bytesMax = frames.reduce((sum, frame) => sum + frame.length, HEADER_BYTES + END.length);
+  if (memory.length < bytesMax) memory = Buffer.allocUnsafeSlow(bytesMax);
+  memory.set(MAGIC);
+  let at = memory.writeUInt32LE(contentBytes, MAGIC.length);
+  for (const frame of frames) {
+    const blocks = frame.subarray(headerBytes(frame));
+    memory.set(blocks, at);
+    const last = at + lastBlock(blocks);
+    memory[last] = (memory[last] ?? 0) & 0xfe;
+    at += blocks.length;
+  }
+  memory.set(END, at);
+  return memory.subarray(0, at + END.length);
 }
 
 function headerBytes(frame: Uint8Array): number {
@@ -39,12 +50,15 @@ function headerBytes(frame: Uint8Array): number {
   return DESCRIPTOR_END + (isSingle ? Math.max(1, sizeBytes) : 1 + sizeBytes);
 }
 
-/** The place of the header of the frame's last block. @param at where the frame's first block begins */
-function lastBlock(bytes: Uint8Array, at: number): number {
-  let block = at;
+/** The place of the header of the last block. @param blocks all of a frame */
+function lastBlock(blocks: Uint8Array): number {
+  let block = 0;
   for (;;) {
-    const header = (bytes[block] ?? 1) | ((bytes[block + 1] ?? 0) << 8) | ((bytes[block + 2] ?? 0) << 16);
-    if ((header & 1) === 1) return block;
+    const header = (blocks[block] ?? 1) | ((blocks[block + 1] ?? 0) << 8) | ((blocks[block + 2] ?? 0) << 16);
+    if ((header & 1) === 1) {
+      if (block >= blocks.length) throw new Error('a frame has no last block');
+      return block;
+    }
     block += 3 + (((header >> 1) & 3) === RUN ? 1 : header >> 3);
   }
 }

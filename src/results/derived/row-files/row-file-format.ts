@@ -1,14 +1,15 @@
 /**
  * The format of a row file: the rows of one part as the text that answers have, so that no page has to be encoded twice.
  *
- *     blocks   the content of each as one zstd frame
- *     index    u32 offset of each block and of the end of the last; u32 bytes of each block's content; u32 CRC-32 of each block's content,
- *              begun with the block's number
+ *     blocks   of each its numbers (row-numbers.ts), and then its text as one zstd frame
+ *     index    u32 offset of each block and of the end of the last; u32 bytes of each block's text; u32 CRC-32 of each block's numbers
+ *              and text, begun with the block's number
  *     about    `RowFileAbout` as JSON
  *     end      u32 bytes of the index, u32 bytes of `about`, u32 CRC-32 of both, 8 bytes that name the format and its version
  *
- * The content of a block of n rows: u32 bytes of each row's text; u32 cell bytes of each row; for each column that has cells of
- * various sizes u32 cell bytes of each row; and then the rows' text, with a comma between two of them. All numbers are little-endian.
+ * The text of a block is its rows with a comma after each, also the last. So the texts of blocks, one after another, are an answer's text
+ * but for the last comma. The numbers of a row are the bytes of its text, its cell bytes, and its cell bytes in each column that has
+ * cells of various sizes. All numbers are little-endian.
  */
 import { crc32 } from 'node:zlib';
 
@@ -27,21 +28,21 @@ export interface RowFileAbout {
 export interface RowFileIndex {
   readonly about: RowFileAbout;
   readonly offsets: Uint32Array;
-  /** Bytes of each block's content. */
+  /** Bytes of each block's text. */
   readonly sizes: Uint32Array;
   readonly crcs: Uint32Array;
 }
 
 /** Raise it with each change of the format: then older files are made anew. */
-export const ROW_FILE_VERSION = 2;
-const MAGIC = Buffer.from('qrsrows2');
+export const ROW_FILE_VERSION = 3;
+const MAGIC = Buffer.from('qrsrows3');
 export const END_BYTES = 12 + MAGIC.length;
 
 export class RowFileDamaged extends Error {}
 
 /** The checksum includes the block's number, so a block in another's place counts as damaged. */
-export function blockCrc(content: Uint8Array, block: number): number {
-  return crc32(content, block);
+export function blockCrc(block: number, numbers: Uint8Array, text: Uint8Array): number {
+  return crc32(text, crc32(numbers, block));
 }
 
 /** The index while it is being built. */

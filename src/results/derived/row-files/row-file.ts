@@ -6,7 +6,7 @@ import { close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
 import { FileReads } from '../file-reads.ts';
 import { giveBack } from './give-back.ts';
-import { RowBlock } from './row-block.ts';
+import type { BlockRows } from './row-block.ts';
 import {
   decodeIndex,
   END_BYTES,
@@ -15,25 +15,13 @@ import {
   RowFileDamaged,
   type RowFileIndex,
 } from './row-file-format.ts';
+import { RowNumbers, SIZED_TABLES } from './row-numbers.ts';
 import type { Turns } from './turns.ts';
-import { GROUP_BYTES_MAX, type StoredBlock, type UnpackedGroup, Unpacker } from './unpack-blocks.ts';
+import { GROUP_BYTES_MAX, type StoredBlock, Unpacker } from './unpack-blocks.ts';
 
 const openFile = promisify(open);
 const statFile = promisify(fstat);
-
-/**
- * Gets rows `from` to `to` of a block, counted within the block. The block's first row is row `first` of the part. What it keeps
- * of the block it copies, at the latest when it is told that the block's memory is given back.
- */
-export type TakeRows<Result> = (block: RowBlock, from: number, to: number, first: number) => Result;
-
-/** Who reads rows that follow each other. */
-export interface RowsReader {
-  /** @returns false where it has enough */
-  readonly take: TakeRows<boolean>;
-  /** The memory of all blocks so far is given back after this. */
-  readonly settle: () => void;
-}
+const NO_BYTES = Buffer.alloc(0);
 
 /** What all row files of a process share. */
 export interface RowFileDeps {
@@ -106,47 +94,56 @@ export class RowFile {
     this.#closeIfUnused();
   }
 
-  /** Reads rows `from` to `to` of the part, block by block and in order. */
-  async read(from: number, to: number, reader: RowsReader, signal: AbortSignal): Promise<void> {
+  /**
+   * Reads rows `from` to `to` of the part, in order, some blocks at a time.
+   * @param take gets rows whose texts follow each other in memory of their own, which is then its own
+   * @throws RowFileDamaged; the signal's reason
+   */
+  async *read<T>(
+    from: number,
+    to: number,
+    take: (rows: readonly BlockRows[]) => T,
+    signal: AbortSignal,
+  ): AsyncGenerator<T> {
     const { blockRows } = this.about;
     const first = Math.floor(from / blockRows);
-    const groups = this.#groupsOf(
-      Array.from({ length: Math.ceil(to / blockRows) - first }, (_, place) => first + place),
-    );
-    const takeAll = (group: UnpackedGroup) => {
-      for (const [block, rows] of this.#rowsOf(group)) {
-        const start = block * blockRows;
-        if (!reader.take(rows, Math.max(0, from - start), Math.min(blockRows, to - start), start)) return false;
-      }
-      return true;
-    };
-    for (const [place, group] of groups.entries()) {
+    const blocks = Array.from({ length: Math.ceil(to / blockRows) - first }, (_, place) => first + place);
+    for (const [place, group] of this.#groupsOf(blocks).entries()) {
       if (place > 0) await this.#deps.turns.next();
-      const { bytes, blocks } = await this.#neighbours(group);
+      const bytes = await this.#bytesOf(group[0] ?? 0, group.length);
       signal.throwIfAborted();
-      const unpacked = this.#unpacker.unpack(blocks);
-      const goesOn = takeAll(unpacked);
-      reader.settle();
-      if (unpacked.contents !== undefined) giveBack(unpacked.contents);
+      const rows = this.#unpacked(this.#neighbours(group, bytes)).map((block, index) => {
+        const firstRow = ((group[0] ?? 0) + index) * blockRows;
+        return { ...block, from: Math.max(0, from - firstRow), to: Math.min(block.to, to - firstRow) };
+      });
+      const taken = take(rows);
       giveBack(bytes);
-      if (!goesOn) return;
+      yield taken;
     }
   }
 
-  /** Reads rows wherever they are. @param rows ascending, none twice @param take copies what it keeps */
-  async readRows(rows: readonly number[], take: TakeRows<void>, signal: AbortSignal): Promise<void> {
+  /**
+   * Reads rows wherever they are.
+   * @param rows ascending, none twice
+   * @param take gets them one by one, and copies what it keeps
+   * @throws as `read`
+   */
+  async readRows(rows: readonly number[], take: (row: BlockRows) => void, signal: AbortSignal): Promise<void> {
     const { blockRows } = this.about;
     const byBlock = Map.groupBy(rows, (row) => Math.floor(row / blockRows));
     for (const [place, group] of this.#groupsOf([...byBlock.keys()]).entries()) {
       if (place > 0) await this.#deps.turns.next();
-      const stored = await Promise.all(group.map((block) => this.#stored(block)));
+      const bytes = await Promise.all(group.map((block) => this.#bytesOf(block, 1)));
       signal.throwIfAborted();
-      const unpacked = this.#unpacker.unpack(stored);
-      for (const [block, content] of this.#rowsOf(unpacked)) {
-        const start = block * blockRows;
-        for (const row of byBlock.get(block) ?? []) take(content, row - start, row - start + 1, start);
+      const unpacked = this.#unpacked(group.map((block, index) => this.#block(block, bytes[index] ?? NO_BYTES)));
+      for (const [index, block] of unpacked.entries()) {
+        for (const row of byBlock.get(group[index] ?? 0) ?? []) {
+          const from = row % blockRows;
+          take({ ...block, from, to: from + 1 });
+        }
       }
-      if (unpacked.contents !== undefined) giveBack(unpacked.contents);
+      const [first] = unpacked;
+      if (first !== undefined) giveBack(first.text);
     }
   }
 
@@ -167,34 +164,37 @@ export class RowFile {
     return groups;
   }
 
-  /** Blocks that follow each other, read at once. @param blocks at least one */
-  async #neighbours(
-    blocks: readonly number[],
-  ): Promise<{ readonly bytes: Buffer; readonly blocks: readonly StoredBlock[] }> {
-    const [first = 0, last = first] = [blocks[0], blocks.at(-1)];
+  /** Of blocks that follow each other, as they are in the file. */
+  #bytesOf(first: number, count: number): Buffer | Promise<Buffer> {
     const start = this.#offset(first);
-    const bytes = await this.#reads.bytes(start, this.#offset(last + 1) - start);
-    const frameOf = (block: number) => bytes.subarray(this.#offset(block) - start, this.#offset(block + 1) - start);
-    return { bytes, blocks: blocks.map((block) => this.#block(block, frameOf(block))) };
+    return this.#reads.bytes(start, this.#offset(first + count) - start);
   }
 
-  async #stored(block: number): Promise<StoredBlock> {
-    const start = this.#offset(block);
-    return this.#block(block, await this.#reads.bytes(start, this.#offset(block + 1) - start));
+  #neighbours(blocks: readonly number[], bytes: Buffer): readonly StoredBlock[] {
+    const start = this.#offset(blocks[0] ?? 0);
+    return blocks.map((block) =>
+      this.#block(block, bytes.subarray(this.#offset(block) - start, this.#offset(block + 1) - start)),
+    );
   }
 
-  #block(number: number, frame: Buffer): StoredBlock {
-    const { sizes, crcs } = this.#index;
-    return { number, frame, bytes: sizes[number] ?? 0, crc: crcs[number] ?? 0 };
-  }
-
-  /** @throws RowFileDamaged */
-  *#rowsOf(group: UnpackedGroup): Generator<readonly [block: number, rows: RowBlock]> {
+  #block(number: number, bytes: Buffer): StoredBlock {
     const { blockRows, rowCount, sized } = this.about;
-    for (const [{ number }, content] of this.#unpacker.contentsOf(group)) {
-      const rows = Math.min(blockRows, rowCount - number * blockRows);
-      yield [number, new RowBlock(content, rows, 2 + (sized?.length ?? 0))];
-    }
+    const { sizes, crcs } = this.#index;
+    const rows = Math.min(blockRows, rowCount - number * blockRows);
+    const numbers = new RowNumbers(bytes, rows, SIZED_TABLES + (sized?.length ?? 0));
+    const frame = bytes.subarray(numbers.byteLength);
+    return { number, rows, numbers, frame, bytes: sizes[number] ?? 0, crc: crcs[number] ?? 0 };
+  }
+
+  /** All rows of each block. @throws RowFileDamaged */
+  #unpacked(blocks: readonly StoredBlock[]): readonly BlockRows[] {
+    const text = this.#unpacker.unpack(blocks);
+    let end = 0;
+    return blocks.map(({ numbers, rows, bytes }) => {
+      const start = end;
+      end += bytes;
+      return { text, start, numbers, from: 0, to: rows };
+    });
   }
 
   #offset(block: number): number {

@@ -11,10 +11,10 @@ import { BuildQueue, type BuildQueueOptions, type Wanted } from '../build-queue.
 import type { DerivedFiles } from '../derived-files.ts';
 import type { OpenView } from '../views/view-cache.ts';
 import { OpenRowFiles } from './open-row-files.ts';
-import { fitRows, type ReadRow, type ReadRows, readRange, readScattered } from './read-rows.ts';
+import { fitRows, type ReadRow, readRange, readScattered } from './read-rows.ts';
 import type { RowFile } from './row-file.ts';
 import { type RowOrigin, storedOrigin, viewOrigin } from './row-origin.ts';
-import { type RowProjection, rowProjection } from './row-projection.ts';
+import { type RowProjection, rowProjection, type TakenRows } from './row-projection.ts';
 import { Turns } from './turns.ts';
 import { type RowFileBuilding, wantedRowFiles } from './wanted-row-files.ts';
 
@@ -112,18 +112,26 @@ export class RowsOf {
     this.#told.onRead(isLarge);
   }
 
-  /** Rows of the part, counted within it, encoded as in an answer. @throws the signal's reason */
-  async read(
-    part: Part,
-    rows: RowRange,
-    { columns, format, spelling }: RowEncoding,
-    signal: AbortSignal,
-  ): Promise<ReadRows | undefined> {
-    if (format === 'csv' || (spelling !== undefined && spelling !== 'plain')) return undefined;
-    const separator = ROW_SEPARATOR[format].charCodeAt(0);
-    return await this.#from(part, columns, signal, (file, projection) =>
-      readRange(file, rows, projection, separator, signal),
-    );
+  /** Whether the part's rows can be read in this encoding, as far as is known before they are. @throws the signal's reason */
+  async canRead(part: Part, encoding: RowEncoding, signal: AbortSignal): Promise<boolean> {
+    using opened = isEncoded(encoding) ? await this.#openFile(part, encoding.columns, signal) : undefined;
+    return opened !== undefined;
+  }
+
+  /**
+   * Rows of the part, counted within it, encoded as in an answer, some at a time. It ends early where the rows that follow cannot be
+   * read.
+   * @throws the signal's reason
+   */
+  async *read(part: Part, rows: RowRange, encoding: RowEncoding, signal: AbortSignal): AsyncGenerator<TakenRows> {
+    using opened = isEncoded(encoding) ? await this.#openFile(part, encoding.columns, signal) : undefined;
+    if (opened === undefined) return;
+    const separator = ROW_SEPARATOR[encoding.format].charCodeAt(0);
+    try {
+      yield* readRange(opened.file, rows, opened.projection, separator, signal);
+    } catch (error) {
+      await this.#remove(part, error, signal);
+    }
   }
 
   /** How many of the first of these rows have at most so many cell bytes, and the cell bytes of these. @throws as `read` */
@@ -134,7 +142,7 @@ export class RowsOf {
     cellBytesMax: number,
     signal: AbortSignal,
   ) {
-    return await this.#from(part, columns, signal, (file, projection) =>
+    return await this.#from(part, columns, signal, ({ file, projection }) =>
       fitRows(file, rows, projection, cellBytesMax, signal),
     );
   }
@@ -158,7 +166,7 @@ export class RowsOf {
         within.push((positions[at] ?? 0) - part.firstRow);
       }
       if (within.length === 0) continue;
-      const rows = await this.#from(part, columns, signal, (file, projection) =>
+      const rows = await this.#from(part, columns, signal, ({ file, projection }) =>
         readScattered(file, within, projection, signal),
       );
       if (rows === undefined) return undefined;
@@ -171,24 +179,49 @@ export class RowsOf {
     part: Part,
     columns: readonly ProjectedColumn[],
     signal: AbortSignal,
-    read: (file: RowFile, projection: RowProjection) => Promise<T>,
+    read: (opened: Opened) => Promise<T>,
   ): Promise<T | undefined> {
+    using opened = await this.#openFile(part, columns, signal);
+    try {
+      return opened && (await read(opened));
+    } catch (error) {
+      await this.#remove(part, error, signal);
+      return undefined;
+    }
+  }
+
+  /** The part's row file, which stays open until it is disposed of. */
+  async #openFile(part: Part, columns: readonly ProjectedColumn[], signal: AbortSignal): Promise<Opened | undefined> {
     try {
       const { path, identity } = this.#origin.fileOf(part);
       const file = await this.#open.find(path, identity);
       const projection = file && rowProjection(columns, file.about);
       if (file === undefined || projection === undefined) return undefined;
-      using reading = file.reading();
+      const reading = file.reading();
       if (reading === undefined) return undefined;
       void this.#origin.touch(part);
-      return await read(file, projection);
+      return { file, projection, [Symbol.dispose]: () => reading[Symbol.dispose]() };
     } catch (error) {
-      signal.throwIfAborted();
-      // Whatever is wrong with the row file, the part itself can be read.
-      this.#open.forget(this.#origin.fileOf(part).path);
-      await this.#origin.remove(part).catch(() => undefined);
-      this.#told.onDamaged(error);
+      await this.#remove(part, error, signal);
       return undefined;
     }
   }
+
+  /** Whatever is wrong with the row file, the part itself can be read. @throws the signal's reason */
+  async #remove(part: Part, error: unknown, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#open.forget(this.#origin.fileOf(part).path);
+    await this.#origin.remove(part).catch(() => undefined);
+    this.#told.onDamaged(error);
+  }
+}
+
+interface Opened extends Disposable {
+  readonly file: RowFile;
+  readonly projection: RowProjection;
+}
+
+/** Whether row files have rows in this encoding. */
+function isEncoded({ format, spelling }: RowEncoding): boolean {
+  return format !== 'csv' && (spelling === undefined || spelling === 'plain');
 }

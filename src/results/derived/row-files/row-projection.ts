@@ -3,22 +3,21 @@ import type { ColumnType } from '../../../domain/column-type.ts';
 import { fixedWidthOf } from '../../../duckdb/cell-bytes.ts';
 import type { ProjectedColumn } from '../../compile/row-encoding.ts';
 import { findMembers, isNull, type Members, membersOf, writeMembers } from './cut-members.ts';
-import type { RowBlock } from './row-block.ts';
+import { type BlockRows, COMMA } from './row-block.ts';
 import type { RowFileAbout } from './row-file-format.ts';
-
-/** A block's tables that come before those of the sized columns. */
-const SIZED_TABLES = 2;
-const CELL_BYTES = 1;
+import { CELL_BYTES, type RowNumbers, SIZED_TABLES, TEXT_BYTES } from './row-numbers.ts';
 
 export interface TakenRows {
+  /** In memory of its own, or in that of the blocks. */
   readonly text: Buffer;
+  readonly rowCount: number;
   readonly cellBytes: number;
 }
 
 export interface RowProjection {
-  /** Rows `from` to `to` of the block, at least one, with the separator between them. */
-  take(block: RowBlock, from: number, to: number, separator: number): TakenRows;
-  cellBytes(block: RowBlock, row: number): number;
+  /** @param rows of blocks whose texts follow each other, at least one @param separator the byte between two rows */
+  take(rows: readonly BlockRows[], separator: number): TakenRows;
+  cellBytes(block: BlockRows, row: number): number;
 }
 
 /** @returns undefined where the file does not know enough about its columns to cut them */
@@ -31,12 +30,34 @@ export function rowProjection(columns: readonly ProjectedColumn[], about: RowFil
 }
 
 const WHOLE_ROWS: RowProjection = {
-  take: (block, from, to, separator) => ({
-    text: block.text(from, to, separator),
-    cellBytes: block.sum(CELL_BYTES, from, to),
-  }),
-  cellBytes: (block, row) => block.number(CELL_BYTES, row),
+  take: (rows, separator) => {
+    const [first, last] = [rows[0], rows.at(-1)];
+    if (first === undefined || last === undefined) throw new Error('there are no rows to take');
+    if (separator !== COMMA) for (const block of rows) separate(block, separator);
+    const start = first.start + first.numbers.textBefore(first.from);
+    const text = first.text.subarray(start, last.start + last.numbers.textBefore(last.to) - 1);
+    return { text, rowCount: countOf(rows), cellBytes: sumOf(rows, CELL_BYTES) };
+  },
+  cellBytes: ({ numbers }, row) => numbers.sum(CELL_BYTES, row, row + 1),
 };
+
+function countOf(rows: readonly BlockRows[]): number {
+  return rows.reduce((sum, { from, to }) => sum + to - from, 0);
+}
+
+function sumOf(rows: readonly BlockRows[], table: number): number {
+  return rows.reduce((sum, { numbers, from, to }) => sum + numbers.sum(table, from, to), 0);
+}
+
+/** Writes the separator over the comma after each row. */
+function separate({ text, start, numbers, from, to }: BlockRows, separator: number): void {
+  let at = start + numbers.textBefore(from);
+  for (let row = from; row < to; row += 1) {
+    at += numbers.number(TEXT_BYTES, row);
+    text[at] = separator;
+    at += 1;
+  }
+}
 
 class CutRows implements RowProjection {
   readonly #nameBytes: readonly number[];
@@ -59,43 +80,51 @@ class CutRows implements RowProjection {
     );
   }
 
-  take(block: RowBlock, from: number, to: number, separator: number): TakenRows {
+  take(rows: readonly BlockRows[], separator: number): TakenRows {
+    const rowCount = countOf(rows);
     // Some members of whole rows never take more than the whole rows.
-    const target = Buffer.allocUnsafe(block.sum(0, from, to) + to - from);
-    let at = 0;
-    let cellBytes = 0;
-    let start = block.start(from);
-    for (let row = from; row < to; row += 1) {
-      if (row > from) {
+    const target = scratch(sumOf(rows, TEXT_BYTES) + rowCount);
+    let [at, cellBytes] = [0, 0];
+    for (const { text, start, numbers, from, to } of rows) {
+      let place = start + numbers.textBefore(from);
+      for (let row = from; row < to; row += 1) {
+        this.#find(text, place);
+        at = writeMembers(text, this.#found, this.#wanted, target, at);
         target[at] = separator;
         at += 1;
+        cellBytes += this.#cellBytes(text, numbers, row);
+        place += numbers.number(TEXT_BYTES, row) + 1;
       }
-      this.#find(block, start);
-      at = writeMembers(block.bytes, this.#found, this.#wanted, target, at);
-      cellBytes += this.#cellBytes(block, row);
-      start += block.number(0, row) + 1;
     }
-    return { text: target.subarray(0, at), cellBytes };
+    return { text: Buffer.from(target.subarray(0, at - 1)), rowCount, cellBytes };
   }
 
-  cellBytes(block: RowBlock, row: number): number {
-    this.#find(block, block.start(row));
-    return this.#cellBytes(block, row);
+  cellBytes({ text, start, numbers }: BlockRows, row: number): number {
+    this.#find(text, start + numbers.textBefore(row));
+    return this.#cellBytes(text, numbers, row);
   }
 
-  #find(block: RowBlock, start: number): void {
-    findMembers(block.bytes, start, this.#nameBytes, this.#count, this.#found);
+  #find(text: Buffer, start: number): void {
+    findMembers(text, start, this.#nameBytes, this.#count, this.#found);
   }
 
   /** The cell bytes of the row whose members were found last. */
-  #cellBytes(block: RowBlock, row: number): number {
+  #cellBytes(text: Buffer, numbers: RowNumbers, row: number): number {
     let bytes = 0;
     for (const { member, width } of this.#fixed) {
-      if (!isNull(block.bytes, this.#found.value[member] ?? 0)) bytes += width;
+      if (!isNull(text, this.#found.value[member] ?? 0)) bytes += width;
     }
-    for (const table of this.#tables) bytes += block.number(table, row);
+    for (const table of this.#tables) bytes += numbers.number(table, row);
     return bytes;
   }
+}
+
+/** Rows are cut into this, over and over: it takes time to use memory for the first time. */
+let memory = Buffer.alloc(0);
+
+function scratch(bytes: number): Buffer {
+  if (memory.length < bytes) memory = Buffer.allocUnsafeSlow(bytes);
+  return memory;
 }
 
 /** The columns whose cells vary in size. */
