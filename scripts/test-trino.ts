@@ -10,6 +10,7 @@ const FILES = [
   'contract/trino-engine',
   'feature/trino-access',
   'feature/trino-types',
+  'feature/trino-running',
   'feature/trino-datasets',
   'feature/trino-values',
   'feature/trino-restart',

@@ -233,8 +233,8 @@ function certificateLines(folder: string): readonly string[] {
   return [key, cert];
 }
 
-/** As Trino's file of passwords has it. */
+/** As Trino's file of passwords has it: PBKDF2 with HMAC-SHA1. */
 function hashed(password: string): string {
   const [iterations, salt] = [10_000, randomBytes(16)];
-  return `${iterations}:${salt.toString('hex')}:${pbkdf2Sync(password, salt, iterations, 32, 'sha256').toString('hex')}`;
+  return `${iterations}:${salt.toString('hex')}:${pbkdf2Sync(password, salt, iterations, 32, 'sha1').toString('hex')}`;
 }
