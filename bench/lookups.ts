@@ -1,10 +1,10 @@
 /**
  * Filters on columns that have an index, other values each time, beside SQLite with an index on the same columns behind a plain route; the
  * first filter, before there is any index, beside DuckDB's own scan; what making an index takes beside sorting the column by `COPY`; and
- * what small pages wait meanwhile.
+ * what small pages wait meanwhile. `node bench/lookups.ts first found` makes only these: `first`, `build`, `beside`, `found`.
  */
 import { createHash } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from './load.ts';
 import { medianPair, print, report } from './measure.ts';
@@ -29,6 +29,10 @@ const user = (run: number) => `user_${(run * 977 + 1) % 100_000}`;
 const quoted = (text: string) => `'${text}'`;
 /** As the hashes of the rows, which are of numbers: among them in order, but not there. */
 const absentHash = (run: number) => `0x${createHash('md5').update(`absent ${run}`).digest('hex')}`;
+const presentHash = (run: number) =>
+  `0x${createHash('md5')
+    .update(String((run * 104_729) % ROWS))
+    .digest('hex')}`;
 const amount = (run: number) => (run * 1009) % 900_000;
 
 interface Lookup {
@@ -80,12 +84,31 @@ await using rival = await startListening([
   'sqlite',
   await indexedSqliteFile(ROWS, COLUMNS),
 ]);
-await firstFilter();
-await buildAlone();
-await buildBesidePages();
-await using service = await startService({ QRS_INDEX_USES: '1' });
-await untilIndexed(service, { filters: `user_name = ${quoted(user(RUNS + 1))}` });
-for (const [what, lookup] of Object.entries(LOOKUPS)) await beside(what, lookup);
+const named = process.argv.slice(2);
+const isAsked = (part: string) => named.length === 0 || named.includes(part);
+if (isAsked('first')) await firstFilter();
+if (isAsked('build')) await buildAlone();
+if (isAsked('beside')) await buildBesidePages();
+if (isAsked('found')) await found();
+
+async function found(): Promise<void> {
+  await using service = await startService({ QRS_INDEX_USES: '1' });
+  for (const column of COLUMNS) await untilIndexed(service, { sort_by: column });
+  await untilIndexed(service, { filters: `user_name = ${quoted(user(RUNS + 1))}` });
+  await untilEncoded();
+  for (const [what, lookup] of Object.entries(LOOKUPS)) await beside(service, what, lookup);
+}
+
+/** Rows that indexes find lie far apart: look-ups are as fast as they get once all parts have row files. Finding rows has asked for these. */
+async function untilEncoded(): Promise<void> {
+  const parts = readdirSync(join(DATA_DIR, 'results', execution), { recursive: true, encoding: 'utf8' });
+  const count = parts.filter((name) => /part-[0-9]+\.parquet$/.test(name)).length;
+  const isEncoded = (name: string) => name.startsWith(`${execution}.part-`) && name.endsWith('.rows');
+  for (let wait = 0; readdirSync(join(DATA_DIR, 'derived')).filter(isEncoded).length < count; wait += 1) {
+    if (wait > 1000) throw new Error('there are no row files');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
 
 async function get(url: string, key: string): Promise<Response> {
   const response = await fetch(url, { headers: { 'x-service-api-key': key, 'accept-encoding': 'identity' } });
@@ -101,21 +124,31 @@ async function ask({ url, key }: Service, query: Readonly<Record<string, string>
 async function firstFilter(): Promise<void> {
   await using service = await startService({ QRS_INDEX_USES: 'off', QRS_ROW_FILES: 'off' });
   const connection = await duckDb(2);
-  const hash = (run: number) => quoted(absentHash(run));
-  const [ours, scan] = await medianPair(
-    9,
-    (run) => ask(service, { limit: '100', filters: `tx_hash = ${hash(run)}` }),
-    async (run) => {
-      await connection.run(storedRowsSql(execution, `WHERE c4 = ${hash(run)} ORDER BY file_row_number LIMIT 101`));
-    },
-  );
+  for (const [what, hash] of Object.entries({ absent: absentHash, present: presentHash })) {
+    let way = '';
+    const [ours, scan] = await medianPair(
+      9,
+      async (run) => {
+        way = wayOf(await ask(service, { limit: '100', filters: `tx_hash = ${quoted(hash(run))}` })) ?? way;
+      },
+      async (run) => {
+        const where = `WHERE c4 = ${quoted(hash(run))} ORDER BY file_row_number LIMIT 101`;
+        await connection.run(storedRowsSql(execution, where));
+      },
+    );
+    report(
+      `first filter on a column, no index yet, ${what} / DuckDB’s scan`,
+      ours / scan,
+      '≤ 1.1',
+      `${ours.toFixed(1)} ms / ${scan.toFixed(1)} ms, ${way}`,
+    );
+  }
   connection.closeSync();
-  report(
-    'first filter on a column, no index yet / DuckDB’s scan',
-    ours / scan,
-    '≤ 1.1',
-    `${ours.toFixed(1)} ms / ${scan.toFixed(1)} ms`,
-  );
+}
+
+/** How the rows were found. */
+function wayOf(response: Response): string | undefined {
+  return /desc="([^"]*)"/.exec(response.headers.get('server-timing') ?? '')?.[1];
 }
 
 /** What was made in an earlier run is made anew. */
@@ -189,7 +222,11 @@ async function sortMillis(): Promise<number> {
   return performance.now() - start;
 }
 
-async function beside(what: string, { filters, theirs = filters, sortBy, target }: Lookup): Promise<void> {
+async function beside(
+  service: Service,
+  what: string,
+  { filters, theirs = filters, sortBy, target }: Lookup,
+): Promise<void> {
   const query = (run: number, filter: string) =>
     new URLSearchParams({
       limit: String(100 + (filter === '' ? run : 0)),
@@ -201,7 +238,7 @@ async function beside(what: string, { filters, theirs = filters, sortBy, target 
     RUNS,
     async (run) => {
       const response = await get(`${service.url}${path}?${query(run, filters(run))}`, service.key);
-      way = /desc="([^"]*)"/.exec(response.headers.get('server-timing') ?? '')?.[1] ?? way;
+      way = wayOf(response) ?? way;
     },
     (run) => get(`${rival.url}/results?${query(run, theirs(run))}`, ''),
   );

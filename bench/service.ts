@@ -11,7 +11,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 export const DATA = join(import.meta.dirname, '.data');
 export const QRS = join(import.meta.dirname, '..', 'bin', 'qrs.js');
 /** Counted up whenever results are stored in another way: what was published before is then published anew. */
-export const LAYOUT = 2;
+export const LAYOUT = 3;
 /** The service's data directory, with the benchmarks' own notes beside its files: the key, and which execution holds what. */
 export const DATA_DIR = join(DATA, `service-${LAYOUT}`);
 

@@ -68,6 +68,37 @@ test('a column gets an index at its second filter; from then on rows are looked 
   assert.deepEqual([many.way, many.count], ['search: 4500 rows are many', 4999]);
 });
 
+/** Of two rows: a hundred names come in turn, and the last row has none. */
+const LOOKED_UP: Readonly<
+  Record<string, { readonly rows: readonly number[]; readonly way: string; readonly count?: number }>
+> = {
+  "name = 'name 7'": { rows: [7, 107], way: 'index name', count: 50 },
+  "name in ('name 8', 'name 7', 'nobody')": { rows: [7, 8], way: 'index name', count: 100 },
+  'number >= 4998': { rows: [4998, 4999], way: 'index number', count: 2 },
+  'number > 7 and number < 10': { rows: [8, 9], way: 'index number', count: 2 },
+  'number between 10 and 12': { rows: [10, 11], way: 'index number', count: 3 },
+  "name like 'name 9%'": { rows: [9, 90], way: 'index name', count: 549 },
+  'name is null': { rows: [4999], way: 'index name', count: 1 },
+  'name is null and number > 4000': { rows: [4999], way: 'index name, number', count: 1 },
+  "name = 'name 7' and number between 100 and 300": { rows: [107, 207], way: 'index name, number', count: 2 },
+  "name = 'name 7' or number = 3": { rows: [3, 7], way: 'index name, number', count: 51 },
+  "not (name != 'name 7')": { rows: [7, 107], way: 'index name', count: 50 },
+  "name = 'name 7' and größe like '%07'": { rows: [107, 207], way: 'index name, rows checked' },
+  // An index on one side of an \`or\` does not tell.
+  "name = 'name 7' or größe = 'x3'": { rows: [3, 7], way: 'search: no index tells' },
+};
+
+test('every filter that indexes can answer is looked up, and so are its neighbours', async (t) => {
+  const { service, path } = await published(t);
+  for (const limit of ['1', '2']) await ask(service, path, { filters: "name = 'x' and number = 1", limit });
+  await built(service, 2);
+  for (const [filters, expected] of Object.entries(LOOKED_UP)) {
+    const { rows, way, count } = await ask(service, path, { filters, limit: '2' });
+    assert.deepEqual({ rows, way }, { rows: expected.rows, way: expected.way }, filters);
+    if (expected.count !== undefined) assert.equal(count, expected.count, filters);
+  }
+});
+
 test('a page of rows found by an index and checked ends at the datapoint limit', async (t) => {
   const { service, path } = await published(t, { QRS_INDEX_USES: '1', QRS_MAX_DATAPOINTS: '10' });
   const filters = "name = 'name 7' and name like '%7'";
