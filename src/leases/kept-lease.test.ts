@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { FakeTime } from '../../test/fake-time.ts';
 import { type Lease, LeaseLost } from '../catalog/catalog.ts';
 import type { RunProgress } from '../domain/run-progress.ts';
+import { letOthersRun } from '../domain/time.ts';
 import { KeptLease } from './kept-lease.ts';
 
 const MINUTE = 60_000;
@@ -84,9 +85,13 @@ test('how far the work is goes with a renewal that comes early for it, but not w
   };
   time.advance(2999);
   lease.tell({ percent: 1 });
+  await letOthersRun();
+  assert.deepEqual(leases.calls, []);
   time.advance(1);
   await tellAndRenew(2);
   lease.tell({ percent: 3 });
+  await letOthersRun();
+  assert.deepEqual(leases.calls, ['renew 0.05, 2 %']);
   // What could not be told early goes with the renewal that is due.
   await pass(MINUTE);
   await pass(MINUTE);

@@ -25,7 +25,7 @@ export interface KeptWork {
 }
 
 /** The shortest time between two renewals, where one comes early to tell how far the work is. */
-export const TOLD_MILLIS = 3000;
+const TOLD_MILLIS = 3000;
 
 export class KeptLease implements AsyncDisposable {
   readonly #options: LeaseOptions;
