@@ -3,6 +3,7 @@
  * the figures that travel are computing time: of a request in a replica, with one and with two; and of PostgreSQL for each kind of
  * request and for each replica that only waits. It takes `npm run setup:postgres` and `npm run setup:s3`.
  */
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -14,11 +15,17 @@ import { countBytes } from './count-bytes.ts';
 import { load } from './load.ts';
 import { print, report } from './measure.ts';
 
-const CONNECTIONS = 16;
-const TURNS = 3;
+/** To each replica. */
+const CONNECTIONS = 8;
+const TURNS = 5;
+const TURN_MILLIS = 1500;
+const WARM_MILLIS = 2500;
+/** Two replicas do so much of twice the work of one. */
+const LINEAR = 0.9;
 const IDLE_MILLIS = 10_000;
 const PUBLISHES = 40;
-const COLD_PAGES = 200;
+const COLD_PAGES = 1000;
+const CHANGES = 300;
 const ROWS = 20_000;
 const REPORTED_MILLIS = 1500;
 /** Of the kernel's clock: what it counts computing time in. */
@@ -28,6 +35,11 @@ const missing = missingServers();
 if (missing.length > 0) print(`  skipped: ${missing.join('; ')}`);
 else await measure();
 
+interface Loaded {
+  readonly replica: Replica;
+  readonly core: number;
+}
+
 async function measure(): Promise<void> {
   await using cluster = await Cluster.start({ replicas: 2, settings: { QRS_MEMORY: '1GB' } });
   await cluster.qrs('users', 'add', 'bench');
@@ -36,45 +48,86 @@ async function measure(): Promise<void> {
   await using writer = new Writer(one.url, key);
   await writer.send('POST', '/v1/query', { query_id: 1 });
   await writer.publish({ queryId: 1, number: 1, rowCount: ROWS });
-  await hotPages(one, two, key);
-  await database(cluster, writer, key);
+  if (process.argv[2] !== 'database') await pages(one, two, key);
+  // `node bench/replicas.ts database` measures that alone.
+  if (process.argv[2] !== 'pages') await database(cluster, writer, key);
 }
 
-async function hotPages(one: Replica, two: Replica, key: string): Promise<void> {
-  const alone: number[] = [];
-  const together: number[] = [];
-  const settling = {
-    path: '/v1/query/1/results?limit=25',
+/**
+ * Same work for each replica, of one alone and of two at once: a page that it has in memory, and pages that it has to read. Each replica has
+ * a core, which it shares with its client, as if it was a machine of its own.
+ */
+async function pages(one: Replica, two: Replica, key: string): Promise<void> {
+  const [first, second] = [
+    { replica: one, core: 0 },
+    { replica: two, core: 1 },
+  ];
+  const isPinned = [first, second].every(({ replica, core }) => pin(replica.pid, core));
+  print(isPinned ? '  each replica and its client have a core' : '  replicas share all cores: taskset is not here');
+  const kinds = [
+    { name: 'a page in memory', path: () => 'limit=25' },
+    // Another limit in each turn, so that no page is asked for twice.
+    { name: 'a page that is read', path: (turn: number) => `limit=${100 + turn}&offset=OFFSET` },
+  ];
+  for (const { name, path } of kinds) {
+    // The second reads build the row files, and V8 compiles what is hot.
+    for (let warmUp = 0; warmUp < 2; warmUp += 1) await microsEach([first, second], key, path(0), WARM_MILLIS);
+    const turns: { readonly alone: number; readonly together: number }[] = [];
+    for (let turn = 1; turn <= TURNS; turn += 1) {
+      const ofFirst = await microsEach([first], key, path(3 * turn), TURN_MILLIS);
+      const ofSecond = await microsEach([second], key, path(3 * turn + 1), TURN_MILLIS);
+      const together = await microsEach([first, second], key, path(3 * turn + 2), TURN_MILLIS);
+      turns.push({ alone: (ofFirst + ofSecond) / 2, together });
+    }
+    const ratio = median(turns.map(({ alone, together }) => together / alone));
+    const figures = turns.map(({ alone, together }) => `${together.toFixed(1)} / ${alone.toFixed(1)}`).join(', ');
+    report(
+      `computing time of ${name}, 2 replicas / 1`,
+      ratio,
+      `≤ ${(1 / LINEAR).toFixed(2)}`,
+      `µs by turns: ${figures}`,
+    );
+  }
+}
+
+/** Computing time of a request in microseconds, over all these replicas, each with so many connections. */
+async function microsEach(loaded: readonly Loaded[], key: string, query: string, millis: number): Promise<number> {
+  const options = {
+    path: `/v1/query/1/results?${query}`,
     headers: { 'x-service-api-key': key },
     connections: CONNECTIONS,
+    offsetStep: 1,
+    offsetModulo: ROWS - 1000,
+    warmUpMillis: 0,
+    millis,
   };
-  for (const { url } of [one, two]) await load({ url, ...settling, millis: 4000 });
-  for (let turn = 0; turn < TURNS; turn += 1) {
-    alone.push(await microsEach([one], key));
-    together.push(await microsEach([one, two], key));
-  }
-  const [a, b] = [median(alone), median(together)];
-  report('computing time of a hot page, 2 replicas / 1', b / a, '≤ 1.1', `${b.toFixed(1)} µs / ${a.toFixed(1)} µs`);
+  const pids = loaded.map(({ replica }) => replica.pid);
+  const before = computing(pids);
+  const loads = loaded.map(({ replica: { url }, core }) => {
+    // The client inherits it.
+    pin(process.pid, core);
+    return load({ url, ...options });
+  });
+  const requests = (await Promise.all(loads)).reduce((sum, one) => sum + one.requests, 0);
+  return (1e6 * (computing(pids) - before)) / requests;
 }
 
-/** Of one request, in microseconds, over all these replicas. */
-async function microsEach(replicas: readonly Replica[], key: string): Promise<number> {
-  const options = { path: '/v1/query/1/results?limit=25', headers: { 'x-service-api-key': key }, warmUpMillis: 0 };
-  const before = computing(replicas.map(({ pid }) => pid));
-  const connections = CONNECTIONS / replicas.length;
-  const loads = await Promise.all(replicas.map(({ url }) => load({ url, ...options, connections, millis: 4000 })));
-  const requests = loads.reduce((sum, one) => sum + one.requests, 0);
-  return (1e6 * (computing(replicas.map(({ pid }) => pid)) - before)) / requests;
+/** @returns false where a process cannot be given a core */
+function pin(pid: number, core: number): boolean {
+  return spawnSync('taskset', ['-acp', String(core), String(pid)], { stdio: 'ignore' }).status === 0;
 }
 
 /** What PostgreSQL computes, all of its processes together. */
 async function database(cluster: Cluster, writer: Writer, key: string): Promise<void> {
   const [one] = cluster.replicas as [Replica];
   const postgres = () => computing(treeOf(postgresPid(cluster)));
-  const idle = postgres();
+  const pids = cluster.replicas.map(({ pid }) => pid);
+  const [idle, ownIdle] = [postgres(), computing(pids)];
   await wait(IDLE_MILLIS);
   const idleMicros = (1e6 * (postgres() - idle)) / (IDLE_MILLIS / 1000) / cluster.replicas.length;
   print(`  PostgreSQL for a replica that only waits: ${(idleMicros / 1000).toFixed(2)} ms of computing a second`);
+  const ownMicros = (1e6 * (computing(pids) - ownIdle)) / (IDLE_MILLIS / 1000) / pids.length;
+  print(`  and the replica itself: ${(ownMicros / 1000).toFixed(2)} ms`);
 
   const beforeHot = postgres();
   const hot = await load({
@@ -89,11 +142,18 @@ async function database(cluster: Cluster, writer: Writer, key: string): Promise<
 
   const beforeCold = postgres();
   for (let page = 0; page < COLD_PAGES; page += 1) {
-    const path = `/v1/query/1/results?limit=10&offset=${page * 97}`;
+    const path = `/v1/query/1/results?limit=10&offset=${page * 17}`;
     await countBytes(one.url + path, { headers: { 'x-service-api-key': key } });
   }
   const coldMicros = (1e6 * (postgres() - beforeCold)) / COLD_PAGES;
   print(`  for a page that is not in memory: ${coldMicros.toFixed(0)} µs`);
+
+  const changeMicros = await microsOfChange(cluster, key, false);
+  const bothMicros = await microsOfChange(cluster, key, true);
+  const afterChange = (bothMicros - changeMicros) / cluster.replicas.length;
+  print(
+    `  for a change of a query: ${changeMicros.toFixed(0)} µs, and ${afterChange.toFixed(0)} µs for a page in memory that each replica is asked for next`,
+  );
 
   const writesBefore = await logWrites(cluster);
   const beforeWrites = postgres();
@@ -111,6 +171,27 @@ async function database(cluster: Cluster, writer: Writer, key: string): Promise<
   print(
     `  one core of PostgreSQL carries ${Math.round(1e6 / publishMicros)} publishes a second, or ${Math.round(1e6 / idleMicros)} waiting replicas`,
   );
+}
+
+/**
+ * Of PostgreSQL for each change that makes what replicas remember of the catalog stale. @param readsAfter whether each replica is then asked
+ * for a page, for which it has to look that up again
+ */
+async function microsOfChange(cluster: Cluster, key: string, readsAfter: boolean): Promise<number> {
+  const postgres = () => computing(treeOf(postgresPid(cluster)));
+  const [first] = cluster.replicas;
+  const headers = { 'x-service-api-key': key, 'content-type': 'application/json' };
+  const before = postgres();
+  for (let change = 0; change < CHANGES; change += 1) {
+    const body = JSON.stringify({ description: `${change}` });
+    const changed = await fetch(`${first?.url}/v1/query/1`, { method: 'PATCH', headers, body });
+    if (!changed.ok) throw new Error(`the query was not changed: ${changed.status}`);
+    if (!readsAfter) continue;
+    for (const { url } of cluster.replicas) {
+      await countBytes(`${url}/v1/query/1/results?limit=25`, { headers });
+    }
+  }
+  return (1e6 * (postgres() - before)) / CHANGES;
 }
 
 /** How often connections have written the database's log so far: once for each commit that changes something. */

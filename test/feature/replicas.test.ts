@@ -16,6 +16,8 @@ const STALENESS_MILLIS = 500;
 interface Replica {
   readonly url: string;
   readonly child: ChildProcess;
+  /** The lines of its log so far. */
+  readonly log: readonly string[];
   /** The rows of query 7 for the key: its status and body. */
   rows(key: string): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
 }
@@ -62,11 +64,13 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
         const child = spawn(process.execPath, [QRS, 'serve'], {
           cwd: folder,
           env: { ...env, QRS_DATA_DIR: join(folder, name), QRS_REPLICA_NAME: `web-${name}` },
-          stdio: ['ignore', 'pipe', 'ignore'],
+          stdio: ['ignore', 'pipe', 'pipe'],
         });
         t.after(() => child.kill('SIGKILL'));
+        const log: string[] = [];
+        createInterface(child.stderr).on('line', (line) => log.push(line));
         const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
-        return { url, child, rows: async (held: string) => await rowsOf(url, held) };
+        return { url, child, log, rows: async (held: string) => await rowsOf(url, held) };
       }),
     );
     t.after(async () => await rm(folder, { recursive: true, force: true, maxRetries: 20 }));
@@ -176,6 +180,38 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
       left.find(({ check }) => check === 'replicas')?.found ?? '',
       /^1 replica running: web-a [^,]*, request ids \w+…\)$/,
     );
+  });
+
+  test('usage adds up over both, their logs name them, and what both say of the catalog is the same', async (t) => {
+    const { replicas, key, run } = await startTwo(t);
+    const reads = [3, 5];
+    for (const [index, { rows }] of replicas.entries()) {
+      for (let read = 0; read < (reads[index] ?? 0); read += 1) assert.equal((await rows(key)).status, 200);
+    }
+    const shared = await Promise.all(
+      replicas.map(async ({ url }) => {
+        const lines = (await (await fetch(`${url}/metrics`)).text()).split('\n');
+        const marked = lines.flatMap(
+          (line) => /^# HELP (\S+) .* take one of them, not the sum\.$/.exec(line)?.[1] ?? [],
+        );
+        return lines.filter((line) => marked.some((name) => new RegExp(`^${name}[{ ]`).test(line)));
+      }),
+    );
+    assert.ok((shared[0]?.length ?? 0) > 0);
+    const names = shared.map((lines) => lines.map((line) => line.split(' ')[0]));
+    assert.deepEqual(names[0], names[1]);
+    for (const { child } of replicas) {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    }
+    const usage = JSON.parse(run('usage', '--by', 'query', '--json')) as readonly Record<string, unknown>[];
+    assert.equal(usage.find(({ query_id: id }) => id === 7)?.requests, 8, JSON.stringify(usage));
+    for (const [index, { log }] of replicas.entries()) {
+      const named = log.map((line) => (JSON.parse(line) as { replica?: string }).replica);
+      assert.ok(named.length > 0);
+      assert.deepEqual(new Set(named), new Set([['web-a', 'web-b'][index]]));
+    }
   });
 
   test('one is killed: the other goes on', async (t) => {
