@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { byteLengthOf } from '../read/byte-chunks.ts';
+import { AskedOnce } from './asked-once.ts';
+import { type FinishedPage, KEPT_AT_ONCE_BYTES, keepPage, type PageCaches } from './finished-pages.ts';
+import { LruBytes } from './lru-bytes.ts';
+
+function cachesOf(bytesMax = 100_000_000): PageCaches {
+  return {
+    pages: new LruBytes(bytesMax, ({ byteChunks }) => byteLengthOf(byteChunks)),
+    asked: new AskedOnce(),
+  };
+}
+
+function pageOf(etag: string, ...sizes: readonly number[]): FinishedPage {
+  const byteChunks = sizes.map((size) => Buffer.alloc(size, 'x'));
+  return { contentType: 'application/json', headers: {}, etag, byteChunks, rowCount: 1, cellBytes: 1, datapoints: 1 };
+}
+
+test('a small page is kept when it is asked for the first time', () => {
+  const caches = cachesOf();
+  assert.equal(keepPage(caches, 'a', pageOf('"a"', KEPT_AT_ONCE_BYTES)), true);
+  assert.equal(caches.pages.get('a')?.etag, '"a"');
+});
+
+test('a larger one is kept when it is asked for the second time: then nobody may take its memory', () => {
+  const caches = cachesOf();
+  const page = pageOf('"a"', KEPT_AT_ONCE_BYTES, 1);
+  assert.equal(keepPage(caches, 'a', page), false);
+  assert.equal(caches.pages.get('a'), undefined);
+  assert.equal(keepPage(caches, 'b', pageOf('"b"', KEPT_AT_ONCE_BYTES, 1)), false);
+  assert.equal(keepPage(caches, 'a', page), true);
+  assert.deepEqual(caches.pages.get('a')?.byteChunks, [Buffer.alloc(KEPT_AT_ONCE_BYTES + 1, 'x')]);
+});
+
+test('a page of many megabytes is kept as it is, without being copied into one array', () => {
+  const caches = cachesOf();
+  const page = pageOf('"a"', 600_000, 600_000);
+  keepPage(caches, 'a', page);
+  keepPage(caches, 'a', page);
+  assert.equal(caches.pages.get('a')?.byteChunks, page.byteChunks);
+});
+
+test('what was asked for once is forgotten when too much is remembered', () => {
+  const asked = new AskedOnce();
+  for (let name = 0; name < 10_000; name += 1) assert.equal(asked.note(String(name)), false);
+  assert.equal(asked.note('9999'), true);
+  assert.equal(asked.note('one more'), false);
+  assert.equal(asked.note('9999'), false);
+});
