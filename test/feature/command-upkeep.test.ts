@@ -85,7 +85,7 @@ test('a sweep removes the empty folders that a crash leaves', { skip: NO_RESULTS
   assert.deepEqual(runs, ids);
 });
 
-test('overlapping folders are refused before anything is written', async (t) => {
+test('overlapping folders are refused before anything is written', { skip: NO_RESULTS_FOLDER }, async (t) => {
   const refused = async (environment: (directory: string) => Readonly<Record<string, string>>) => {
     const qrs = await makeCommandLine(t, environment);
     const { code, err } = await qrs.run(['sweep']);

@@ -117,6 +117,7 @@ test('a day of refreshes takes no more disk than the results that are kept, and 
   const { settings } = loadSettings({
     environment: {
       QRS_DATA_DIR: commandLine.dataDir,
+      ...commandLine.catalog,
       QRS_SOURCES_DIR: sources,
       QRS_DATASETS_KEEP: '3',
       QRS_SWEEP_SCHEDULE: '*/15 * * * *',

@@ -1,9 +1,10 @@
 /** Bloom filters that are stored beside parts, over HTTP: what is not searched because of them, and what happens when they are damaged. */
 import assert from 'node:assert/strict';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ResultSet } from '../../src/domain/result-set.ts';
+import { storedKeys } from './behind-the-command.ts';
 import { type HttpService, type PublishOptions, startHttpService } from './http-service.ts';
 import { readParquet } from './parquet-reader.ts';
 
@@ -115,10 +116,17 @@ test('of other filters Bloom filters say nothing', async (t) => {
   }
 });
 
+/** Puts other bytes in the place of a stored object. */
+async function replace({ commandLine, store }: HttpService, stored: string, bytes: Uint8Array): Promise<void> {
+  const path = join(commandLine.directory, 'other-bytes');
+  await writeFile(path, bytes);
+  await (await store()).put(stored, path, new AbortController().signal);
+}
+
 test('a result without rows of a filter does not open its parts', async (t) => {
   const { service, id, path } = await published(t);
   for (const { key: part } of (await manifestOf(service, id)).parts) {
-    await writeFile(join(service.commandLine.dataDir, 'results', part), 'nothing that could be read');
+    await replace(service, part, Buffer.from('nothing that could be read'));
   }
   assert.deepEqual(await ask(service, path, { filters: "name = 'nobody'" }), { rows: [], way: NONE, count: 0 });
   const present = await service.get(`${path}?${new URLSearchParams({ filters: "name = 'name 3'" })}`);
@@ -129,9 +137,8 @@ test('a damaged Bloom filter is not believed: its part is searched, the log says
   const { service, id, path } = await published(t);
   const [first] = (await manifestOf(service, id)).parts;
   assert(first?.bloomFilters !== undefined);
-  const file = join(service.commandLine.dataDir, 'results', first.bloomFilters.key);
   // Nothing is set in it any more: believed, it would deny every value.
-  await writeFile(file, new Uint8Array((await readFile(file)).length));
+  await replace(service, first.bloomFilters.key, new Uint8Array(first.bloomFilters.objectBytes));
   const asked = async (row: number) => await ask(service, path, { filters: `name = 'name ${row}'` });
   assert.deepEqual(await asked(3), { rows: [3], way: inSome(1), count: 1 });
   assert.deepEqual(await asked(4), { rows: [4], way: inSome(1), count: 1 });
@@ -149,7 +156,7 @@ test('a Bloom filter that is gone costs nothing but time', async (t) => {
   const { service, id, path } = await published(t);
   for (const { bloomFilters } of (await manifestOf(service, id)).parts) {
     assert(bloomFilters !== undefined);
-    await rm(join(service.commandLine.dataDir, 'results', bloomFilters.key));
+    assert.deepEqual(await (await service.store()).delete([bloomFilters.key]), []);
   }
   assert.deepEqual(await ask(service, path, { filters: "name = 'name 3'" }), { rows: [3], way: inSome(3), count: 1 });
   assert.deepEqual((await ask(service, path, { filters: "name = 'nobody'" })).rows, []);
@@ -181,17 +188,18 @@ test('Bloom filters of a truncated result are those of the rows that are left', 
 
 test('Bloom filters are swept with their result', async (t) => {
   const { service, id } = await published(t);
-  const folder = join(service.commandLine.dataDir, 'results', id);
-  const [writer = ''] = await readdir(folder);
-  assert.deepEqual((await readdir(join(folder, writer))).toSorted(), [
-    'part-00000.bloom',
-    'part-00000.parquet',
-    'part-00001.bloom',
-    'part-00001.parquet',
-    'part-00002.bloom',
-    'part-00002.parquet',
-  ]);
+  assert.deepEqual(
+    (await storedKeys(service.commandLine)).map((stored) => `${stored.split('/')[0]} ${basename(stored)}`),
+    [
+      'part-00000.bloom',
+      'part-00000.parquet',
+      'part-00001.bloom',
+      'part-00001.parquet',
+      'part-00002.bloom',
+      'part-00002.parquet',
+    ].map((name) => `${id} ${name}`),
+  );
   service.commandLine.now += 91 * 86_400_000;
   await service.commandLine.get('sweep', '--yes');
-  await assert.rejects(readdir(folder), { code: 'ENOENT' });
+  assert.deepEqual(await storedKeys(service.commandLine), []);
 });

@@ -19,7 +19,9 @@ test('the given configuration file is read; the environment wins over it', async
   await qrs.get('users', 'add', 'ann');
   await qrs.get('queries', 'add', '--id', '7', '--user', 'ann');
   const file = join(directory, 'qrs.env');
-  await writeFile(file, `QRS_DATA_DIR=${qrs.dataDir}\nQRS_RETENTION_DAYS=3\n`);
+  const given = { QRS_DATA_DIR: qrs.dataDir, ...qrs.catalog, QRS_RETENTION_DAYS: '3' };
+  const lines = Object.entries(given).map(([name, value]) => `${name}=${value}\n`);
+  await writeFile(file, lines.join(''));
   await using publisher = await openPublisher({ QRS_CONFIG_FILE: file, QRS_RETENTION_DAYS: '2' });
   const source = { kind: 'stream', stream: Readable.from([Buffer.from('n\n1\n')]) } as const;
   const { id, endedAt = 0, expiresAt = 0 } = await publisher.publish({ queryId: 7, source, format: 'csv' });

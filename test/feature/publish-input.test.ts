@@ -158,7 +158,7 @@ test('the command and the library take the same, from files and from standard in
   const path = await place.write('x.txt.gz', gzipSync(latin1('n|größe\n1|2\n')));
   const options = ['--query', '7', '--format', 'csv', '--delimiter', '|', '--encoding', 'latin-1'];
   await qrs.get('publish', path, ...options);
-  await using publisher = await openPublisher({ QRS_DATA_DIR: qrs.dataDir });
+  await using publisher = await openPublisher({ QRS_DATA_DIR: qrs.dataDir, ...qrs.catalog });
   const source = { kind: 'stream', stream: createReadStream(path) } as const;
   const execution = await publisher.publish({ queryId: 7, source, format: 'csv', delimiter: '|', encoding: 'latin-1' });
   assert.equal(execution.state, 'COMPLETED');
