@@ -57,8 +57,8 @@ test(`killed ${KILLS} times at random moments, no half result is ever visible an
     checked.filter((object) => object.problem !== undefined),
     [],
   );
-  // Eight parts and the pre-sample.
-  assert.equal(checked.length, executions.length * 9);
+  // Eight parts, each with its Bloom filters, and the pre-sample.
+  assert.equal(checked.length, executions.length * 17);
   const stored = (await Array.fromAsync(place.store.list(''), (object) => object.key)).filter(writerOfKey);
   assert.deepEqual(stored.sort(), checked.map((object) => object.key).sort());
   assert.deepEqual((await readdir(join(place.folder, 'objects', 'staging'))).filter(isStagingFolder), []);
