@@ -15,7 +15,7 @@ const WIDTHS = [1, 2, 4] as const;
 export function packNumbers(tables: readonly ArrayLike<number>[], from: number, to: number): Buffer {
   const widths = tables.map((numbers) => {
     let max = 0;
-    for (let row = from; row < to; row += 1) max = Math.max(max, numbers[row] ?? 0);
+    for (let row = from; row < to; row += 1) if ((numbers[row] ?? 0) > max) max = numbers[row] ?? 0;
     return WIDTHS.find((width) => max < 256 ** width) ?? 4;
   });
   const packed = Buffer.allocUnsafe(
@@ -24,7 +24,16 @@ export function packNumbers(tables: readonly ArrayLike<number>[], from: number, 
   let at = 0;
   for (const width of widths) at = packed.writeUInt8(width, at);
   for (const [table, numbers] of tables.entries()) {
-    for (let row = from; row < to; row += 1) at = packed.writeUIntLE(numbers[row] ?? 0, at, widths[table] ?? 4);
+    const width = widths[table] ?? 4;
+    for (let row = from; row < to; row += 1) {
+      const number = numbers[row] ?? 0;
+      if (width === 4) packed.writeUInt32LE(number, at);
+      else {
+        packed[at] = number;
+        if (width === 2) packed[at + 1] = number >> 8;
+      }
+      at += width;
+    }
   }
   return packed;
 }
