@@ -23,6 +23,32 @@ const ROW_SQL = `
   CASE WHEN i % 3 = 0 THEN NULL ELSE 'token pair ' || (hash(i + 4) % 5000) END AS token_pair,
   CAST(hash(i + 5) % 100000000 AS DECIMAL(18, 3)) / 1000 AS fee`;
 
+/** The names of these columns. */
+export const ROW_COLUMNS = [
+  'id',
+  'user_name',
+  'amount_usd',
+  'block_time',
+  'tx_hash',
+  'success',
+  'gas_used',
+  'score',
+  'token_pair',
+  'fee',
+] as const;
+
+/** SQL for a column of a table with thousands: of five types in turn. */
+export function wideCell(column: number): string {
+  const of = [
+    `i * ${column}`,
+    `'w' || (i * 7919 % 1000)`,
+    `i * ${column} / 4`,
+    'i % 2 = 0',
+    `DATE '2024-01-01' + i::INTEGER`,
+  ];
+  return `${of[column % of.length]} AS col_${column}`;
+}
+
 export interface Listening extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
@@ -123,19 +149,7 @@ export async function startListening(args: readonly string[], env: NodeJS.Proces
 
 /** The parts of a stored result, as SQL that reads them under their real names. */
 export function storedRowsSql(execution: string, where = ''): string {
-  const names = [
-    'id',
-    'user_name',
-    'amount_usd',
-    'block_time',
-    'tx_hash',
-    'success',
-    'gas_used',
-    'score',
-    'token_pair',
-    'fee',
-  ];
-  const columns = names.map((name, index) => `c${index} AS ${name}`).join(', ');
+  const columns = ROW_COLUMNS.map((name, index) => `c${index} AS ${name}`).join(', ');
   return `SELECT ${columns} FROM read_parquet('${join(DATA_DIR, 'results', execution)}/*/part-*.parquet', file_row_number = true) ${where}`;
 }
 

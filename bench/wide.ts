@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from './load.ts';
 import { medianMillis, print, report } from './measure.ts';
-import { DATA, duckDb, publishedRows, qrs, startService } from './service.ts';
+import { DATA, duckDb, publishedRows, qrs, startService, wideCell } from './service.ts';
 
 const ROWS = 100;
 const COLUMNS = [500, 5000] as const;
@@ -21,23 +21,12 @@ const PAGES = [
 const KINDS = ['csv', 'json', 'json, keys in changing order', 'parquet'] as const;
 type Kind = (typeof KINDS)[number];
 
-function cell(column: number): string {
-  const of = [
-    `i * ${column}`,
-    `'w' || (i * 7919 % 1000)`,
-    `i * ${column} / 4`,
-    'i % 2 = 0',
-    `DATE '2024-01-01' + i::INTEGER`,
-  ];
-  return `${of[column % of.length]} AS col_${column}`;
-}
-
 const connection = await duckDb(1);
 
 async function fileOf(kind: Kind, columns: number): Promise<string> {
   const format = kind.replace(/,.*/, '');
   const path = join(DATA, `wide-${columns}.${format === 'json' ? 'ndjson' : format}`);
-  const cells = Array.from({ length: columns }, (_, column) => cell(column)).join(', ');
+  const cells = Array.from({ length: columns }, (_, column) => wideCell(column)).join(', ');
   await connection.run(`COPY (SELECT ${cells} FROM range(${ROWS}) r(i)) TO '${path}' (FORMAT ${format})`);
   if (kind === 'json, keys in changing order') writeFileSync(path, turned(readFileSync(path, 'utf8')));
   return path;

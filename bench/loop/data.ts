@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { DATA, duckDb, qrs, sourceFile } from '../service.ts';
+import { DATA, duckDb, qrs, sourceFile, wideCell } from '../service.ts';
 
 export const LOOP_DIR = join(DATA, 'loop-1');
 export const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000);
@@ -41,17 +41,6 @@ const SOURCES: Readonly<Record<Exclude<keyof LoopData, 'key' | 'admin' | 'rows'>
   oneRow: `SELECT 1 AS id, repeat('a "quoted" text', 7000000) AS text`,
   lists: `SELECT i AS id, [x * i FOR x IN range(20000)] AS numbers FROM range(100) r(i)`,
 };
-
-function wideCell(column: number): string {
-  const of = [
-    `i * ${column}`,
-    `'w' || (i * 7919 % 1000)`,
-    `i * ${column} / 4`,
-    'i % 2 = 0',
-    `DATE '2024-01-01' + i::INTEGER`,
-  ];
-  return `${of[column % of.length]} AS col_${column}`;
-}
 
 export async function loopData(): Promise<LoopData> {
   const known = join(LOOP_DIR, `bench-loop-${ROWS}.json`);

@@ -1,4 +1,5 @@
 /** Kinds of requests for results, each as heavy as the limits allow. What is asked for changes with each turn. */
+import { ROW_COLUMNS } from '../service.ts';
 import { type LoopData, ROWS, WIDE_COLUMNS } from './data.ts';
 
 /** One request, or several at the same time. */
@@ -23,18 +24,6 @@ export interface LoopClient {
 }
 
 const FREE = 'ignore_max_datapoints_per_request=true';
-const COLUMNS = [
-  'id',
-  'user_name',
-  'amount_usd',
-  'block_time',
-  'tx_hash',
-  'success',
-  'gas_used',
-  'score',
-  'token_pair',
-  'fee',
-];
 
 const q = encodeURIComponent;
 
@@ -57,7 +46,7 @@ export function resultKinds(data: LoopData): readonly Kind[] {
     get('full page, NDJSON', (turn) => `${page(turn)}&format=ndjson`),
     get('full page, Parquet', (turn) => `${page(turn)}&format=parquet`, {}, 4),
     ...['gzip', 'br', 'zstd'].map((coding) => get(`full page, ${coding}`, page, accept(coding))),
-    get('full page, columns turned around', (turn) => `${page(turn)}&columns=${COLUMNS.toReversed().join(',')}`),
+    get('full page, columns turned around', (turn) => `${page(turn)}&columns=${ROW_COLUMNS.toReversed().join(',')}`),
     get('250,000 rows in one page', (turn) => `${at(data.rows)}?limit=250000&offset=${turn * 1000}&${FREE}`, {}, 4),
     get(
       '250,000 rows in one page, gzip',
