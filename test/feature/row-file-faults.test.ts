@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { ResultSet } from '../../src/domain/result-set.ts';
+import { Turns } from '../../src/domain/turns.ts';
 import { NotBuildable } from '../../src/results/derived/build-queue.ts';
 import { buildRowFile, type RowFileOrder } from '../../src/results/derived/row-files/build-row-file.ts';
 import { BuilderProcess } from '../../src/results/derived/row-files/builder-process.ts';
@@ -13,7 +14,6 @@ import { OpenRowFiles } from '../../src/results/derived/row-files/open-row-files
 import type { RowFileDeps } from '../../src/results/derived/row-files/row-file.ts';
 import { RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
 import type { RowOrigin } from '../../src/results/derived/row-files/row-origin.ts';
-import { Turns } from '../../src/results/derived/row-files/turns.ts';
 import { type RowFileBuilder, wantedRowFiles } from '../../src/results/derived/row-files/wanted-row-files.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 

@@ -11,6 +11,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { type ColumnType, parseColumnType } from '../../src/domain/column-type.ts';
 import type { Column } from '../../src/domain/result-set.ts';
+import { Turns } from '../../src/domain/turns.ts';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { compileFit, compileRange } from '../../src/results/compile/range.ts';
 import { type ProjectedColumn, ROW_SEPARATOR } from '../../src/results/compile/row-encoding.ts';
@@ -23,7 +24,6 @@ import { RowFile, type RowFileDeps } from '../../src/results/derived/row-files/r
 import { blockCrc, RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
 import { RowNumbers } from '../../src/results/derived/row-files/row-numbers.ts';
 import { rowProjection } from '../../src/results/derived/row-files/row-projection.ts';
-import { Turns } from '../../src/results/derived/row-files/turns.ts';
 import { type StoredBlock, Unpacker } from '../../src/results/derived/row-files/unpack-blocks.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 import { Random, randomResult, storeAs } from './random-results.ts';

@@ -79,3 +79,22 @@ test('who did the work is told whether anybody else has its outcome', async () =
   const both = { value: 'again', isShared: true };
   assert.deepEqual(await Promise.all(asked), [both, both]);
 });
+
+test('of those who waited, one goes on in each turn of the event loop', async () => {
+  const { begun, work } = controlled();
+  const flights = new SingleFlight<string>();
+  let answered = 0;
+  const asked = [1, 2, 3, 4].map(async () => {
+    await flights.run('a', signal, work, always);
+    answered += 1;
+  });
+  begun[0]?.resolve('done');
+  const each: number[] = [];
+  for (let round = 0; round < 6; round += 1) {
+    await turn();
+    each.push(answered);
+  }
+  await Promise.all(asked);
+  // Whoever did the work is answered at once.
+  assert.deepEqual(each, [1, 2, 3, 4, 4, 4]);
+});

@@ -4,6 +4,7 @@
  * belongs to nobody in particular is shared by `domain/shared-work.ts`.)
  */
 import { orAborted } from '../../domain/or-aborted.ts';
+import { Turns } from '../../domain/turns.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { isClientGone } from '../limits/client-gone.ts';
 
@@ -27,6 +28,8 @@ export interface Flown<T> {
 
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
+  /** In which those who have waited go on. */
+  readonly #turns = new Turns();
 
   /**
    * @param work done by the first who asks under this name, and ended by its signal; the next one does it when the first has left
@@ -42,11 +45,13 @@ export class SingleFlight<T> {
     for (let flight = this.#flights.get(name); flight !== undefined; flight = this.#flights.get(name)) {
       flight.isJoined = true;
       const outcome = await orAborted(flight.outcome, signal);
-      if (outcome.kind === 'failed') throw outcome.error;
       if (outcome.kind === 'left') continue;
-      return isShared(outcome.value)
-        ? { value: outcome.value, isShared: true }
-        : { value: await work(), isShared: false };
+      if (outcome.kind === 'done' && !isShared(outcome.value)) return { value: await work(), isShared: false };
+      // Answering takes a fraction of a millisecond, and a thousand may have waited.
+      await this.#turns.next();
+      signal.throwIfAborted();
+      if (outcome.kind === 'failed') throw outcome.error;
+      return { value: outcome.value, isShared: true };
     }
     const doing = work();
     const outcome = doing.then(

@@ -4,6 +4,7 @@
  */
 import { close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
+import type { Turns } from '../../../domain/turns.ts';
 import { FileReads } from '../file-reads.ts';
 import { giveBack } from './give-back.ts';
 import type { BlockRows } from './row-block.ts';
@@ -16,7 +17,6 @@ import {
   type RowFileIndex,
 } from './row-file-format.ts';
 import { RowNumbers, SIZED_TABLES } from './row-numbers.ts';
-import type { Turns } from './turns.ts';
 import { GROUP_BYTES_MAX, type StoredBlock, Unpacker } from './unpack-blocks.ts';
 
 const openFile = promisify(open);

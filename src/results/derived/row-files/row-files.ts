@@ -5,6 +5,7 @@
  */
 import type { RowRange } from '../../../domain/blocks.ts';
 import type { Part, ResultSet } from '../../../domain/result-set.ts';
+import { Turns } from '../../../domain/turns.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../../compile/row-encoding.ts';
 import { BuildQueue, type BuildQueueOptions, type Wanted } from '../build-queue.ts';
@@ -15,7 +16,6 @@ import { fitRows, type ReadRow, readRange, readScattered } from './read-rows.ts'
 import type { RowFile } from './row-file.ts';
 import { type RowOrigin, storedOrigin, viewOrigin } from './row-origin.ts';
 import { type RowProjection, rowProjection, type TakenRows } from './row-projection.ts';
-import { Turns } from './turns.ts';
 import { type RowFileBuilding, wantedRowFiles } from './wanted-row-files.ts';
 
 export interface RowFilesOptions extends Omit<RowFileBuilding, 'open'>, BuildQueueOptions<Wanted> {
