@@ -44,7 +44,7 @@ interface RowGroup {
 
 /** Of the result's parts, in order. */
 async function rowGroups(folder: string): Promise<readonly RowGroup[]> {
-  const parts = (await readdir(folder, { recursive: true })).filter((path) => path.includes('part-')).sort();
+  const parts = (await readdir(folder, { recursive: true })).filter((path) => /part-\d+\.parquet$/.test(path)).sort();
   const connection = await duckDb(1);
   const groups: RowGroup[] = [];
   let firstRow = 0;

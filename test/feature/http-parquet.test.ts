@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { openAnswer } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 import { LONG_RESULT_ROWS, publishLongResult } from './long-result.ts';
@@ -179,15 +178,15 @@ test('a file that is being sent is given to others, too; it counts as being sent
 test('one key may have a limited number of Parquet answers made at a time', async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_READS_PER_KEY: '1' });
   await service.publish(7, 'n\n1\n2\n');
-  const { open } = LocalResultStore.prototype;
+  const store = await service.store();
+  const open = store.open.bind(store);
   const opening = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
-  const slowly = async function (this: LocalResultStore, ...asked: Parameters<typeof open>) {
+  t.mock.method(store, 'open', async (...asked: Parameters<typeof open>) => {
     opening.resolve();
     await goOn.promise;
-    return await open.apply(this, asked);
-  };
-  t.mock.method(LocalResultStore.prototype, 'open', slowly);
+    return await open(...asked);
+  });
   const made = service.get(LONG);
   await opening.promise;
   const refused = await service.get(`${LONG}&limit=1`);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { startHttpService } from './http-service.ts';
 import { publishLongResult } from './long-result.ts';
 
@@ -149,21 +148,18 @@ test('only the part of a page that is sent is counted', async (t) => {
 test('a sweep during the first pass over a download does not remove its parts', async (t) => {
   const service = await startHttpService(t, { QRS_RETENTION_DAYS: '0.0001', QRS_LEASE_SECONDS: '300' });
   const { id } = await publishLongResult(service, 7);
-  const { open } = LocalResultStore.prototype;
+  const store = await service.store();
+  const open = store.open.bind(store);
   let opened = 0;
-  t.mock.method(
-    LocalResultStore.prototype,
-    'open',
-    async function (this: LocalResultStore, ...asked: Parameters<typeof open>) {
-      opened += 1;
-      if (opened === 3) {
-        // After the expiry (8.64 s) and the time limit of reads (60 s), within the reader's lease (300 s).
-        service.commandLine.now += 80_000;
-        await service.commandLine.get('sweep');
-      }
-      return await open.apply(this, asked);
-    },
-  );
+  t.mock.method(store, 'open', async (...asked: Parameters<typeof open>) => {
+    opened += 1;
+    if (opened === 3) {
+      // After the expiry (8.64 s) and the time limit of reads (60 s), within the reader's lease (300 s).
+      service.commandLine.now += 80_000;
+      await service.commandLine.get('sweep');
+    }
+    return await open(...asked);
+  });
   const range = 'bytes=1000000-1000099';
   const answer = await service.get(`/v1/execution/${id}/results/csv${WHOLE}`, { headers: { ...PLAIN, range } });
   assert.equal(answer.status, 206);

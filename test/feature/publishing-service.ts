@@ -22,5 +22,6 @@ export async function assertUntouched(service: HttpService): Promise<void> {
   assert.deepEqual(await catalog.executions.list({ queryId: 7, limit: 10 }), []);
   assert.deepEqual(await catalog.leases.list('write:'), []);
   assert.deepEqual(await Array.fromAsync((await service.store()).list('')), []);
-  assert.deepEqual(await readdir(service.staging), []);
+  // Where results are in S3, the folder is made when it is first needed.
+  assert.deepEqual(await readdir(service.staging).catch(() => []), []);
 }
