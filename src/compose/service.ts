@@ -81,6 +81,7 @@ export interface Service extends ServiceEffects, AsyncDisposable {
 
 /** A quarter of the memory for reading: a range is a row group or two, beside the footers of files, which are kept. */
 const RANGES_SHARE = 1 / 4;
+const RANGES_BYTES_MIN = 64_000_000;
 
 export async function openService(settings: Settings, { clock, sleep, monotonic }: ServiceEffects): Promise<Service> {
   const directories = directoriesOf(settings);
@@ -118,12 +119,12 @@ export async function openService(settings: Settings, { clock, sleep, monotonic 
     }),
     storeAlone: once(async () => await openStore(settings, directories, opened)),
     rangeReader: once(async () => {
-      const memoryBytes = settings.readMemoryBytes * RANGES_SHARE;
+      const memoryBytes = rangesMemory(settings.readMemoryBytes);
       return await duckDb(1, memoryBytes, [directories.results, directories.views]);
     }),
     scanner: once(async () => {
       const threads = settings.readThreads === 'cores' ? availableParallelism() : settings.readThreads;
-      const memoryBytes = settings.readMemoryBytes * (1 - RANGES_SHARE);
+      const memoryBytes = settings.readMemoryBytes - rangesMemory(settings.readMemoryBytes);
       return await duckDb(threads, memoryBytes, [directories.results, directories.views]);
     }),
     writer: once(async () => {
@@ -253,4 +254,9 @@ async function makePrivate(directory: string, setting: string = SETTINGS.dataDir
   } catch (error) {
     throw folderFailure(error, directory, setting);
   }
+}
+
+/** The part of the memory for reading that ranges have. With less than 64 MB two ranges of an export do not fit beside each other. */
+function rangesMemory(readMemoryBytes: number): number {
+  return Math.min(readMemoryBytes / 2, Math.max(readMemoryBytes * RANGES_SHARE, RANGES_BYTES_MIN));
 }

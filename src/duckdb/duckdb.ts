@@ -14,9 +14,10 @@ import {
   version,
 } from '@duckdb/node-api';
 import { wholePercent } from '../domain/run-progress.ts';
-import type { Sleep } from '../domain/time.ts';
+import { letOthersRun, type Sleep } from '../domain/time.ts';
 import { escapeGlob } from './escape-glob.ts';
 import { freedMemory } from './freed-memory.ts';
+import { nativeResults } from './native-results.ts';
 import { quoteText } from './quoting.ts';
 import { type Row, rowsOf } from './rows.ts';
 import type { ParameterValue, Statement } from './statement.ts';
@@ -236,6 +237,13 @@ export class DuckDb implements AsyncDisposable {
     const connection = this.#idle.pop() ?? (await this.#instance.connect());
     try {
       return await this.#interruptible(connection, signal, () => runStatement(connection, statement).then(take));
+    } catch (error) {
+      if (isOutOfMemory(error)) {
+        nativeResults.release();
+        // Their memory is freed in the turn after.
+        await letOthersRun();
+      }
+      throw error;
     } finally {
       if (this.#closed) connection.closeSync();
       else this.#idle.push(connection);

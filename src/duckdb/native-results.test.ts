@@ -22,3 +22,18 @@ test('each time that 32 MiB of results have been taken, young garbage is collect
   assert.deepEqual(await take(32), [1, 1]);
   assert.deepEqual(await take(1), [1, 2]);
 });
+
+test('where a statement finds no memory, young garbage is collected at once, and all where that was not enough', () => {
+  const collections: string[] = [];
+  const results = new NativeResults((garbage) => {
+    collections.push(garbage);
+  });
+  results.count(20 * MEBIBYTE);
+  results.release();
+  results.release();
+  assert.deepEqual(collections, ['minor', 'major']);
+  // A result was taken: there was memory. Results are counted anew.
+  results.count(20 * MEBIBYTE);
+  results.release();
+  assert.deepEqual(collections, ['minor', 'major', 'minor']);
+});

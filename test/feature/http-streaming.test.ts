@@ -6,6 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { storedKeys } from './behind-the-command.ts';
 import { openAnswer } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
@@ -175,4 +177,25 @@ test('a sweep does not break a long read of a result that has just expired', asy
   // The reader is done, so the result may go.
   await service.commandLine.get('sweep');
   assert.deepEqual(await stored(), []);
+});
+
+test('where there is little memory an export is read in smaller ranges, and is whole', async (t) => {
+  // As bin/qrs.js has it for the service.
+  setFlagsFromString('--expose-gc');
+  globalThis.gc = runInNewContext('gc');
+  t.after(() => {
+    Reflect.deleteProperty(globalThis, 'gc');
+  });
+  const service = await startHttpService(t, { QRS_MEMORY: '512MB', QRS_ROW_FILES: 'off' });
+  const rows = 3 * 16_384;
+  // Ten columns of texts that differ: encoding 32,768 of these rows at once takes more than the 64 MB that there are for ranges.
+  const columns = Array.from({ length: 10 }, (_, column) => `c${column}`);
+  const cell = (row: number, column: number) => `${'text '.repeat(5)}${row * 10 + column}`;
+  const line = (row: number) => columns.map((_, column) => cell(row, column)).join();
+  const csv = [columns.join(), ...Array.from({ length: rows }, (_, row) => line(row)), ''].join('\n');
+  await service.publish(7, csv);
+  assert.equal(await text(await begin(service, CSV_PATH)), csv);
+  const json = JSON.parse(await text(await begin(service, JSON_PATH)));
+  assert.equal(json.result.rows.length, rows);
+  assert.equal(json.result.rows.at(-1).c9, cell(rows - 1, 9));
 });

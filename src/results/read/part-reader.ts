@@ -4,6 +4,8 @@
  * slow the client.
  */
 import type { Part } from '../../domain/result-set.ts';
+import { isOutOfMemory } from '../../duckdb/duckdb.ts';
+import { RequestError } from '../../errors/errors.ts';
 import { ObjectDamaged } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
@@ -19,12 +21,19 @@ const SPLIT_BESIDE_PAGES = 4;
 const NO_ROWS: ChunkSize = { rowCount: 0, cellBytes: 0 };
 /** Up to so many rows the safe mode is the faster one: there is less to plan. */
 const SAFE_ROWS_MAX = 1000;
+/** So few rows are not cut further: if they take more memory than there is, the caller is told. */
+const PIECE_ROWS_MIN = 256;
+const PIECES_MAX = 64;
 
 export class PartReader {
   readonly #encoding: RowEncoding;
   readonly #deps: PartReaderDeps;
   /** For ranges of more than a few rows. */
   #mode: ReadMode = 'fast';
+  /** In how many pieces a range is read. */
+  #pieces = 1;
+  /** The pieces that are read at this moment. */
+  readonly #reading = new Set<Promise<Chunk>>();
 
   constructor(encoding: RowEncoding, deps: PartReaderDeps) {
     this.#encoding = encoding;
@@ -133,7 +142,32 @@ export class PartReader {
     return joinChunks(chunks, this.#encoding.format);
   }
 
-  async #range({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {
+  /** The rows of a range; in pieces, if as a whole they take more memory than there is. */
+  async #range(range: PartRange, signal: AbortSignal): Promise<Chunk> {
+    const chunks: Chunk[] = [];
+    const left = [...splitRange(range, this.#pieces)];
+    for (let piece = left.shift(); piece !== undefined; piece = left.shift()) {
+      const reading = this.#piece(piece, signal);
+      this.#reading.add(reading);
+      try {
+        chunks.push(await reading);
+      } catch (error) {
+        this.#reading.delete(reading);
+        const isTooLarge = error instanceof RequestError && isOutOfMemory(error.cause);
+        if (!isTooLarge || piece.to - piece.from <= PIECE_ROWS_MIN) throw error;
+        // The other ranges are probably like this one.
+        this.#pieces = Math.min(PIECES_MAX, 2 * this.#pieces);
+        left.unshift(...splitRange(piece, 2));
+        // What is read beside it may have the memory.
+        await Promise.allSettled(this.#reading);
+      } finally {
+        this.#reading.delete(reading);
+      }
+    }
+    return joinChunks(chunks, this.#encoding.format);
+  }
+
+  async #piece({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {
     const readIn = async (mode: ReadMode) => {
       const statement = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
       const [row] = await readParts(this.#deps, this.#deps.rangeReader, [{ part, from, to }], statement, signal);
