@@ -20,7 +20,7 @@ export function sendError(
 ): FastifyReply {
   const answer = toRequestError(error, request.id);
   request.stats.errorCode = answer.code;
-  if (isFault(answer) && !isClientGone(error)) onFault({ requestId: request.id, error });
+  if (isFault(answer) && !isClientGone(error) && !wasLeft(error, reply)) onFault({ requestId: request.id, error });
   for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', String(answer.retryAfterSeconds));
   return reply
@@ -30,6 +30,11 @@ export function sendError(
     .header('cache-control', 'no-store')
     .header('content-type', 'application/json')
     .send(Buffer.from(JSON.stringify({ error: answer.message, ...answer.body })));
+}
+
+/** Whether an answer has no reader any more: its stream was closed with the connection, which Node tells as an error of the stream. */
+function wasLeft(error: unknown, { raw }: FastifyReply): boolean {
+  return raw.destroyed && error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
 /** Faults: errors that only we can mend. A time limit or too much work is told to the client and is no fault. */

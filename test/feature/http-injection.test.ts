@@ -93,8 +93,8 @@ async function worldOf({ service, duckDbs }: Watched, signal: AbortSignal): Prom
   }
   const { directory } = service.commandLine;
   for (const path of (await readdir(directory, { recursive: true })).toSorted()) {
-    // Views come and go, and the catalog counts usage.
-    if (/^data\/(views|tmp|catalog)/.test(path)) continue;
+    // Views come and go, so does what is fetched from a store in S3, and the catalog counts usage.
+    if (/^data\/(views|tmp|catalog|fetched)/.test(path)) continue;
     const bytes = await readFile(join(directory, path)).catch(() => '');
     world.push([path, createHash('sha256').update(bytes).digest('hex')]);
   }
