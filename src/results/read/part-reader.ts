@@ -22,17 +22,17 @@ const NO_ROWS: ChunkSize = { rowCount: 0, cellBytes: 0 };
 /** Up to so many rows the safe mode is the faster one: there is less to plan. */
 const SAFE_ROWS_MAX = 1000;
 /** So few rows are not cut further: if they take more memory than there is, the caller is told. */
-const PIECE_ROWS_MIN = 256;
-const PIECES_MAX = 64;
+const CUT_ROWS_MIN = 256;
+const CUTS_MAX = 64;
 
 export class PartReader {
   readonly #encoding: RowEncoding;
   readonly #deps: PartReaderDeps;
   /** For ranges of more than a few rows. */
   #mode: ReadMode = 'fast';
-  /** In how many pieces a range is read. */
-  #pieces = 1;
-  /** The pieces that are read at this moment. */
+  /** In how many smaller ranges a range is read. */
+  #cuts = 1;
+  /** What is read at this moment. */
   readonly #reading = new Set<Promise<Chunk>>();
 
   constructor(encoding: RowEncoding, deps: PartReaderDeps) {
@@ -142,22 +142,22 @@ export class PartReader {
     return joinChunks(chunks, this.#encoding.format);
   }
 
-  /** The rows of a range; in pieces, if as a whole they take more memory than there is. */
+  /** The rows of a range; in smaller ranges, if as a whole they take more memory than there is. */
   async #range(range: PartRange, signal: AbortSignal): Promise<Chunk> {
     const chunks: Chunk[] = [];
-    const left = [...splitRange(range, this.#pieces)];
-    for (let piece = left.shift(); piece !== undefined; piece = left.shift()) {
-      const reading = this.#piece(piece, signal);
+    const left = [...splitRange(range, this.#cuts)];
+    for (let cut = left.shift(); cut !== undefined; cut = left.shift()) {
+      const reading = this.#cut(cut, signal);
       this.#reading.add(reading);
       try {
         chunks.push(await reading);
       } catch (error) {
         this.#reading.delete(reading);
         const isTooLarge = error instanceof RequestError && isOutOfMemory(error.cause);
-        if (!isTooLarge || piece.to - piece.from <= PIECE_ROWS_MIN) throw error;
+        if (!isTooLarge || cut.to - cut.from <= CUT_ROWS_MIN) throw error;
         // The other ranges are probably like this one.
-        this.#pieces = Math.min(PIECES_MAX, 2 * this.#pieces);
-        left.unshift(...splitRange(piece, 2));
+        this.#cuts = Math.min(CUTS_MAX, 2 * this.#cuts);
+        left.unshift(...splitRange(cut, 2));
         // What is read beside it may have the memory.
         await Promise.allSettled(this.#reading);
       } finally {
@@ -167,7 +167,7 @@ export class PartReader {
     return joinChunks(chunks, this.#encoding.format);
   }
 
-  async #piece({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {
+  async #cut({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {
     const readIn = async (mode: ReadMode) => {
       const statement = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
       const [row] = await readParts(this.#deps, this.#deps.rangeReader, [{ part, from, to }], statement, signal);
