@@ -10,7 +10,7 @@ import { openSqliteCatalog } from '../src/catalog/sqlite/sqlite-catalog.ts';
 import { sleep } from '../test/real-time.ts';
 import { load } from './load.ts';
 import { print, quantile, report, residentMegabytes } from './measure.ts';
-import { DATA, qrs, startService } from './service.ts';
+import { DATA, qrs, sourceFile, startService } from './service.ts';
 
 const EXECUTIONS = 10_000;
 const RUNS = 5;
@@ -66,6 +66,8 @@ async function makeExecutions(): Promise<void> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await qrs(['users', 'add', 'bench'], environment);
   await qrs(['queries', 'add', '--id', '1', '--user', 'bench'], environment);
+  // One that is published joins catalog and store: with none of its results in the store, the service does not start.
+  await qrs(['publish', await sourceFile(10), '--query', '1'], environment);
   await using catalog = await openSqliteCatalog(join(dataDir, 'catalog.sqlite'), { clock: Date.now, sleep });
   const now = Date.now();
   const columns = [{ name: 'id', type: { kind: 'bigint' } }] as const;
