@@ -199,7 +199,7 @@ async function buildBesidePages(): Promise<void> {
 
 /**
  * Asks, each time for one row more, until an index answers; what it finds is then in row files, too, or need not be. Seldom, since each
- * of these searches takes the cores that the builder, of low priority, needs; and for few rows, since more are not read one by one.
+ * of these searches takes the cores that the builder, of lowest priority, needs; and for few rows, since more are not read one by one.
  */
 async function untilIndexed(asked: Service, query: Readonly<Record<string, string>>): Promise<void> {
   for (let run = 0; run < 90; run += 1) {

@@ -30,7 +30,7 @@ const agent = new Agent({ keepAlive: true });
 print(`pages of a result of ${ROWS} rows × 10 columns`);
 await fromParts();
 await using service = await startService();
-print('with row files, which are built meanwhile in a process of low priority:');
+print('with row files, which are built meanwhile in a process of lowest priority:');
 await fullPages(service);
 connection.closeSync();
 for (const rows of HOT_ROWS) await hotPage(rows);

@@ -62,7 +62,7 @@ export const WORK_SETTINGS = {
   }),
   rowFiles: setting('QRS_ROW_FILES', '10000', either(oneOf('off'), integer(0, Number.MAX_SAFE_INTEGER)), {
     about:
-      'Results and views of at least so many rows get row files when they are read for the second time or exported: their rows as compressed JSON. A process of low priority builds them in the background and takes up to 300 MB. `off`: none get row files.',
+      'Results and views of at least so many rows get row files when they are read for the second time or exported: their rows as compressed JSON. A process of lowest priority builds them in the background and takes up to 300 MB. `off`: none get row files.',
   }),
   indexUses: setting('QRS_INDEX_USES', '2', either(oneOf('off'), integer(1, 1_000_000)), {
     about:
