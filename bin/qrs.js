@@ -47,7 +47,10 @@ const ALLOCATOR = {
 };
 const args = [...FLAGS, main, ...process.argv.slice(2)];
 const threads = 4 * availableParallelism() + 16;
-const env = { UV_THREADPOOL_SIZE: String(threads), ...ALLOCATOR, ...process.env };
+// Compiled code is kept between runs, which halves the time a short command takes. Where it cannot be kept, it is not. Told before Node
+// starts, it holds for the first file and for threads, too, which would load the compiler of TypeScript otherwise: 25 MB and a tenth of a second.
+const COMPILED = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled') };
+const env = { UV_THREADPOOL_SIZE: String(threads), ...ALLOCATOR, ...COMPILED, ...process.env };
 
 if (typeof process.execve === 'function') {
   // The same process goes on as the command: signals and exit codes are its own.

@@ -1,23 +1,19 @@
 /** Where the program meets the process: the only file that touches the clock, the environment, signals and randomness. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import type { Output } from './cli/command-context.ts';
+import { runCommand } from './cli/run-command.ts';
 import { readFileIfThere } from './files/read-if-there.ts';
 import { keepTick } from './kept-tick.ts';
+import { currentLeaseOwner } from './leases/lease-owner.ts';
+import { machineMemory } from './settings/machine-memory.ts';
 import { letEventLoopFirst, letServiceFirst } from './thread-priority.ts';
 
 keepTick();
-
-// Compiled code is kept between runs, which halves the time a short command takes. Where it cannot be kept, it is not.
-enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
-const { currentLeaseOwner } = await import('./leases/lease-owner.ts');
-const { runCommand } = await import('./cli/run-command.ts');
-const { machineMemory } = await import('./settings/machine-memory.ts');
 
 /** A terminal interrupts a whole group of processes, and npm and bin/qrs.js pass on what they got: one Ctrl-C may arrive as two signals. */
 const SAME_SIGNAL_MILLIS = 500;
