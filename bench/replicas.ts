@@ -1,9 +1,8 @@
 /**
  * What another replica gives, and what it costs the database that they share. Two cores carry a client, two replicas and PostgreSQL here, so
- * the figures that travel are computing time: of a request in a replica, with one and with two; and of PostgreSQL for each kind of
- * request and for each replica that only waits. It takes `npm run setup:postgres` and `npm run setup:s3`.
+ * the figures that travel are computing time: of a request in a replica, with one and with two (replica-pages.ts); and of PostgreSQL for each
+ * kind of request and for each replica that only waits. It takes `npm run setup:postgres` and `npm run setup:s3`.
  */
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -13,15 +12,9 @@ import { missingServers } from '../cluster/servers.ts';
 import { Writer } from '../cluster/smoke/writer.ts';
 import { countBytes } from './count-bytes.ts';
 import { load } from './load.ts';
-import { print, report } from './measure.ts';
+import { print } from './measure.ts';
+import { comparePages } from './replica-pages.ts';
 
-/** To each replica. */
-const CONNECTIONS = 8;
-const TURNS = 5;
-const TURN_MILLIS = 1500;
-const WARM_MILLIS = 2500;
-/** Two replicas do so much of twice the work of one. */
-const LINEAR = 0.9;
 const IDLE_MILLIS = 10_000;
 const PUBLISHES = 40;
 const COLD_PAGES = 1000;
@@ -35,11 +28,6 @@ const missing = missingServers();
 if (missing.length > 0) print(`  skipped: ${missing.join('; ')}`);
 else await measure();
 
-interface Loaded {
-  readonly replica: Replica;
-  readonly core: number;
-}
-
 async function measure(): Promise<void> {
   await using cluster = await Cluster.start({ replicas: 2, settings: { QRS_MEMORY: '1GB' } });
   await cluster.qrs('users', 'add', 'bench');
@@ -48,73 +36,9 @@ async function measure(): Promise<void> {
   await using writer = new Writer(one.url, key);
   await writer.send('POST', '/v1/query', { query_id: 1 });
   await writer.publish({ queryId: 1, number: 1, rowCount: ROWS });
-  if (process.argv[2] !== 'database') await pages(one, two, key);
+  if (process.argv[2] !== 'database') await comparePages([one, two], key, cluster.folder, ROWS);
   // `node bench/replicas.ts database` measures that alone.
   if (process.argv[2] !== 'pages') await database(cluster, writer, key);
-}
-
-/**
- * Same work for each replica, of one alone and of two at once: a page that it has in memory, and pages that it has to read. Each replica has
- * a core, which it shares with its client, as if it was a machine of its own.
- */
-async function pages(one: Replica, two: Replica, key: string): Promise<void> {
-  const [first, second] = [
-    { replica: one, core: 0 },
-    { replica: two, core: 1 },
-  ];
-  const isPinned = [first, second].every(({ replica, core }) => pin(replica.pid, core));
-  print(isPinned ? '  each replica and its client have a core' : '  replicas share all cores: taskset is not here');
-  const kinds = [
-    { name: 'a page in memory', path: () => 'limit=25' },
-    // Another limit in each turn, so that no page is asked for twice.
-    { name: 'a page that is read', path: (turn: number) => `limit=${100 + turn}&offset=OFFSET` },
-  ];
-  for (const { name, path } of kinds) {
-    // The second reads build the row files, and V8 compiles what is hot.
-    for (let warmUp = 0; warmUp < 2; warmUp += 1) await microsEach([first, second], key, path(0), WARM_MILLIS);
-    const turns: { readonly alone: number; readonly together: number }[] = [];
-    for (let turn = 1; turn <= TURNS; turn += 1) {
-      const ofFirst = await microsEach([first], key, path(3 * turn), TURN_MILLIS);
-      const ofSecond = await microsEach([second], key, path(3 * turn + 1), TURN_MILLIS);
-      const together = await microsEach([first, second], key, path(3 * turn + 2), TURN_MILLIS);
-      turns.push({ alone: (ofFirst + ofSecond) / 2, together });
-    }
-    const ratio = median(turns.map(({ alone, together }) => together / alone));
-    const figures = turns.map(({ alone, together }) => `${together.toFixed(1)} / ${alone.toFixed(1)}`).join(', ');
-    report(
-      `computing time of ${name}, 2 replicas / 1`,
-      ratio,
-      `≤ ${(1 / LINEAR).toFixed(2)}`,
-      `µs by turns: ${figures}`,
-    );
-  }
-}
-
-/** Computing time of a request in microseconds, over all these replicas, each with so many connections. */
-async function microsEach(loaded: readonly Loaded[], key: string, query: string, millis: number): Promise<number> {
-  const options = {
-    path: `/v1/query/1/results?${query}`,
-    headers: { 'x-service-api-key': key },
-    connections: CONNECTIONS,
-    offsetStep: 1,
-    offsetModulo: ROWS - 1000,
-    warmUpMillis: 0,
-    millis,
-  };
-  const pids = loaded.map(({ replica }) => replica.pid);
-  const before = computing(pids);
-  const loads = loaded.map(({ replica: { url }, core }) => {
-    // The client inherits it.
-    pin(process.pid, core);
-    return load({ url, ...options });
-  });
-  const requests = (await Promise.all(loads)).reduce((sum, one) => sum + one.requests, 0);
-  return (1e6 * (computing(pids) - before)) / requests;
-}
-
-/** @returns false where a process cannot be given a core */
-function pin(pid: number, core: number): boolean {
-  return spawnSync('taskset', ['-acp', String(core), String(pid)], { stdio: 'ignore' }).status === 0;
 }
 
 /** What PostgreSQL computes, all of its processes together. */
@@ -209,10 +133,6 @@ async function logWrites(cluster: Cluster): Promise<number> {
   } finally {
     await client.end();
   }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 /** Seconds that processes and the children that they have waited for have computed. */
