@@ -12,6 +12,16 @@ export function orderOf(keys: readonly BoundSortKey[]): string {
   return [...compileSortKeys(keys), ...POSITION].join(', ');
 }
 
+/**
+ * As `orderOf`, of all rows of so many files. DuckDB sorts by keys of 8, 16, 24 or 32 bytes, so the position takes no more of them than it
+ * has to: with a number or a time before it 16, where as 64-bit numbers it would make 32. A cast that does not fit fails.
+ */
+export function orderOfFiles(keys: readonly BoundSortKey[], fileCount: number): string {
+  const type = fileCount <= 2 ** 8 ? 'UTINYINT' : fileCount <= 2 ** 16 ? 'USMALLINT' : 'UBIGINT';
+  const [file, row] = POSITION;
+  return [...compileSortKeys(keys), `${file}::${type}`, `${row}::UINTEGER`].join(', ');
+}
+
 /** At least one term a key: a uint256 has two. */
 export function compileSortKeys(keys: readonly BoundSortKey[]): readonly string[] {
   return keys.flatMap((key) => {

@@ -14,7 +14,7 @@ import type { View, ViewRows } from '../plan/view.ts';
 import { compilePredicate } from './predicate.ts';
 import { encodedRow, partAt, partsAt, rowBytes } from './range.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from './row-encoding.ts';
-import { orderOf, POSITION } from './sort.ts';
+import { orderOf, orderOfFiles, POSITION } from './sort.ts';
 
 /** Where a row is stored: in which of the parts, and at which of its rows. */
 export interface StoredPosition {
@@ -230,7 +230,7 @@ function clausesOf(view: View, paths: readonly string[], parameters: Parameters)
   const where = view.rows.kind === 'all' ? '' : ` WHERE ${conditionOf(view.rows, parameters)}`;
   return {
     from: `FROM ${partsAt(paths, parameters)}${where}`,
-    order: orderOf(view.sortKeys),
+    order: orderOfFiles(view.sortKeys, paths.length),
     sorted: view.sortKeys.length > 0,
   };
 }
