@@ -111,10 +111,6 @@ export const AT_NIGHT: readonly LeftOut[] = [
       'oracle.property',
     ],
   },
-  {
-    reason: 'can run there, and has not yet been seen to pass there whole: to be moved out of this list, or mended',
-    files: ['http-faults', 'uploads.property'],
-  },
 ];
 
 /** The files to run, with their folder. */

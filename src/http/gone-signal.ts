@@ -2,11 +2,13 @@
 import type { FastifyReply } from 'fastify';
 import { ClientGone } from '../results/limits/client-gone.ts';
 
-/** Aborts when the client has gone before its answer was complete. */
-export function goneSignal(reply: FastifyReply): AbortSignal {
+/** Aborts when the client has gone before its answer was complete; is aborted where it went before, while its key was looked up. */
+export function goneSignal({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort(new ClientGone());
-  });
+  const closed = () => {
+    if (!raw.writableFinished) controller.abort(new ClientGone());
+  };
+  if (raw.closed) closed();
+  else raw.once('close', closed);
   return controller.signal;
 }

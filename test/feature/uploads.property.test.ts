@@ -178,7 +178,12 @@ async function publish(upload: Upload, { service, key, folder, duckDb }: World):
 async function untilQuiet({ service }: World): Promise<void> {
   const { leases } = await service.catalog();
   for (;;) {
-    const [left, writing] = [await readdir(service.staging), await leases.list('write:')];
+    // Where results go to S3 the folder is made by the first that is staged.
+    const left = await readdir(service.staging).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      return [];
+    });
+    const writing = await leases.list('write:');
     if (left.length === 0 && writing.length === 0) return;
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { FakeTime } from '../../../test/fake-time.ts';
+import { ClientGone } from '../../results/limits/client-gone.ts';
 import { type BodyLimits, receivedBody } from './received-body.ts';
 
-function receive(limits: Partial<BodyLimits>) {
-  const time = new FakeTime(0);
-  const request = Object.assign(new PassThrough({ autoDestroy: false }), {
+const chunked = () =>
+  Object.assign(new PassThrough({ autoDestroy: false }), {
     headers: { 'transfer-encoding': 'chunked' },
     complete: false,
   });
+
+function receive(limits: Partial<BodyLimits>, request = chunked()) {
+  const time = new FakeTime(0);
   const response = {} as ServerResponse;
   const body = receivedBody(
     request as unknown as IncomingMessage,
@@ -52,4 +56,23 @@ test('a body that ends in time is not cut', async () => {
   assert.equal(Buffer.concat(await body.toArray()).toString(), '{}');
   time.advance(5000);
   assert.equal(body.errored, null);
+});
+
+test('a client that leaves ends the body, also when all of it has come and is not yet read', async () => {
+  for (const complete of [false, true]) {
+    const { request, body } = receive({});
+    const read = assert.rejects(body.toArray(), ClientGone);
+    request.complete = complete;
+    request.destroy();
+    await read;
+  }
+});
+
+test('so does one that has left before its body was asked for', async () => {
+  const request = chunked();
+  request.write('x');
+  request.destroy();
+  await once(request, 'close');
+  const { body } = receive({}, request);
+  await assert.rejects(body.toArray(), ClientGone);
 });

@@ -42,8 +42,9 @@ export function receivedBody(
   if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
   if (request.headers.expect !== undefined) response.writeContinue();
   const body = new ReceivedBody(limits, observers);
+  // What has arrived and was not yet read is lost with the connection.
   const onGone = () => {
-    if (!request.complete) body.destroy(new ClientGone());
+    if (!request.readableEnded) body.destroy(new ClientGone());
   };
   // The body may fail before anybody reads it. Its reader still gets the error.
   body.on('error', () => undefined);
@@ -53,7 +54,11 @@ export function receivedBody(
     request.unpipe(body);
     request.resume();
   });
-  if (hasBody(request)) request.pipe(body);
+  if (hasBody(request)) {
+    request.pipe(body);
+    // The client has left before anything could listen, while its key was looked up or its upload waited for its turn.
+    if (request.destroyed) onGone();
+  }
   // Node has ended such a request before anything could listen to it.
   else body.end();
   return body;
