@@ -1,13 +1,24 @@
 /**
  * Walking a result in small pages by `next_uri`, as clients do, against one COPY of the same rows to a JSON file: in stored order, whose
- * row files are there, and sorted, whose view and its row files are made while the walk goes on.
+ * row files are there, and sorted, whose view and its row files are made while the walk goes on. A walk waits for each page before it
+ * asks for the next, so its floor is the same client at a server that only sends.
  */
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { report } from './measure.ts';
-import { DATA, DATA_DIR, duckDb, publishedRows, startService, storedRowsSql } from './service.ts';
+import { medianPair, print, report } from './measure.ts';
+import {
+  DATA,
+  DATA_DIR,
+  duckDb,
+  type Listening,
+  publishedRows,
+  startListening,
+  startService,
+  storedRowsSql,
+} from './service.ts';
 
 const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000);
+const TURNS = 5;
 const WALKS = [
   { limit: 1000, pages: 300, target: '≤ 1' },
   { limit: 100, pages: 1000, target: '≤ 4' },
@@ -22,13 +33,22 @@ await walk(1000, 20, '', 1);
 await built();
 for (const { limit, pages, target } of WALKS) {
   const rows = limit * pages;
-  const millis = await walk(limit, pages, '', 2);
-  const copy = await copyMillis(rows, '');
+  const copying = () => copyMillis(rows, '');
+  // Each walk has other pages than those before, which finished pages would answer.
+  const [millis, copy] = await medianPair(TURNS, (turn) => walk(limit, pages, '', 10 * turn), copying);
   report(
     `walk in pages of ${limit} / COPY of the same rows`,
     millis / copy,
     target,
     `${millis.toFixed(0)} ms / ${copy.toFixed(0)} ms, ${pages} pages`,
+  );
+  await using bare = await startBare(limit);
+  const bareWalk = async () => {
+    for (let page = 0; page < pages; page += 1) await bytesOf(`${bare.url}/plain`);
+  };
+  const [floor, beside] = await medianPair(TURNS, bareWalk, copying);
+  print(
+    `  the same bytes from a bare server: ${(floor / beside).toFixed(2)} × (${floor.toFixed(0)} ms / ${beside.toFixed(0)} ms)`,
   );
 }
 const sorted = await walk(1000, ROWS / 1000, '&sort_by=amount_usd%20desc', 0);
@@ -41,21 +61,32 @@ report(
 );
 connection.closeSync();
 
-/** @param start makes the pages other ones than those of the walks before, which finished pages would answer */
 async function walk(limit: number, pages: number, more: string, start: number): Promise<number> {
   const from = performance.now();
   let next: string | undefined =
     `${service.url}/v1/execution/${execution}/results?limit=${limit}&offset=${start}${more}`;
   for (let page = 0; page < pages && next !== undefined; page += 1) {
-    const response: Response = await fetch(next, {
-      headers: { 'x-service-api-key': service.key, 'accept-encoding': 'identity' },
-    });
-    const text = Buffer.from(await response.arrayBuffer());
-    if (response.status !== 200) throw new Error(`status ${response.status}: ${text.toString('utf8', 0, 500)}`);
+    const text = await bytesOf(next);
     const uri = /"next_uri":("(?:[^"\\]|\\.)*")\}?$/.exec(text.toString('utf8', Math.max(0, text.length - 3000)))?.[1];
     next = uri === undefined ? undefined : (JSON.parse(uri) as string);
   }
   return performance.now() - from;
+}
+
+/** A server that only sends the first page. */
+async function startBare(limit: number): Promise<Listening> {
+  const path = join(DATA, `page-${limit}`);
+  writeFileSync(path, await bytesOf(`${service.url}/v1/execution/${execution}/results?limit=${limit}`));
+  return await startListening([join(import.meta.dirname, 'bare-server.ts'), path]);
+}
+
+async function bytesOf(url: string): Promise<Buffer> {
+  const response = await fetch(url, {
+    headers: { 'x-service-api-key': service.key, 'accept-encoding': 'identity' },
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  if (response.status !== 200) throw new Error(`status ${response.status}: ${bytes.toString('utf8', 0, 500)}`);
+  return bytes;
 }
 
 async function copyMillis(rows: number, order: string): Promise<number> {
