@@ -2,7 +2,7 @@
 
 import { SharedWork } from '../domain/shared-work.ts';
 import { LruBytes } from '../results/cache/lru-bytes.ts';
-import { type ByteChunks, join } from '../results/read/byte-chunks.ts';
+import { type ByteChunks, join, ownBytes } from '../results/read/byte-chunks.ts';
 import { compress, type Encoding } from './compression.ts';
 
 /** Compressing goes on when a client leaves: the next one has it. */
@@ -30,7 +30,7 @@ export class CompressedCache {
   }
 
   async #compress(key: string, bytes: ByteChunks, encoding: Encoding): Promise<Uint8Array> {
-    const compressed = await compress(join(bytes), encoding);
+    const compressed = ownBytes([await compress(join(bytes), encoding)]);
     this.#kept.put(key, compressed);
     return compressed;
   }

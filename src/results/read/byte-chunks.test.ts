@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byteLengthOf, cutBytes, gather, join } from './byte-chunks.ts';
+import { byteLengthOf, cutBytes, gather, join, ownBytes } from './byte-chunks.ts';
 
 const byteChunks = ['ab', '', 'cde', 'f'].map((text) => Buffer.from(text));
 
@@ -12,6 +12,21 @@ test('the length of chunks is the sum of their lengths', () => {
 test('few bytes are gathered into one chunk, many are left where they are', () => {
   assert.deepEqual(gather(byteChunks, 6), [Buffer.from('abcdef')]);
   assert.equal(gather(byteChunks, 5), byteChunks);
+});
+
+test('what is kept has memory of its own, and no part of Node’s pool or of a larger block', () => {
+  for (const chunks of [byteChunks, [Buffer.from('only')], [Buffer.alloc(1000).subarray(990)], []]) {
+    const own = ownBytes(chunks);
+    assert.deepEqual(own, Buffer.concat(chunks));
+    assert.equal(own.buffer.byteLength, byteLengthOf(chunks));
+    const [gathered] = gather(chunks, 100);
+    assert.equal(gathered?.buffer.byteLength, byteLengthOf(chunks));
+  }
+});
+
+test('what has nearly all of its memory is not copied', () => {
+  const nearly = Buffer.alloc(1000).subarray(0, 950);
+  assert.equal(ownBytes([nearly]), nearly);
 });
 
 test('chunks are joined into one; a single chunk is not copied', () => {

@@ -1,13 +1,33 @@
 /** Bytes in one or several arrays. Large arrays are never copied only to make one of them. */
 export type ByteChunks = readonly Uint8Array[];
 
+/** Bytes that have nearly all of their memory are not copied. */
+const OWN_RATIO_MAX = 1.1;
+
 export function byteLengthOf(byteChunks: ByteChunks): number {
   return byteChunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
 }
 
-/** The same bytes, in one array if they are at most so many. */
+/** The same bytes, in one array with memory of its own if they are at most so many. */
 export function gather(byteChunks: ByteChunks, bytesMax: number): ByteChunks {
-  return byteChunks.length > 1 && byteLengthOf(byteChunks) <= bytesMax ? [Buffer.concat(byteChunks)] : byteChunks;
+  return byteLengthOf(byteChunks) <= bytesMax ? [ownBytes(byteChunks)] : byteChunks;
+}
+
+/**
+ * The same bytes for whoever keeps them, in memory that nobody else has a part of. A part of Node's pool of 64 KB, or of a block of rows,
+ * would keep all of it in memory, which no cache that counts bytes sees.
+ */
+export function ownBytes(byteChunks: ByteChunks): Uint8Array {
+  const [only] = byteChunks;
+  const bytes = byteLengthOf(byteChunks);
+  if (only !== undefined && byteChunks.length === 1 && only.buffer.byteLength <= bytes * OWN_RATIO_MAX) return only;
+  const own = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const chunk of byteChunks) {
+    own.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return own;
 }
 
 /** The same bytes in one array. */
