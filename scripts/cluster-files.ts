@@ -53,6 +53,7 @@ export const LEFT_OUT: readonly LeftOut[] = [
       'copy-catalog',
       'releases-side-by-side',
       'replicas',
+      'replicas-bounds',
       'store-copy',
       'store-s3',
       'store-s3-exports',

@@ -1,33 +1,10 @@
 /** Several processes on several machines: each has a data directory of its own, and they share the catalog in PostgreSQL and the store. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { requestIdPrefix } from '../../src/replicas/request-id-prefix.ts';
 import { POSTGRES_MISSING, PostgresServer } from '../postgres-server.ts';
-
-const QRS = join(import.meta.dirname, '../../bin/qrs.js');
-const STALENESS_MILLIS = 500;
-
-interface Replica {
-  readonly url: string;
-  readonly child: ChildProcess;
-  /** The lines of its log so far. */
-  readonly log: readonly string[];
-  /** The rows of query 7 for the key: its status and body. */
-  rows(key: string): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
-}
-
-interface Replicas {
-  readonly replicas: readonly Replica[];
-  readonly key: string;
-  run(...args: readonly string[]): string;
-  publish(csv: string): void;
-}
+import { type Replica, rowsIn, STALENESS_MILLIS, startTwo } from './two-replicas.ts';
 
 suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
   let server: PostgresServer;
@@ -36,49 +13,8 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
   });
   after(async () => await server?.[Symbol.asyncDispose]());
 
-  async function startTwo(t: TestContext): Promise<Replicas> {
-    const folder = await mkdtemp(join(tmpdir(), 'qrs-replicas-'));
-    const others = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
-    const env = {
-      ...Object.fromEntries(others),
-      QRS_PORT: '0',
-      QRS_CATALOG_URL: await server.newSchema(),
-      QRS_CATALOG_STALENESS: `${STALENESS_MILLIS}ms`,
-      QRS_STORE_URL: `file:${join(folder, 'store')}`,
-    };
-    const run = (args: readonly string[], input = '') =>
-      execFileSync(process.execPath, [QRS, ...args], {
-        cwd: folder,
-        env: { ...env, QRS_DATA_DIR: join(folder, 'commands') },
-        encoding: 'utf8',
-        input,
-        stdio: ['pipe', 'pipe', 'pipe'],
-      }).trimEnd();
-    run(['users', 'add', 'ann']);
-    const key = run(['keys', 'create', '--user', 'ann']);
-    run(['queries', 'add', '--id', '7', '--user', 'ann']);
-    const publish = (csv: string) => void run(['publish', '-', '--query', '7', '--format', 'csv'], csv);
-    publish('n\n1\n');
-    const replicas = await Promise.all(
-      ['a', 'b'].map(async (name) => {
-        const child = spawn(process.execPath, [QRS, 'serve'], {
-          cwd: folder,
-          env: { ...env, QRS_DATA_DIR: join(folder, name), QRS_REPLICA_NAME: `web-${name}` },
-          stdio: ['ignore', 'pipe', 'pipe'],
-        });
-        t.after(() => child.kill('SIGKILL'));
-        const log: string[] = [];
-        createInterface(child.stderr).on('line', (line) => log.push(line));
-        const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
-        return { url, child, log, rows: async (held: string) => await rowsOf(url, held) };
-      }),
-    );
-    t.after(async () => await rm(folder, { recursive: true, force: true, maxRetries: 20 }));
-    return { replicas, key, run: (...args) => run(args), publish };
-  }
-
   test('what one is told both know: results, and keys that are revoked, within the bound', async (t) => {
-    const { replicas, key, run, publish } = await startTwo(t);
+    const { replicas, key, run, publish } = await startTwo(t, server);
     for (const { rows } of replicas) assert.deepEqual(rowsIn((await rows(key)).body), [{ n: 1 }]);
     publish('n\n2\n');
     const published = performance.now();
@@ -97,7 +33,7 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
   });
 
   test('a key that is revoked under load: what still gets through began within the bound', async (t) => {
-    const { replicas, run } = await startTwo(t);
+    const { replicas, run } = await startTwo(t, server);
     const admin = run('keys', 'create', '--user', 'ann', '--scope', 'admin');
     const { key, id } = JSON.parse(run('keys', 'create', '--user', 'ann', '--json')) as { key: string; id: string };
     let answered = 0;
@@ -137,7 +73,7 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
   });
 
   test('a database that goes away: answers from memory within the bound, then 503 that says so, and all is well when it is back', async (t) => {
-    const { replicas, key } = await startTwo(t);
+    const { replicas, key } = await startTwo(t, server);
     for (const { rows } of replicas) assert.equal((await rows(key)).status, 200);
     await server.kill();
     for (const { rows } of replicas) {
@@ -159,7 +95,7 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
   });
 
   test('each has a name, which its request ids and metrics tell, and knows how many there are', async (t) => {
-    const { replicas, key, run } = await startTwo(t);
+    const { replicas, key, run } = await startTwo(t, server);
     const listed = JSON.parse(run('doctor', '--json')) as readonly { check: string; found: string }[];
     const found = listed.find(({ check }) => check === 'replicas')?.found ?? '';
     assert.match(found, /^2 replicas running: /);
@@ -183,7 +119,7 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
   });
 
   test('usage adds up over both, their logs name them, and what both say of the catalog is the same', async (t) => {
-    const { replicas, key, run } = await startTwo(t);
+    const { replicas, key, run } = await startTwo(t, server);
     const reads = [3, 5];
     for (const [index, { rows }] of replicas.entries()) {
       for (let read = 0; read < (reads[index] ?? 0); read += 1) assert.equal((await rows(key)).status, 200);
@@ -215,7 +151,7 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
   });
 
   test('one is killed: the other goes on', async (t) => {
-    const { replicas, key, publish } = await startTwo(t);
+    const { replicas, key, publish } = await startTwo(t, server);
     const [first, second] = replicas as [Replica, Replica];
     const exited = once(first.child, 'exit');
     first.child.kill('SIGKILL');
@@ -224,12 +160,3 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
     assert.deepEqual(rowsIn((await second.rows(key)).body), [{ n: 3 }]);
   });
 });
-
-async function rowsOf(url: string, key: string): Promise<{ status: number; body: Record<string, unknown> }> {
-  const answer = await fetch(`${url}/v1/query/7/results`, { headers: { 'x-service-api-key': key } });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
-}
-
-function rowsIn(body: Record<string, unknown>): readonly Record<string, unknown>[] {
-  return (body.result as { rows: readonly Record<string, unknown>[] }).rows;
-}
