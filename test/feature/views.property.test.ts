@@ -40,6 +40,8 @@ const rowAt = (position: number): Row => ({
   group: position % 7 === 3 ? undefined : (position * 31) % 5,
   keep: position % 10 === 0,
 });
+/** In cell bytes. */
+const sizeOf = ({ group }: Row) => 8 + (group === undefined ? 0 : 8) + 1;
 const ROWS = Array.from({ length: STORED.reduce((sum, rows) => sum + rows, 0) }, (_, position) => rowAt(position));
 
 let directory: string;
@@ -135,7 +137,7 @@ test('joined parts are the rows that the filter keeps, in the order of the keys,
       assert.ok(part.rowCount > 0 && part.rowCount <= partRows, `${part.rowCount} rows`);
       firstRow += part.rowCount;
       const rows = expected.slice(part.firstRow, firstRow);
-      const sizes = rows.map(({ group }) => 8 + (group === undefined ? 0 : 8) + 1);
+      const sizes = rows.map(sizeOf);
       assert.equal(part.rowCount, rows.length);
       assert.equal(
         part.cellBytes,
@@ -152,6 +154,36 @@ test('joined parts are the rows that the filter keeps, in the order of the keys,
     assert.equal((await readdir(folder)).length, resultSet.parts.length);
   });
   await fc.assert(law, { numRuns: CASES });
+});
+
+test('parts of all rows in another order have the sizes of the result, unless its rows are wide', async () => {
+  const cellBytes = ROWS.reduce((sum, row) => sum + sizeOf(row), 0);
+  for (const rowBytesMax of [17, 100 * columns.length, 100 * columns.length + 1]) {
+    const folder = join(directory, `sized-${rowBytesMax}`);
+    await mkdir(folder);
+    const part = { ...WIDE_PART, cellBytes, rowBytesMax };
+    const source = { columns, rowCount: ROWS.length, cellBytes, parts: [part], truncated: false };
+    const view = viewOf(false, [{ column: 1, descending: true, nullsFirst: false }]);
+    const made = await materializeView(
+      duckDb,
+      { view, resultSet: source, paths },
+      { directory: folder, partRows: 1 },
+      signal,
+    );
+    const { parts } = made.resultSet;
+    assert.deepEqual(
+      parts.map(({ rowCount }) => rowCount),
+      [16_384, ROWS.length - 16_384],
+    );
+    assert.equal(made.resultSet.cellBytes, cellBytes);
+    assert.equal(
+      parts.reduce((sum, { cellBytes: ofPart }) => sum + ofPart, 0),
+      cellBytes,
+    );
+    // Each part is measured where rows may be so wide that a page ends before its last row.
+    const widest = rowBytesMax > 100 * columns.length ? 17 : rowBytesMax;
+    assert.ok(parts.every((each) => each.rowBytesMax === widest));
+  }
 });
 
 const slices = fc.record({
