@@ -87,11 +87,7 @@ export async function openReadPath(
     (executionId, resultSet) => missing.isMissing(executionId, resultSet),
   );
   const readStore = missing.noticing(store);
-  const duckDbs = {
-    rangeReader: await service.rangeReader(),
-    scanner: await service.scanner(),
-    writer: await service.writer(),
-  };
+  const duckDbs = await openDuckDbs(service);
   const queues = queuesOf(service);
   const derived = await openDerived(
     service,
@@ -138,6 +134,11 @@ export async function openReadPath(
     queues,
     onDisk: { views: derived.views, derived: derived.files, parquet: keptOf(derived.parquet) },
   };
+}
+
+async function openDuckDbs({ rangeReader, scanner, writer }: Service) {
+  const opened = await Promise.all([rangeReader(), scanner(), writer()]);
+  return { rangeReader: opened[0], scanner: opened[1], writer: opened[2] };
 }
 
 function exclusionOf(store: ResultStore, duckDb: DuckDb, observe: Observe): PartExclusion {
