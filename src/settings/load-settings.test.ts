@@ -151,6 +151,12 @@ test('a bad value is refused with its name, the value, and what is expected', ()
       'postgres://host',
       'expected postgres://user:password@host:port/database; what is special in a password is written %XX',
     ],
+    [
+      'QRS_STORE_URL',
+      's3://bucket?endpoint=localhost:9000',
+      'expected s3://bucket/prefix, with ?endpoint=https://host:port and &region=name where they are wanted',
+    ],
+    ['QRS_ENGINE_URL', 'trino://ann@host/50%', 'expected %XX where there is a percent sign, and %25 for one'],
     ['QRS_CATALOG_URL', 'sqlite://host/a', 'expected a path, not a host: one slash or three after the colon'],
   ];
   for (const [name, value, expected] of cases) {
@@ -169,6 +175,18 @@ test('a kind of catalog, store or engine that does not exist yet is refused by n
   );
   assert.match(refusal({ QRS_STORE_URL: 's3://qrs:secret@bucket' }), /expected no credentials in it/);
   assert.match(refusal({ QRS_ENGINE_URL: 'spark://host' }), /expected duckdb: or trino:/);
+});
+
+test('a password that is not written as it should be is masked as a whole', () => {
+  for (const password of ['s3/cret', 's3?cret', 's3#cret', '53/cret', 's3:cr/et', 's3,cr/et', 's3@cr/et@x']) {
+    const said = refusal({ QRS_CATALOG_URL: `postgres://ann:${password}@host:5432/qrs` });
+    assert.match(said, /^QRS_CATALOG_URL is "postgres:\/\/ann:\*\*\*@host:5432\/qrs": expected /, password);
+  }
+});
+
+test('a password may have commas', () => {
+  const url = 'postgres://ann:s3,cret@host:5432/qrs';
+  assert.deepEqual(load({ QRS_CATALOG_URL: url }).settings.catalog, { kind: 'postgres', url });
 });
 
 for (const [url, expected] of [

@@ -71,18 +71,26 @@ const TLS_PORT = '443';
 function trinoLocation(text: string): TrinoLocation {
   const url = URL.parse(text);
   const { username = '', hostname = '', port = '', pathname = '', searchParams } = url ?? {};
-  const [, catalog = '', schema, ...more] = pathname.split('/').map(decodeURIComponent);
+  const [, catalog = '', schema, ...more] = pathname.split('/').map(decoded);
   const tls = searchParams?.get('tls') ?? undefined;
   const unknown =
     [...(searchParams?.keys() ?? [])].some((name) => name !== 'tls') ||
     (tls !== undefined && tls !== 'true' && tls !== 'false');
   if (hostname === '' || username === '' || catalog === '' || more.length > 0 || unknown)
     throw new BadValue(TRINO_EXPECTED);
-  const password = url?.password === '' ? undefined : decodeURIComponent(url?.password ?? '');
+  const password = url?.password === '' ? undefined : decoded(url?.password ?? '');
   if (password !== undefined && tls === 'false') throw new BadValue('expected TLS for a password: leave out tls=false');
   const isSecure = tls === undefined ? password !== undefined || port === TLS_PORT : tls === 'true';
   const origin = new URL(`${isSecure ? 'https' : 'http'}://${hostname}${port === '' ? '' : `:${port}`}`).origin;
-  return { kind: 'trino', origin, user: decodeURIComponent(username), password, catalog, schema: schema || undefined };
+  return { kind: 'trino', origin, user: decoded(username), password, catalog, schema: schema || undefined };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new BadValue('expected %XX where there is a percent sign, and %25 for one');
+  }
 }
 
 const S3_EXPECTED =
@@ -99,19 +107,21 @@ function s3Location(text: string): S3Location {
     );
   }
   const endpoint = searchParams?.get('endpoint') ?? undefined;
-  if (endpoint !== undefined && URL.parse(endpoint) === null) throw new BadValue(S3_EXPECTED);
+  // To `URL`, what stands before a port is a scheme: `localhost:9000`.
+  if (endpoint !== undefined && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) throw new BadValue(S3_EXPECTED);
   const folder = pathname.replace(/^\/|\/$/g, '');
   const prefix = folder === '' ? '' : `${folder}/`;
   return { kind: 's3', bucket: hostname, prefix, endpoint, region: searchParams?.get('region') ?? undefined };
 }
 
 function postgresUrl(text: string): string {
-  // The driver would take them for one name, and look for that in vain.
-  if (/^[^/]*\/\/(?:[^@/]*@)?[^/?]*,/.test(text)) {
+  // The driver would take them for one name, and look for that in vain. A password may have commas.
+  if (/^[^/]*\/\/(?:[^/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#]|$)/.test(text)) {
     throw new BadValue('expected one host, by a name that leads to the primary after a failover, too; found several');
   }
   const { hostname, pathname } = URL.parse(text) ?? { hostname: '', pathname: '' };
-  if (hostname === '' || pathname.length < 2) {
+  // A slash in a password ends the host for `URL`: what follows would be the database.
+  if (hostname === '' || pathname.length < 2 || pathname.includes('@')) {
     throw new BadValue(
       'expected postgres://user:password@host:port/database; what is special in a password is written %XX',
     );
@@ -119,9 +129,12 @@ function postgresUrl(text: string): string {
   return text;
 }
 
-/** The text with any password in it masked, to be shown. */
+/**
+ * The text with any password in it masked, to be shown. A password that is not written as it should be may have any character, so more may be
+ * masked than it.
+ */
 export function maskPassword(text: string): string {
-  return text.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:***@').replace(/([?&]password=)[^&#]*/gi, '$1***');
+  return text.replace(/([?&]password=)[^&#]*/gi, '$1***').replace(/(:\/\/[^/?#:@]*):.*@/s, '$1:***@');
 }
 
 function split(text: string): { readonly scheme: string; readonly rest: string } {

@@ -1,8 +1,10 @@
 /** The result store in S3 keeps the contract. */
-import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
+import assert from 'node:assert/strict';
+import { mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, suite } from 'node:test';
+import { after, suite, test } from 'node:test';
+import { ObjectDamaged } from '../../src/store/result-store.ts';
 import { S3ResultStore } from '../../src/store/s3/s3-result-store.ts';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../s3-server.ts';
 import { resultStoreContract } from './result-store.ts';
@@ -44,5 +46,21 @@ suite('on a server', { skip: S3_MISSING ?? false }, async () => {
         await rm(cacheFolder, { recursive: true, force: true });
       },
     };
+  });
+
+  test('objects of another length take no connections for good, however many there are', async () => {
+    const cacheFolder = await mkdtemp(join(tmpdir(), 'qrs-s3-cache-'));
+    const { bucket, endpoint } = server;
+    await using store = new S3ResultStore({ bucket, prefix: 'length/', endpoint, cacheFolder, cacheBytesMax: 1000 });
+    const key = '01JABCDEFGHJKMNPQRSTVWXYZ0/1/part-00000.parquet';
+    const path = join(cacheFolder, 'object');
+    await writeFile(path, Buffer.alloc(1_000_000));
+    await store.put(key, path, new AbortController().signal);
+    const shorter = { key, sha256: '', objectBytes: 999_999, rowCount: 1 };
+    // The client has 50 connections, and each object is looked at twice.
+    const never = new AbortController().signal;
+    for (let times = 0; times < 25; times += 1) await assert.rejects(store.verify(shorter, never), ObjectDamaged);
+    await assert.rejects(store.verify(shorter, AbortSignal.timeout(10_000)), ObjectDamaged);
+    await rm(cacheFolder, { recursive: true });
   });
 });

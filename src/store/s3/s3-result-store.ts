@@ -4,6 +4,7 @@
  * credentials and, unless it is given, the region.
  */
 import { rm } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import {
   DeleteObjectsCommand,
   GetObjectCommand,
@@ -313,11 +314,13 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     try {
       const command = new GetObjectCommand({ ...this.#at(key), Range });
       const { Body, ContentRange } = await this.#client.send(command, { abortSignal: signal });
+      // What is not read to its end would keep its connection, of which there are not many.
+      using body = destroyedAfter(Body as unknown as Readable);
       const total = ContentRange?.split('/')[1];
       if (ContentRange === undefined)
         throw new StoreUnavailable('the store of results sends more than it was asked for');
       if (total !== String(objectBytes)) throw otherLength(total);
-      yield* Body as unknown as AsyncIterable<Uint8Array>;
+      yield* body.stream as AsyncIterable<Uint8Array>;
     } catch (error) {
       if (error instanceof ObjectDamaged || error instanceof StoreUnavailable) throw error;
       if (isNoObject(error)) throw missing();
@@ -327,6 +330,10 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       throw asUnavailable(error, signal);
     }
   }
+}
+
+function destroyedAfter(stream: Readable): { readonly stream: Readable } & Disposable {
+  return { stream, [Symbol.dispose]: () => void stream.destroy() };
 }
 
 function requireKey(key: string): void {
