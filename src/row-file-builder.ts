@@ -1,18 +1,13 @@
 /** The process that builds row files and indexes, a child of the service (results/derived/row-files/builder-process.ts). It ends with its parent. */
-import { enableCompileCache } from 'node:module';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DuckDb as Database } from './duckdb/duckdb.ts';
+import { DuckDb } from './duckdb/duckdb.ts';
+import { NotBuildable } from './results/derived/build-queue.ts';
+import { buildIndex } from './results/derived/indexes/build-index.ts';
+import { buildRowFile } from './results/derived/row-files/build-row-file.ts';
 import type { BuilderAnswer, BuilderMessage, BuilderOrder } from './results/derived/row-files/builder-process.ts';
 
-enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
-const { DuckDb } = await import('./duckdb/duckdb.ts');
-const { buildIndex } = await import('./results/derived/indexes/build-index.ts');
-const { buildRowFile } = await import('./results/derived/row-files/build-row-file.ts');
-const { NotBuildable } = await import('./results/derived/build-queue.ts');
-
 const never = new AbortController().signal;
-let opening: Promise<Database> | undefined;
+let opening: Promise<DuckDb> | undefined;
 
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 process.on('message', async (message: BuilderMessage) => {

@@ -4,9 +4,7 @@
  */
 
 import { writeFile } from 'node:fs/promises';
-import { enableCompileCache } from 'node:module';
 import { constants, setPriority } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SandboxAnswer, SandboxProgress, SandboxRequest } from './engine/duckdb/sandbox.ts';
 
@@ -14,7 +12,6 @@ import type { SandboxAnswer, SandboxProgress, SandboxRequest } from './engine/du
 const BASE_BYTES = 400_000_000;
 const LOOK_MILLIS = 50;
 
-enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
 // Requests go first on the cores.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 // Where memory runs short, this process is the one to end. Only Linux has it.

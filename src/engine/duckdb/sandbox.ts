@@ -9,6 +9,7 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RunProgress } from '../../domain/run-progress.ts';
 import type { Sleep } from '../../domain/time.ts';
+import { COMPILED_CODE } from '../../files/compiled-code.ts';
 import { EngineError, type EngineErrorType, type Materialized } from '../engine.ts';
 import { partPath } from '../part-path.ts';
 import type { QueryJob } from './run-query.ts';
@@ -90,7 +91,7 @@ export async function runInSandbox(
 function start(folder: string, threads: number): ChildProcess {
   return spawn(process.execPath, [...FLAGS, PROGRAM], {
     cwd: folder,
-    env: { UV_THREADPOOL_SIZE: String(threads + 4) },
+    env: { UV_THREADPOOL_SIZE: String(threads + 4), NODE_COMPILE_CACHE: COMPILED_CODE },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
 }

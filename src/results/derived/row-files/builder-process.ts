@@ -7,6 +7,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import type { DuckDbOptions } from '../../../duckdb/duckdb.ts';
+import { COMPILED_CODE } from '../../../files/compiled-code.ts';
 import { NotBuildable } from '../build-queue.ts';
 import type { IndexBuild } from '../indexes/build-index.ts';
 import type { IndexBuilder } from '../indexes/wanted-index.ts';
@@ -116,7 +117,7 @@ export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDispos
     const { program, flags, duckDb } = this.#options;
     const child = fork(program, {
       execArgv: [...flags],
-      env: { UV_THREADPOOL_SIZE: THREADS },
+      env: { UV_THREADPOOL_SIZE: THREADS, NODE_COMPILE_CACHE: COMPILED_CODE },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.#child = child;
