@@ -80,6 +80,11 @@ export interface BloomFilters {
 export const ROW_GROUP_ROWS = 16_384;
 export const ROW_GROUPS_PER_PART = 61;
 export const PART_ROWS = ROW_GROUPS_PER_PART * ROW_GROUP_ROWS;
+/**
+ * Of views, which are local files: a range of such a part takes 1.5 ms less than one of a part with 61 row groups, and its row file is there
+ * after a quarter of the time.
+ */
+export const VIEW_PART_ROWS = 16 * ROW_GROUP_ROWS;
 /** DuckDB writes no smaller row groups; all but the last have a multiple of it. */
 export const ROW_GROUP_ROWS_MIN = 2048;
 

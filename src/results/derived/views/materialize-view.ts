@@ -1,5 +1,5 @@
 /**
- * Writes a view as parts, in the layout of stored parts. DuckDB sorts with several threads only into one file, but pages of one
+ * Writes a view as parts, as stored ones but smaller. DuckDB sorts with several threads only into one file, but pages of one
  * large file with many row groups are slow. So the view is written as one file, which is then cut into parts between its row groups. For
  * 10 million rows the writing takes 11 s with two threads; writing the parts directly takes twice as long, since then only one thread
  * writes them in order.

@@ -8,7 +8,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Clock } from '../../../domain/instant.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
-import { allRowsOf, PART_ROWS, type Part, type ResultSet } from '../../../domain/result-set.ts';
+import { allRowsOf, type Part, type ResultSet, VIEW_PART_ROWS } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { ObjectDamaged, type OpenObject, type ResultStore } from '../../../store/result-store.ts';
@@ -292,7 +292,7 @@ export class ViewCache implements AsyncDisposable {
         const made = await withRoom(budget, async () => {
           await rm(directory, { recursive: true, force: true });
           await mkdir(directory);
-          return await make(duckDb, { directory, partRows: PART_ROWS }, within);
+          return await make(duckDb, { directory, partRows: VIEW_PART_ROWS }, within);
         });
         // At least 1 byte, since 0 means that the view is not made yet.
         return { ...made, bytes: Math.max(1, made.bytes) };
