@@ -1,16 +1,19 @@
 /**
  * The computing time of a request in a replica, with one and with two at work. Each has a core, which it shares with its client, as if it was a
  * machine of its own. But two cores of one machine share caches and memory, so that two programs that have nothing to do with each other slow
- * each other down, too. Two bare servers tell by how much, in the same turns: they send bodies of the same size, on the same cores.
+ * each other down, too. Two bare servers tell by how much, in the same turns: they send bodies of the same size, on the same cores. They touch
+ * less memory than whoever reads a page does. So for that two services tell it, too, which share neither catalog nor store.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Replica } from '../cluster/replica.ts';
+import { Writer } from '../cluster/smoke/writer.ts';
+import type { Run } from '../soak/rows.ts';
 import { load } from './load.ts';
 import { print, quantile, report } from './measure.ts';
-import { type Listening, startListening } from './service.ts';
+import { QRS, qrs, type Service, startListening } from './service.ts';
 
 /** To each replica. */
 const CONNECTIONS = 8;
@@ -24,7 +27,6 @@ const BUILD_MILLIS_MAX = 60_000;
 
 interface Asked {
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly offsetModulo: number;
 }
 
@@ -32,6 +34,8 @@ interface Asked {
 interface Loaded {
   readonly url: string;
   readonly pid: number;
+  /** None where nothing is checked. */
+  readonly key: string;
   readonly core: number;
 }
 
@@ -42,79 +46,110 @@ interface Turn {
   readonly together: number;
 }
 
-/** @param folder for what the bare servers send @param rows of the result of query 1 */
-export async function comparePages(
-  replicas: readonly [Replica, Replica],
-  key: string,
-  folder: string,
-  rows: number,
-): Promise<void> {
-  const ours: Pair = onCores(replicas);
-  const isPinned = ours.every(({ pid, core }) => pin(pid, core));
-  print(isPinned ? '  each replica and its client have a core' : '  replicas share all cores: taskset is not here');
-  const kinds = [
-    { name: 'a page in memory', limit: 25, isRead: false },
-    { name: 'a page that is read', limit: 100, isRead: true },
-  ];
-  for (const { name, limit, isRead } of kinds) {
-    // Another limit for each load, so that no page is asked for twice. Replicas do not know each other's pages.
-    const query = (number: number) => (isRead ? `limit=${limit + number}&offset=OFFSET` : `limit=${limit}`);
-    const headers = { 'x-service-api-key': key };
-    const asked = (number: number): Asked => ({
-      path: `/v1/query/1/results?${query(number)}`,
-      headers,
-      offsetModulo: rows - 1000,
-    });
-    const body = join(folder, 'page.json');
-    writeFileSync(body, await (await fetch(ours[0].url + asked(1).path.replace('OFFSET', '0'), { headers })).text());
-    await using first = await bareServer(body);
-    await using second = await bareServer(body);
-    const bare: Pair = onCores([first, second]);
-    for (const { pid, core } of bare) pin(pid, core);
-    const plain: Asked = { path: '/plain', headers: {}, offsetModulo: 1 };
+/** Two programs, and what they are asked. */
+interface Contenders {
+  readonly pair: Pair;
+  /** Another request for each number, where no page is to be asked for twice. Replicas do not know each other's pages. */
+  readonly asked: (number: number) => Asked;
+}
 
-    // The second reads build the row files, and V8 compiles what is hot.
-    await microsEach(ours, asked(0), WARM_MILLIS);
-    if (isRead) await Promise.all(ours.map(untilBuilt));
-    await microsEach(ours, asked(1), WARM_MILLIS);
-    await microsEach(bare, plain, WARM_MILLIS);
-    const turns: { readonly ours: Turn; readonly bare: Turn }[] = [];
-    for (let number = 1; number <= TURNS; number += 1) {
-      const isReversed = number % 2 === 0;
-      const numbers = isReversed ? [2 * number + 1, 2 * number] : [2 * number, 2 * number + 1];
-      const tasks = [
-        async () => ({ ours: await takeTurn(ours, numbers.map(asked), isReversed) }),
-        async () => ({ bare: await takeTurn(bare, [plain, plain], isReversed) }),
-      ];
-      const done: { ours?: Turn; bare?: Turn } = {};
-      for (const task of isReversed ? tasks.reverse() : tasks) Object.assign(done, await task());
-      turns.push(done as Required<typeof done>);
+type Turns = readonly ReadonlyMap<Contenders, Turn>[];
+
+export interface Compared {
+  readonly replicas: readonly [Replica, Replica];
+  readonly key: string;
+  /** For data directories, and what bare servers send. */
+  readonly folder: string;
+  /** What replicas have as a result of query 1. */
+  readonly run: Run;
+}
+
+export async function comparePages({ replicas, key, folder, run }: Compared): Promise<void> {
+  const pair = onCores([
+    { url: replicas[0].url, pid: replicas[0].pid, key },
+    { url: replicas[1].url, pid: replicas[1].pid, key },
+  ]);
+  const isPinned = pair.every(({ pid, core }) => pin(pid, core));
+  print(isPinned ? '  each replica and its client have a core' : '  replicas share all cores: taskset is not here');
+  const offsetModulo = run.rowCount - 1000;
+  const asking = (query: (number: number) => string) => (number: number) => ({
+    path: `/v1/query/1/results?${query(number)}`,
+    offsetModulo,
+  });
+  {
+    const ours: Contenders = { pair, asked: asking(() => 'limit=25') };
+    await using bare = await bareServers(ours, folder);
+    tell('a page in memory', { ours, bare }, await takeTurns([ours, bare]));
+  }
+  const query = (number: number) => `limit=${100 + number}&offset=OFFSET`;
+  const ours: Contenders = { pair, asked: asking(query) };
+  await using bare = await bareServers(ours, folder);
+  await using first = await startApart(join(folder, 'apart-1'), run);
+  await using second = await startApart(join(folder, 'apart-2'), run);
+  const apart: Contenders = { pair: onCores([first, second]), asked: asking(query) };
+  for (const { pair: each, asked } of [ours, apart]) {
+    // The second reads build the row files.
+    await microsEach(each, asked(0), WARM_MILLIS);
+    await Promise.all(each.map(untilBuilt));
+  }
+  tell('a page that is read', { ours, bare, apart }, await takeTurns([ours, bare, apart]));
+}
+
+async function takeTurns(all: readonly Contenders[]): Promise<Turns> {
+  for (const { pair, asked } of all) {
+    for (const { pid, core } of pair) pin(pid, core);
+    await microsEach(pair, asked(1), WARM_MILLIS);
+  }
+  const turns: Map<Contenders, Turn>[] = [];
+  for (let number = 1; number <= TURNS; number += 1) {
+    const isReversed = number % 2 === 0;
+    const numbers = isReversed ? [2 * number + 1, 2 * number] : [2 * number, 2 * number + 1];
+    const turn = new Map<Contenders, Turn>();
+    for (const each of isReversed ? all.toReversed() : all) {
+      turn.set(each, await takeTurn(each.pair, numbers.map(each.asked), isReversed));
     }
-    tell(name, turns);
+    turns.push(turn);
+  }
+  return turns;
+}
+
+interface Told {
+  readonly ours: Contenders;
+  readonly bare: Contenders;
+  readonly apart?: Contenders;
+}
+
+function tell(name: string, { ours, bare, apart }: Told, turns: Turns): void {
+  const ratios = (of: Contenders) => turns.map((turn) => ratioOf(turn.get(of)));
+  const line = (what: string, of: Contenders) => {
+    const [alone, together] = (['alone', 'together'] as const).map((how) =>
+      quantile(
+        turns.map((turn) => turn.get(of)?.[how] ?? Number.NaN),
+        0.5,
+      ).toFixed(1),
+    );
+    const each = ratios(of).map((ratio) => ratio.toFixed(2));
+    print(
+      `  ${what}: ${quantile(ratios(of), 0.5).toFixed(2)} (${together} µs / ${alone} µs, by turns ${each.join(' ')})`,
+    );
+  };
+  line(`computing time of ${name}, 2 replicas / 1`, ours);
+  line('the same of two bare servers that share nothing', bare);
+  if (apart !== undefined) line('the same of two services that share nothing', apart);
+  for (const [what, floor] of [
+    ['bare servers', bare],
+    ['services that share nothing', apart],
+  ] as const) {
+    if (floor === undefined) continue;
+    const quotients = turns.map((turn) => ratioOf(turn.get(ours)) / ratioOf(turn.get(floor)));
+    const [low, middle, high] = [0.25, 0.5, 0.75].map((q) => quantile(quotients, q)) as [number, number, number];
+    const figures = `half of ${turns.length} turns between ${low.toFixed(2)} and ${high.toFixed(2)}`;
+    report(`${name}, 2 replicas / 1, / that of ${what}`, middle, `≤ ${(1 / LINEAR).toFixed(2)}`, figures);
   }
 }
 
-function tell(name: string, turns: readonly { readonly ours: Turn; readonly bare: Turn }[]): void {
-  const ratio = ({ alone, together }: Turn) => together / alone;
-  const medianOf = (value: (turn: (typeof turns)[number]) => number) => quantile(turns.map(value), 0.5);
-  const figures = (of: 'ours' | 'bare') =>
-    `${medianOf((turn) => turn[of].together).toFixed(1)} µs / ${medianOf((turn) => turn[of].alone).toFixed(1)} µs, turns ${turns
-      .map((turn) => ratio(turn[of]).toFixed(2))
-      .join(' ')}`;
-  print(
-    `  computing time of ${name}, 2 replicas / 1: ${medianOf((turn) => ratio(turn.ours)).toFixed(2)} (${figures('ours')})`,
-  );
-  print(
-    `  the same of two bare servers that share nothing: ${medianOf((turn) => ratio(turn.bare)).toFixed(2)} (${figures('bare')})`,
-  );
-  const quotients = turns.map((turn) => ratio(turn.ours) / ratio(turn.bare));
-  const [low, middle, high] = [0.25, 0.5, 0.75].map((q) => quantile(quotients, q)) as [number, number, number];
-  report(
-    `${name}, 2 replicas / 1, / that of the bare servers`,
-    middle,
-    `≤ ${(1 / LINEAR).toFixed(2)}`,
-    `half of ${turns.length} turns between ${low.toFixed(2)} and ${high.toFixed(2)}`,
-  );
+function ratioOf(turn: Turn | undefined): number {
+  return turn === undefined ? Number.NaN : turn.together / turn.alone;
 }
 
 /** Each alone, and both at once; in the other order when that is asked for. @param asked when alone, and when together */
@@ -136,10 +171,10 @@ async function microsEach(loaded: readonly Loaded[], asked: Asked, millis: numbe
   const options = { ...asked, connections: CONNECTIONS, offsetStep: 1, warmUpMillis: 0, millis };
   const before = loaded.map(({ pid }) => computing(pid));
   const each = await Promise.all(
-    loaded.map(async ({ url, pid, core }, index) => {
+    loaded.map(async ({ url, pid, core, key }, index) => {
       // The client inherits it.
       pin(process.pid, core);
-      const { requests } = await load({ url, ...options });
+      const { requests } = await load({ url, headers: { 'x-service-api-key': key }, ...options });
       return (computing(pid) - (before[index] ?? 0)) / requests;
     }),
   );
@@ -170,13 +205,42 @@ function threadsOf(pid: number): readonly string[] {
   return readdirSync(folder).map((thread) => join(folder, thread));
 }
 
-function onCores([first, second]: readonly [Listening | Replica, Listening | Replica]): Pair {
-  const of = ({ url, pid }: Listening | Replica, core: number) => ({ url, pid, core });
-  return [of(first, 0), of(second, 1)];
+function onCores([first, second]: readonly [Omit<Loaded, 'core'>, Omit<Loaded, 'core'>]): Pair {
+  return [
+    { ...first, core: 0 },
+    { ...second, core: 1 },
+  ];
 }
 
-async function bareServer(body: string): Promise<Listening> {
-  return await startListening([join(import.meta.dirname, 'bare-server.ts'), body]);
+/** They send what the first of the others does. */
+async function bareServers(
+  { pair: [{ url, key }], asked }: Contenders,
+  folder: string,
+): Promise<Contenders & AsyncDisposable> {
+  const page = await fetch(url + asked(1).path.replace('OFFSET', '0'), { headers: { 'x-service-api-key': key } });
+  const body = join(folder, 'page.json');
+  writeFileSync(body, await page.text());
+  await using stack = new AsyncDisposableStack();
+  const start = async () => {
+    const { url: address, pid } = stack.use(await startListening([join(import.meta.dirname, 'bare-server.ts'), body]));
+    return { url: address, pid, key: '' };
+  };
+  const pair = onCores([await start(), await start()]);
+  const started = stack.move();
+  const plain = { path: '/plain', offsetModulo: 1 };
+  return { pair, asked: () => plain, [Symbol.asyncDispose]: async () => await started.disposeAsync() };
+}
+
+/** A service of one process, which has the same rows in a catalog and a store of its own. */
+async function startApart(directory: string, run: Run): Promise<Service> {
+  const env = { QRS_DATA_DIR: directory, QRS_MEMORY: '1GB' };
+  await qrs(['users', 'add', 'bench'], env);
+  const key = await qrs(['keys', 'create', '--user', 'bench', '--scope', 'admin'], env);
+  const service = await startListening([QRS, 'serve'], env);
+  await using writer = new Writer(service.url, key);
+  await writer.send('POST', '/v1/query', { query_id: run.queryId });
+  await writer.publish(run);
+  return { ...service, key };
 }
 
 /** @returns false where a process cannot be given a core */

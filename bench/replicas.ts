@@ -35,8 +35,9 @@ async function measure(): Promise<void> {
   const [one, two] = cluster.replicas as [Replica, Replica];
   await using writer = new Writer(one.url, key);
   await writer.send('POST', '/v1/query', { query_id: 1 });
-  await writer.publish({ queryId: 1, number: 1, rowCount: ROWS });
-  if (process.argv[2] !== 'database') await comparePages([one, two], key, cluster.folder, ROWS);
+  const run = { queryId: 1, number: 1, rowCount: ROWS };
+  await writer.publish(run);
+  if (process.argv[2] !== 'database') await comparePages({ replicas: [one, two], key, folder: cluster.folder, run });
   // `node bench/replicas.ts database` measures that alone.
   if (process.argv[2] !== 'pages') await database(cluster, writer, key);
 }
