@@ -10,6 +10,7 @@ import { sleep } from '../../test/real-time.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { openSqliteCatalog } from '../catalog/sqlite/sqlite-catalog.ts';
 import type { Query } from '../domain/query.ts';
+import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { RunQueue } from '../runs/run-queue.ts';
 import { DueQueries } from './due-queries.ts';
 
@@ -190,6 +191,21 @@ test('a query that cannot be run is reported once for each tick', async () => {
   time.moveTo(at('10:30'));
   assert.equal((await look()).length, 1);
   assert.equal(await runs(7), 0);
+});
+
+test('a tick whose run the catalog could not take at the moment is not lost', async () => {
+  await add(7, '*/15 * * * *');
+  const { enqueue } = catalog.runs;
+  // As where somebody else holds the lock of transactions, which claiming a tick alone does not need.
+  catalog.runs.enqueue = async () => {
+    throw new CatalogUnavailable('the catalog cannot be reached at the moment');
+  };
+  const { look } = makeProcess();
+  time.moveTo(at('10:15'));
+  assert.deepEqual(await look(), ['the catalog cannot be reached at the moment']);
+  catalog.runs.enqueue = enqueue;
+  assert.deepEqual(await look(), []);
+  assert.equal(await runs(7), 1);
 });
 
 test('a changed schedule has no ticks from before the change', async () => {

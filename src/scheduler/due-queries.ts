@@ -3,11 +3,12 @@
  * step that puts its run into the queue, so none is lost and none is run twice; of several missed, only the last is run. While the run
  * of an earlier one goes on, a tick waits. One that a wrong clock has claimed far ahead of time is as if nobody had.
  */
-import type { Catalog } from '../catalog/catalog.ts';
+import { type Catalog, CatalogConflict } from '../catalog/catalog.ts';
 import { type Cron, lastTick, nextTick, parseCron } from '../domain/cron.ts';
 import { CLOCKS_APART_MILLIS, type Clock, type Instant } from '../domain/instant.ts';
 import { type Query, scheduleName } from '../domain/query.ts';
 import { letOthersRun } from '../domain/time.ts';
+import { RequestError } from '../errors/errors.ts';
 
 export interface ScheduledQuery {
   readonly query: Query;
@@ -77,13 +78,13 @@ export class DueQueries {
     }
   }
 
-  /** A query that cannot be run is reported once for each tick, not at every look. */
+  /** A query that cannot be run is reported once for each tick, not at every look. After any other failure the tick can still be claimed. */
   async submit({ query, tick }: DueQuery): Promise<void> {
     const { catalog, queries } = this.#deps;
     try {
       if (!(await queries.submit(query, tick))) return;
     } catch (error) {
-      await catalog.ticks.claim(scheduleName(query), tick);
+      if (cannotBeRun(error)) await catalog.ticks.claim(scheduleName(query), tick);
       throw error;
     }
     this.#claimed.set(query.id, tick);
@@ -104,4 +105,9 @@ export class DueQueries {
     this.#read.set(schedule, cron);
     return cron;
   }
+}
+
+/** Now and at the next look, too: its SQL or its parameters are wrong, or it is archived. */
+function cannotBeRun(error: unknown): boolean {
+  return error instanceof RequestError || error instanceof CatalogConflict;
 }
