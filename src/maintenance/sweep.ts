@@ -77,7 +77,8 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
   await requireClock(catalog, clock(), trust);
   await requireSound(catalog, false);
   await revokeDead(dependencies);
-  await catalog.idempotencyKeys.deleteUntil(clock() - IDEMPOTENCY_KEPT_MILLIS);
+  // By the clock that they were kept by: a host whose own is ahead would have requests carried out twice.
+  await catalog.idempotencyKeys.deleteUntil((await catalog.now()) - IDEMPOTENCY_KEPT_MILLIS);
   const expired = await expire(dependencies, limit, signal);
   const stored = await deleteOrphans(dependencies, limit - expired, signal);
   const staged = await deleteStaged(dependencies, limit - expired - stored.folders, signal);

@@ -151,6 +151,17 @@ test('an expired result that this process has open is kept, even without a lease
   assert.deepEqual(await keys(place), []);
 });
 
+test('an answer under an Idempotency-Key is kept for its day, though the clock of the host that sweeps is hours ahead', async () => {
+  await using place = await Workplace.open();
+  const { idempotencyKeys, leases } = place.catalog;
+  const lease = await leases.acquire('idempotency:k', 'o', 60_000);
+  assert.ok(lease !== undefined);
+  const answer = { keyId: 'k', name: 'n', fingerprint: 'f', status: 200, body: '{}' };
+  await idempotencyKeys.keep({ ...answer, answeredAt: Date.now() - DAY_MILLIS / 2 }, lease);
+  await sweep({ ...place.dependencies, clock: () => Date.now() + 0.9 * DAY_MILLIS }, 100, NEVER);
+  assert.equal((await idempotencyKeys.find('k', 'n', 0))?.status, 200);
+});
+
 test('what a living writer has staged and put is not touched', async () => {
   await using place = await Workplace.open();
   await beginWriting(place, ID, currentLeaseOwner());
