@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import cluster from 'node:cluster';
 import { test } from 'node:test';
-import { supervisorChannel } from './cluster.ts';
+import { forkWith, supervisorChannel } from './cluster.ts';
 
 /** Behaves like Node's process: a send that fails without a callback is an 'error' event. */
 class FakeProcess {
@@ -27,4 +27,16 @@ test("a worker's messages to a supervisor that is gone, or about to go, are lost
   self.connected = false;
   channel?.send(message);
   assert.deepEqual([self.unheard, self.sent], [[], [message]]);
+});
+
+test('a worker that cannot be started has ended, and its supervisor goes on', async (t) => {
+  const { execPath } = process;
+  t.after(() => Object.assign(process, { execPath }));
+  const fork = forkWith([]);
+  process.execPath = '/nowhere/node';
+  assert.equal(await fork().ended, 'it could not be started: spawn /nowhere/node ENOENT');
+  t.mock.method(cluster, 'fork', () => {
+    throw new Error('spawn ENOMEM');
+  });
+  assert.equal(await fork().ended, 'it could not be started: spawn ENOMEM');
 });

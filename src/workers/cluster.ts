@@ -18,10 +18,17 @@ export function supervisorChannel(self: NodeJS.Process): SupervisorChannel | und
   };
 }
 
-/** @returns starts this program again with these arguments, as a worker */
+/** @returns starts this program again with these arguments, as a worker; where that fails, the worker has ended */
 export function forkWith(args: readonly string[]): () => WorkerProcess {
   cluster.setupPrimary({ args: [...args] });
-  return () => workerProcess(cluster.fork());
+  return () => {
+    try {
+      return workerProcess(cluster.fork());
+    } catch (error) {
+      const nothing = () => undefined;
+      return { send: nothing, onMessage: nothing, stop: nothing, ended: Promise.resolve(notStarted(error)) };
+    }
+  };
 }
 
 function workerProcess(worker: Worker): WorkerProcess {
@@ -32,6 +39,14 @@ function workerProcess(worker: Worker): WorkerProcess {
     },
     onMessage: (listener) => worker.on('message', (message) => listener(message as FromWorker)),
     stop: () => worker.process.kill('SIGTERM'),
-    ended: once(worker, 'exit').then(([code, signal]) => (signal === null ? `exit code ${code}` : String(signal))),
+    ended: once(worker, 'exit').then(
+      ([code, signal]) => (signal === null ? `exit code ${code}` : String(signal)),
+      notStarted,
+    ),
   };
+}
+
+/** Why there is no process where there ought to be one: there are too many, memory is short, or the program is being replaced. */
+function notStarted(error: unknown): string {
+  return `it could not be started: ${error instanceof Error ? error.message : error}`;
 }
