@@ -199,3 +199,18 @@ test('where there is little memory an export is read in smaller ranges, and is w
   assert.equal(json.result.rows.length, rows);
   assert.equal(json.result.rows.at(-1).c9, cell(rows - 1, 9));
 });
+
+test('rows of megabytes, of which two at once do not fit beside each other, are read where there is more memory', async (t) => {
+  const service = await startHttpService(t, { QRS_READ_MEMORY: '300MB', QRS_ROW_FILES: 'off' });
+  // DuckDB decodes all of them, 45 MB, to read one.
+  const rows = Array.from({ length: 30 }, (_, id) => ({
+    id,
+    text: String.fromCharCode(97 + (id % 26)).repeat(1_500_000),
+  }));
+  await service.publish(7, ['id,text', ...rows.map((row) => `${row.id},${row.text}`)].join('\n'));
+  const whole = JSON.parse(await text(await begin(service, JSON_PATH)));
+  assert.deepEqual(whole.result.rows, rows);
+  const page = await service.json('/api/v1/query/7/results?limit=8&offset=20');
+  assert.deepEqual((page.result as { rows: unknown }).rows, rows.slice(20, 28));
+  assert.deepEqual(service.faults, []);
+});

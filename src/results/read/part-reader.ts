@@ -4,7 +4,7 @@
  * slow the client.
  */
 import type { Part } from '../../domain/result-set.ts';
-import { isOutOfMemory } from '../../duckdb/duckdb.ts';
+import { type DuckDb, isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { ObjectDamaged } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
@@ -32,6 +32,8 @@ export class PartReader {
   #mode: ReadMode = 'fast';
   /** In how many smaller ranges a range is read. */
   #cuts = 1;
+  /** A few rows were too many for the DuckDB that reads ranges: they are read by the one with more memory, nothing beside them. */
+  #isRoomy = false;
   /** What is read at this moment. */
   readonly #reading = new Set<Promise<Chunk>>();
 
@@ -142,22 +144,25 @@ export class PartReader {
     return joinChunks(chunks, this.#encoding.format);
   }
 
-  /** The rows of a range; in smaller ranges, if as a whole they take more memory than there is. */
+  /** The rows of a range; in smaller ranges, or where there is more room, if as a whole they take more memory than there is. */
   async #range(range: PartRange, signal: AbortSignal): Promise<Chunk> {
     const chunks: Chunk[] = [];
     const left = [...splitRange(range, this.#cuts)];
     for (let cut = left.shift(); cut !== undefined; cut = left.shift()) {
-      const reading = this.#cut(cut, signal);
+      const wasRoomy = this.#isRoomy || this.#deps.rangeReader === this.#deps.scanner;
+      const reading = this.#isRoomy ? this.#inScanner(cut, signal) : this.#cut(cut, this.#deps.rangeReader, signal);
       this.#reading.add(reading);
       try {
         chunks.push(await reading);
       } catch (error) {
         this.#reading.delete(reading);
         const isTooLarge = error instanceof RequestError && isOutOfMemory(error.cause);
-        if (!isTooLarge || cut.to - cut.from <= CUT_ROWS_MIN) throw error;
+        const isSmall = cut.to - cut.from <= CUT_ROWS_MIN;
+        if (!isTooLarge || (isSmall && wasRoomy)) throw error;
         // The other ranges are probably like this one.
-        this.#cuts = Math.min(CUTS_MAX, 2 * this.#cuts);
-        left.unshift(...splitRange(cut, 2));
+        if (isSmall) this.#isRoomy = true;
+        else this.#cuts = Math.min(CUTS_MAX, 2 * this.#cuts);
+        left.unshift(...splitRange(cut, isSmall ? 1 : 2));
         // What is read beside it may have the memory.
         await Promise.allSettled(this.#reading);
       } finally {
@@ -167,10 +172,17 @@ export class PartReader {
     return joinChunks(chunks, this.#encoding.format);
   }
 
-  async #cut({ part, from, to }: PartRange, signal: AbortSignal): Promise<Chunk> {
+  /** Rows of some megabytes take many times that, since DuckDB decodes two thousand rows, or all that there are, to have one. */
+  async #inScanner(range: PartRange, signal: AbortSignal): Promise<Chunk> {
+    await Promise.allSettled(this.#reading);
+    const { searches, keyId, scanner } = this.#deps;
+    return await searches.run(keyId, () => this.#cut(range, scanner, signal), signal);
+  }
+
+  async #cut({ part, from, to }: PartRange, duckDb: DuckDb, signal: AbortSignal): Promise<Chunk> {
     const readIn = async (mode: ReadMode) => {
       const statement = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
-      const [row] = await readParts(this.#deps, this.#deps.rangeReader, [{ part, from, to }], statement, signal);
+      const [row] = await readParts(this.#deps, duckDb, [{ part, from, to }], statement, signal);
       return row ?? [];
     };
     const small = to - from <= SAFE_ROWS_MAX || this.#encoding.columns.length > FEW_COLUMNS_MAX;
