@@ -61,6 +61,31 @@ test('a builder that is killed has built nothing; the next order gets a new one'
   assert.ok((await builder.buildRowFile({ ...order, path: join(directory, 'again.rows') }, signal)) > 0);
 });
 
+test('a part whose rows do not fit into the memory of the builder is refused, and not tried again and again', async (t) => {
+  const directory = await folder(t);
+  const part = join(directory, 'wide.parquet');
+  {
+    await using duckDb = await openFolderDuckDb(directory, 1);
+    const text = `COPY (SELECT repeat(chr((97 + i)::INTEGER), 3000000) AS c0 FROM range(20) r(i)) TO '${part}' (FORMAT parquet)`;
+    await duckDb.query({ text, values: [] }, signal);
+  }
+  await using builder = new BuilderProcess({
+    program: PROGRAM,
+    flags: ['--disable-warning=ExperimentalWarning'],
+    duckDb: {
+      threads: 1,
+      memoryLimit: '64MB',
+      tempDirectory: join(directory, 'tmp'),
+      tempSizeMax: '1GB',
+      allowedDirectories: [directory],
+    },
+  });
+  const columns = [{ name: 't', type: parseColumnType('varchar') }];
+  const sizes = { rowCount: 20, cellBytes: 60_000_000, bytesMax: 1e9 };
+  const order = { part, path: join(directory, 'wide.rows'), identity: 'one', columns, ...sizes };
+  await assert.rejects(builder.buildRowFile(order, signal), NotBuildable);
+});
+
 test('a file that cannot be built leaves nothing; a result that takes more than the bound is not begun', async (t) => {
   const directory = await folder(t);
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });

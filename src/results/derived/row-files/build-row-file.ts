@@ -5,7 +5,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Column, ROW_GROUP_ROWS } from '../../../domain/result-set.ts';
-import type { DuckDb, Row } from '../../../duckdb/duckdb.ts';
+import { type DuckDb, isOutOfMemory, type Row } from '../../../duckdb/duckdb.ts';
 import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
 import type { ReadMode } from '../../compile/range.ts';
 import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
@@ -80,7 +80,13 @@ async function readRange(
   signal: AbortSignal,
 ): Promise<RangeRows> {
   const readIn = async (mode: ReadMode): Promise<Row> => {
-    const [row] = await duckDb.query(compileRowTexts(columns, sized, { path: part, from, to }, mode), signal);
+    const statement = compileRowTexts(columns, sized, { path: part, from, to }, mode);
+    const read = async () => await duckDb.query(statement, signal);
+    const [row] = await read().catch(async (error: unknown) => {
+      if (!isOutOfMemory(error)) throw error;
+      // What lay about of earlier ranges has been freed by now.
+      return await read().catch(refuseOutOfMemory);
+    });
     return row ?? [];
   };
   let row = await readIn(columns.length > FEW_COLUMNS_MAX ? 'safe' : 'fast');
@@ -90,6 +96,11 @@ async function readRange(
     throw new Error(`${Number(rowCount ?? 0)} rows where ${to - from} are stored`);
   }
   return { text, numbers: lists.map(numbersOf) };
+}
+
+/** So wide rows will not fit another time either, and the other parts of the result may have row files. */
+function refuseOutOfMemory(error: unknown): never {
+  throw isOutOfMemory(error) ? new NotBuildable('its rows are too wide for the memory of the builder') : error;
 }
 
 /** Writes rows as blocks, one after another. */
