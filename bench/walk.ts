@@ -48,7 +48,7 @@ async function walkBesideCopy(what: string, parameters: Record<string, string>, 
   report(
     `walk of ${(rows / 1e6).toFixed(2)} million rows, ${what} / one COPY`,
     seconds / copy,
-    '≤ 3',
+    '≤ 2',
     `${seconds.toFixed(1)} s / ${copy.toFixed(1)} s, ${millis.length} pages`,
   );
   const [first = Number.NaN, second = Number.NaN, ...later] = millis;
