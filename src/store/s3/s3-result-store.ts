@@ -11,7 +11,7 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { listBlocks, type RowRange } from '../../domain/blocks.ts';
 import { sideBySide } from '../../domain/side-by-side.ts';
@@ -21,6 +21,7 @@ import { blockHasher, wholeHasher } from '../../files/block-checksums.ts';
 import { INSTALLATION, isKeySegment, objectPath, STAGING } from '../object-path.ts';
 import { OpenObjects } from '../open-objects.ts';
 import { ReadCache } from '../read-cache/read-cache.ts';
+import { RequestLimit } from '../read-cache/request-limit.ts';
 import {
   ObjectDamaged,
   type ObjectRef,
@@ -30,13 +31,9 @@ import {
 } from '../result-store.ts';
 import { abortUploads } from './abandoned-uploads.ts';
 import { putFile } from './put-file.ts';
+import { FETCHED_AT_ONCE, type S3ClientOptions, s3Client } from './s3-client.ts';
 import { asUnavailable, isNoObject } from './unavailable.ts';
 
-/** How often the SDK tries a request: it repeats after failures, throttling, and connections that break before an answer. */
-const ATTEMPTS_MAX = 4;
-const CONNECT_MILLIS_MAX = 5000;
-/** How long a connection may be silent. */
-const SILENCE_MILLIS_MAX = 30_000;
 /** The most that one request may delete. */
 const DELETED_AT_ONCE = 1000;
 const ASKED_AT_ONCE = 16;
@@ -44,13 +41,10 @@ const VERIFY_ATTEMPTS_MAX = 2;
 /** In the folder that has no objects: overwritten by each check. */
 const PROBE = `${STAGING}/probe`;
 
-export interface S3StoreOptions {
+export interface S3StoreOptions extends S3ClientOptions {
   readonly bucket: string;
   /** Of every key: empty, or ends in a slash. */
   readonly prefix: string;
-  /** Address of a server that is not Amazon's. */
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
   /** For fetched blocks; no other process uses it. */
   readonly cacheFolder: string;
   readonly cacheBytesMax: number;
@@ -62,20 +56,13 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   readonly #prefix: string;
   readonly #cache: ReadCache;
   readonly #opened = new OpenObjects();
+  readonly #fetches = new RequestLimit(FETCHED_AT_ONCE);
 
-  constructor({ bucket, prefix, endpoint, region, cacheFolder, cacheBytesMax }: S3StoreOptions) {
+  constructor(options: S3StoreOptions) {
+    const { bucket, prefix, cacheFolder, cacheBytesMax } = options;
     this.#bucket = bucket;
     this.#prefix = prefix;
-    const requestHandler = { connectionTimeout: CONNECT_MILLIS_MAX, socketTimeout: SILENCE_MILLIS_MAX };
-    this.#client = new S3Client({
-      maxAttempts: ATTEMPTS_MAX,
-      requestHandler,
-      // We compare what is read with the manifest's hashes.
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      // Such servers have no host name for each bucket.
-      ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
-      ...(region !== undefined && { region }),
-    });
+    this.#client = s3Client(options);
     this.#cache = new ReadCache({
       folder: cacheFolder,
       bytesMax: cacheBytesMax,
@@ -311,6 +298,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       return;
     }
     const Range = `bytes=${offset}-${offset + bytes - 1}`;
+    using _ = await this.#fetches.enter(signal);
     try {
       const command = new GetObjectCommand({ ...this.#at(key), Range });
       const { Body, ContentRange } = await this.#client.send(command, { abortSignal: signal });
