@@ -115,6 +115,8 @@ test('values are read in the ways people write them', () => {
 });
 
 test('a bad value is refused with its name, the value, and what is expected', () => {
+  const s3Expected =
+    'expected s3://bucket/prefix, with ?endpoint=https://host:port and &region=name where they are wanted';
   const cases: readonly [string, string, string][] = [
     ['QRS_PORT', '80a', 'expected a whole number from 0 to 65535'],
     ['QRS_PORT', '65536', 'expected a whole number from 0 to 65535'],
@@ -151,11 +153,9 @@ test('a bad value is refused with its name, the value, and what is expected', ()
       'postgres://host',
       'expected postgres://user:password@host:port/database; what is special in a password is written %XX',
     ],
-    [
-      'QRS_STORE_URL',
-      's3://bucket?endpoint=localhost:9000',
-      'expected s3://bucket/prefix, with ?endpoint=https://host:port and &region=name where they are wanted',
-    ],
+    ['QRS_STORE_URL', 's3://bucket?endpoint=localhost:9000', s3Expected],
+    ['QRS_STORE_URL', 's3://bucket:9000/prefix', s3Expected],
+    ['QRS_STORE_URL', 's3://bucket/prefix#more', s3Expected],
     ['QRS_ENGINE_URL', 'trino://ann@host/50%', 'expected %XX where there is a percent sign, and %25 for one'],
     ['QRS_CATALOG_URL', 'sqlite://host/a', 'expected a path, not a host: one slash or three after the colon'],
   ];

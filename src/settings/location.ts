@@ -98,9 +98,10 @@ const S3_EXPECTED =
 
 function s3Location(text: string): S3Location {
   const url = URL.parse(text);
-  const { username = '', password = '', hostname = '', pathname = '', searchParams } = url ?? {};
+  const { username = '', password = '', hostname = '', port = '', pathname = '', hash = '', searchParams } = url ?? {};
   const unknown = [...(searchParams?.keys() ?? [])].filter((name) => name !== 'endpoint' && name !== 'region');
-  if (hostname === '' || unknown.length > 0) throw new BadValue(S3_EXPECTED);
+  // A port would be that of an endpoint, and what follows a `#` no part of the prefix.
+  if (hostname === '' || port !== '' || hash !== '' || unknown.length > 0) throw new BadValue(S3_EXPECTED);
   if (username !== '' || password !== '') {
     throw new BadValue(
       'expected no credentials in it: they are found as the AWS SDK does, such as in AWS_ACCESS_KEY_ID',
