@@ -1,5 +1,5 @@
 /**
- * The program that runs one user's query (engine/duckdb/run-query.ts): a process of its own, with no environment, that its parent
+ * The program that runs one user's query (engine/duckdb/run-query.ts): a process of its own, with nothing of the environment, that its parent
  * may kill at any moment. It ends with its answer, when its parent is gone, and when it takes more memory than it may.
  */
 

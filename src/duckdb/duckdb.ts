@@ -4,9 +4,7 @@
  */
 import {
   type DuckDBConnection,
-  DuckDBInstance,
   type DuckDBMaterializedResult,
-  type DuckDBPreparedStatement,
   type DuckDBType,
   type DuckDBValue,
   listValue,
@@ -14,32 +12,14 @@ import {
   version,
 } from '@duckdb/node-api';
 import { wholePercent } from '../domain/run-progress.ts';
-import { letOthersRun, type Sleep } from '../domain/time.ts';
-import { escapeGlob } from './escape-glob.ts';
-import { freedMemory } from './freed-memory.ts';
+import { letOthersRun } from '../domain/time.ts';
+import { closeInstance, type DuckDbOptions, forget, type Instance, openInstance, plan } from './instance.ts';
 import { nativeResults } from './native-results.ts';
-import { quoteText } from './quoting.ts';
 import { type Row, rowsOf } from './rows.ts';
 import type { ParameterValue, Statement } from './statement.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
-export interface DuckDbOptions {
-  readonly threads: number;
-  /** As DuckDB writes sizes: `512MB`. */
-  readonly memoryLimit: string;
-  /** Absolute; where DuckDB spills what does not fit in memory. */
-  readonly tempDirectory: string;
-  /** Absolute; the only places where files may be read or written. */
-  readonly allowedDirectories: readonly string[];
-  /** Absolute; files that may be read or written besides. */
-  readonly allowedPaths?: readonly string[];
-  /** As DuckDB writes sizes: how much may be spilled to `tempDirectory`. */
-  readonly tempSizeMax: string;
-  /** Whether it is to know how far a statement is that runs alone (`percentDone`). */
-  readonly knowsProgress?: true;
-  readonly sleep: Sleep;
-}
-
+export type { DuckDbOptions } from './instance.ts';
 export type { Row } from './rows.ts';
 
 export interface DescribedColumn {
@@ -73,59 +53,27 @@ export interface DuckDbUse {
 const INTERRUPT_MILLIS = 20;
 /** Each keeps some hundred kilobytes. */
 const PLANNED_MAX = 8;
+/** After so many statements it is looked at. */
+const STATEMENTS_PER_LOOK = 200;
+const NEVER = new AbortController().signal;
 
 export class DuckDb implements AsyncDisposable {
-  readonly #instance: DuckDBInstance;
-  readonly #sleep: Sleep;
-  readonly #idle: DuckDBConnection[] = [];
+  readonly #options: DuckDbOptions;
+  #instance: Instance;
   readonly #running = new Map<DuckDBConnection, Promise<unknown>>();
-  /** Statements that nobody runs now, planned already, by their text: each on a connection of its own. */
-  readonly #planned = new Map<string, PlannedStatement>();
+  #statements = 0;
+  #renewal: Promise<void> | undefined;
+  /** Of those whose place another one has taken. */
+  readonly #closing = new Set<Promise<void>>();
   #closed = false;
 
-  private constructor(instance: DuckDBInstance, sleep: Sleep) {
+  private constructor(instance: Instance, options: DuckDbOptions) {
     this.#instance = instance;
-    this.#sleep = sleep;
+    this.#options = options;
   }
 
   static async open(options: DuckDbOptions): Promise<DuckDb> {
-    const instance = await DuckDBInstance.create(':memory:', {
-      threads: String(options.threads),
-      memory_limit: options.memoryLimit,
-      temp_directory: options.tempDirectory,
-      max_temp_directory_size: options.tempSizeMax,
-    });
-    const connection = await instance.connect();
-    // In both spellings: DuckDB compares a path as it was given, before it reads it as a pattern.
-    const allowed = new Set(options.allowedDirectories.flatMap((directory) => [directory, escapeGlob(directory)]));
-    const directories = [...allowed].map((d) => quoteText(d.endsWith('/') ? d : `${d}/`)).join(', ');
-    const paths = (options.allowedPaths ?? []).flatMap((path) => [path, escapeGlob(path)]);
-    for (const statement of [
-      // A timestamp with time zone prints in the session's zone; ours is always UTC.
-      `SET GLOBAL TimeZone = 'UTC'`,
-      // Without it every query reads the footer of every file again: 3 ms against 1 ms for a small page.
-      `SET parquet_metadata_cache = true`,
-      // The default, and what stored order rests on where a statement does not ask for it (row-order.ts).
-      `SET preserve_insertion_order = true`,
-      // It keeps pieces of each file ever read, also of deleted ones; the system's own cache does as well.
-      `SET GLOBAL enable_external_file_cache = false`,
-      // Memory that is not needed any more is given back also while nothing runs.
-      `SET GLOBAL allocator_background_threads = true`,
-      `SET GLOBAL autoinstall_known_extensions = false`,
-      `SET GLOBAL autoload_known_extensions = false`,
-      // Of this connection alone.
-      ...(options.knowsProgress ? ['SET enable_progress_bar = true', 'SET enable_progress_bar_print = false'] : []),
-      `SET allowed_directories = [${directories}]`,
-      `SET allowed_paths = [${paths.map(quoteText).join(', ')}]`,
-      // The order matters: after the second line nothing outside can be reached, after the third nothing can be undone.
-      `SET enable_external_access = false`,
-      `SET lock_configuration = true`,
-    ]) {
-      await connection.run(statement);
-    }
-    const duckDb = new DuckDb(instance, options.sleep);
-    duckDb.#idle.push(connection);
-    return duckDb;
+    return new DuckDb(await openInstance(options), options);
   }
 
   /**
@@ -143,29 +91,22 @@ export class DuckDb implements AsyncDisposable {
    */
   async queryPlanned({ text, values }: Statement, signal: AbortSignal): Promise<readonly Row[]> {
     this.#requireOpen(signal);
-    const planned = this.#planned.get(text) ?? (await this.#plan(text));
-    this.#planned.delete(text);
-    let isKept = false;
-    try {
-      const { connection, prepared } = planned;
-      prepared.bind(values.map(driverValue));
-      const rows = await this.#interruptible(connection, signal, async () => rowsOf(await prepared.run()));
-      isKept = !this.#closed && !this.#planned.has(text) && this.#planned.size < PLANNED_MAX;
-      if (isKept) this.#planned.set(text, planned);
-      return rows;
-    } finally {
-      if (!isKept) forget(planned);
-    }
-  }
-
-  async #plan(text: string): Promise<PlannedStatement> {
-    const connection = await this.#instance.connect();
-    try {
-      return { connection, prepared: await connection.prepare(text) };
-    } catch (error) {
-      connection.closeSync();
-      throw error;
-    }
+    return await this.#using(async (instance) => {
+      const kept = instance.planned.get(text);
+      instance.planned.delete(text);
+      const planned = kept ?? (await plan(instance, text));
+      let isKept = false;
+      try {
+        const { connection, prepared } = planned;
+        prepared.bind(values.map(driverValue));
+        const rows = await this.#interruptible(connection, signal, async () => rowsOf(await prepared.run()));
+        isKept = this.#isCurrent(instance) && !instance.planned.has(text) && instance.planned.size < PLANNED_MAX;
+        if (isKept) instance.planned.set(text, planned);
+        return rows;
+      } finally {
+        if (!isKept) forget(planned);
+      }
+    });
   }
 
   /**
@@ -201,16 +142,13 @@ export class DuckDb implements AsyncDisposable {
    * @throws DuckDB's error where it cannot be read or names what does not exist
    */
   async prepare(text: string): Promise<PreparedText> {
-    const connection = this.#idle.pop() ?? (await this.#instance.connect());
-    try {
+    return await this.#connected(async (connection) => {
       const prepared = await connection.prepare(text);
       const isSelect = prepared.statementType === StatementType.SELECT;
       const columnNames = Array.from({ length: prepared.columnCount }, (_, index) => prepared.columnName(index));
       prepared.destroySync();
       return { isSelect, columnNames };
-    } finally {
-      this.#idle.push(connection);
-    }
+    });
   }
 
   /** How far the one statement is that runs, in whole percent, as DuckDB estimates it. */
@@ -234,20 +172,78 @@ export class DuckDb implements AsyncDisposable {
     take: (result: DuckDBMaterializedResult) => T | Promise<T>,
   ): Promise<T> {
     this.#requireOpen(signal);
-    const connection = this.#idle.pop() ?? (await this.#instance.connect());
-    try {
-      return await this.#interruptible(connection, signal, () => runStatement(connection, statement).then(take));
-    } catch (error) {
-      if (isOutOfMemory(error)) {
-        nativeResults.release();
-        // Their memory is freed in the turn after.
-        await letOthersRun();
+    return await this.#connected(async (connection) => {
+      try {
+        return await this.#interruptible(connection, signal, () => runStatement(connection, statement).then(take));
+      } catch (error) {
+        if (isOutOfMemory(error)) {
+          nativeResults.release();
+          // Their memory is freed in the turn after.
+          await letOthersRun();
+        }
+        throw error;
       }
-      throw error;
+    });
+  }
+
+  async #connected<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    return await this.#using(async (instance) => {
+      const connection = instance.idle.pop() ?? (await instance.database.connect());
+      try {
+        return await work(connection);
+      } finally {
+        if (this.#isCurrent(instance)) instance.idle.push(connection);
+        else connection.closeSync();
+      }
+    });
+  }
+
+  /** Gives work the instance of this moment, and closes it afterwards if meanwhile another one has taken its place. */
+  async #using<T>(work: (instance: Instance) => Promise<T>): Promise<T> {
+    const instance = this.#instance;
+    instance.used += 1;
+    this.#statements += 1;
+    if (this.#statements % STATEMENTS_PER_LOOK === 0 && this.#options.footersBytesMax !== undefined) this.#look();
+    try {
+      return await work(instance);
     } finally {
-      if (this.#closed) connection.closeSync();
-      else this.#idle.push(connection);
+      instance.used -= 1;
+      this.#closeIfUnused(instance);
     }
+  }
+
+  #isCurrent(instance: Instance): boolean {
+    return instance === this.#instance && !this.#closed;
+  }
+
+  #closeIfUnused(instance: Instance): void {
+    if (instance === this.#instance || instance.used > 0) return;
+    const closing: Promise<void> = closeInstance(instance).finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+
+  /** What fails here is tried again at the next look. */
+  #look(): void {
+    this.#renewal ??= this.#renewIfFull()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#renewal = undefined;
+      });
+  }
+
+  async #renewIfFull(): Promise<void> {
+    const text = "SELECT sum(memory_usage_bytes)::DOUBLE FROM duckdb_memory() WHERE tag = 'OBJECT_CACHE'";
+    const [row] = await this.query({ text, values: [] }, NEVER);
+    if (Number(row?.[0] ?? 0) <= (this.#options.footersBytesMax ?? Number.POSITIVE_INFINITY)) return;
+    const renewed = await openInstance(this.#options);
+    if (this.#closed) {
+      await closeInstance(renewed);
+      return;
+    }
+    const before = this.#instance;
+    this.#instance = renewed;
+    // What runs on it ends there.
+    this.#closeIfUnused(before);
   }
 
   #requireOpen(signal: AbortSignal): void {
@@ -284,7 +280,7 @@ export class DuckDb implements AsyncDisposable {
     while (!ended.aborted) {
       interrupt();
       // Waiting ends with an error once the statement has ended.
-      await this.#sleep(INTERRUPT_MILLIS, ended).catch(() => undefined);
+      await this.#options.sleep(INTERRUPT_MILLIS, ended).catch(() => undefined);
     }
   }
 
@@ -296,24 +292,11 @@ export class DuckDb implements AsyncDisposable {
     void this.#interruptUntil(ended.signal, () => {
       for (const connection of this.#running.keys()) connection.interrupt();
     });
-    await Promise.allSettled(this.#running.values());
+    await Promise.allSettled([...this.#running.values(), this.#renewal]);
     ended.abort();
-    for (const planned of this.#planned.values()) forget(planned);
-    this.#planned.clear();
-    for (const connection of this.#idle.splice(0)) connection.closeSync();
-    await freedMemory.giveBack();
-    this.#instance.closeSync();
+    await closeInstance(this.#instance);
+    await Promise.all(this.#closing);
   }
-}
-
-interface PlannedStatement {
-  readonly connection: DuckDBConnection;
-  readonly prepared: DuckDBPreparedStatement;
-}
-
-function forget({ connection, prepared }: PlannedStatement): void {
-  prepared.destroySync();
-  connection.closeSync();
 }
 
 /** Each step waits for a thread and then for the event loop, so there are no more of them than it takes. */

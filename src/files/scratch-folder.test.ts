@@ -26,3 +26,17 @@ test('folders of ended processes go, those of living ones and other files stay',
   await second[Symbol.asyncDispose]();
   assert.deepEqual(await names(), staying.sort());
 });
+
+test('several that are made at about the same time are all there', async (t) => {
+  const parent = await mkdtemp(join(tmpdir(), 'qrs-scratch-'));
+  t.after(async () => await rm(parent, { recursive: true, force: true }));
+  const made = await Promise.all(
+    Array.from({ length: 60 }, async (_, reads) => {
+      // Each begins a little later than the one before.
+      for (let read = 0; read < reads; read += 1) await readdir(parent);
+      return await makeScratchFolder(parent);
+    }),
+  );
+  const paths = (await readdir(parent)).map((name) => join(parent, name));
+  assert.deepEqual(paths.sort(), made.map(({ path }) => path).sort());
+});

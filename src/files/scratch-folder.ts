@@ -23,7 +23,16 @@ const RETRIES_MAX = 5;
 /** In a container every process may have the same number: what of our number we did not make is a predecessor's. */
 const ours = new Set<string>();
 
+/** One is made after the other: between its making and its noting a folder looks like a predecessor's. */
+let last: Promise<unknown> = Promise.resolve();
+
 export async function makeScratchFolder(parent: string): Promise<ScratchFolder> {
+  const made = last.then(async () => await make(parent));
+  last = made.catch(() => undefined);
+  return await made;
+}
+
+async function make(parent: string): Promise<ScratchFolder> {
   await mkdir(parent, { recursive: true, mode: 0o700 });
   for (const name of await readdir(parent)) {
     const path = join(parent, name);

@@ -132,7 +132,7 @@ async function useDuckDb<T>(
   await using duckDb = await DuckDb.open({
     threads: 1,
     memoryLimit: dependencies.memoryLimit,
-    tempDirectory: join(staging, 'spill'),
+    tempDirectory: staging,
     tempSizeMax: dependencies.tempSizeMax,
     sleep: dependencies.sleep,
     allowedDirectories: [staging, dirname(path)],

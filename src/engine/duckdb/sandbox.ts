@@ -1,6 +1,6 @@
 /**
  * A process of its own for each query (run-sql.ts): SQL that crashes DuckDB, hangs in it or takes all memory takes nothing else
- * with it, and killing it ends it at once. It has no environment, and a folder of its own that goes with it.
+ * with it, and killing it ends it at once. It has nothing of our environment, and a folder of its own that goes with it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
