@@ -24,15 +24,20 @@ export class LimitInvariants {
     this.#rows = rows;
   }
 
-  /** Ids of the replicas that were seen lately, as far as it is committed. */
-  live(now: Instant): ReadonlySet<string> {
-    const seen = [...this.#rows.of('replicas').values()].filter((row) => Number(row.last_seen) > now - LIVE_MILLIS);
-    return new Set(seen.map(({ id }) => String(id)));
+  /** When each of the replicas was last seen, of those that were seen lately, as far as it is committed. */
+  live(now: Instant): ReadonlyMap<string, Instant> {
+    const seen = [...this.#rows.of('replicas').values()].map((row) => [String(row.id), Number(row.last_seen)] as const);
+    return new Map(seen.filter(([, at]) => at > now - LIVE_MILLIS));
   }
 
-  /** A replica has looked who else runs. @param before `live` when it began to look; who still is must have been found */
-  looked(id: string, count: number, before: ReadonlySet<string>, now: Instant): void {
-    const known = new Set([...this.live(now)].filter((other) => before.has(other))).add(id);
+  /**
+   * A replica has looked who else runs.
+   * @param before `live` when it began to look; who lives by that alone to the end must have been found
+   */
+  looked(id: string, count: number, before: ReadonlyMap<string, Instant>, now: Instant): void {
+    const lived = [...before].filter(([, at]) => at > now - LIVE_MILLIS).map(([other]) => other);
+    const atEnd = this.live(now);
+    const known = new Set(lived.filter((other) => atEnd.has(other))).add(id);
     if (count < known.size) this.#violations.found(KNOWN, `${id} divides by ${count}, and ${[...known]} run`);
   }
 
