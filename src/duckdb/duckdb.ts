@@ -203,7 +203,7 @@ export class DuckDb implements AsyncDisposable {
     const instance = this.#instance;
     instance.used += 1;
     this.#statements += 1;
-    if (this.#statements % STATEMENTS_PER_LOOK === 0 && this.#options.footersBytesMax !== undefined) this.#look();
+    if (this.#statements % STATEMENTS_PER_LOOK === 0) this.#look();
     try {
       return await work(instance);
     } finally {
@@ -218,23 +218,28 @@ export class DuckDb implements AsyncDisposable {
 
   #closeIfUnused(instance: Instance): void {
     if (instance === this.#instance || instance.used > 0) return;
-    const closing: Promise<void> = closeInstance(instance).finally(() => this.#closing.delete(closing));
+    // What cannot be removed goes with the folder that it is in.
+    const closing: Promise<void> = closeInstance(instance)
+      .catch(() => undefined)
+      .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 
   /** What fails here is tried again at the next look. */
   #look(): void {
-    this.#renewal ??= this.#renewIfFull()
+    const { footersBytesMax } = this.#options;
+    if (footersBytesMax === undefined) return;
+    this.#renewal ??= this.#renewBeyond(footersBytesMax)
       .catch(() => undefined)
       .finally(() => {
         this.#renewal = undefined;
       });
   }
 
-  async #renewIfFull(): Promise<void> {
+  async #renewBeyond(footersBytesMax: number): Promise<void> {
     const text = "SELECT sum(memory_usage_bytes)::DOUBLE FROM duckdb_memory() WHERE tag = 'OBJECT_CACHE'";
     const [row] = await this.query({ text, values: [] }, NEVER);
-    if (Number(row?.[0] ?? 0) <= (this.#options.footersBytesMax ?? Number.POSITIVE_INFINITY)) return;
+    if (Number(row?.[0] ?? 0) <= footersBytesMax) return;
     const renewed = await openInstance(this.#options);
     if (this.#closed) {
       await closeInstance(renewed);

@@ -155,7 +155,6 @@ export class PartReader {
       try {
         chunks.push(await reading);
       } catch (error) {
-        this.#reading.delete(reading);
         const isTooLarge = error instanceof RequestError && isOutOfMemory(error.cause);
         const isSmall = cut.to - cut.from <= CUT_ROWS_MIN;
         if (!isTooLarge || (isSmall && wasRoomy)) throw error;
