@@ -1,7 +1,7 @@
 /** Timing and printing for the benchmarks. Every figure is printed beside its floor or rival of the same run, as a ratio. */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Median milliseconds of `runs` calls, after one that is not counted. */
 export async function medianMillis(runs: number, task: (run: number) => Promise<unknown>): Promise<number> {
@@ -46,6 +46,13 @@ export function report(what: string, ratio: number, target: string, figures: str
 
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** The processes that a process has started and that have not ended. Linux alone says so. */
+export function childrenOf(pid: number): readonly number[] {
+  const folder = `/proc/${pid}/task`;
+  const texts = readdirSync(folder).map((thread) => readFileSync(`${folder}/${thread}/children`, 'utf8'));
+  return texts.flatMap((text) => text.split(' ').filter(Boolean).map(Number));
 }
 
 /** Resident memory of a process in MB. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { countBytes } from './count-bytes.ts';
 import { type Load, load } from './load.ts';
 import { medianPair, print, quantile, report } from './measure.ts';
-import { DATA, duckDb, publishedRows, type Service, startListening, startService, storedRowsSql } from './service.ts';
+import { DATA, duckDb, publishedRows, type Service, startBareServer, startService, storedRowsSql } from './service.ts';
 
 const ROWS = 10_000_000;
 const PAGE = 25_000;
@@ -109,7 +109,7 @@ async function hotPage(rows: number): Promise<void> {
   const { bytes, etag } = await get(path);
   const file = join(DATA, 'hot-page.json');
   writeFileSync(file, bytes);
-  await using bare = await startListening([join(import.meta.dirname, 'bare-server.ts'), file]);
+  await using bare = await startBareServer(file);
   const headers = { 'x-service-api-key': service.key };
   const size = `${Math.round(bytes.byteLength / 1000)} KB`;
   for (const encoding of ['plain', 'gzip'] as const) {

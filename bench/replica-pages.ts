@@ -12,8 +12,8 @@ import type { Replica } from '../cluster/replica.ts';
 import { Writer } from '../cluster/smoke/writer.ts';
 import type { Run } from '../soak/rows.ts';
 import { load } from './load.ts';
-import { print, quantile, report } from './measure.ts';
-import { QRS, qrs, type Service, startListening } from './service.ts';
+import { childrenOf, print, quantile, report } from './measure.ts';
+import { QRS, qrs, type Service, startBareServer, startListening } from './service.ts';
 
 /** To each replica. */
 const CONNECTIONS = 8;
@@ -188,21 +188,18 @@ async function untilBuilt({ url, pid }: Loaded): Promise<void> {
     const metrics = await (await fetch(`${url}/metrics`, { signal })).text();
     const built = Number(/^qrs_row_files_total\{outcome="built"\} (\d+)/m.exec(metrics)?.[1] ?? 0);
     // A process of its own builds, and ends when there is nothing left to build.
-    const children = threadsOf(pid).flatMap((thread) => readFileSync(`${thread}/children`, 'utf8').split(' '));
-    if (built > 0 && children.every((child) => child.trim() === '')) return;
+    if (built > 0 && childrenOf(pid).length === 0) return;
     await wait(100, undefined, { signal });
   }
 }
 
 /** Microseconds that the threads of a process have computed. What its children have is not in it. */
 function computing(pid: number): number {
-  const nanos = threadsOf(pid).map((thread) => Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ')[0]));
-  return nanos.reduce((sum, each) => sum + each, 0) / 1000;
-}
-
-function threadsOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/task`;
-  return readdirSync(folder).map((thread) => join(folder, thread));
+  const nanos = readdirSync(folder).map((thread) =>
+    Number(readFileSync(join(folder, thread, 'schedstat'), 'utf8').split(' ')[0]),
+  );
+  return nanos.reduce((sum, each) => sum + each, 0) / 1000;
 }
 
 function onCores([first, second]: readonly [Omit<Loaded, 'core'>, Omit<Loaded, 'core'>]): Pair {
@@ -222,7 +219,7 @@ async function bareServers(
   writeFileSync(body, await page.text());
   await using stack = new AsyncDisposableStack();
   const start = async () => {
-    const { url: address, pid } = stack.use(await startListening([join(import.meta.dirname, 'bare-server.ts'), body]));
+    const { url: address, pid } = stack.use(await startBareServer(body));
     return { url: address, pid, key: '' };
   };
   const pair = onCores([await start(), await start()]);

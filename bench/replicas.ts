@@ -3,7 +3,7 @@
  * the figures that travel are computing time: of a request in a replica, with one and with two (replica-pages.ts); and of PostgreSQL for each
  * kind of request and for each replica that only waits. It takes `npm run setup:postgres` and `npm run setup:s3`.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Cluster } from '../cluster/cluster.ts';
@@ -12,7 +12,7 @@ import { missingServers } from '../cluster/servers.ts';
 import { Writer } from '../cluster/smoke/writer.ts';
 import { countBytes } from './count-bytes.ts';
 import { load } from './load.ts';
-import { print } from './measure.ts';
+import { childrenOf, print } from './measure.ts';
 import { comparePages } from './replica-pages.ts';
 
 const IDLE_MILLIS = 10_000;
@@ -45,7 +45,7 @@ async function measure(): Promise<void> {
 /** What PostgreSQL computes, all of its processes together. */
 async function database(cluster: Cluster, writer: Writer, key: string): Promise<void> {
   const [one] = cluster.replicas as [Replica];
-  const postgres = () => computing(treeOf(postgresPid(cluster)));
+  const postgres = () => computing(postgresPids(cluster));
   const pids = cluster.replicas.map(({ pid }) => pid);
   const [idle, ownIdle] = [postgres(), computing(pids)];
   await wait(IDLE_MILLIS);
@@ -107,7 +107,7 @@ async function database(cluster: Cluster, writer: Writer, key: string): Promise<
  * for a page, for which it has to look that up again
  */
 async function microsOfChange(cluster: Cluster, key: string, readsAfter: boolean): Promise<number> {
-  const postgres = () => computing(treeOf(postgresPid(cluster)));
+  const postgres = () => computing(postgresPids(cluster));
   const [first] = cluster.replicas;
   const headers = { 'x-service-api-key': key, 'content-type': 'application/json' };
   const before = postgres();
@@ -142,29 +142,23 @@ async function logWrites(cluster: Cluster): Promise<number> {
 
 /** Seconds that processes and the children that they have waited for have computed. */
 function computing(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => sum + statOf(pid).seconds, 0);
+  return pids.reduce((sum, pid) => sum + secondsOf(pid), 0);
 }
 
-function statOf(pid: number): { readonly parent: number; readonly seconds: number } {
+function secondsOf(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const ticks = [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0);
-    return { parent: Number(fields[1]), seconds: ticks / TICKS_PER_SECOND };
+    return ticks / TICKS_PER_SECOND;
   } catch {
-    return { parent: 0, seconds: 0 };
+    return 0;
   }
 }
 
-function treeOf(pid: number): readonly number[] {
-  const pids = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-  return [pid, ...pids.filter((other) => statOf(other).parent === pid)];
-}
-
-function postgresPid(cluster: Cluster): number {
+/** The server and its connections, each a process. */
+function postgresPids(cluster: Cluster): readonly number[] {
   const pid = cluster.servers.find(({ name }) => name === 'postgres')?.pid();
   if (pid === undefined) throw new Error('there is no PostgreSQL in the cluster');
-  return pid;
+  return [pid, ...childrenOf(pid)];
 }

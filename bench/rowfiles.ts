@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { countBytes } from './count-bytes.ts';
-import { medianPair, print, quantile, report } from './measure.ts';
+import { childrenOf, medianPair, print, quantile, report } from './measure.ts';
 import { sqliteRival } from './rivals/start.ts';
 import { DATA, DATA_DIR, duckDb, publishedRows, startService, storedRowsSql } from './service.ts';
 
@@ -147,8 +147,8 @@ async function buildingSeconds(): Promise<number> {
 
 /** User and system time of the service's only child, in ticks; Linux alone says so. */
 function childTicks(): number | undefined {
-  const [child] = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8').trim().split(' ');
-  if (child === undefined || child === '') return undefined;
+  const [child] = childrenOf(service.pid);
+  if (child === undefined) return undefined;
   try {
     const fields = readFileSync(`/proc/${child}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return Number(fields[11]) + Number(fields[12]);

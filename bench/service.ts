@@ -147,6 +147,11 @@ export async function startListening(args: readonly string[], env: NodeJS.Proces
   };
 }
 
+/** The floor of what is sent: a server (bare-server.ts) that only sends the bytes of a file. */
+export async function startBareServer(file: string): Promise<Listening> {
+  return await startListening([join(import.meta.dirname, 'bare-server.ts'), file]);
+}
+
 /** The parts of a stored result, as SQL that reads them under their real names. */
 export function storedRowsSql(execution: string, where = ''): string {
   const columns = ROW_COLUMNS.map((name, index) => `c${index} AS ${name}`).join(', ');

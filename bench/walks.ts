@@ -12,7 +12,7 @@ import {
   duckDb,
   type Listening,
   publishedRows,
-  startListening,
+  startBareServer,
   startService,
   storedRowsSql,
 } from './service.ts';
@@ -77,7 +77,7 @@ async function walk(limit: number, pages: number, more: string, start: number): 
 async function startBare(limit: number): Promise<Listening> {
   const path = join(DATA, `page-${limit}`);
   writeFileSync(path, await bytesOf(`${service.url}/v1/execution/${execution}/results?limit=${limit}`));
-  return await startListening([join(import.meta.dirname, 'bare-server.ts'), path]);
+  return await startBareServer(path);
 }
 
 async function bytesOf(url: string): Promise<Buffer> {

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { load } from './load.ts';
-import { print, report } from './measure.ts';
+import { childrenOf, print, report } from './measure.ts';
 import { DATA, DATA_DIR, type Listening, publishedRows, startListening, startService } from './service.ts';
 
 const ROWS = 1_000_000;
@@ -100,12 +100,11 @@ async function rowFilesBuilt(): Promise<void> {
 
 /** Of a process and those that it has started, in microseconds. */
 function computing(pid: number): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ');
   const ticks = Number(fields[11]) + Number(fields[12]);
-  return (1e6 * ticks) / TICKS_A_SECOND + children.reduce((sum, child) => sum + computing(child), 0);
+  return (1e6 * ticks) / TICKS_A_SECOND + childrenOf(pid).reduce((sum, child) => sum + computing(child), 0);
 }
 
 function median(figures: readonly Figures[]): Figures {
