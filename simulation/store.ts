@@ -12,6 +12,7 @@ import { objectPath } from '../src/store/object-path.ts';
 import { OpenObjects } from '../src/store/open-objects.ts';
 import {
   ObjectDamaged,
+  ObjectExists,
   type ObjectRef,
   type OpenObject,
   type ResultStore,
@@ -44,12 +45,13 @@ export interface BucketObject {
 export class Bucket {
   readonly objects = new Map<string, BucketObject>();
   installation: string | undefined;
-  onPut: (key: string) => void = () => undefined;
   onDelete: (key: string) => void = () => undefined;
 
-  put(key: string, object: BucketObject): void {
+  /** @returns false when something is there already, which stays */
+  putIfNothingIsThere(key: string, object: BucketObject): boolean {
+    if (this.objects.has(key)) return false;
     this.objects.set(key, object);
-    this.onPut(key);
+    return true;
   }
 
   delete(key: string): void {
@@ -97,7 +99,13 @@ export class SimulatedStore implements ResultStore {
     const bytes = await this.#files.readFile(path);
     signal.throwIfAborted();
     const { scheduler } = this.#network;
-    await this.#ask(`put ${key}`, () => this.#bucket.put(key, { bytes, modifiedAt: Math.floor(scheduler.now) }));
+    const isPut = await this.#ask(`put ${key}`, () =>
+      this.#bucket.putIfNothingIsThere(key, { bytes, modifiedAt: Math.floor(scheduler.now) }),
+    );
+    if (!isPut) {
+      const there = await this.#ask(`get ${key}`, () => this.#bucket.objects.get(key));
+      if (there?.bytes.equals(bytes) !== true) throw new ObjectExists(key);
+    }
     signal.throwIfAborted();
     await this.#files.rm(path);
   }

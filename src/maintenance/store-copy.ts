@@ -56,6 +56,8 @@ export async function copyStore(
   for await (const { executionId, part } of neededObjects(dependencies.catalog, signal)) {
     progress = { ...progress, needed: progress.needed + 1 };
     if (there.get(part.key) !== part.objectBytes) {
+      // Of another length: damaged since. Nothing that is there is replaced.
+      if (there.has(part.key)) await to.delete([part.key]);
       const outcome = await copyObject(dependencies, executionId, part, signal);
       if (outcome === 'damaged') damaged.push(part.key);
       if (outcome === 'copied') {

@@ -16,7 +16,9 @@ export interface ResultStore {
   setInstallation(id: string): Promise<void>;
   /**
    * Takes the file at `path` as the object `key`, durably: after this resolves, a power cut does not lose it. The file
-   * is moved away where it can be. An object of that key is replaced whole, never seen in between.
+   * is moved away where it can be. The object is seen whole or not at all. One that is there already is never replaced: if it has these
+   * very bytes, such as from an attempt whose answer was lost, this resolves.
+   * @throws ObjectExists
    */
   put(key: string, path: string, signal: AbortSignal): Promise<void>;
   /**
@@ -65,6 +67,12 @@ export interface StoredObject {
   readonly key: string;
   readonly objectBytes: number;
   readonly modifiedAt: Instant;
+}
+
+export class ObjectExists extends Error {
+  constructor(key: string) {
+    super(`there is an object ${key} already, of other bytes: it was left as it is`);
+  }
 }
 
 export class ObjectDamaged extends Error {

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { RowRange } from '../../src/domain/blocks.ts';
 import { checksumWithBlocks } from '../../src/files/block-checksums.ts';
-import { ObjectDamaged, type ObjectRef, type ResultStore } from '../../src/store/result-store.ts';
+import { ObjectDamaged, ObjectExists, type ObjectRef, type ResultStore } from '../../src/store/result-store.ts';
 
 const ALL = { from: 0, to: Number.POSITIVE_INFINITY };
 
@@ -62,12 +62,42 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
       }
     });
 
-    test('an object put again is replaced whole', async () => {
-      const first = await put('01A/part', Buffer.from('first'));
-      assert.equal((await read(first)).toString(), 'first');
-      const second = await put('01A/part', Buffer.from('second'));
-      assert.equal((await read(second)).toString(), 'second');
-      await assert.rejects(read(first), ObjectDamaged);
+    test('an object is never replaced; the same bytes may be put again, in one request or in parts', async () => {
+      for (const size of [5, 0, 20_000_000]) {
+        const key = `01A/part-${size}`;
+        const bytes = randomBytes(size);
+        const first = await put(key, bytes);
+        const other = join(folder, 'other');
+        await writeFile(other, randomBytes(size + 1));
+        const refused = {
+          constructor: ObjectExists,
+          message: `there is an object ${key} already, of other bytes: it was left as it is`,
+        };
+        await assert.rejects(under.store.put(key, other, signal), refused);
+        if (size > 0) {
+          await writeFile(other, randomBytes(size));
+          await assert.rejects(under.store.put(key, other, signal), refused);
+        }
+        assert.equal((await readFile(other)).length, Math.max(size, 1), 'the file that was refused stays');
+        assert.deepEqual(await read(first), bytes);
+        assert.deepEqual(await put(key, bytes), first);
+        assert.deepEqual(await read(first), bytes);
+        assert.deepEqual(await under.store.delete([key]), []);
+        await put(key, Buffer.from('after it was deleted'));
+      }
+      assert.deepEqual(await readdir(folder), ['other'], 'what was put was moved away');
+    });
+
+    test('of many that put other bytes under one key at once, one does', async () => {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 8 }, (_, number) => put('01A/part', Buffer.alloc(1000, number))),
+      );
+      const [won, ...others] = outcomes.filter(({ status }) => status === 'fulfilled');
+      assert.ok(won?.status === 'fulfilled' && others.length === 0);
+      assert.equal((await read(won.value)).length, 1000);
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof ObjectExists, String(outcome.reason));
+      }
     });
 
     test('the list has every object below the prefix with its size, and nothing else', async () => {
@@ -131,6 +161,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
         await assert.rejects(read(object), ObjectDamaged);
         await assert.rejects(under.store.verify(object, signal), ObjectDamaged);
         await assert.rejects(read(object), ObjectDamaged);
+        await under.store.delete([object.key]);
       }
     });
 
@@ -161,6 +192,7 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
           message: /bytes 2900000 to 2999999 /,
         });
         await assert.rejects(under.store.verify(object, signal), ObjectDamaged);
+        await under.store.delete([object.key]);
       }
     });
 

@@ -18,6 +18,19 @@ export type StoreFault =
   /** Nothing is answered, until the test says so or the reader leaves. */
   | 'held';
 
+/** What happens to any other request. */
+export type RequestFault =
+  | 'none'
+  | 'AccessDenied'
+  /** Another request for the same key goes on. */
+  | 'ConditionalRequestConflict'
+  /** The server does not know what one of the headers means. */
+  | 'NotImplemented'
+  /** It is carried out, and the connection breaks before the answer. */
+  | 'answer lost';
+
+const STATUSES = { AccessDenied: 403, ConditionalRequestConflict: 409, NotImplemented: 501 };
+
 export interface FaultyStore {
   readonly url: string;
   /** All requests so far, in order: `METHOD path`. */
@@ -26,40 +39,41 @@ export interface FaultyStore {
   readonly reads: readonly string[];
   /** Reads that are neither answered nor given up. */
   readonly open: number;
-  /** Resolves when an object whose path has this in it is read from now on. */
-  nextRead(part: string): Promise<void>;
+  /** Resolves when an object with such a path is read from now on. */
+  nextRead(path: RegExp): Promise<void>;
   /** Answers what is held. */
   release(): void;
 }
 
-const REFUSED = '<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>not for you</Message></Error>';
 const SLOW_MILLIS = 20;
-const THROTTLED =
-  '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>reduce your request rate</Message></Error>';
+
+const errorOf = (code: string) =>
+  `<?xml version="1.0"?><Error><Code>${code}</Code><Message>by the test</Message></Error>`;
 
 /**
  * @param faultOf what happens to a read of the object of this path
- * @param isRefused whether a request, `METHOD path`, is answered with 403
+ * @param requestFaultOf what happens to a request, `METHOD path`
  */
 export async function startFaultyStore(
   t: TestContext,
   serverUrl: string,
   faultOf: (path: string) => StoreFault,
-  isRefused: (asked: string) => boolean = () => false,
+  requestFaultOf: (asked: string) => RequestFault = () => 'none',
 ): Promise<FaultyStore> {
   const { hostname, port } = new URL(serverUrl);
   const reads: string[] = [];
   const requests: string[] = [];
-  const watchers: { readonly part: string; readonly wake: () => void }[] = [];
+  const watchers: { readonly path: RegExp; readonly wake: () => void }[] = [];
   let open = 0;
   let released = Promise.withResolvers<void>();
 
   async function answer(asked: IncomingMessage, answering: ServerResponse): Promise<void> {
     const path = asked.url ?? '';
     requests.push(`${asked.method} ${path}`);
-    if (isRefused(`${asked.method} ${path}`)) {
+    const requestFault = requestFaultOf(`${asked.method} ${path}`);
+    if (requestFault !== 'none' && requestFault !== 'answer lost') {
       asked.resume();
-      answering.writeHead(403, { 'content-type': 'application/xml' }).end(REFUSED);
+      answering.writeHead(STATUSES[requestFault], { 'content-type': 'application/xml' }).end(errorOf(requestFault));
       return;
     }
     const isRead = asked.method === 'GET' && path.includes('.parquet');
@@ -70,15 +84,16 @@ export async function startFaultyStore(
       answering.on('close', () => {
         open -= 1;
       });
-      for (const { part, wake } of watchers) if (path.includes(part)) wake();
+      for (const watcher of watchers) if (watcher.path.test(path)) watcher.wake();
     }
     if (fault === 'slow') await wait(SLOW_MILLIS);
     if (fault === 'held') await Promise.race([released.promise, once(answering, 'close')]);
     if (fault === 'throttled')
-      return void answering.writeHead(503, { 'content-type': 'application/xml' }).end(THROTTLED);
+      return void answering.writeHead(503, { 'content-type': 'application/xml' }).end(errorOf('SlowDown'));
     const { method, headers } = asked;
     const passing: ClientRequest = request({ hostname, port, path, method, headers }, (answered) => {
-      pass(answered, answering, fault);
+      if (requestFault === 'answer lost') answering.destroy();
+      else pass(answered, answering, fault);
     });
     passing.on('error', () => answering.destroy());
     answering.on('close', () => passing.destroy());
@@ -101,7 +116,7 @@ export async function startFaultyStore(
     get open() {
       return open;
     },
-    nextRead: async (part) => await new Promise<void>((wake) => watchers.push({ part, wake })),
+    nextRead: async (path) => await new Promise<void>((wake) => watchers.push({ path, wake })),
     release: () => {
       released.resolve();
       released = Promise.withResolvers<void>();

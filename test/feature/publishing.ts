@@ -148,6 +148,7 @@ export class Workplace implements AsyncDisposable {
 
   /** Puts other bytes in the place of a stored object. */
   async spoil(key: string): Promise<void> {
+    await this.store.delete([key]);
     await this.store.put(key, await this.write('rot', 'rot'), NEVER);
   }
 

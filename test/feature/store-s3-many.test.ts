@@ -1,15 +1,16 @@
 /** Many objects, and large ones, in S3: lists come in pages, deletes in thousands, and what is larger than 16 MB is uploaded in parts. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checksumWithBlocks } from '../../src/files/block-checksums.ts';
+import { ObjectExists } from '../../src/store/result-store.ts';
 import { S3ResultStore } from '../../src/store/s3/s3-result-store.ts';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../s3-server.ts';
 import { makeCommandLine } from './command.ts';
-import { type FaultyStore, startFaultyStore } from './faulty-store.ts';
+import { type FaultyStore, type RequestFault, startFaultyStore } from './faulty-store.ts';
 
 const NEVER = new AbortController().signal;
 /** More than two pages of a list, which has 1,000 names. */
@@ -28,11 +29,11 @@ interface Bucket {
 
 const PREFIX = 'many/';
 
-async function openBucket(t: TestContext, isRefused: (asked: string) => boolean = () => false): Promise<Bucket> {
+async function openBucket(t: TestContext, faultOf: (asked: string) => RequestFault = () => 'none'): Promise<Bucket> {
   Object.assign(process.env, S3_ENVIRONMENT);
   const server = await S3Server.start();
   t.after(async () => await server[Symbol.asyncDispose]());
-  const relay = await startFaultyStore(t, server.endpoint, () => 'none', isRefused);
+  const relay = await startFaultyStore(t, server.endpoint, () => 'none', faultOf);
   const folder = await mkdtemp(join(tmpdir(), 'qrs-s3-many-'));
   t.after(async () => await rm(folder, { recursive: true, force: true }));
   const options = {
@@ -135,7 +136,7 @@ test('an object of just 16 MB goes in one request', { skip: S3_MISSING ?? false 
 test('an upload that fails in the middle leaves no object and no parts, and the file stays', {
   skip: S3_MISSING ?? false,
 }, async (t) => {
-  const bucket = await openBucket(t, (asked) => asked.includes('partNumber=2'));
+  const bucket = await openBucket(t, (asked) => (asked.includes('partNumber=2') ? 'AccessDenied' : 'none'));
   const path = join(bucket.folder, 'large');
   await writeFile(path, '');
   await truncate(path, 2 * PART_BYTES);
@@ -144,3 +145,50 @@ test('an upload that fails in the middle leaves no object and no parts, and the 
   assert.deepEqual(await Array.fromAsync(bucket.store.list('')), []);
   assert.deepEqual(await readdir(bucket.folder), ['large']);
 });
+
+const PUTS = [
+  { name: 'in one request', bytes: 1000, last: /^PUT / },
+  { name: 'in parts', bytes: PART_BYTES + 1, last: /^POST \S+uploadId=/ },
+];
+
+for (const { name, bytes, last } of PUTS) {
+  const skip = S3_MISSING ?? false;
+  const key = '01A/1/part-00000.parquet';
+
+  test(`put ${name}: an answer that was lost is asked for again, and what had arrived is not taken for another's`, {
+    skip,
+  }, async (t) => {
+    let lost = 0;
+    const isLost = (asked: string) => last.test(asked) && lost++ === 0;
+    const bucket = await openBucket(t, (asked) => (isLost(asked) ? 'answer lost' : 'none'));
+    const path = join(bucket.folder, 'object');
+    await writeFile(path, randomBytes(bytes));
+    await bucket.store.put(key, path, NEVER);
+    assert.ok(lost > 1, 'it was asked again');
+    assert.deepEqual(await readdir(bucket.folder), [], 'the file is moved away');
+    await writeFile(path, randomBytes(bytes));
+    await assert.rejects(bucket.store.put(key, path, NEVER), ObjectExists);
+  });
+
+  test(`put ${name}: while another request for the key goes on, it is tried again`, { skip }, async (t) => {
+    let conflicts = 2;
+    const bucket = await openBucket(t, (asked) =>
+      last.test(asked) && conflicts-- > 0 ? 'ConditionalRequestConflict' : 'none',
+    );
+    const path = join(bucket.folder, 'object');
+    await writeFile(path, randomBytes(bytes));
+    await bucket.store.put(key, path, NEVER);
+    const stored = await Array.fromAsync(bucket.store.list(''), ({ objectBytes }) => objectBytes);
+    assert.deepEqual(stored, [bytes]);
+  });
+
+  test(`put ${name}: a server that knows no condition is told as that`, { skip }, async (t) => {
+    const bucket = await openBucket(t, (asked) => (last.test(asked) ? 'NotImplemented' : 'none'));
+    const path = join(bucket.folder, 'object');
+    await writeFile(path, randomBytes(bytes));
+    await assert.rejects(bucket.store.put(key, path, NEVER), {
+      message: 'the S3 server does not know `If-None-Match: *`, without which an object could be replaced: use another',
+    });
+    assert.deepEqual(await readdir(bucket.folder), ['object']);
+  });
+}

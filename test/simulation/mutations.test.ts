@@ -27,7 +27,7 @@ const SEEDS: Readonly<Record<MutationName, number>> = {
   'same-run-not-found': 1,
   'lease-race': 1,
   'tokens-stand-still': 1,
-  'usage-without-number': 60,
+  'usage-without-number': 7,
   'usage-failure-swallowed': 1,
   'others-not-seen': 1,
   'limit-not-divided': 1,

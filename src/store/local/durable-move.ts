@@ -2,28 +2,43 @@
  * Moves a file so that a power cut leaves either no file or the whole file at its new place: the bytes reach the disk before
  * the name, and the name before this resolves.
  */
-import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
+import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** A folder emptied by somebody else may vanish between making it and moving into it; this often we make it again. */
 const ATTEMPTS_MAX = 5;
 
+export interface MoveOptions {
+  /** Whether a file that is at the new place already makes way. */
+  readonly mayReplace: boolean;
+}
+
+/** What filesystems say that have no hard links, such as FAT and some over a network. */
+const NO_LINKS: ReadonlySet<unknown> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
 /**
  * @param root an existing folder above `to`; the folders between are made, and synced up to it
+ * @returns false when another file is there that may not be replaced: then nothing was moved
  */
-export async function moveDurably(from: string, to: string, root: string, signal: AbortSignal): Promise<void> {
+export async function moveDurably(
+  from: string,
+  to: string,
+  root: string,
+  { mayReplace }: MoveOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
   signal.throwIfAborted();
   await sync(from);
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
     try {
       await mkdir(dirname(to), { recursive: true });
-      await move(from, to);
+      if (!(await move(from, to, mayReplace ? replace : place))) return false;
       for (let folder = dirname(to); folder.startsWith(root); folder = dirname(folder)) {
         await sync(folder);
         if (folder === root) break;
       }
-      return;
+      return true;
     } catch (error) {
       const folderVanished = codeOf(error) === 'ENOENT' && attempt < ATTEMPTS_MAX && (await exists(from));
       if (!folderVanished) throw error;
@@ -31,23 +46,45 @@ export async function moveDurably(from: string, to: string, root: string, signal
   }
 }
 
-async function move(from: string, to: string): Promise<void> {
+/** From one name to another on the same filesystem. @returns false when the other is taken */
+type Rename = (from: string, to: string) => Promise<boolean>;
+
+async function move(from: string, to: string, toName: Rename): Promise<boolean> {
   try {
-    await rename(from, to);
+    return await toName(from, to);
   } catch (error) {
     if (codeOf(error) !== 'EXDEV') throw error;
-    // Another filesystem: the copy gets its own name first, so that the object is never seen half written.
-    const partial = `${to}.partial`;
-    try {
-      await copyFile(from, partial);
-      await sync(partial);
-      await rename(partial, to);
-    } catch (failure) {
-      await rm(partial, { force: true });
-      throw failure;
-    }
-    await rm(from, { force: true });
   }
+  // Another filesystem: the copy gets its own name first, so that the object is never seen half written.
+  const partial = `${to}.partial`;
+  try {
+    await copyFile(from, partial);
+    await sync(partial);
+    if (!(await toName(partial, to))) return false;
+  } finally {
+    await rm(partial, { force: true });
+  }
+  await rm(from, { force: true });
+  return true;
+}
+
+async function replace(from: string, to: string): Promise<boolean> {
+  await rename(from, to);
+  return true;
+}
+
+/** A rename would replace what is there; a second name cannot be given to a place that is taken. */
+async function place(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    if (!NO_LINKS.has(codeOf(error))) throw error;
+    if (await exists(to)) return false;
+    return await replace(from, to);
+  }
+  await rm(from);
+  return true;
 }
 
 async function sync(path: string): Promise<void> {

@@ -11,6 +11,7 @@ import { NotReady } from '../../errors/not-ready.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from '../object-path.ts';
 import { OpenObjects } from '../open-objects.ts';
+import { requireSameBytes } from '../require-same-bytes.ts';
 import type { ObjectRef, OpenObject, ResultStore, StoredObject } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
 import { isMissing } from './is-missing.ts';
@@ -74,12 +75,16 @@ export class LocalResultStore implements ResultStore {
     const path = join(this.#root, STAGING, `${INSTALLATION}.${randomUUID()}`);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await writeFile(path, `${id}\n\n${ABOUT_INSTALLATION}`, { mode: 0o600 });
-    await moveDurably(path, join(this.#root, INSTALLATION), this.#root, new AbortController().signal);
+    const never = new AbortController().signal;
+    await moveDurably(path, join(this.#root, INSTALLATION), this.#root, { mayReplace: true }, never);
   }
 
   async put(key: string, path: string, signal: AbortSignal): Promise<void> {
+    const to = objectPath(this.#root, key);
     await this.#requireRoot();
-    await moveDurably(path, objectPath(this.#root, key), this.#root, signal);
+    if (await moveDurably(path, to, this.#root, { mayReplace: false }, signal)) return;
+    await requireSameBytes(this, key, path, signal);
+    await rm(path);
   }
 
   async open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject> {

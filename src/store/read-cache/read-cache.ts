@@ -123,7 +123,7 @@ export class ReadCache implements AsyncDisposable {
     }
   }
 
-  /** To be called when the object was replaced or deleted. Reads in progress may end. */
+  /** To be called when the object was deleted. Reads in progress may end. */
   async forget(key: string): Promise<void> {
     for (const [name, file] of this.#files) if (name.startsWith(`${key} `)) await this.#forget(name, file);
   }

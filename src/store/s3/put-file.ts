@@ -1,6 +1,6 @@
 /**
  * Uploads a local file to S3: in one request if it is small, else in parts, one in memory at a time. Each request carries a checksum
- * that the server compares.
+ * that the server compares. Nothing is replaced.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -12,25 +12,49 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { isConflict, isNotImplemented } from './unavailable.ts';
 
 /** At most 10,000 make an object. */
 const PART_BYTES = 16 * 1024 * 1024;
+/** While another request for the same key goes on, such as one of ours that was given up, a server asks for another attempt. */
+const ATTEMPTS_MAX = 3;
+const IF_NOTHING_IS_THERE = { IfNoneMatch: '*' };
+const NO_CONDITIONS =
+  'the S3 server does not know `If-None-Match: *`, without which an object could be replaced: use another';
 
 interface Place {
   readonly Bucket: string;
   readonly Key: string;
 }
 
-/** @throws the client's error, the signal's reason, or the filesystem's error. Then no object was made. */
+/**
+ * @throws the client's error (`mayBeThere` where there may be an object already), the signal's reason, or the filesystem's error. Then no object
+ *   was made, unless it is the answer that was lost.
+ */
 export async function putFile(client: S3Client, place: Place, path: string, signal: AbortSignal): Promise<void> {
   await using handle = await open(path, 'r');
   const { size } = await handle.stat();
-  if (size > PART_BYTES) await putParts(client, place, handle, size, signal);
-  else {
-    const Body = await readAt(handle, 0, size);
-    const command = new PutObjectCommand({ ...place, Body, ChecksumSHA256: sha256Of(Body) });
-    await client.send(command, { abortSignal: signal });
+  const put = size > PART_BYTES ? putParts : putWhole;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await put(client, place, handle, size, signal);
+    } catch (error) {
+      if (isNotImplemented(error)) throw new Error(NO_CONDITIONS, { cause: error });
+      if (!isConflict(error) || attempt === ATTEMPTS_MAX) throw error;
+    }
   }
+}
+
+async function putWhole(
+  client: S3Client,
+  place: Place,
+  handle: FileHandle,
+  size: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const Body = await readAt(handle, 0, size);
+  const command = new PutObjectCommand({ ...place, ...IF_NOTHING_IS_THERE, Body, ChecksumSHA256: sha256Of(Body) });
+  await client.send(command, { abortSignal: signal });
 }
 
 async function putParts(
@@ -51,7 +75,11 @@ async function putParts(
       const { ETag } = await client.send(new UploadPartCommand({ ...upload, ...part, Body }), { abortSignal: signal });
       Parts.push({ ...part, ETag });
     }
-    const complete = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
+    const complete = new CompleteMultipartUploadCommand({
+      ...upload,
+      ...IF_NOTHING_IS_THERE,
+      MultipartUpload: { Parts },
+    });
     await client.send(complete, { abortSignal: signal });
   } catch (error) {
     // Otherwise the server keeps the parts: invisible, and paid for.

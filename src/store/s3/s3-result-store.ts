@@ -22,6 +22,7 @@ import { INSTALLATION, isKeySegment, objectPath, STAGING } from '../object-path.
 import { OpenObjects } from '../open-objects.ts';
 import { ReadCache } from '../read-cache/read-cache.ts';
 import { RequestLimit } from '../read-cache/request-limit.ts';
+import { requireSameBytes } from '../require-same-bytes.ts';
 import {
   ObjectDamaged,
   type ObjectRef,
@@ -32,7 +33,7 @@ import {
 import { abortUploads } from './abandoned-uploads.ts';
 import { putFile } from './put-file.ts';
 import { FETCHED_AT_ONCE, type S3ClientOptions, s3Client } from './s3-client.ts';
-import { asUnavailable, isNoObject } from './unavailable.ts';
+import { asUnavailable, isNoObject, mayBeThere } from './unavailable.ts';
 
 /** The most that one request may delete. */
 const DELETED_AT_ONCE = 1000;
@@ -101,9 +102,12 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     try {
       await putFile(this.#client, this.#at(key), path, signal);
     } catch (error) {
-      throw asUnavailable(error, signal);
+      const failure = asUnavailable(error, signal);
+      if (!mayBeThere(error)) throw failure;
+      await requireSameBytes(this, key, path, signal).catch((other: unknown) => {
+        throw other instanceof ObjectDamaged ? failure : other;
+      });
     }
-    await this.#cache.forget(key);
     await rm(path);
   }
 

@@ -15,6 +15,21 @@ export function isNoObject(error: unknown): boolean {
   return statusOf(error) === 404 && !isNoBucket(error);
 }
 
+/** Something is there already, or an upload has come to its end before: by an attempt whose answer was lost, or by somebody else. */
+export function mayBeThere(error: unknown): boolean {
+  return statusOf(error) === 412 || (error as S3Failure | undefined)?.name === 'NoSuchUpload';
+}
+
+/** Put if nothing is there: somebody else is just putting something. */
+export function isConflict(error: unknown): boolean {
+  return statusOf(error) === 409;
+}
+
+/** The server does not know what is asked of it. */
+export function isNotImplemented(error: unknown): boolean {
+  return statusOf(error) === 501;
+}
+
 function isNoBucket(error: unknown): boolean {
   return (error as S3Failure | undefined)?.name === 'NoSuchBucket';
 }
