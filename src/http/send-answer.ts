@@ -20,6 +20,8 @@ import { isFault, type OnFault, toRequestError } from './errors.ts';
 export interface SendOptions {
   /** Prefixes of our own headers: `X-Service`, and those of compatible services. */
   readonly headerPrefixes: readonly string[];
+  /** Header names that may carry the key. */
+  readonly keyHeaders: readonly string[];
   readonly compressed: CompressedCache;
   /** Told of a read that failed after its first byte, when it is too late to answer with an error. */
   readonly onFault: OnFault;
@@ -63,9 +65,14 @@ interface Sending {
 }
 
 /** What is known of an answer before its bytes. */
-function setHead({ answer: { headers, etag }, reply, options }: Sending, encoding: Encoding | undefined): void {
+function setHead(
+  { answer: { headers, etag }, request, reply, options }: Sending,
+  encoding: Encoding | undefined,
+): void {
   for (const [name, value] of answerHeaders(headers, options.headerPrefixes)) reply.header(name, value);
-  reply.header('vary', 'accept, accept-encoding');
+  // A browser, and a client that keeps answers, may serve several keys. What one was given is not for the next.
+  const keys = request.principal === undefined ? [] : ['authorization', ...options.keyHeaders];
+  reply.header('vary', ['accept', 'accept-encoding', ...keys].join(', ').toLowerCase());
   if (etag !== undefined) reply.header('etag', tagOf(etag, encoding)).header('accept-ranges', 'bytes');
 }
 

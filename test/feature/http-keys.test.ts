@@ -22,6 +22,19 @@ test('Authorization: Bearer takes a key like the key headers; key headers come f
   assert.equal(await status({ authorization: 'Basic YW5uOg==' }, `?api_key=${key}`), 200);
 });
 
+test('an answer says that it is for its key alone, so that no cache gives it to the next key', async (t) => {
+  const service = await startHttpService(t, { QRS_KEY_HEADERS: 'X-Their-Key' });
+  const { id } = await service.publish(7, 'n\n1\n');
+  const vary = async (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    (await service.get(path, { headers })).headers.get('vary');
+  const ofKey = 'accept, accept-encoding, authorization, x-service-api-key, x-their-key';
+  for (const path of ['results', 'results/csv', 'status', 'statistics', 'results?format=parquet']) {
+    assert.equal(await vary(`/v1/execution/${id}/${path}`), ofKey, path);
+  }
+  assert.equal(await vary(`/v1/execution/${id}/results`, { 'if-none-match': '*' }), ofKey);
+  assert.equal(await vary('/openapi.json'), 'accept, accept-encoding');
+});
+
 test('an expired key is nobody’s from that instant, also for answers from memory', async (t) => {
   const service = await startHttpService(t);
   const { commandLine: qrs } = service;
