@@ -163,7 +163,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
     // Requests that come while the service stops are refused by ourselves, in the shape of all errors.
     return503OnClosing: false,
     genReqId: (request) => requestIdOf(request, context.newRequestId),
-    rewriteUrl: decodableUrl,
+    rewriteUrl: pathOf,
     routerOptions: {
       ignoreTrailingSlash: true,
       // None is too long here, so that each is answered in its turn: as malformed, after the key.
@@ -269,9 +269,12 @@ function trusted(trust: TrustProxy): boolean | string[] | ((address: string, hop
   return typeof trust === 'boolean' ? trust : [...trust];
 }
 
-/** A path that cannot be percent-decoded is taken literally: the identifier in it is then answered as malformed. */
-function decodableUrl(request: IncomingMessage): string {
-  const url = request.url ?? '/';
+/**
+ * The path and what follows it: a proxy may send the whole address (RFC 9112 §3.2.2). A path that cannot be percent-decoded is taken
+ * literally: the identifier in it is then answered as malformed.
+ */
+function pathOf(request: IncomingMessage): string {
+  const url = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*\/?/i, '/');
   const question = url.indexOf('?');
   const path = question < 0 ? url : url.slice(0, question);
   try {

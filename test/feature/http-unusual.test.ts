@@ -67,6 +67,28 @@ test('no Host, a wrong Expect: 400 and 417, after the key', async (t) => {
   assert.match(await exchange(service, 'GET /healthz HTTP/1.1', 'Host: x', 'Expect: 100-continue'), / 200 OK\r\n/);
 });
 
+test('a request that names the whole address, as proxies send it, is answered as if it named the path', async (t) => {
+  const service = await startHttpService(t);
+  await service.publish(7, 'n\n1\n2\n');
+  await service.publish(7, 'n\n1\n2\n');
+  const key = `X-Service-Api-Key: ${service.key}`;
+  const { host } = new URL(service.url);
+  const ask = async (target: string, ...fields: readonly string[]) => {
+    const { status, body } = seen(await exchange(service, `GET ${target} HTTP/1.1`, `Host: ${host}`, ...fields));
+    return { status, body };
+  };
+  for (const path of ['/healthz', '/llms.txt', '/?a=b', '/explorer/none.js']) {
+    assert.deepEqual(await ask(`http://${host}${path}`), await ask(path));
+  }
+  assert.deepEqual(await ask(`HTTPS://${host}`), await ask('/'));
+  assert.equal((await ask(`http://${host}/v1/query/7/results`)).status, 401);
+  for (const path of ['/v1/queries?limit=1', '/v1/query/7/executions?limit=1', '/v1/query/7/results?limit=1']) {
+    const answer = await ask(`http://${host}${path}`, key);
+    assert.deepEqual(answer, await ask(path, key));
+    if (path.includes('/7/')) assert.ok(JSON.parse(answer.body).next_uri.startsWith(`http://${host}/v1/`), answer.body);
+  }
+});
+
 test('every method of HTTP, and one that does not exist', async (t) => {
   const service = await startHttpService(t);
   for (const method of METHODS.filter((name) => !['GET', 'HEAD', 'CONNECT'].includes(name))) {
