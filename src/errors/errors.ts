@@ -115,6 +115,10 @@ export const ERRORS = {
   },
   bad_request: { status: 400, when: 'The request is not well-formed HTTP, or its address cannot be decoded.' },
   expectation_failed: { status: 417, when: 'The service does not do what the Expect header asks for.' },
+  precondition_failed: {
+    status: 412,
+    when: 'The answer is not, or no longer, the one that `If-Match` or `If-Unmodified-Since` asks for.',
+  },
   range_not_satisfiable: { status: 416, when: 'The Range header asks for bytes behind the end of the answer.' },
   rate_limited: {
     status: 429,

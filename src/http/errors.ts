@@ -20,6 +20,8 @@ export function sendError(
 ): FastifyReply {
   const answer = toRequestError(error, request.id);
   request.stats.errorCode = answer.code;
+  // What was found in memory was not sent, and an error is not kept in its place.
+  request.reusable = undefined;
   if (isFault(answer) && !isClientGone(error) && !wasLeft(error, reply)) onFault({ requestId: request.id, error });
   for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', String(answer.retryAfterSeconds));

@@ -26,7 +26,12 @@ for (const when of ['before', 'after'] as const) {
     const raw = Object.assign(new EventEmitter(), { destroyed: when === 'before' });
     const answer = { contentType: 'text/csv', headers: {}, body: { kind: 'stream', chunks, size: undefined } } as const;
     const request = { method: 'GET', headers: {}, id: 'r', stats: new RequestStats() } as unknown as FastifyRequest;
-    const options = { headerPrefixes: [], keyHeaders: [], compressed: new CompressedCache(0), onFault: () => undefined };
+    const options = {
+      headerPrefixes: [],
+      keyHeaders: [],
+      compressed: new CompressedCache(0),
+      onFault: () => undefined,
+    };
     await sendAnswer(answer, request, unreadReply(raw), options);
     if (when === 'after') raw.emit('close');
     await new Promise((resolve) => setImmediate(resolve));

@@ -16,6 +16,7 @@ import { ChunkStream, type ChunkStreamOptions, giveBackSent } from './chunk-stre
 import type { CompressedCache } from './compressed-cache.ts';
 import { COMPRESSED_BYTES_MIN, compressor, type Encoding, negotiateEncoding } from './compression.ts';
 import { isFault, type OnFault, toRequestError } from './errors.ts';
+import { requireUnchanged } from './preconditions.ts';
 
 export interface SendOptions {
   /** Prefixes of our own headers: `X-Service`, and those of compatible services. */
@@ -34,6 +35,13 @@ export async function sendAnswer(
   options: SendOptions,
 ): Promise<FastifyReply> {
   const { body } = answer;
+  try {
+    requireUnchanged(request, answer.etag, answer.headers['last-modified']);
+  } catch (error) {
+    await letGo(body);
+    request.stats.nothingHandedOut();
+    throw error;
+  }
   const sending: Sending = { answer, request, reply, options };
   const accepted = answer.compressed === true ? undefined : negotiateEncoding(request.headers['accept-encoding']);
   switch (body.kind) {
@@ -55,6 +63,15 @@ export async function sendAnswer(
     default:
       return body satisfies never;
   }
+}
+
+/** Releases what an answer holds that is not sent. */
+async function letGo(body: AnswerBody): Promise<void> {
+  if (body.kind === 'file') await body.release();
+  if (body.kind !== 'stream' && body.kind !== 'partial') return;
+  // A generator that has not begun releases nothing when it is ended.
+  await body.chunks.next();
+  await body.chunks.return(undefined);
 }
 
 interface Sending {

@@ -42,6 +42,7 @@ const MISTAKES: readonly (readonly [status: number, code: string, sent: Wrong])[
     'unsupported_media_type',
     { path: '/v1/query/7/results', method: 'POST', headers: { 'content-type': 'text/html' }, body: 'x' },
   ],
+  [412, 'precondition_failed', { path: '/v1/query/7/results', headers: { 'if-match': '"another"' } }],
   [
     416,
     'range_not_satisfiable',

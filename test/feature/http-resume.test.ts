@@ -97,6 +97,43 @@ test("If-Range with the answer's own tag gives the rest, with any other tag the 
   }
 });
 
+test('If-Match: a piece of another run is refused, however often it is asked for, and nothing is counted', async (t) => {
+  const service = await startHttpService(t);
+  await service.publish(1, 'n\n1\n2\n');
+  const ask = async (headers: Readonly<Record<string, string>>, path = '/v1/query/1/results/csv') => {
+    const answer = await service.get(path, { headers: { ...PLAIN, ...headers } });
+    return [answer.status, await answer.text()] as const;
+  };
+  const { headers } = await service.get('/v1/query/1/results/csv', { headers: PLAIN });
+  const [etag, modified] = [headers.get('etag') ?? '', headers.get('last-modified') ?? ''];
+  const conditions = [{ 'if-match': `"x", ${etag}` }, { 'if-match': '*' }, { 'if-unmodified-since': modified }];
+  for (const condition of [...conditions, { 'if-match': etag.replace(/"$/, '+gzip-1"') }]) {
+    assert.deepEqual(await ask({ ...condition, range: 'bytes=2-' }), [206, '1\n2\n']);
+  }
+  assert.equal((await ask({ 'if-match': `W/${etag}` }))[0], 412);
+  service.commandLine.now += 60_000;
+  await service.publish(1, 'n\n3\n4\n');
+  const refusal = (await service.get('/v1/query/1/results/csv', { headers: PLAIN })).headers.get('etag');
+  for (let time = 0; time < 4; time += 1) {
+    for (const range of [{}, { range: 'bytes=2-' }]) {
+      assert.deepEqual(await ask({ 'if-match': etag, ...range }), [
+        412,
+        `{"error":"If-Match: found ${etag.replaceAll('"', '\\"')}, but the answer is another one now, of ${refusal?.replaceAll('"', '\\"')}"}`,
+      ]);
+      assert.equal((await ask({ 'if-unmodified-since': modified, ...range }))[0], 412);
+    }
+    assert.deepEqual(await ask({ 'if-match': '*', range: 'bytes=2-' }), [206, '3\n4\n']);
+  }
+  assert.equal((await ask({ 'if-match': '"x"' }, '/v1/query/1/results?format=parquet'))[0], 412);
+  assert.equal((await ask({ 'if-match': '"x"' }, '/v1/query/1/results?sample_count=1'))[0], 412);
+  const { id } = await publishLongResult(service, 7);
+  for (let time = 0; time < 10; time += 1) {
+    assert.equal((await ask({ 'if-match': '"x"' }, `/v1/execution/${id}/results/csv${WHOLE}`))[0], 412);
+  }
+  const refused = service.observed.filter((seen) => seen.kind === 'answered' && seen.status === 412);
+  assert.ok(refused.every((seen) => seen.kind === 'answered' && seen.stats.datapoints === 0));
+});
+
 test('a range after the end is a 416 that tells the length of the answer', async (t) => {
   const service = await startHttpService(t);
   const { id } = await publishLongResult(service, 7);

@@ -86,6 +86,9 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   too_many_uploads: text('this key sends 16 results already, and 16 is the most'),
   bad_request: text('the Host header is missing or is not a host name'),
   expectation_failed: text('Expect: found "200-ok", expected 100-continue or none'),
+  precondition_failed: text(
+    'If-Match: found "d1sk7", but the answer is another one now, of "KBbMPvyuRbiVrzHkM2ZLhwcGvWn"',
+  ),
   range_not_satisfiable: text('Range: found a range that begins after the end, expected one within 1275083 bytes'),
   rate_limited: text('this key may ask 10 times a second; try again in 2 s'),
   overloaded: text('too many heavy reads are waiting; try again in some seconds'),

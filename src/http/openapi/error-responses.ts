@@ -40,10 +40,11 @@ const REFUSALS = {
     'sort_column',
     'sort_type',
     'sort_limit',
+    'precondition_failed',
     'range_not_satisfiable',
   ],
   /** Of a request that reads something else. */
-  reading: [...OF_TARGETS, 'invalid_parameter', 'scope'],
+  reading: [...OF_TARGETS, 'invalid_parameter', 'scope', 'precondition_failed'],
   /** Of a request that changes something. */
   writing: [
     ...OF_TARGETS,
