@@ -14,7 +14,12 @@ import { planRead } from './plan/read-plan.ts';
 import { getResultSet, resolveTarget, wasReplaced } from './plan/resolve.ts';
 import { openPage } from './read/open-page.ts';
 import { requireFormat, type TextFormat } from './request/format.ts';
-import { asksForNewSample, parseSharedParameters, type ResultsRequest } from './request/results-request.ts';
+import {
+  asksForNewSample,
+  parseSharedParameters,
+  type ResultsRequest,
+  requireSameTarget,
+} from './request/results-request.ts';
 import { answerIdentity } from './respond/answer-identity.ts';
 import { cacheHeadersOf, etagOf, matchesEtag, sampleHeadersOf } from './respond/cache-policy.ts';
 import { respondUnchanged, respondWithoutResult } from './respond/envelope-answer.ts';
@@ -69,6 +74,8 @@ async function answerOnce(
   const state = stateAt(execution, now);
   if (!STATES[state].hasResult) return respondWithoutResult(request, execution, state, now);
   requireWhole(state, execution, request, settings.partialAsCompleted);
+  // Another address may have been given the same bytes, for which these parameters are right.
+  requireSameTarget(parameters, target);
 
   // Answered before: the same page again. A sample without a seed is another one each time.
   const shown = shownState(state, settings.partialAsCompleted);

@@ -144,6 +144,21 @@ test('parameters', async (t) => {
   });
 });
 
+test('execution_id or queryID that differs from the address is refused, also where another address has been given these bytes', async (t) => {
+  const service = await startHttpService(t);
+  const { id } = await service.publish(7, 'n\n1\n');
+  const status = async (path: string) => (await getText(service, path))[0];
+  for (let time = 0; time < 3; time += 1) {
+    // Not of this kind of address, so that it says nothing here.
+    assert.equal(await status('/v1/query/7/results?execution_id=x'), 200);
+    assert.equal(await status(`/v1/execution/${id}/results?execution_id=x`), 400);
+    assert.equal(await status(`/v1/execution/${id}/diff/${id}?queryID=9`), 200);
+    assert.equal(await status(`/v1/query/7/diff?from=2030-01-01&queryID=9`), 400);
+    assert.equal(await status(`/v1/execution/${id}/results?queryID=9&format=parquet`), 200);
+    assert.equal(await status('/v1/query/7/results?queryID=9&format=parquet'), 400);
+  }
+});
+
 test('the query string may be written as people write it', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, 'a b,100%,50%zz,a+b,é\n1,2,3,4,5\n');

@@ -21,6 +21,7 @@ import {
   asksForNewSample,
   parseSharedParameters,
   type ResultsRequest,
+  requireSameTarget,
   type Target,
 } from '../request/results-request.ts';
 import { SHARED_PARAMETERS } from '../request/shared-parameters.ts';
@@ -57,6 +58,7 @@ export async function answerDiff(
   stats.executionId = after.id;
   stats.queryId = after.queryId;
   for (const execution of [before, after]) requireResult(execution, request, settings.partialAsCompleted, now);
+  requireSameTarget(request.parameters, to);
 
   const asked = pinned(request, before, after);
   const { parameters } = asked;
