@@ -74,7 +74,6 @@ async function answerOnce(
   const state = stateAt(execution, now);
   if (!STATES[state].hasResult) return respondWithoutResult(request, execution, state, now);
   requireWhole(state, execution, request, settings.partialAsCompleted);
-  // Another address may have been given the same bytes, for which these parameters are right.
   requireSameTarget(parameters, target);
 
   // Answered before: the same page again. A sample without a seed is another one each time.

@@ -146,7 +146,8 @@ export function parseSharedParameters(parameters: QueryParameters, target: Targe
 }
 
 /**
- * `execution_id` and `queryID` say what the address says. A dataset's address names no query, so there it may be any.
+ * `execution_id` and `queryID` say what the address says. A dataset's address names no query, so there it may be any. Asked before memory
+ * is: another address may have been given the same bytes, for which these parameters were right.
  * @throws RequestError invalid_parameter
  */
 export function requireSameTarget(parameters: QueryParameters, target: Target): void {
