@@ -97,6 +97,38 @@ test('a run that an engine elsewhere carries out: begun, started, and finished w
   }
 });
 
+test('numbers as parameters keep every digit, those too that a double cannot hold', async (t) => {
+  const { send } = await start({}, t);
+  const values = async (sent: string) => {
+    const { json } = await send('POST', '/v1/query/7/executions', { body: `{"query_parameters":{${sent}}}` });
+    return json.query_parameters;
+  };
+  const beyond = '"a":12345678901234567890,"b":-0.12345678901234567891,"c":1e400,"d":9007199254740993';
+  assert.deepEqual(await values(beyond), {
+    a: '12345678901234567890',
+    b: '-0.12345678901234567891',
+    c: '1e400',
+    d: '9007199254740993',
+  });
+  const within = '"a":1.50,"b":-0,"c":15e-1,"d":9007199254740992,"e":0.1,"f":100,"g":1.7976931348623157e308';
+  assert.deepEqual(await values(within), {
+    a: '1.5',
+    b: '0',
+    c: '1.5',
+    d: '9007199254740992',
+    e: '0.1',
+    f: '100',
+    g: '1.7976931348623157e+308',
+  });
+  const problem = 'query_id: found 12345678901234567890, expected a whole number from 1 to 9007199254740991';
+  const body = '{"query_id":12345678901234567890}';
+  assertRefused(await send('POST', '/v1/query', { body }), 400, 'invalid_body', problem);
+  const parameters = '[{"key":"id","type":"number","value":12345678901234567890}]';
+  assert.equal((await send('PATCH', '/v1/query/7', { body: `{"parameters":${parameters}}` })).status, 200);
+  const { json } = await send('GET', '/v1/query/7');
+  assert.deepEqual(json.parameters, [{ key: 'id', type: 'number', value: '12345678901234567890' }]);
+});
+
 test('a body that is not what its headers say changes nothing', async (t) => {
   const { service, send } = await start({ QRS_UPLOAD_MAX: '100000' }, t);
   const sha256 = (body: string) => `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;

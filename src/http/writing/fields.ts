@@ -4,6 +4,7 @@
  */
 import { nearest } from '../../domain/nearest.ts';
 import { RequestError } from '../../errors/errors.ts';
+import { ExactNumber } from './exact-number.ts';
 
 /** @throws RequestError invalid_body @param name the field's name, for the error */
 export type ReadField<T> = (value: unknown, name: string) => T;
@@ -79,7 +80,7 @@ export function bad(name: string, found: unknown, expected: string): RequestErro
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
 const SHOWN_MAX = 60;
@@ -88,7 +89,7 @@ const SHOWN_MAX = 60;
 function shown(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (isObject(value)) return 'an object';
-  const written = JSON.stringify(value) ?? 'nothing';
+  const written = value instanceof ExactNumber ? value.text : (JSON.stringify(value) ?? 'nothing');
   return written.length <= SHOWN_MAX ? written : `${written.slice(0, SHOWN_MAX)}…`;
 }
 

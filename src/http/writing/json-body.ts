@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { RequestError } from '../../errors/errors.ts';
+import { keepDigits } from './exact-number.ts';
 
 export const JSON_BYTES_MAX = 1_000_000;
 /** All that we read has fewer. */
@@ -13,13 +14,13 @@ export const JSON_DEPTH_MAX = 50;
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Undefined where the body is empty. @throws RequestError invalid_body for what is not JSON; whatever the body fails with */
+/** Undefined where the body is empty. A number that a double cannot hold is an ExactNumber. @throws RequestError invalid_body for what is not JSON; whatever the body fails with */
 export async function readJsonBody(body: Readable): Promise<unknown> {
   const bytes = Buffer.concat(await body.toArray());
   if (bytes.byteLength === 0) return undefined;
   requireFew(bytes);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), keepDigits);
   } catch (error) {
     throw new RequestError('invalid_body', `the body is no JSON: ${(error as Error).message}`);
   }

@@ -14,6 +14,7 @@ import {
 } from '../../domain/query.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { writableQuery } from './authorize.ts';
+import { ExactNumber } from './exact-number.ts';
 import {
   bad,
   boolean,
@@ -146,7 +147,8 @@ const PARAMETER: ReadField<QueryParameter> = (value, name) => {
 
 /** Clients send numbers as numbers. */
 function parameterValue(value: unknown, name: string): string {
-  return typeof value === 'number' ? String(value) : text(0, 2000)(value, name);
+  const isNumber = typeof value === 'number' || value instanceof ExactNumber;
+  return text(0, 2000)(isNumber ? String(value) : value, name);
 }
 
 const SCHEDULE: ReadField<string> = (value, name) => {

@@ -1,0 +1,42 @@
+/**
+ * A number of a JSON body that a double cannot hold, such as an id of 20 digits: as it was sent. Where a number counts as its text, it has every
+ * digit; where a number is needed, it is none that is taken.
+ */
+
+export class ExactNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+type Reviver = (name: string, value: unknown, context?: { readonly source?: string }) => unknown;
+
+/** For `JSON.parse`. */
+export const keepDigits: Reviver = (_name, value, context) => {
+  const source = context?.source;
+  if (typeof value !== 'number' || source === undefined || sameValue(source, String(value))) return value;
+  return new ExactNumber(source);
+};
+
+/** No text of a double is longer, but with zeros that say nothing. */
+const LENGTH_MAX = 400;
+
+function sameValue(source: string, text: string): boolean {
+  return source === text || (source.length <= LENGTH_MAX && canonical(source) === canonical(text));
+}
+
+/** The same for `1.50`, `15e-1` and `1.5`. */
+function canonical(number: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?$/i.exec(number) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return whole === '' ? number : '0';
+  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+}
