@@ -26,6 +26,7 @@ import { fanOut, type Observe } from '../observation/observation.ts';
 import type { CatalogCache } from '../results/cache/catalog-cache.ts';
 import type { MissingResults } from '../results/cache/missing-results.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
+import { unsentBytesMax } from '../settings/memory.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { CACHE_SHARES, openReadPath } from './read-path.ts';
@@ -193,6 +194,7 @@ function httpOptionsOf(
     },
     compressed,
     responseCache,
+    unsentBytesMax: unsentBytesMax(settings),
   };
 }
 

@@ -12,6 +12,7 @@ import { allowOrigin, answerPreflight, type Cors, isPreflight } from './cors.ts'
 import { freshHeaders } from './fresh-headers.ts';
 import type { InFlightRequests } from './in-flight-requests.ts';
 import type { RateLimit } from './rate-limit.ts';
+import type { UnsentAnswers } from './unsent-answers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,6 +34,7 @@ export interface RequestContext {
   readonly rateLimit: RateLimit | undefined;
   /** A connection with an answer in flight is cut when nothing has moved on it for so long. */
   readonly stalledMillis: number;
+  readonly unsent: UnsentAnswers;
 }
 
 /** The status in the log when the client went before the answer had one. */

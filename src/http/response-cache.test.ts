@@ -9,6 +9,7 @@ import { RequestStats } from '../observation/request-stats.ts';
 import type { CatalogCache } from '../results/cache/catalog-cache.ts';
 import { InFlightRequests } from './in-flight-requests.ts';
 import { makeResponseCache, ResponseCache } from './response-cache.ts';
+import { UnsentAnswers } from './unsent-answers.ts';
 
 /** A catalog that is slow, as over a network. */
 class SlowCatalogCache implements Pick<CatalogCache, 'version' | 'refresh'> {
@@ -37,6 +38,7 @@ test('a client that leaves while the catalog is asked leaves nothing in flight',
       cors: { origins: [], requestHeaders: [] },
       rateLimit: undefined,
       stalledMillis: 1000,
+      unsent: new UnsentAnswers(0),
     },
     makeResponseCache(1_000_000),
   );

@@ -129,13 +129,16 @@ export class ResponseCache {
   }
 
   #send(answer: CachedResponse, response: ServerResponse): boolean {
-    const { inFlight, newRequestId, observe, clock, monotonic, rateLimit, stalledMillis } = this.#context;
-    const { execution, keyExpiresAt, keyId } = answer;
+    const { inFlight, newRequestId, observe, clock, monotonic, rateLimit, stalledMillis, unsent } = this.#context;
+    const { execution, keyExpiresAt, keyId, body } = answer;
     const now = clock();
     if (answer.catalogVersion !== this.#catalogCache.version) return false;
     if (now >= Math.min(execution.expiresAt ?? Number.POSITIVE_INFINITY, keyExpiresAt ?? Number.POSITIVE_INFINITY)) {
       return false;
     }
+    const bytes = body instanceof Uint8Array ? [body] : [];
+    // What there is no room for is refused by the router's way.
+    if (!unsent.hasRoom(keyId, bytes)) return false;
     const allowance = rateLimit?.takeNow(keyId);
     if (rateLimit !== undefined && allowance?.allowed !== true) return false;
     const startMillis = monotonic();
@@ -158,15 +161,17 @@ export class ResponseCache {
     const headers = [...answer.headers];
     for (const name in fresh) headers.push(name, fresh[name] ?? '');
     response.writeHead(answer.status, headers);
-    response.end(answer.body, 'latin1');
+    response.end(body, 'latin1');
     // The operating system has taken a small answer by now, so there is nothing to wait for.
     if (response.socket?.writableLength === 0) {
       observeAnswer(true);
       return true;
     }
     inFlight.begin();
+    const held = unsent.take(keyId, bytes);
     cutWhenStalled(response, stalledMillis, monotonic);
     response.once('close', () => {
+      held[Symbol.dispose]();
       inFlight.end();
       observeAnswer(response.writableFinished);
     });

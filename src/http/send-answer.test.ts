@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RequestStats } from '../observation/request-stats.ts';
 import { CompressedCache } from './compressed-cache.ts';
 import { sendAnswer } from './send-answer.ts';
+import { UnsentAnswers } from './unsent-answers.ts';
 
 /** A reply whose stream nobody reads, as when the connection closed before. */
 function unreadReply(raw: EventEmitter): FastifyReply {
@@ -30,6 +31,7 @@ for (const when of ['before', 'after'] as const) {
       headerPrefixes: [],
       keyHeaders: [],
       compressed: new CompressedCache(0),
+      unsent: new UnsentAnswers(0),
       onFault: () => undefined,
     };
     await sendAnswer(answer, request, unreadReply(raw), options);

@@ -17,6 +17,7 @@ import type { CompressedCache } from './compressed-cache.ts';
 import { COMPRESSED_BYTES_MIN, compressor, type Encoding, negotiateEncoding } from './compression.ts';
 import { isFault, type OnFault, toRequestError } from './errors.ts';
 import { requireUnchanged } from './preconditions.ts';
+import type { UnsentAnswers } from './unsent-answers.ts';
 
 export interface SendOptions {
   /** Prefixes of our own headers: `X-Service`, and those of compatible services. */
@@ -24,6 +25,7 @@ export interface SendOptions {
   /** Header names that may carry the key. */
   readonly keyHeaders: readonly string[];
   readonly compressed: CompressedCache;
+  readonly unsent: UnsentAnswers;
   /** Told of a read that failed after its first byte, when it is too late to answer with an error. */
   readonly onFault: OnFault;
 }
@@ -132,6 +134,7 @@ async function sendWhole(
   const whole = encoding === undefined ? byteChunks : [await options.compressed.get(byteChunks, answer.etag, encoding)];
   const bytes = byteLengthOf(whole);
   const slice = asked && resolveRange(asked.range, bytes);
+  if (request.method !== 'HEAD') countUnsent(sending, whole);
   setHead(sending, encoding);
   setContent(sending, encoding);
   if (slice !== undefined) {
@@ -151,6 +154,18 @@ async function sendWhole(
   if (isOwn !== true) return reply.send(Readable.from(sent));
   const rest = givenOut(sent);
   return reply.send(new ChunkStream({ first: await rest.next(), rest, target: reply.raw, onError: () => undefined }));
+}
+
+/** @throws RequestError where too much waits for slow clients already; then nothing is handed out */
+function countUnsent({ request, reply, options }: Sending, byteChunks: ByteChunks): void {
+  try {
+    const held = options.unsent.take(request.principal?.keyId ?? '', byteChunks);
+    if (reply.raw.closed) held[Symbol.dispose]();
+    else reply.raw.once('close', () => held[Symbol.dispose]());
+  } catch (error) {
+    request.stats.nothingHandedOut();
+    throw error;
+  }
 }
 
 async function* givenOut(byteChunks: ByteChunks): AsyncGenerator<Uint8Array> {

@@ -37,12 +37,13 @@ import { RequestTurns } from './request-turns.ts';
 import { type CachedResponse, ResponseCache } from './response-cache.ts';
 import { type ResultsRoutesOptions, resultsRoutes } from './results-routes.ts';
 import { pageServer } from './serve-page.ts';
+import { UnsentAnswers } from './unsent-answers.ts';
 import { type UsageRoutesDeps, usageRoutes } from './usage-routes.ts';
 import { cutUnread } from './writing/received-body.ts';
 import type { WriteRoutesOptions } from './writing/write-routes.ts';
 import { type WritingDeps, writing } from './writing/writing.ts';
 
-export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault'> {
+export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault' | 'unsent'> {
   readonly host: string;
   readonly port: number;
   /** Header names that may carry the key, in the order they are looked at. */
@@ -56,6 +57,8 @@ export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault'> {
   readonly corsOrigins: readonly string[];
   /** Answers that are sent again as they were. */
   readonly responseCache: LruBytes<CachedResponse>;
+  /** The most memory of answers that wait for slow clients. */
+  readonly unsentBytesMax: number;
   /** The key of the explorer's visitors who have none of their own. */
   readonly publicKey: string | undefined;
   /** What the description of the API says besides. */
@@ -67,7 +70,7 @@ export interface HttpDeps {
   readonly health: HealthDeps;
   readonly authenticate: Authenticate;
   readonly onFault: (fault: { readonly requestId: string; readonly error: unknown }) => void;
-  readonly context: Omit<RequestContext, 'cors' | 'stalledMillis'>;
+  readonly context: Omit<RequestContext, 'cors' | 'stalledMillis' | 'unsent'>;
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   readonly sleep: Sleep;
   readonly usage: UsageRoutesDeps;
@@ -137,7 +140,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   const { connectionsMax, headerBytesMax, stalledMillis } = options.connections;
   const { keyHeaders } = options;
   const cors = { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] };
-  const context = { ...deps.context, cors, stalledMillis };
+  const context = { ...deps.context, cors, stalledMillis, unsent: new UnsentAnswers(options.unsentBytesMax) };
   const responseCache = new ResponseCache(deps.results.catalogCache, context, options.responseCache);
   const answers = new OpenAnswers(deps.sleep);
   const server = Fastify({
@@ -195,7 +198,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   });
   healthRoutes(server, deps.health, deps.context.inFlight);
   metricsRoute(server, deps.metrics);
-  const sending = { ...options, onFault: deps.onFault };
+  const sending = { ...options, unsent: context.unsent, onFault: deps.onFault };
   const described = { ...options, ...options.documentation, serverUrl: options.publicUrl };
   const serve = pageServer(server, sending);
   explorerRoutes(serve, described, explorerOf(options));

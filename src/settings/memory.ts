@@ -92,6 +92,14 @@ export function memorySum(settings: MemorySettings): MemorySum {
   return { memoryBytes, parts, restBytes: memoryBytes - parts.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
+/** Two of the largest finished answers. */
+const UNSENT_BYTES_MIN = 64_000_000;
+
+/** What may wait for slow clients, of what the shares leave. */
+export function unsentBytesMax(settings: MemorySettings): number {
+  return Math.max(UNSENT_BYTES_MIN, memorySum(settings).restBytes - REST_BYTES_MIN);
+}
+
 /** The sum in one line: `reading 1200 MB + … + the process itself 480 MB = 4000 MB`. */
 export function formatMemorySum({ memoryBytes, parts, restBytes }: MemorySum): string {
   const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;

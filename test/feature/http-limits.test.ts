@@ -118,6 +118,44 @@ test('a client that reads nothing is cut after the time set, not after twice tha
   assert(millis > 4800 && millis < 9500, `${millis} ms`);
 });
 
+test('answers that clients do not take are bounded for each key, until they have gone', async (t) => {
+  // 64 MB of answers may wait, half of them for one key.
+  const service = await startHttpService(t, { QRS_MEMORY: '512MB' });
+  const wide = 'x'.repeat(2000);
+  await service.publish(7, `n,text\n${Array.from({ length: 7000 }, (_, n) => `${n},${wide}\n`).join('')}`);
+  const waiting: Socket[] = [];
+  const { hostname, port } = new URL(service.url);
+  /** A client that sees that an answer has begun, and reads no more of it. */
+  const wait = async (path: string) => {
+    const socket = connect({ host: hostname, port: Number(port) });
+    waiting.push(socket);
+    socket.on('error', () => undefined);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Service-Api-Key: ${service.key}\r\n\r\n`);
+    await once(socket, 'readable');
+  };
+  t.after(() => waiting.forEach((socket) => void socket.destroy()));
+  const ask = async (query: string, key = service.key) => {
+    const answer = await service.get(`/v1/query/7/results?${query}`, {
+      key,
+      headers: { 'accept-encoding': 'identity' },
+    });
+    const text = await answer.text();
+    return [answer.status, answer.status === 200 ? text.length > 13_000_000 : text] as const;
+  };
+  for (const path of ['/v1/query/7/results?offset=1', '/v1/query/7/results?offset=2']) await wait(path);
+  assert.equal((await ask('limit=1'))[0], 200, 'a small answer is let in');
+  const [status, told] = await ask('offset=3');
+  assert.equal(status, 429);
+  assert.match(String(told), /^{"error":"this key has not taken 28 MB of its answers, as much as may wait for one key/);
+  await service.commandLine.get('users', 'add', 'bob');
+  const bob = await service.commandLine.get('keys', 'create', '--user', 'bob');
+  assert.deepEqual(await ask('offset=3', bob), [200, true]);
+  for (const socket of waiting) socket.destroy();
+  const gone = () => service.observed.filter((seen) => seen.kind === 'answered' && seen.aborted).length;
+  while (gone() < 2) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(await ask('offset=3'), [200, true]);
+});
+
 test('a head that is too long gets 431, and bytes that are not HTTP 400, each in the shape of all errors', async (t) => {
   const service = await startHttpService(t, { QRS_HEADER_BYTES_MAX: '8KiB' });
   const long = await open(t, service.url);

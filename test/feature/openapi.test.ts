@@ -37,6 +37,7 @@ const OPTIONS: HttpOptions = {
   headerPrefixes: ['X-Service', 'X-Dune'],
   compressed: new CompressedCache(1_000_000),
   responseCache: makeResponseCache(1_000_000),
+  unsentBytesMax: 1_000_000,
   datasets: [{ path: '/points/alpha/pts', queryId: 990_000_001, nextRefresh: () => 0, lastRefresh: () => 0 }],
   connections: { connectionsMax: 10, headerBytesMax: 8192, headersMillis: 1000, idleMillis: 1000, stalledMillis: 1000 },
   writing: { results: { bytesMax: 1000, stalledMillis: 1000 }, jsonStalledMillis: 1000 },
