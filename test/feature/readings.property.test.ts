@@ -65,6 +65,7 @@ async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly Par
       rows: undefined,
       rangesAtOnce: 3,
       pageTurns,
+      assembling: new WorkQueue(limits),
       exports: new WorkQueue(limits, pageTurns),
       searches: new WorkQueue(limits),
       keyId: 'ann',

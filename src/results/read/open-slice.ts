@@ -26,7 +26,7 @@ export interface SliceRequest {
 }
 
 /** The largest answer that is held in memory. A page at the default datapoint limit is 5 to 25 MB. */
-const BUFFERED_BYTES_MAX = 32 * 1024 * 1024;
+export const BUFFERED_BYTES_MAX = 32 * 1024 * 1024;
 
 /** @throws RequestError datapoint_limit, and what a read throws */
 export async function openSlice(

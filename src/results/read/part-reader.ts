@@ -81,7 +81,7 @@ export class PartReader {
 
   /**
    * The rows of the ranges in order, some at a time.
-   * @param takeTurns the read is long: each range waits for its turn among other long reads
+   * @param takeTurns the read is long: each range waits for its turn among other long reads. Else it is a page, which is taken at once
    * @param skipped of the first rows, which are not to be read: they come as one chunk without bytes
    */
   async *ranges(
@@ -92,6 +92,8 @@ export class PartReader {
   ): AsyncGenerator<Chunk> {
     if (skipped.rowCount > 0) yield { ...skipped, byteChunks: [] };
     const left = [...after(ranges, skipped)];
+    const { assembling, keyId } = this.#deps;
+    using _ = takeTurns || left.length < 2 ? undefined : await assembling.enter(keyId, signal);
     // Rows that were encoded before are read when their turn comes: that takes no time worth beginning earlier.
     for (let [range] = left; range !== undefined && (await this.#isEncoded(range, signal)); [range] = left) {
       yield* this.#encoded(range, takeTurns, signal);

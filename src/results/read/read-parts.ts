@@ -8,7 +8,7 @@ import type { OpenObject } from '../../store/result-store.ts';
 import type { RowsOf } from '../derived/row-files/row-files.ts';
 import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
-import type { Turns } from '../limits/work-queue.ts';
+import type { Turns, WorkQueue } from '../limits/work-queue.ts';
 import { readFailure } from '../read-failure.ts';
 import type { PartRange } from './part-ranges.ts';
 import type { Prefetch } from './range-prefetch.ts';
@@ -30,6 +30,11 @@ export interface PartReaderDeps {
   readonly keyId: string;
   /** Where pages take turns: more at a time than there are cores would only make all of them slower. */
   readonly pageTurns: Turns;
+  /**
+   * Where pages of several ranges take turns to be put together. If all were begun at once, each would hold in memory what it has of its
+   * rows until the last is done.
+   */
+  readonly assembling: Pick<WorkQueue, 'enter'>;
   /** Where searches of many rows take turns: each takes all threads, and a thread of the pool that files are read on. */
   readonly searches: Turns;
   /** Where long reads take turns, one range at a time. */
