@@ -7,6 +7,7 @@ import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { listBlocks } from '../../domain/blocks.ts';
 import { blockOfHash, mayHaveHash } from '../../domain/bloom-filter.ts';
 import type { BloomFilters, Part, ResultSet } from '../../domain/result-set.ts';
+import { sideBySide } from '../../domain/side-by-side.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { compileHashes, HASH_PROBE, isHashed } from '../../duckdb/value-hash.ts';
 import { ObjectDamaged, type ResultStore } from '../../store/result-store.ts';
@@ -24,6 +25,8 @@ export interface PartExclusionOptions {
 
 /** Each value takes a read of each part, and adds to the chance that one is found wrongly. */
 const VALUES_MAX = 64;
+/** Where the store is far away each part is a request or two. */
+const PARTS_AT_ONCE = 8;
 /** At this number, those that were found damaged are forgotten, and tried again. */
 const DAMAGED_MAX = 1000;
 
@@ -56,11 +59,12 @@ export class PartExclusion {
     const sought = soughtValues(rows.predicate).filter(({ column }) => columns.has(column.index));
     if (sought.length === 0 || sought.length > VALUES_MAX) return all;
     const hashes = await this.#hash(sought, signal);
-    const parts: Part[] = [];
-    for (const part of resultSet.parts) {
+    const searched = new Set<Part>();
+    await sideBySide(resultSet.parts, PARTS_AT_ONCE, async (part) => {
       const absent = await this.#absentIn(executionId, part, hashes, signal);
-      if (mayMatch(rows.predicate, ({ index }, value) => absent.get(index)?.has(value) !== true)) parts.push(part);
-    }
+      if (mayMatch(rows.predicate, ({ index }, value) => absent.get(index)?.has(value) !== true)) searched.add(part);
+    });
+    const parts = resultSet.parts.filter((part) => searched.has(part));
     const left = { parts: parts.length, of: resultSet.parts.length };
     if (left.parts === left.of) return { resultSet, left };
     const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0);
