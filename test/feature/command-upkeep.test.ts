@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { NO_RESULTS_FOLDER } from '../s3-server.ts';
 import { openBehind, storedKeys } from './behind-the-command.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
+import { replaceObject } from './replace-object.ts';
 
 async function withResults(t: TestContext, count: number): Promise<{ qrs: CommandLine; ids: readonly string[] }> {
   const qrs = await makeCommandLine(t);
@@ -22,11 +23,9 @@ async function withResults(t: TestContext, count: number): Promise<{ qrs: Comman
 }
 
 /** Puts these bytes into the store, as somebody who is not a command. */
-async function put(t: TestContext, qrs: CommandLine, key: string, bytes: string): Promise<void> {
-  const path = join(qrs.directory, 'bytes');
-  await writeFile(path, bytes);
+async function put(qrs: CommandLine, key: string, bytes: string): Promise<void> {
   await using behind = await openBehind(qrs);
-  await (await behind.store()).put(key, path, t.signal);
+  await replaceObject(await behind.store(), qrs.directory, key, bytes);
 }
 
 test('a sweep deletes expired results, and nothing else', async (t) => {
@@ -46,7 +45,7 @@ test('a sweep deletes expired results, and nothing else', async (t) => {
 
 test('a sweep deletes objects that belong to no result and no writer', async (t) => {
   const { qrs } = await withResults(t, 1);
-  await put(t, qrs, '01HR0000000000000000000000/5/part-00000.parquet', 'half');
+  await put(qrs, '01HR0000000000000000000000/5/part-00000.parquet', 'half');
   assert.equal(await qrs.get('sweep'), 'expired=0\norphans=1\nbytes=4');
   assert.equal((await storedKeys(qrs)).length, 1);
 });
@@ -132,7 +131,7 @@ test('verify names what is damaged, and exits with 1', async (t) => {
   const { qrs, ids } = await withResults(t, 2);
   const [damaged] = (await storedKeys(qrs)).filter((key) => key.startsWith(`${ids[0]}/`));
   assert(damaged !== undefined);
-  await put(t, qrs, damaged, 'something else');
+  await put(qrs, damaged, 'something else');
   const { code, out, err } = await qrs.run(['verify']);
   assert.deepEqual({ code, out }, { code: 1, out: `${damaged}\n` });
   assert.match(err, /^stored object \S+ is damaged: [^\n]+\nerror: 1 of 2 stored objects damaged\n$/);

@@ -1,12 +1,12 @@
 /** Bloom filters that are stored beside parts, over HTTP: what is not searched because of them, and what happens when they are damaged. */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ResultSet } from '../../src/domain/result-set.ts';
 import { storedKeys } from './behind-the-command.ts';
 import { type HttpService, type PublishOptions, startHttpService } from './http-service.ts';
 import { readParquet } from './parquet-reader.ts';
+import { replaceObject } from './replace-object.ts';
 
 /** Parts of 2,048 rows, of which the last has 904. */
 const ROWS = 5000;
@@ -118,9 +118,7 @@ test('of other filters Bloom filters say nothing', async (t) => {
 
 /** Puts other bytes in the place of a stored object. */
 async function replace({ commandLine, store }: HttpService, stored: string, bytes: Uint8Array): Promise<void> {
-  const path = join(commandLine.directory, 'other-bytes');
-  await writeFile(path, bytes);
-  await (await store()).put(stored, path, new AbortController().signal);
+  await replaceObject(await store(), commandLine.directory, stored, bytes);
 }
 
 test('a result without rows of a filter does not open its parts', async (t) => {

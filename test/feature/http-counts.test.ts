@@ -1,9 +1,8 @@
 /** How many rows match, and what an answer costs, told before it is paid for. */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { startHttpService } from './http-service.ts';
+import { replaceObject } from './replace-object.ts';
 
 const ROWS = 3000;
 
@@ -71,9 +70,7 @@ test('limit=0 reads no rows: it is answered though the rows are damaged, unless 
   const lines = Array.from({ length: ROWS }, (_, n) => `${n},${String(n).repeat(600).slice(0, 600)}`);
   const { id } = await service.publish(7, `n,t\n${lines.join('\n')}\n`);
   const [part] = (await (await service.catalog()).executions.findResultSet(id))?.parts ?? [];
-  const damaged = join(service.commandLine.directory, 'damaged');
-  await writeFile(damaged, 'damaged');
-  await (await service.store()).put(part?.key ?? '', damaged, t.signal);
+  await replaceObject(await service.store(), service.commandLine.directory, part?.key ?? '', 'damaged');
   const statusOf = async (asked: string) => (await service.get(`/v1/query/7/results?${asked}`)).status;
   assert.equal(await statusOf("filters=t like '1%25'&limit=0"), 200);
   assert.equal(await statusOf("filters=t like '1%25'&sort_by=t&limit=0"), 200);

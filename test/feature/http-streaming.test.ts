@@ -1,9 +1,7 @@
 /** Long answers are whole, or cut so that nobody can take them for whole; and what other requests see meanwhile. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -12,6 +10,7 @@ import { storedKeys } from './behind-the-command.ts';
 import { openAnswer } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 import { LONG_RESULT_ROWS, publishLongResult } from './long-result.ts';
+import { replaceObject } from './replace-object.ts';
 
 const WHOLE = '?ignore_max_datapoints_per_request=true';
 const JSON_PATH = `/v1/query/7/results${WHOLE}`;
@@ -40,9 +39,7 @@ async function begin(
 async function damageLastPart({ commandLine, store }: HttpService, id: string): Promise<string> {
   const keys = (await storedKeys(commandLine)).filter((key) => key.startsWith(`${id}/`) && /part-\d+/.test(key));
   const last = keys.at(-1) ?? '';
-  const other = join(commandLine.directory, 'other');
-  await writeFile(other, 'x'.repeat(5000));
-  await (await store()).put(last, other, new AbortController().signal);
+  await replaceObject(await store(), commandLine.directory, last, 'x'.repeat(5000));
   return last;
 }
 

@@ -32,6 +32,7 @@ import { S3ResultStore } from '../../src/store/s3/s3-result-store.ts';
 import { newTestSchema, setDatabaseClock } from '../postgres-server.ts';
 import { sleep } from '../real-time.ts';
 import { newTestStore } from '../s3-server.ts';
+import { replaceObject } from './replace-object.ts';
 
 export const QUERY_ID = 1;
 export const NEVER = new AbortController().signal;
@@ -148,8 +149,7 @@ export class Workplace implements AsyncDisposable {
 
   /** Puts other bytes in the place of a stored object. */
   async spoil(key: string): Promise<void> {
-    await this.store.delete([key]);
-    await this.store.put(key, await this.write('rot', 'rot'), NEVER);
+    await replaceObject(this.store, this.folder, key, 'rot');
   }
 
   async write(name: string, content: string | Buffer): Promise<string> {
