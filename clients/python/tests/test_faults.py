@@ -1,5 +1,7 @@
 """The client when services and networks are as bad as they get: what is asked again, and what must not pass for an answer."""
 
+import errno
+import io
 import os
 import tempfile
 import unittest
@@ -140,6 +142,16 @@ class Retries(unittest.TestCase):
                 self.client(service, 0).download(os.path.join(folder, "y.csv"), "csv", query=7)
             self.assertEqual(os.listdir(folder), ["x.csv"])
 
+    def test_a_file_that_cannot_be_written_is_told_as_that_and_fetched_once(self) -> None:
+        class FullDisk(io.BytesIO):
+            def write(self, _: Any) -> int:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        with Service(["n\n1\n"] * 2) as service:
+            with self.assertRaisesRegex(OSError, "No space left on device") as raised:
+                self.client(service)._transport.download("/v1/query/7/results/csv", FullDisk())
+            self.assertEqual((raised.exception.errno, len(service.asked), self.pauses), (errno.ENOSPC, 1, []))
+
 
 class Misuse(unittest.TestCase):
     def test_what_is_read_is_one_thing(self) -> None:
@@ -149,6 +161,7 @@ class Misuse(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "columns is a list"):
             Read(query=7, columns="n")
         self.assertEqual(Read(dataset="/v1/restaking/avs-stats").address(), "/v1/restaking/avs-stats?")
+        self.assertEqual(Read(query=7, columns=[]).address(), "/v1/query/7/results?")
 
     def test_a_package_that_is_not_there_is_named(self) -> None:
         with self.assertRaisesRegex(QueryResultsError, "^to_arrow needs nothere, which is not installed: pip install nothere$"):

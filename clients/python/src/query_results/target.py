@@ -38,7 +38,7 @@ class Read:
             raise TypeError("columns is a list of names, not one text")
 
     def address(self, **more: str) -> str:
-        columns = self.columns and ",".join('"' + name.replace('"', '""') + '"' for name in self.columns)
+        columns = ",".join('"' + name.replace('"', '""') + '"' for name in self.columns or ()) or None
         given: Dict[str, object] = {
             "columns": columns,
             "filters": self.filters,

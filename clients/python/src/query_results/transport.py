@@ -10,8 +10,9 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Callable, Dict, Mapping, Optional, TypeVar
+from typing import Any, BinaryIO, Callable, Dict, Iterator, Mapping, Optional, TypeVar
 from urllib.parse import urlsplit
 
 from .errors import ServiceError
@@ -35,6 +36,22 @@ class _Passing(Exception):
         self.retry_after = retry_after
 
 
+class _Unwritable(Exception):
+    """The file cannot be written, so that fetching all of it again helps nothing."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _Unwritable(error) from error
+
+
 @dataclass(frozen=True)
 class Transport:
     url: str
@@ -56,12 +73,14 @@ class Transport:
         """Writes the whole answer into the file, from its beginning, and returns how many rows the service says it has."""
 
         def read(response: http.client.HTTPResponse) -> Optional[int]:
-            file.seek(0)
-            file.truncate()
+            with _writing():
+                file.seek(0)
+                file.truncate()
             length = response.headers["Content-Length"]
             received = 0
             while chunk := response.read(CHUNK_BYTES):
-                file.write(chunk)
+                with _writing():
+                    file.write(chunk)
                 received += len(chunk)
             # Python mistakes a connection that ends early for the end of the answer.
             if length is not None and received != int(length):
@@ -69,7 +88,10 @@ class Transport:
             rows = response.headers["X-Service-Row-Count"]
             return None if rows is None else int(rows)
 
-        return self._send(path, None, {}, read)
+        try:
+            return self._send(path, None, {}, read)
+        except _Unwritable as failed:
+            raise failed.error from None
 
     def _send(
         self,
