@@ -12,8 +12,12 @@ const WHAT =
   'Stores the result of each query execution once and serves it from then on: filtered, sorted, paged or sampled.';
 const KEY = 'An operator of the service makes a key: `qrs keys create --user NAME`.';
 
+/** More than any client sends. To read a header as long as it may be takes tens of milliseconds, and `/` asks for no key. */
+const HEADER_CHARACTERS_MAX = 4096;
+
 /** Whether an HTML page is liked more than JSON: programs mostly take anything. */
 export function prefersHtml(accept: string | undefined): boolean {
+  if (accept !== undefined && accept.length > HEADER_CHARACTERS_MAX) return false;
   const [best] = new Negotiator({ headers: { accept: accept ?? '*/*' } }).mediaTypes(['application/json', 'text/html']);
   return best === 'text/html';
 }

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { RequestError } from '../../errors/errors.ts';
-import { keepDigits } from './exact-number.ts';
+import { parseKeepingDigits } from './exact-number.ts';
 
 export const JSON_BYTES_MAX = 1_000_000;
 /** All that we read has fewer. */
@@ -20,7 +20,7 @@ export async function readJsonBody(body: Readable): Promise<unknown> {
   if (bytes.byteLength === 0) return undefined;
   requireFew(bytes);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), keepDigits);
+    return parseKeepingDigits(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
     throw new RequestError('invalid_body', `the body is no JSON: ${(error as Error).message}`);
   }
