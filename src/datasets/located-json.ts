@@ -28,8 +28,11 @@ export function readLocatedJson(text: string): LocatedJson {
     value = JSON.parse(text);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    const position = Number(/at position ([0-9]+)/.exec(message)?.[1] ?? text.length);
-    throw new NotJson(message.replace(/ \(line .*$| at position .*$/s, ''), lineAt(text, position));
+    const position = Number(/at position ([0-9]+)/.exec(message)?.[1] ?? findUnexpected(text) ?? text.length);
+    throw new NotJson(
+      message.replace(/ \(line .*$| at position .*$|, .* is not valid JSON$/s, ''),
+      lineAt(text, position),
+    );
   }
   const lines = locate(text);
   return {
@@ -42,6 +45,27 @@ export function readLocatedJson(text: string): LocatedJson {
       return 1;
     },
   };
+}
+
+/** Where the first token stands that no value begins with: of that, and of no other mistake, `JSON.parse` does not say where it is. */
+function findUnexpected(text: string): number | undefined {
+  let before = '';
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    const isPunctuation = /^[{}[\]:,]$/.test(token);
+    const isEnd = /^[}\]:,]$/.test(token) && !(before === '[' && token === ']');
+    if (isPunctuation ? isEnd && /^[[:,]?$/.test(before) : !isJson(token)) return index;
+    before = token;
+  }
+  return undefined;
+}
+
+function isJson(token: string): boolean {
+  try {
+    JSON.parse(token);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function lineAt(text: string, offset: number): number {
