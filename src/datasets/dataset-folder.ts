@@ -5,6 +5,7 @@
  */
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { ColumnTypeError, parseColumnType } from '../domain/column-type.ts';
 import { CronError, parseCron } from '../domain/cron.ts';
 import { nearest } from '../domain/nearest.ts';
@@ -42,7 +43,7 @@ async function readDataset(name: string, folder: string): Promise<Dataset> {
     await access(sqlFile).catch(() => {
       throw new Error(`${sqlFile} is missing: it has the SQL of the dataset`);
     });
-    return { ...declaration, sqlFile: new URL(`file://${sqlFile}`), sql: (await readFile(sqlFile, 'utf8')).trimEnd() };
+    return { ...declaration, sqlFile: pathToFileURL(sqlFile), sql: (await readFile(sqlFile, 'utf8')).trimEnd() };
   } catch (error) {
     if (error instanceof NotJson || error instanceof DeclarationError) {
       throw new Error(`${file}:${error.line}: ${error.message}`, { cause: error });

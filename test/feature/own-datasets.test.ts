@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { readDatasetFolder } from '../../src/datasets/dataset-folder.ts';
 import { makeCommandLine } from './command.ts';
 import { getEnvelope } from './http-client.ts';
@@ -66,6 +67,24 @@ test('an own dataset is refreshed, served at its address, listed, and described 
   const document = JSON.stringify(await service.json('/openapi.json'));
   assert.match(document, /"\/v1\/shop\/orders-by-day"/);
   assert.match(document, /"description":"Where they were paid\.","enum":\["base","celo"\]/);
+});
+
+for (const name of ['100%', 'a#b', 'a%20b']) {
+  test(`a folder of datasets called ${name}`, async (t) => {
+    const QRS_DATASETS_DIR = join(
+      await write({ [`${name}/a/dataset.json`]: DECLARATION, [`${name}/a/query.sql`]: 'SELECT' }),
+      name,
+    );
+    const { code, err } = await (await makeCommandLine(t, { QRS_DATASETS_DIR })).run(['datasets', 'list']);
+    assert.equal(code, 1);
+    assert.ok(err.includes(`${QRS_DATASETS_DIR}/a/query.sql: `), err);
+  });
+}
+
+test('a folder of datasets that is given from the current one on', async () => {
+  const folder = await write(DATASET);
+  const [dataset] = await readDatasetFolder(relative(process.cwd(), folder));
+  assert.equal(dataset && fileURLToPath(dataset.sqlFile), join(folder, 'orders-by-day/query.sql'));
 });
 
 describe('an error is told with its file and line', () => {
