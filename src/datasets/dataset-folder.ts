@@ -3,7 +3,8 @@
  * What is wrong is told with the file and the line, and the service does not start: an address that is not there would be
  * noticed by its users only.
  */
-import { access, readdir, readFile } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { access, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ColumnTypeError, parseColumnType } from '../domain/column-type.ts';
@@ -28,8 +29,21 @@ export async function readDatasetFolder(folder: string): Promise<readonly Datase
       `QRS_DATASETS_DIR names ${folder}, which cannot be read: ${error instanceof Error ? error.message : error}`,
     );
   });
-  const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name);
+  const names: string[] = [];
+  for (const entry of entries) {
+    if (!entry.name.startsWith('.') && (await isFolder(entry, folder))) names.push(entry.name);
+  }
   return await Promise.all(names.toSorted().map((name) => readDataset(name, join(folder, name))));
+}
+
+/** Or a link to one: folders of a Kubernetes volume are. */
+async function isFolder(entry: Dirent, parent: string): Promise<boolean> {
+  if (!entry.isSymbolicLink()) return entry.isDirectory();
+  const path = join(parent, entry.name);
+  const target = await stat(path).catch((error: unknown) => {
+    throw new Error(`${path} is a link that cannot be followed: ${error instanceof Error ? error.message : error}`);
+  });
+  return target.isDirectory();
 }
 
 async function readDataset(name: string, folder: string): Promise<Dataset> {

@@ -1,6 +1,6 @@
 /** An installation's own datasets: a folder with a declaration and its SQL, named by QRS_DATASETS_DIR. */
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -85,6 +85,21 @@ test('a folder of datasets that is given from the current one on', async () => {
   const folder = await write(DATASET);
   const [dataset] = await readDatasetFolder(relative(process.cwd(), folder));
   assert.equal(dataset && fileURLToPath(dataset.sqlFile), join(folder, 'orders-by-day/query.sql'));
+});
+
+test('a dataset that is linked to, as in a Kubernetes volume, is one; a link to nowhere is told', async () => {
+  const folder = await write({
+    '..2024_03_05/orders-by-day/dataset.json': DECLARATION,
+    '..2024_03_05/orders-by-day/query.sql': SQL,
+  });
+  await symlink('..2024_03_05', join(folder, '..data'));
+  await symlink('..data/orders-by-day', join(folder, 'orders-by-day'));
+  assert.deepEqual(
+    (await readDatasetFolder(folder)).map(({ name }) => name),
+    ['orders-by-day'],
+  );
+  await symlink('..data/gone', join(folder, 'gone'));
+  await assert.rejects(readDatasetFolder(folder), /\/gone is a link that cannot be followed: ENOENT/);
 });
 
 describe('an error is told with its file and line', () => {
