@@ -1,8 +1,9 @@
 /** The whole service with its results in S3: published, read in pages and whole, kept over a restart of the server, swept. */
 import assert from 'node:assert/strict';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import type { Finding } from '../../src/maintenance/doctor/finding.ts';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../s3-server.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { openServer } from './http-service.ts';
@@ -84,6 +85,19 @@ suite('results in S3', { skip: S3_MISSING ?? false }, () => {
     );
     assert.equal(await (await get('/csv')).text(), CSV);
     assert.deepEqual(await numbers(await get('?filters=n%20in%20(5,59999)&sort_by=n%20desc')), [59_999, 5]);
+  });
+
+  test('what was fetched is not foreign to the doctor; what others put beside it is', async (t) => {
+    const { commandLine, get } = await serve(t);
+    await get('?limit=1');
+    const foreign = async () => {
+      const findings = JSON.parse(await commandLine.get('doctor', '--json')) as readonly Finding[];
+      return findings.find(({ check }) => check === 'foreign files')?.found;
+    };
+    assert.equal(await foreign(), 'none in the folders of the service');
+    const mine = join(commandLine.dataDir, 'fetched', 'mine.txt');
+    await writeFile(mine, 'mine');
+    assert.equal(await foreign(), `1 in the folders of the service: ${mine}`);
   });
 
   test('what was fetched may go at any time', async (t) => {

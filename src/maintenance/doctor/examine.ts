@@ -48,7 +48,7 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   const catalog = await examineCatalog(service);
   yield catalog;
   yield await examineStore(service);
-  yield await examineForeignFiles(service.directories);
+  yield await examineForeignFiles(service);
   if (catalog.status === 'wrong') return;
   yield await examineInstallation(service);
   yield await examineResults(service, signal);

@@ -1,7 +1,7 @@
 /** Looks at whether the catalog and the store belong together, and at what lies in the service's folders that it did not write. */
 import { readdir } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
-import type { Directories, Service } from '../../compose/service.ts';
+import type { Service } from '../../compose/service.ts';
 import { lookAtClock } from '../../domain/clock-record.ts';
 import { executionOfDerived, isStagingName, isWriterFolder, writerOfKey } from '../../domain/written-names.ts';
 import { isScratchName } from '../../files/scratch-folder.ts';
@@ -35,12 +35,18 @@ export async function examineClock(service: Service): Promise<Finding> {
 }
 
 /** Names what is foreign; it is never deleted, and stops nothing. */
-export async function examineForeignFiles({ results, staging, views, derived, temp }: Directories): Promise<Finding> {
+export async function examineForeignFiles({
+  directories: { results, staging, views, derived, temp },
+  settings,
+}: Pick<Service, 'directories' | 'settings'>): Promise<Finding> {
   const check = 'foreign files';
   const foreign: string[] = [];
-  for await (const path of foreignInStore(results)) add(foreign, path);
+  // With results in S3, what was fetched of them lies there, in a folder of each process's own.
+  const isStore = settings.store.kind === 'file';
+  if (isStore) for await (const path of foreignInStore(results)) add(foreign, path);
   for await (const path of foreignIn(staging, isStagingName)) add(foreign, path);
-  for (const folder of [views, temp]) for await (const path of foreignIn(folder, isScratchName)) add(foreign, path);
+  for (const folder of [views, temp, ...(isStore ? [] : [results])])
+    for await (const path of foreignIn(folder, isScratchName)) add(foreign, path);
   for await (const path of foreignIn(derived, isScratchName)) {
     if (executionOfDerived(basename(path)) === undefined) add(foreign, path);
   }
