@@ -143,6 +143,20 @@ test('a source table that is missing, one that cannot be read, and the refresh t
   assert.match(named((await findingsOf(qrs)).findings, 'dataset points')?.found ?? '', /^its last refresh failed: /);
 });
 
+test('a mistake in a dataset of its own is found as anything else is', async (t) => {
+  const qrs = await makeCommandLine(t, (directory) => ({ QRS_DATASETS_DIR: join(directory, 'own') }));
+  const folder = join(qrs.directory, 'own');
+  await mkdir(join(folder, 'orders'), { recursive: true });
+  await writeFile(join(folder, 'orders/dataset.json'), '{\n"titel": "Orders"\n}\n');
+  const { out, err } = await qrs.run(['doctor', '--json']);
+  assert.equal(err, 'error: wrong: datasets\n');
+  assert.deepEqual((JSON.parse(out) as readonly Finding[]).at(-1), {
+    check: 'datasets',
+    status: 'wrong',
+    found: `${folder}/orders/dataset.json:2: titel: unknown field "titel": did you mean "title"?`,
+  });
+});
+
 test('a nearly full disk is a warning, and a full one an error', () => {
   const of = (bytes: number) => roomFinding('results', '/srv/results', bytes, 'QRS_STORE_URL');
   assert.deepEqual(of(5e9), { check: 'results', status: 'ok', found: '/srv/results is writable, 5.0 GB free' });

@@ -6,32 +6,35 @@ import type { Service } from '../../compose/service.ts';
 import type { Dataset } from '../../datasets/dataset.ts';
 import { datasetAgeOf } from '../../datasets/dataset-age.ts';
 import { counted } from '../../domain/counted.ts';
-import { type Engine, EngineError, type SourceTable } from '../../engine/engine.ts';
+import { EngineError, type SourceTable } from '../../engine/engine.ts';
 import { SETTINGS } from '../../settings/settings.ts';
-import { type Finding, wrong } from './finding.ts';
+import { examined, type Finding, wrong } from './finding.ts';
 
 /** @param nonce makes the name of the file that is written and removed this process's own */
 export async function* examineDatasets(service: Service, nonce: string, signal: AbortSignal): AsyncGenerator<Finding> {
-  const engine = await service.engine();
   const problems = new Map<string, Promise<string | undefined>>();
   const problemOf = (source: SourceTable) => {
-    const known = problems.get(source.name) ?? sourceProblem(source, engine, service, nonce, signal);
+    const known = problems.get(source.name) ?? sourceProblem(source, service, nonce, signal);
     problems.set(source.name, known);
     return known;
   };
   for (const dataset of await service.datasets()) {
     signal.throwIfAborted();
-    yield await examineDataset(dataset, service, engine, problemOf);
+    yield await examined(checkOf(dataset), signal, () => examineDataset(dataset, service, problemOf));
   }
+}
+
+function checkOf({ name }: Dataset): string {
+  return `dataset ${name}`;
 }
 
 async function examineDataset(
   dataset: Dataset,
   service: Service,
-  engine: Engine,
   problemOf: (source: SourceTable) => Promise<string | undefined>,
 ): Promise<Finding> {
-  const check = `dataset ${dataset.name}`;
+  const check = checkOf(dataset);
+  const engine = await service.engine();
   const { served, latest } = await datasetAgeOf(dataset, await service.catalog(), service.clock());
   if (served === undefined && !(await engine.hasAny(dataset.sources))) {
     return { check, status: 'ok', found: `not set up: none of its source tables is in ${service.placeOfSources}` };
@@ -63,7 +66,6 @@ async function examineDataset(
 /** Reads no rows: the files, their columns and their types are what a refresh trips over. */
 async function sourceProblem(
   source: SourceTable,
-  engine: Engine,
   service: Service,
   nonce: string,
   signal: AbortSignal,
@@ -71,6 +73,7 @@ async function sourceProblem(
   const query = { sql: `SELECT 1 AS n FROM ${source.name} LIMIT 0`, sources: [source] };
   const path = join(service.directories.temp, `doctor-${nonce}.parquet`);
   try {
+    const engine = await service.engine();
     await engine.materialize(query, path, signal);
     return undefined;
   } catch (error) {

@@ -12,7 +12,7 @@ import { loadSettings, type SettingsInput } from '../../settings/load-settings.t
 import type { Settings } from '../../settings/settings.ts';
 import { examineClocks } from './clocks.ts';
 import { examineDatasets } from './datasets.ts';
-import { type Finding, wrong } from './finding.ts';
+import { examined, type Finding, wrong } from './finding.ts';
 import { examineFolders } from './folders.ts';
 import { examineClock, examineForeignFiles, examineInstallation } from './installation.ts';
 import { examineLeases } from './leases.ts';
@@ -52,11 +52,18 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   if (catalog.status === 'wrong') return;
   yield await examineInstallation(service);
   yield await examineResults(service, signal);
-  yield await examineClock(service);
-  if (settings.catalog.kind === 'postgres') yield await examineClocks(await service.catalog(), clock);
-  yield await examineLeases(await service.catalog());
-  yield await examineReplicas(await service.catalog());
-  yield await examineQueryIds(await service.catalog(), await service.datasets());
+  yield await examined('clock', signal, () => examineClock(service));
+  if (settings.catalog.kind === 'postgres') {
+    yield await examined('clocks', signal, async () => await examineClocks(await service.catalog(), clock));
+  }
+  yield await examined('leases', signal, async () => await examineLeases(await service.catalog()));
+  yield await examined('replicas', signal, async () => await examineReplicas(await service.catalog()));
+  const datasets = await service.datasets().catch((error: unknown) => wrong('datasets', error));
+  if ('check' in datasets) {
+    yield datasets;
+    return;
+  }
+  yield await examined('query ids', signal, async () => await examineQueryIds(await service.catalog(), datasets));
   yield* examineDatasets(service, nonce, signal);
 }
 

@@ -15,3 +15,13 @@ export function wrong(check: string, error: unknown, advice?: string): Finding {
   const found = (error instanceof Error ? error.message : String(error)).trim().replace(/\s*[\r\n]+\s*/g, ' ');
   return { check, status: 'wrong', found, ...(advice !== undefined && { advice }) };
 }
+
+/** What a look found, or that it failed: the others go on. @throws the signal's reason once it is aborted */
+export async function examined(check: string, signal: AbortSignal, look: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await look();
+  } catch (error) {
+    signal.throwIfAborted();
+    return wrong(check, error);
+  }
+}
