@@ -84,10 +84,8 @@ export async function runClaimed(
 ): Promise<void> {
   const { engine, clock, observe } = deps;
   const { id: executionId, queryId } = run.execution;
-  const dataset = await deps.findDataset(queryId);
-  const facts = { executionId, queryId, ...(dataset && { dataset: dataset.name }) };
   await using lease = KeptLease.keep(run.lease, { during: 'while the query ran', onError: () => undefined }, deps);
-  observe({ ...facts, kind: 'started', claims: run.claims });
+  let facts: RunFacts = { executionId, queryId };
   const begunAt = clock();
   const folder = join(deps.stagingDirectory, stagingName(lease.current));
   let outcome: RunEvent | undefined;
@@ -97,6 +95,9 @@ export async function runClaimed(
     return ending.kind !== 'lost';
   };
   try {
+    const dataset = await deps.findDataset(queryId);
+    if (dataset !== undefined) facts = { ...facts, dataset: dataset.name };
+    observe({ ...facts, kind: 'started', claims: run.claims });
     if (run.claims > CLAIMS_MAX)
       throw new EngineError(
         'engine_error',

@@ -292,6 +292,25 @@ test('a run whose result cannot be stored, since the store or the catalog is awa
   assert.deepEqual(process.faults, []);
 });
 
+test('a run whose dataset cannot be looked up, since the catalog is away, is given back at once', async () => {
+  let lookUps = 0;
+  const process = new Process('a', {
+    ...withoutPauses,
+    findDataset: async () => {
+      lookUps += 1;
+      if (lookUps <= 3) throw new CatalogUnavailable('the catalog is away');
+      return undefined;
+    },
+  });
+  const { id } = await process.queue.submit({ query: QUERY, parameters: {} });
+  for (let look = 0; look < 4; look += 1) {
+    await process.runner.look();
+    await process.runner.drained();
+  }
+  assert.equal(await stateOf(id), 'COMPLETED');
+  assert.deepEqual(process.faults, []);
+});
+
 test('a catalog that stays away while a run is given back is asked again', async () => {
   const { runs } = catalog;
   let attempts = 0;
