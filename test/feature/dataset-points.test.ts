@@ -172,6 +172,22 @@ describe('accounts', () => {
     ]);
   });
 
+  test('what is not known of a domain or a wallet is in no list', async () => {
+    const account = [
+      { social_id: 5, wallet: W1 },
+      { social_id: 5, wallet: null },
+    ];
+    const embedded = { ...cast(5, 'food'), embedded_domains: [null, 'example.com', null] };
+    assert.deepEqual(
+      await ofWallet1(
+        { 'social.verified_wallets': account, 'social.casts': [embedded] },
+        'connected_wallets',
+        'top_domains',
+      ),
+      [[W1], ['example.com']],
+    );
+  });
+
   test('nobody counts as an engager of themselves', async () => {
     const row = await ofWallet1(
       {

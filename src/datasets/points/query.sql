@@ -24,6 +24,7 @@ quest AS (
 wallet_account AS (
   SELECT lower(wallet) AS wallet, MIN(social_id) AS social_id
   FROM social.verified_wallets
+  WHERE wallet IS NOT NULL
   GROUP BY lower(wallet)
 ),
 account_wallets AS (
@@ -48,6 +49,7 @@ embed AS (
   SELECT casts.social_id, lower(embedded.domain) AS domain
   FROM social.casts
   CROSS JOIN UNNEST(casts.embedded_domains) AS embedded (domain)
+  WHERE embedded.domain IS NOT NULL
 ),
 domain_by_place AS (
   SELECT social_id, domain,
