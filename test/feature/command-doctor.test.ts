@@ -143,6 +143,30 @@ test('a source table that is missing, one that cannot be read, and the refresh t
   assert.match(named((await findingsOf(qrs)).findings, 'dataset points')?.found ?? '', /^its last refresh failed: /);
 });
 
+test('a dataset that is refreshed no more though a replica runs', async (t) => {
+  const qrs = await makeCommandLine(t, (directory) => ({ QRS_DATASETS_DIR: join(directory, 'own') }));
+  const folder = join(qrs.directory, 'own/ones');
+  await mkdir(folder, { recursive: true });
+  const columns = [{ name: 'n', type: 'integer', about: 'one' }];
+  const declaration = { title: 'Ones', path: '/v1/my/ones', query_id: 990_500_001, schedule: '0 * * * *', columns };
+  await writeFile(join(folder, 'dataset.json'), JSON.stringify(declaration));
+  await writeFile(join(folder, 'query.sql'), 'SELECT 1 AS n ORDER BY n');
+  await qrs.get('datasets', 'refresh', 'ones');
+  const ones = async () => named((await findingsOf(qrs)).findings, 'dataset ones');
+  qrs.now += 3 * 3_600_000;
+  assert.equal((await ones())?.status, 'ok', 'nothing runs');
+  await using behind = await openBehind(qrs);
+  const { replicas } = await behind.catalog();
+  await replicas.beat({ id: 'a', name: 'alpha', version: '1.2.3' });
+  assert.deepEqual(await ones(), {
+    check: 'dataset ones',
+    status: 'warning',
+    found: 'refreshed 3 h 0 min ago, though its schedule is "0 * * * *"',
+    advice:
+      'some process needs QRS_SCHEDULE and QRS_RUN_QUERIES; `qrs executions list --query 990500001` shows whether its runs wait',
+  });
+});
+
 test('a mistake in a dataset of its own is found as anything else is', async (t) => {
   const qrs = await makeCommandLine(t, (directory) => ({ QRS_DATASETS_DIR: join(directory, 'own') }));
   const folder = join(qrs.directory, 'own');

@@ -4,11 +4,15 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Service } from '../../compose/service.ts';
 import type { Dataset } from '../../datasets/dataset.ts';
-import { datasetAgeOf } from '../../datasets/dataset-age.ts';
-import { counted } from '../../domain/counted.ts';
+import { datasetAgeOf, periodMillisOf } from '../../datasets/dataset-age.ts';
+import { counted, durationInWords } from '../../domain/counted.ts';
+import { LIVE_MILLIS } from '../../domain/replica.ts';
 import { EngineError, type SourceTable } from '../../engine/engine.ts';
 import { SETTINGS } from '../../settings/settings.ts';
 import { examined, type Finding, wrong } from './finding.ts';
+
+/** Of its schedule: one that is older is not late, but stands still. */
+const PERIODS_MAX = 2;
 
 /** @param nonce makes the name of the file that is written and removed this process's own */
 export async function* examineDatasets(service: Service, nonce: string, signal: AbortSignal): AsyncGenerator<Finding> {
@@ -35,7 +39,9 @@ async function examineDataset(
 ): Promise<Finding> {
   const check = checkOf(dataset);
   const engine = await service.engine();
-  const { served, latest } = await datasetAgeOf(dataset, await service.catalog(), service.clock());
+  const catalog = await service.catalog();
+  const now = service.clock();
+  const { served, latest, ageMillis = 0 } = await datasetAgeOf(dataset, catalog, now);
   if (served === undefined && !(await engine.hasAny(dataset.sources))) {
     return { check, status: 'ok', found: `not set up: none of its source tables is in ${service.placeOfSources}` };
   }
@@ -57,6 +63,15 @@ async function examineDataset(
       status: 'wrong',
       found,
       advice: `mend what it says, then run \`qrs datasets refresh ${dataset.name}\``,
+    };
+  }
+  // While nothing runs, nothing is refreshed, and nobody need be told.
+  if (ageMillis > PERIODS_MAX * periodMillisOf(dataset, now) && (await catalog.replicas.list(LIVE_MILLIS)).length > 0) {
+    return {
+      check,
+      status: 'warning',
+      found: `refreshed ${durationInWords(ageMillis / 1000)} ago, though its schedule is "${dataset.schedule}"`,
+      advice: `some process needs ${SETTINGS.schedule.name} and ${SETTINGS.runQueries.name}; \`qrs executions list --query ${dataset.queryId}\` shows whether its runs wait`,
     };
   }
   const found = `${counted(dataset.sources.length, 'source table')}, ${served === undefined ? 'not refreshed yet' : 'refreshed'}`;
