@@ -1,5 +1,6 @@
 /** `qrs datasets`: the curated datasets, how fresh they are, and a refresh of one or all of them now. */
 import type { Command } from 'commander';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Service } from '../compose/service.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { type DatasetAge, datasetAgeOf } from '../datasets/dataset-age.ts';
@@ -109,7 +110,7 @@ async function refreshEach(
       continue;
     }
     progress.show(`refreshing ${name}, ${index + 1} of ${chosen.length}`);
-    const execution = await refresh(dataset, queue, runner, context.signal);
+    const execution = await refresh(dataset, queue, { ...runner, catalog }, context.signal);
     progress.clear();
     if (execution === undefined) {
       failures.push(`dataset ${name} is being refreshed already`);
@@ -128,13 +129,13 @@ async function refreshEach(
 async function refresh(
   { queryId, sql }: Dataset,
   queue: RunQueue,
-  runner: RunnerDeps,
+  runner: RunnerDeps & { readonly catalog: Pick<Catalog, 'now'> },
   signal: AbortSignal,
 ): Promise<Execution | undefined> {
   const { isBeingRun, runNow } = await import('../runs/run-now.ts');
   const query = { id: queryId, sql, parameters: [], isArchived: false };
   const { kind, execution } = await queue.submitOutOfTurn(query);
-  if (kind === 'joined' && (await isBeingRun(execution.id, runner))) return undefined;
+  if (kind === 'joined' && (await isBeingRun(execution.id, runner.catalog, runner.isLeaseOwnerDead))) return undefined;
   try {
     return await runNow(execution.id, runner, signal);
   } catch (error) {

@@ -1,4 +1,5 @@
 /** One run, now, by this process, unless another that works on the same catalog is quicker to claim it: what commands do. */
+import type { Catalog } from '../catalog/catalog.ts';
 import { type Execution, type ExecutionState, STATES } from '../domain/execution.ts';
 import { writeResource } from '../domain/written-names.ts';
 import { type RunnerDeps, runQueued } from './runner.ts';
@@ -35,11 +36,12 @@ export async function runNow(
   }
 }
 
-/** Whether a process that may be alive has claimed the run. */
+/** Whether a process that may be alive has claimed the run; by the catalog's clock, since leases are. */
 export async function isBeingRun(
   executionId: string,
-  { catalog, clock, isLeaseOwnerDead }: Pick<RunnerDeps, 'catalog' | 'clock' | 'isLeaseOwnerDead'>,
+  catalog: Pick<Catalog, 'leases' | 'now'>,
+  isLeaseOwnerDead: (owner: string) => boolean,
 ): Promise<boolean> {
-  const leases = await catalog.leases.list(writeResource(executionId));
-  return leases.some(({ owner, expiresAt }) => expiresAt > clock() && !isLeaseOwnerDead(owner));
+  const [leases, now] = [await catalog.leases.list(writeResource(executionId)), await catalog.now()];
+  return leases.some(({ owner, expiresAt }) => expiresAt > now && !isLeaseOwnerDead(owner));
 }

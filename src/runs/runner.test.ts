@@ -16,6 +16,7 @@ import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { RequestError } from '../errors/errors.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
 import type { RunEvent } from './run-claimed.ts';
+import { isBeingRun } from './run-now.ts';
 import { RunQueue } from './run-queue.ts';
 import { Runner, type RunnerDeps, runQueued } from './runner.ts';
 
@@ -368,6 +369,18 @@ test('a run whose process died is taken over at once, and is not started a fourt
     message: 'the process that ran the query ended before its time, 3 times',
   });
   assert.deepEqual(last.queries, []);
+});
+
+test('whether a run is being run goes by the clock that leases go by', async () => {
+  const process = new Process('a');
+  const { id } = await process.queue.submit({ query: QUERY, parameters: {} });
+  const isRun = async (isDead = false) => await isBeingRun(id, catalog, () => isDead);
+  assert.equal(await isRun(), false);
+  await catalog.runs.claim({ owner: 'b', at: time.clock(), leaseMillis: LEASE_MILLIS, runningOfKeyMax: 1 });
+  assert.deepEqual([await isRun(), await isRun(true)], [true, false]);
+  // The catalog's clock alone: that of this host does not count.
+  const behind = { leases: catalog.leases, now: async () => time.clock() + LEASE_MILLIS + 1 };
+  assert.equal(await isBeingRun(id, behind, () => false), false);
 });
 
 test('a process that slept while its run was taken over changes nothing', async () => {
