@@ -51,6 +51,17 @@ test('the meanings of their columns are those of their queries, and follow the d
   assert.equal(await versionOf(), 2);
 });
 
+test('a dataset whose name was changed, as by renaming its folder, has a query of the new name', async () => {
+  await using catalog = await openSqliteCatalog(join(root, 'renamed.sqlite'), { clock: Date.now, sleep });
+  await registerDatasets(catalog, datasets, 0);
+  await registerDatasets(
+    catalog,
+    datasets.map((dataset) => ({ ...dataset, name: `new-${dataset.name}` })),
+    0,
+  );
+  assert.equal((await catalog.queries.find(990_000_003))?.name, 'new-avs-stats');
+});
+
 test("a reserved query id that is somebody else's: that dataset is left out, the others are registered", async () => {
   await using catalog = await openSqliteCatalog(join(root, 'taken.sqlite'), { clock: Date.now, sleep });
   await catalog.principals.addUser('ann', 0);
