@@ -244,10 +244,11 @@ async function deleteStaged(
 /** What was made from results that are gone. A reader that has such a file open goes on reading it. @returns bytes */
 async function deleteDerived({ catalog, derivedDirectory }: SweepDependencies, signal: AbortSignal): Promise<number> {
   let bytes = 0;
-  for (const { name } of await entriesOf(derivedDirectory)) {
+  for (const entry of await entriesOf(derivedDirectory)) {
     await letOthersRun();
     signal.throwIfAborted();
-    const executionId = executionOfDerived(name);
+    const { name } = entry;
+    const executionId = entry.isFile() ? executionOfDerived(name) : undefined;
     if (executionId === undefined || (await catalog.executions.findResultSet(executionId)) !== undefined) continue;
     const path = join(derivedDirectory, name);
     bytes += (await lstat(path).catch(() => undefined))?.size ?? 0;
