@@ -70,6 +70,38 @@ test('every type has its own: extremes exact to the last digit, nulls apart, the
   );
 });
 
+test('the largest and the smallest doubles have statistics, too', async (t) => {
+  const service = await startHttpService(t);
+  const csv = [
+    'wide,huge,mixed,tiny,same',
+    '1.7e308,1e200,1e300,0,1.7e308',
+    '-1.7e308,-1e200,0.1,5e-324,1.7e308',
+    'NaN,Infinity,-Infinity,NaN,NaN',
+  ].join('\n');
+  const types = { wide: 'double', huge: 'double', mixed: 'double', tiny: 'double', same: 'double' };
+  const { id } = await service.publish(7, `${csv}\n`, { types });
+  const { columns } = (await service.json(`/v1/execution/${id}/statistics`)) as unknown as Statistics;
+  const [wide, huge, mixed, tiny, same] = columns;
+  assert.deepEqual([wide?.min, wide?.mean, wide?.standard_deviation], [-1.7e308, 0, undefined]);
+  assert.ok(Math.abs(Number(huge?.standard_deviation) / (Math.SQRT2 * 1e200) - 1) < 1e-12);
+  assert.ok(Math.abs(Number(mixed?.standard_deviation) / (Math.SQRT1_2 * 1e300) - 1) < 1e-12);
+  for (const [column, low, high] of [
+    [wide, -1.7e308, 1.7e308],
+    [huge, -1e200, 1e200],
+    [mixed, 0.1, 1e300],
+  ] as const) {
+    const bins = column?.histogram as readonly { readonly from: number; readonly to: number; readonly count: number }[];
+    assert.deepEqual([bins.length, bins[0]?.from, bins.at(-1)?.to], [20, low, high]);
+    assert.deepEqual(
+      bins.map(({ count }) => count),
+      Array.from({ length: 20 }, (_, bin) => (bin === 0 || bin === 19 ? 1 : 0)),
+    );
+    assert.ok(bins.every(({ from, to }) => from < to));
+  }
+  assert.deepEqual([tiny?.min, tiny?.histogram], [0, undefined]);
+  assert.deepEqual([same?.standard_deviation, same?.histogram], [0, undefined]);
+});
+
 test('over many parts: sums of the histogram, the mean, distinct values', async (t) => {
   const service = await startHttpService(t);
   const rows = 30_000;

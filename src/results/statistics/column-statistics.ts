@@ -7,7 +7,14 @@ import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { ReadDeps } from '../read/open-page.ts';
 import { readFailure } from '../read-failure.ts';
-import { compileHistogram, compileSummary, compileTop, DISTINCT_COUNTED_MAX, spreads } from './compile-statistics.ts';
+import {
+  compileHistogram,
+  compileSummary,
+  compileTop,
+  DISTINCT_COUNTED_MAX,
+  hasBins,
+  spreads,
+} from './compile-statistics.ts';
 
 export type StatisticsReadDeps = Pick<ReadDeps, 'store' | 'scanner' | 'searches' | 'statementMillisMax' | 'sleep'>;
 
@@ -45,7 +52,7 @@ export async function columnStatistics(
     members.push(`"distinct_count":${distinct},"distinct_is_exact":true`);
     members.push(`"top":${top.slice(top.indexOf('"top":') + '"top":'.length, -1)}`);
   }
-  if (spreads(type) && typeof low === 'number' && typeof high === 'number' && low < high) {
+  if (spreads(type) && typeof low === 'number' && typeof high === 'number' && hasBins(low, high)) {
     members.push(`"histogram":${await read((paths) => compileHistogram(asked, paths, low, high))}`);
   }
   return `{${members.join(',')}}`;

@@ -50,7 +50,7 @@ export function compileSummary({ index, type }: StatisticsColumn, paths: readonl
   if (family === 'number') {
     const finite = `FILTER (isfinite(${asDouble(v, type)}))`;
     members.push(`'mean', ${orNull(`avg(${asDouble(v, type)}) ${finite}`)}`);
-    members.push(`'standard_deviation', ${orNull(`stddev_samp(${asDouble(v, type)}) ${finite}`)}`);
+    members.push(`'standard_deviation', ${orNull(deviationOf(asDouble(v, type), finite))}`);
   }
   if (family === 'text') members.push(`'shortest', min(length(${v}))`, `'longest', max(length(${v}))`);
   if (spreads(type)) {
@@ -76,6 +76,11 @@ export function compileTop({ index, type }: StatisticsColumn, paths: readonly st
   );
 }
 
+/** Whether bins between the two have a width: two of the smallest doubles are too near. */
+export function hasBins(low: number, high: number): boolean {
+  return (high - low) / HISTOGRAM_BINS > 0;
+}
+
 /** `[{from, to, count}]`: bins of the same width from `low` to `high`, each with its lower edge; the last with both. */
 export function compileHistogram(
   { index, type }: StatisticsColumn,
@@ -85,15 +90,20 @@ export function compileHistogram(
 ): Statement {
   const parameters = new Parameters();
   const x = scaleOf(storedColumn(index), type);
-  const width = (high - low) / HISTOGRAM_BINS;
   const number = (value: number) => `${parameters.add(String(value))}::DOUBLE`;
-  const bin = `least(${HISTOGRAM_BINS - 1}, floor((${x} - ${number(low)}) / ${number(width)})::INTEGER)`;
+  // The difference of two doubles may be beyond all doubles. Parts of both are not.
+  const isWide = !Number.isFinite(high - low);
+  const width = isWide ? high / HISTOGRAM_BINS - low / HISTOGRAM_BINS : (high - low) / HISTOGRAM_BINS;
+  const place = isWide
+    ? `greatest(0, ${x} / ${number(width)} - ${number(low / width)})`
+    : `(${x} - ${number(low)}) / ${number(width)}`;
+  const bin = `least(${HISTOGRAM_BINS - 1}, floor(${place})::INTEGER)`;
+  const between = (at: string) =>
+    isWide
+      ? `${number(low)} * (1 - ${at} / ${HISTOGRAM_BINS}::DOUBLE) + ${number(high)} * (${at} / ${HISTOGRAM_BINS}::DOUBLE)`
+      : `${number(low)} + ${at} * ${number(width)}`;
   const edge = (at: string) =>
-    edgeOf(
-      `(CASE WHEN ${at} = ${HISTOGRAM_BINS} THEN ${number(high)} ELSE ${number(low)} + ${at} * ${number(width)} END)`,
-      type,
-      parameters,
-    );
+    edgeOf(`(CASE WHEN ${at} = ${HISTOGRAM_BINS} THEN ${number(high)} ELSE ${between(at)} END)`, type, parameters);
   const member = `json_object('from', ${edge('i')}, 'to', ${edge('(i + 1)')}, 'count', coalesce(n, 0))`;
   return one(
     `WITH counted AS (SELECT ${bin} AS bin, count(*) AS n FROM ${partsAt(paths, parameters)} WHERE isfinite(${x}) GROUP BY bin),
@@ -129,6 +139,15 @@ function orderKey(v: string, type: ColumnType): string {
 function asDouble(v: string, type: ColumnType): string {
   // Through text: DuckDB's casts from decimals divide, and round twice.
   return type.kind === 'real' || type.kind === 'double' ? `${v}::DOUBLE` : `${v}::VARCHAR::DOUBLE`;
+}
+
+/** The squares of larger numbers are beyond all doubles, and DuckDB refuses all of the statement for it. Then smaller ones make no difference. */
+const SQUARED_MAX = '1e145';
+
+function deviationOf(x: string, finite: string): string {
+  const ofUsual = `stddev_samp(CASE WHEN abs(${x}) < ${SQUARED_MAX} THEN ${x} END) ${finite}`;
+  const ofLarge = `stddev_samp(${x} * 1e-160) ${finite} * 1e160`;
+  return `(CASE WHEN max(abs(${x})) ${finite} < ${SQUARED_MAX} THEN ${ofUsual} ELSE ${ofLarge} END)`;
 }
 
 /** Where on its line a value lies: a number itself, an instant in microseconds since 1970. */
