@@ -6,8 +6,12 @@ import type { IncomingMessage } from 'node:http';
 import { RequestError } from '../errors/errors.ts';
 
 /** @throws RequestError bad_request · expectation_failed */
-export function refuseUnusual({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): void {
+export function refuseUnusual({ headers, rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage): void {
   const { host, expect } = headers;
+  // A proxy in front of us may have gone by the other one (RFC 9112 §3.2).
+  if (rawHeaders.filter((text, index) => index % 2 === 0 && /^host$/i.test(text)).length > 1) {
+    throw new RequestError('bad_request', 'the Host header is there more than once');
+  }
   if (host === undefined && (httpVersionMajor > 1 || httpVersionMinor > 0)) {
     throw new RequestError('bad_request', 'the Host header is missing or is not a host name');
   }

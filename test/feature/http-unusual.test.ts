@@ -51,12 +51,13 @@ test('an id of any length is answered like any malformed id, after the key', asy
   assertError(await exchange(service, line, 'Host: x', key), 400, 'invalid_execution_id', message);
 });
 
-test('no Host, a wrong Expect: 400 and 417, after the key', async (t) => {
+test('no Host, two of them, a wrong Expect: 400 and 417, after the key', async (t) => {
   const service = await startHttpService(t);
   const key = `X-Service-Api-Key: ${service.key}`;
   const line = 'GET /v1/query/7/results HTTP/1.1';
   for (const [code, status, fields] of [
     ['bad_request', 400, ['X-A: b']],
+    ['bad_request', 400, ['Host: x', 'host: y']],
     ['expectation_failed', 417, ['Host: x', 'Expect: 200-ok']],
   ] as const) {
     assertError(await exchange(service, line, ...fields), 401, 'invalid_api_key');
