@@ -46,7 +46,7 @@ export function unexpected(
 
 /** `sentences` say what is wrong with the piece at `at`, full stop included. */
 export function expressionError(source: Source, problem: Problem, at: Position, sentences: string): ExpressionError {
-  const position = countCharacters(source.text, at.offset) + 1;
+  const position = positionOf(source.text, at.offset);
   const message = `${source.parameter}, position ${position}: ${sentences} In: ${excerpt(source.text, at)}`;
   return new ExpressionError(codeOf(source, problem), oneLine(message), position);
 }
@@ -81,8 +81,9 @@ function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ').toWellFormed();
 }
 
-function countCharacters(text: string, offset: number): number {
-  let count = 0;
-  for (let at = 0; at < offset; count += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
-  return count;
+/** As errors tell it: in characters, counted from 1. */
+export function positionOf(text: string, offset: number): number {
+  let position = 1;
+  for (let at = 0; at < offset; position += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return position;
 }

@@ -92,6 +92,7 @@ test('each bound has its own error', () => {
 
 test('positions in errors count characters, not code units', () => {
   assert.equal(refusal(`'😀' == 1`).position, 5);
+  assert.match(refusal(`a = '😀' and (b = 1`).message, /^filters, position 19: .* for the "\(" at position 13\. /);
 });
 
 test('a chain of 50,000 conditions is parsed without recursion', () => {

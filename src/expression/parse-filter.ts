@@ -2,7 +2,7 @@
  * The filter language by recursive descent (grammar: docs/reference/filters.md). Chains of `and`, `or` and `not` are loops,
  * so only parentheses recurse, and these are bounded; each token is looked at a bounded number of times.
  */
-import { expressionError, type Source } from './expression-error.ts';
+import { expressionError, positionOf, type Source } from './expression-error.ts';
 import type { ExpressionLimits } from './limits.ts';
 import { bareWord, nameOf, TokenReader } from './token-reader.ts';
 import type { Token } from './tokenize.ts';
@@ -85,7 +85,8 @@ class FilterParser {
     this.#enter();
     const node = this.#chain('or');
     if (!this.#reader.isMark(')')) {
-      const opened = this.#reader.token.kind === 'end' ? ` for the "(" at position ${opening.at.offset + 1}` : '';
+      const position = positionOf(this.#reader.source.text, opening.at.offset);
+      const opened = this.#reader.token.kind === 'end' ? ` for the "(" at position ${position}` : '';
       throw this.#reader.unexpected(`"and", "or" or ")"${opened}`, ['and', 'or']);
     }
     this.#reader.advance();
