@@ -102,6 +102,16 @@ test('the largest and the smallest doubles have statistics, too', async (t) => {
   assert.deepEqual([same?.standard_deviation, same?.histogram], [0, undefined]);
 });
 
+test('those of a truncated result are not those of the whole: they are refused unless that is allowed', async (t) => {
+  const service = await startHttpService(t);
+  const csv = `n\n${Array.from({ length: 5000 }, (_, n) => `${n}\n`).join('')}`;
+  const { id } = await service.publish(7, csv, { ...LAYOUT, resultBytesMax: 16_000 });
+  const refusal = await service.get(`/v1/execution/${id}/statistics`);
+  assert.deepEqual([refusal.status, refusal.headers.get('x-error-code')], [400, 'partial_result']);
+  const { row_count } = await service.json(`/v1/execution/${id}/statistics?allow_partial_results=true`);
+  assert.equal(row_count, 2000);
+});
+
 test('over many parts: sums of the histogram, the mean, distinct values', async (t) => {
   const service = await startHttpService(t);
   const rows = 30_000;

@@ -133,7 +133,9 @@ export function browsingPaths(): Readonly<Record<string, Fragment>> {
         tags: ['Executions'],
         summary: 'The columns of a result in numbers',
         description: 'Each column is looked at once and remembered. At most 100 columns at a time.',
-        parameters: [refTo('parameters', SHARED_PARAMETERS.columns.name)],
+        parameters: [SHARED_PARAMETERS.columns, SHARED_PARAMETERS.allowPartialResults].map(({ name }) =>
+          refTo('parameters', name),
+        ),
         responses: {
           200: {
             description: 'A column after the other.',

@@ -13,6 +13,7 @@ import { parameterOf } from '../request/query-string.ts';
 import { type ResultsRequest, requireSameTarget } from '../request/results-request.ts';
 import { cacheHeadersOf, etagOf, matchesEtag } from '../respond/cache-policy.ts';
 import { respondUnchanged } from '../respond/envelope-answer.ts';
+import { requireWhole } from '../respond/partial-result.ts';
 import { columnStatistics } from './column-statistics.ts';
 
 /** Columns of one answer: each takes up to three passes over its values. */
@@ -38,6 +39,7 @@ export async function answerStatistics(
     const problem = `Query state is ${formatState(state)}, cannot provide statistics`;
     throw new RequestError('no_result', problem, { body: { state: formatState(state) } });
   }
+  requireWhole(state, execution, request, deps.settings.partialAsCompleted);
   requireSameTarget(parameters, target);
   const resultSet = await getResultSet(execution, deps.catalogCache);
   const indexes = columnsAsked(parameterOf(parameters, 'columns'), resultSet.columns);
