@@ -192,6 +192,33 @@ describe('tasks', () => {
     assert.deepEqual([runs, process.faults], [1, []]);
   });
 
+  test('that last longer than from one tick to the next hold up no query, are not begun twice, and are waited for', async () => {
+    const controller = new AbortController();
+    const sweeping = Promise.withResolvers<void>();
+    let begun = 0;
+    const run = async () => {
+      begun += 1;
+      await sweeping.promise;
+    };
+    const process = new Process('a', { schedule: { tasks: [{ name: 'sweep', schedule: '* * * * *', run }] } });
+    const asleep = world.time.nextSleep();
+    let ended = false;
+    const loop = runSchedule(process.scheduleDeps, controller.signal).then(() => {
+      ended = true;
+    });
+    await asleep;
+    await process.turn();
+    const again = world.time.nextSleep();
+    world.time.moveTo(at('10:15'));
+    await again;
+    assert.deepEqual([await states(), begun], [['COMPLETED', 'PENDING'], 1]);
+    controller.abort();
+    await states();
+    assert.equal(ended, false);
+    sweeping.resolve();
+    await loop;
+  });
+
   test('run once at each tick, in one process, and a failed task stops nothing', async () => {
     let runs = 0;
     const sweep = {

@@ -34,13 +34,19 @@ export interface ScheduledTask {
 /** Runs until the signal is aborted. Ends when the work in progress has ended. */
 export async function runSchedule(deps: ScheduleDeps, signal: AbortSignal): Promise<void> {
   const schedule = new Schedule(deps);
+  // Beside the queries: a sweep of a large store takes longer than from one tick to the next.
+  let tasks: Promise<void> | undefined;
   while (!signal.aborted) {
-    await schedule.runDue(signal);
+    await schedule.submitDue(signal);
+    tasks ??= schedule.runTasks(signal).finally(() => {
+      tasks = undefined;
+    });
     const wait = Math.min(deps.pollMillis, schedule.nextTick() - deps.clock());
     await deps.sleep(Math.max(wait, 1), signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
   }
+  await tasks;
 }
 
 /** The looks at the catalog, without the waiting in between. */
@@ -65,12 +71,21 @@ export class Schedule {
 
   /** Does what is due now and not claimed by another process. */
   async runDue(signal: AbortSignal): Promise<void> {
+    await this.submitDue(signal);
+    await this.runTasks(signal);
+  }
+
+  async submitDue(signal: AbortSignal): Promise<void> {
     await this.#guard('looking for scheduled queries', signal, async () => {
       for await (const due of this.#queries.listDue()) {
         if (signal.aborted) return;
         await this.#guard(`scheduling query ${due.query.id}`, signal, () => this.#queries.submit(due));
       }
     });
+  }
+
+  /** One after the other. */
+  async runTasks(signal: AbortSignal): Promise<void> {
     for (const { task, cron } of this.#tasks) {
       await this.#guard(task.name, signal, async () => {
         const claimed = await this.#claim(task.name, lastTick(cron, this.#deps.clock())).catch((error: unknown) => {

@@ -14,10 +14,10 @@ const STEPS_MAX = 20_000;
 const SEEDS: Readonly<Record<MutationName, number>> = {
   'put-not-awaited': 2,
   'sweep-sees-no-manifest': 1,
-  'sweep-sees-no-readers': 17,
+  'sweep-sees-no-readers': 24,
   'sweep-clock-ahead': 2,
   'read-clock-behind': 1,
-  'any-lease-commits': 13,
+  'any-lease-commits': 6,
   'sweep-lists-nothing': 2,
   'accepted-before-commit': 1,
   'any-state-follows': 1,
@@ -34,7 +34,7 @@ const SEEDS: Readonly<Record<MutationName, number>> = {
   'kept-answer-not-found': 1,
   'oldest-kept': 1,
   'deaf-to-changes': 1,
-  'usage-race': 4,
+  'usage-race': 15,
   'second-batch-refused': 1,
   'end-not-awaited': 1,
 };
