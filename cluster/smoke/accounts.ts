@@ -10,6 +10,8 @@ import { EXECUTED_QUERY } from './load.ts';
 import { sqlRun } from './sql.ts';
 
 const MINUTE_MILLIS = 60_000;
+/** So often replicas look for ticks that found no place. */
+const LOOK_MILLIS = 5000;
 const SETTLED_MILLIS_MAX = 60_000;
 /** So many runs a list has at most. */
 const LIST_MAX = 200;
@@ -25,6 +27,7 @@ interface ListedRun {
   readonly execution_id: string;
   readonly state: string;
   readonly submitted_at: string;
+  readonly execution_ended_at?: string;
   readonly error?: unknown;
 }
 
@@ -57,7 +60,10 @@ export async function checkExecuted(accounts: Accounts): Promise<void> {
   }
 }
 
-/** Each minute since the queries were added has one run, which came to its end. @param times between which there were ticks */
+/**
+ * Each minute since the queries were added has one run, which came to its end, but for minutes in which an earlier run of the query went on:
+ * then none begins. @param times between which there were ticks
+ */
 export async function checkTicks(
   accounts: Accounts,
   queryIds: readonly number[],
@@ -71,7 +77,8 @@ export async function checkTicks(
       const ofTick = runs.filter(({ submitted_at: at }) => minuteOf(Date.parse(at)) === minute);
       const at = new Date(minute * MINUTE_MILLIS).toISOString();
       const [run] = ofTick;
-      if (ofTick.length === 1 && run !== undefined && failedWithTrino(accounts, run)) figures.failedWithTrino += 1;
+      if (ofTick.length === 0 && runs.some((one) => wentOn(one, minute))) figures.ticksInRuns += 1;
+      else if (ofTick.length === 1 && run !== undefined && failedWithTrino(accounts, run)) figures.failedWithTrino += 1;
       else if (ofTick.length !== 1 || run?.state !== 'QUERY_STATE_COMPLETED') {
         const found = ofTick.map(({ state, error }) => `${state} ${JSON.stringify(error)}`).join(', ');
         figures.addLost(`the tick of query ${queryId} at ${at} has ${ofTick.length} runs: ${found}`);
@@ -80,6 +87,12 @@ export async function checkTicks(
       }
     }
   }
+}
+
+/** Until a new run had no time to begin any more in this minute. */
+function wentOn({ submitted_at: from, execution_ended_at: to = from }: ListedRun, minute: number): boolean {
+  const end = (minute + 1) * MINUTE_MILLIS;
+  return Date.parse(from) < end - MINUTE_MILLIS && Date.parse(to) > end - LOOK_MILLIS;
 }
 
 /** A run on a coordinator that is killed may fail, and then says that this was the reason. */

@@ -17,6 +17,8 @@ export class Figures {
   publishes = 0;
   runs = 0;
   ticks = 0;
+  /** Ticks of a query whose earlier run went on until the next tick: they have no run of their own. */
+  ticksInRuns = 0;
   /** Runs that failed and said that Trino, which had been killed, was the reason. */
   failedWithTrino = 0;
   revokedMillisMax = 0;
@@ -61,6 +63,7 @@ export class Figures {
       `${Math.round(seconds)} s: ${this.answers} answers, ${this.wrong.length} wrong, ${this.lost.length} lost`,
       `${refusedCount} refused${refusals === '' ? '' : ` (${refusals})`}, ${this.cut} cut with a replica`,
       `${this.publishes} publishes, ${this.runs} runs and ${this.ticks} ticks each done once`,
+      ...(this.ticksInRuns > 0 ? [`${this.ticksInRuns} ticks passed in a run that went on`] : []),
       ...(this.recoveryMillis.has('trino') ? [`${this.failedWithTrino} runs failed with Trino and said so`] : []),
       `a revoked key read on for ${Math.round(this.revokedMillisMax)} ms at most`,
       `recovered after ${recoveries.join(', ')}`,
