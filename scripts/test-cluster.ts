@@ -4,6 +4,7 @@
  * with their reasons. Property tests try a few cases here, and as many as ever with `--all`.
  */
 import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { POSTGRES_MISSING, PostgresServer } from '../test/postgres-server.ts';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../test/s3-server.ts';
 import { clusterFiles } from './cluster-files.ts';
@@ -18,7 +19,11 @@ else {
   await using postgres = await PostgresServer.start();
   await using s3 = S3_MISSING === undefined ? await S3Server.start() : undefined;
   if (s3 === undefined) process.stdout.write(`results in folders: ${S3_MISSING}\n`);
-  const flags = ['--test', '--test-concurrency=2', '--test-timeout=120000'];
+  const flags = [
+    '--test',
+    `--test-concurrency=${Math.max(2, Math.min(4, availableParallelism()))}`,
+    '--test-timeout=120000',
+  ];
   const { status } = spawnSync(process.execPath, [...flags, ...(given.length > 0 ? given : clusterFiles(all))], {
     stdio: 'inherit',
     env: {
