@@ -169,7 +169,7 @@ export class Workload {
         if (!(error instanceof ObjectDamaged)) throw error;
         // A process that was frozen finds out late that it has no time left.
         const isInTime = scheduler.now - startedAt < TIMES.readTimeoutMillis;
-        if (isInTime) invariants.results.incomplete(executionId, error.message);
+        if (isInTime) invariants.results.incomplete(executionId, startedAt, error.message);
         return;
       }
     }
@@ -181,10 +181,11 @@ export class Workload {
     const { invariants, scheduler } = this.#parts;
     const asked = await this.#resolve(replica);
     if (asked === undefined) return;
+    const startedAt = scheduler.now;
     const { executionId, resultSet } = asked;
     await using _ = await replica.readLeases.hold(executionId);
     const isLeased = () => invariants.leases.isHeld(`read:${executionId}:`, replica.host.name, scheduler.now);
-    using _held = invariants.results.hold(executionId, isLeased);
+    using _held = invariants.results.hold(resultSet, isLeased);
     const { signal } = replica.stopping;
     for (const object of objectsOf(resultSet)) {
       await replica.host.sleep(this.#random.below(LONG_READ_MILLIS), signal);
@@ -195,7 +196,7 @@ export class Workload {
         void opened;
       } catch (error) {
         if (!(error instanceof ObjectDamaged)) throw error;
-        if (isHeld) invariants.results.incomplete(executionId, error.message);
+        if (isHeld) invariants.results.incomplete(executionId, startedAt, error.message);
         return;
       }
     }

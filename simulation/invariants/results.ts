@@ -37,7 +37,7 @@ export class ResultInvariants {
   readonly #prunedAt = new Map<string, Instant>();
   /** Whose result needs an object. */
   readonly #needed = new Map<string, string>();
-  /** Which long reads hold a result, and whether their lease still runs. */
+  /** Which long reads hold an object, and whether their lease still runs. */
   readonly #held = new Map<string, Set<() => boolean>>();
 
   constructor(parts: ResultParts) {
@@ -64,23 +64,33 @@ export class ResultInvariants {
    * @param ownNow the time by the clock of whoever answers
    */
   served(executionId: string, startedAt: Instant, ownNow: Instant): void {
-    const { violations, boundMillis, rows } = this.#parts;
-    const expiresAt = Number(rows.of('executions').get(`executions ${executionId}`)?.expires_at ?? Infinity);
+    const { violations, boundMillis } = this.#parts;
+    const expiresAt = this.#expiryOf(executionId);
     const mayNotKnow = startedAt <= (this.#prunedAt.get(executionId) ?? 0) + boundMillis;
     if (expiresAt > ownNow || mayNotKnow) return;
     violations.found(EXPIRED, `${executionId} was served ${ownNow - expiresAt} ms after it had expired`);
   }
 
-  /** A read found no object where a visible result has one. */
-  incomplete(executionId: string, why: string): void {
-    this.#parts.violations.found(WHOLE, `${executionId} was read, and ${why}`);
+  /**
+   * A read found no object where a visible result has one.
+   * @param startedAt true time of the request. Who has a clock that is behind may ask for what expired long ago, and is told that it is gone
+   */
+  incomplete(executionId: string, startedAt: Instant, why: string): void {
+    const { violations, clocksApartMillis } = this.#parts;
+    if (startedAt <= this.#expiryOf(executionId) + clocksApartMillis) {
+      violations.found(WHOLE, `${executionId} was read, and ${why}`);
+    }
   }
 
-  /** A long read holds a result until it is disposed of, and as long as its lease runs by true time. */
-  hold(executionId: string, isHeld: () => boolean): Disposable {
-    const readers = this.#held.get(executionId) ?? new Set();
-    this.#held.set(executionId, readers.add(isHeld));
-    return { [Symbol.dispose]: () => void readers.delete(isHeld) };
+  /** A long read holds the objects of a result until it is disposed of, and as long as its lease runs by true time. */
+  hold(resultSet: ResultSet, isHeld: () => boolean): Disposable {
+    const keys = objectsOf(resultSet).map(({ key }) => key);
+    for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? new Set()).add(isHeld));
+    return {
+      [Symbol.dispose]: () => {
+        for (const key of keys) this.#held.get(key)?.delete(isHeld);
+      },
+    };
   }
 
   /** Long after the last fault. @param oldest what is as old must be needed by a result */
@@ -124,8 +134,11 @@ export class ResultInvariants {
     const { violations } = this.#parts;
     const executionId = this.#needed.get(key);
     if (executionId !== undefined) violations.found(NEEDED, `${key} of ${executionId}`);
-    const ofExecution = key.split('/')[0] ?? '';
-    if ([...(this.#held.get(ofExecution) ?? [])].some((isHeld) => isHeld())) violations.found(READ, key);
+    if ([...(this.#held.get(key) ?? [])].some((isHeld) => isHeld())) violations.found(READ, key);
+  }
+
+  #expiryOf(executionId: string): Instant {
+    return Number(this.#parts.rows.of('executions').get(`executions ${executionId}`)?.expires_at ?? Infinity);
   }
 }
 
