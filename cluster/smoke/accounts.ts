@@ -71,10 +71,17 @@ export async function checkTicks(
 ): Promise<void> {
   const { figures } = accounts;
   const minuteOf = (time: number) => Math.floor(time / MINUTE_MILLIS);
+  const first = minuteOf(times.from) + 1;
+  const minutes = Array.from({ length: Math.max(0, minuteOf(times.to) + 1 - first) }, (_, n) => first + n);
+  const runsIn = (runs: readonly ListedRun[], minute: number) =>
+    runs.filter(({ submitted_at: at }) => minuteOf(Date.parse(at)) === minute);
+  // The run of the last tick begins when the one before it has ended, and somebody has looked again.
+  const isSeenTo = (runs: readonly ListedRun[]) =>
+    minutes.every((minute) => runsIn(runs, minute).length > 0 || runs.some((one) => wentOn(one, minute)));
   for (const queryId of queryIds) {
-    const runs = await settledRuns(accounts, queryId);
-    for (let minute = minuteOf(times.from) + 1; minute <= minuteOf(times.to); minute += 1) {
-      const ofTick = runs.filter(({ submitted_at: at }) => minuteOf(Date.parse(at)) === minute);
+    const runs = await settledRuns(accounts, queryId, isSeenTo);
+    for (const minute of minutes) {
+      const ofTick = runsIn(runs, minute);
       const at = new Date(minute * MINUTE_MILLIS).toISOString();
       const [run] = ofTick;
       if (ofTick.length === 0 && runs.some((one) => wentOn(one, minute))) figures.ticksInRuns += 1;
@@ -118,13 +125,17 @@ function csvText({ number, rowCount }: Run): string {
   return `${HEADER}\n${lines.join('')}`;
 }
 
-/** When none of them waits or runs any more. */
-async function settledRuns(accounts: Accounts, queryId: number): Promise<readonly ListedRun[]> {
+/** When none of them waits or runs any more, and all are there, or after a minute. */
+async function settledRuns(
+  accounts: Accounts,
+  queryId: number,
+  areThere: (runs: readonly ListedRun[]) => boolean = () => true,
+): Promise<readonly ListedRun[]> {
   const limit = performance.now() + SETTLED_MILLIS_MAX;
   for (;;) {
     const runs = await runsOf(accounts, queryId);
-    const open = runs.filter(({ state }) => /PENDING|EXECUTING/.test(state));
-    if (open.length === 0 || performance.now() > limit) return runs;
+    const isOpen = runs.some(({ state }) => /PENDING|EXECUTING/.test(state));
+    if ((!isOpen && areThere(runs)) || performance.now() > limit) return runs;
     await pause(100, new AbortController().signal);
   }
 }
