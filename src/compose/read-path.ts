@@ -21,7 +21,7 @@ import type { ReadDeps } from '../results/read/open-page.ts';
 import { BUFFERED_BYTES_MAX } from '../results/read/open-slice.ts';
 import type { ParquetFiles } from '../results/read/parquet-files.ts';
 import { PartExclusion } from '../results/read/part-exclusion.ts';
-import { type MemorySettings, unsentBytesMax } from '../settings/memory.ts';
+import { unsentBytesMax } from '../settings/memory.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { openDerived } from './derived.ts';
 import type { Service } from './service.ts';
@@ -170,8 +170,11 @@ function keptOf(parquet: ParquetFiles): { readonly bytes: number } {
 
 function queuesOf({ settings }: Service) {
   // Twice the cores, so that one page computes while another waits for the disk. More would only slow each other down.
-  const pageTurns = new WorkQueue({ runningMax: 2 * availableParallelism(), waitingMax: settings.pagesWaitingMax });
-  const assembling = new WorkQueue({ runningMax: assembledMax(settings), waitingMax: settings.pagesWaitingMax });
+  const pagesMax = 2 * availableParallelism();
+  const pageTurns = new WorkQueue({ runningMax: pagesMax, waitingMax: settings.pagesWaitingMax });
+  // As many pages as are read at a time, and no more than there is room for: each is in memory as a whole.
+  const assembledMax = Math.max(2, Math.min(pagesMax, Math.floor(unsentBytesMax(settings) / BUFFERED_BYTES_MAX)));
+  const assembling = new WorkQueue({ runningMax: assembledMax, waitingMax: settings.pagesWaitingMax });
   // A search takes all cores. Two at a time, so that one plans or reads while the other computes.
   const searches = new WorkQueue({ runningMax: SEARCHES_AT_ONCE, waitingMax: settings.pagesWaitingMax });
   // Every export that was admitted may wait: the limit is on how many are admitted.
@@ -180,11 +183,6 @@ function queuesOf({ settings }: Service) {
   const heavy = new WorkQueue({ runningMax: settings.heavyRunningMax, waitingMax: settings.heavyWaitingMax });
   const wide = new WorkQueue({ runningMax: 1, waitingMax: settings.pagesWaitingMax + exportsWaitingMax });
   return { pages: pageTurns, assembling, searches, exports, heavy, wide };
-}
-
-/** As many pages as are read at a time, and no more than there is room for: each is in memory as a whole. */
-function assembledMax(settings: MemorySettings): number {
-  return Math.max(2, Math.min(2 * availableParallelism(), Math.floor(unsentBytesMax(settings) / BUFFERED_BYTES_MAX)));
 }
 
 function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffects): ReadLeases {

@@ -101,7 +101,7 @@ async function answerOnce(
   const resultSet = await getResultSet(execution, catalogCache);
   const plan = await timed('plan', async () => {
     requireFormat(parameters, format);
-    const planned = planRead(parseSharedParameters(parameters, target), format, resultSet, settings);
+    const planned = planRead(parseSharedParameters(parameters), format, resultSet, settings);
     // To compile a long filter takes as many milliseconds as to plan it.
     if ((parameters.get('filters')?.[0]?.length ?? 0) > LONG_FILTER) await letOthersRun();
     return planned;

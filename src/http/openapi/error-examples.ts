@@ -126,9 +126,8 @@ export function errorExample(code: ErrorCode): ErrorExample {
 }
 
 function answerTo(parameters: string, code: ErrorCode): string {
-  const target = { kind: 'query', queryId: SHARED_PARAMETERS.queryId.example } as const;
   try {
-    const shared = parseSharedParameters(parseQueryString(parameters), target);
+    const shared = parseSharedParameters(parseQueryString(parameters));
     planRead(shared, 'json', EXAMPLE_RESULT_SET, { datapointsMax: DATAPOINTS_MAX, expressions: LIMITS });
   } catch (error) {
     if (error instanceof RequestError && error.code === code) return error.message;

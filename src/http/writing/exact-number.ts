@@ -15,6 +15,11 @@ export class ExactNumber {
   }
 }
 
+/** Whether a value of a body was sent as a number, of however many digits: `String` of it has them all. */
+export function isNumber(value: unknown): value is number | ExactNumber {
+  return typeof value === 'number' || value instanceof ExactNumber;
+}
+
 type Reviver = (name: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
 /** Fewer digits, without an exponent, are always held. */

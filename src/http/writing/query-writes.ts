@@ -14,7 +14,7 @@ import {
 } from '../../domain/query.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { writableQuery } from './authorize.ts';
-import { ExactNumber } from './exact-number.ts';
+import { isNumber } from './exact-number.ts';
 import {
   bad,
   boolean,
@@ -147,8 +147,7 @@ const PARAMETER: ReadField<QueryParameter> = (value, name) => {
 
 /** Clients send numbers as numbers. */
 function parameterValue(value: unknown, name: string): string {
-  const isNumber = typeof value === 'number' || value instanceof ExactNumber;
-  return text(0, 2000)(isNumber ? String(value) : value, name);
+  return text(0, 2000)(isNumber(value) ? String(value) : value, name);
 }
 
 const SCHEDULE: ReadField<string> = (value, name) => {

@@ -81,7 +81,7 @@ export async function answerDiff(
     requireFormat(parameters, format);
     const columns = columnsOfDiff(diff.columns);
     const empty = { columns, rowCount, cellBytes: 0, truncated: false, parts: [] };
-    return planRead(parseSharedParameters(parameters, to), format, empty, settings);
+    return planRead(parseSharedParameters(parameters), format, empty, settings);
   };
   // What is wrong with the request is told before anything is made.
   plan(0);

@@ -109,12 +109,11 @@ export function asOfOf(parameters: QueryParameters): Instant | undefined {
 }
 
 /**
- * @param target `execution_id` and `queryID` may be sent as parameters too, and must then say the same as the address
+ * All but `execution_id` and `queryID`, which `requireSameTarget` looks at.
  * @throws RequestError invalid_parameter · incompatible_parameters
  */
-export function parseSharedParameters(parameters: QueryParameters, target: Target): SharedParameters {
+export function parseSharedParameters(parameters: QueryParameters): SharedParameters {
   const table = SHARED_PARAMETERS;
-  requireSameTarget(parameters, target);
   const columns = parameterOf(parameters, table.columns.name);
   const filters = parameterOf(parameters, table.filters.name);
   const search = parameterOf(parameters, table.search.name);

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseQueryString } from './query-string.ts';
-import { parseSharedParameters } from './results-request.ts';
+import { parseSharedParameters, requireSameTarget } from './results-request.ts';
 import { SHARED_PARAMETERS, type SharedParameter } from './shared-parameters.ts';
 
 const TABLE: readonly SharedParameter[] = Object.values(SHARED_PARAMETERS);
 const TARGET = { kind: 'query', queryId: SHARED_PARAMETERS.queryId.example } as const;
 
 function parse(text: string) {
-  return parseSharedParameters(parseQueryString(text), TARGET);
+  const parameters = parseQueryString(text);
+  requireSameTarget(parameters, TARGET);
+  return parseSharedParameters(parameters);
 }
 
 test('these are the parameters of specification §4.9 without the key, and our own: the format, how values are spelled, a search, a time', () => {

@@ -27,6 +27,8 @@ interface Place {
   readonly Key: string;
 }
 
+type Put = (client: S3Client, place: Place, file: FileHandle, size: number, signal: AbortSignal) => Promise<void>;
+
 /**
  * @throws the client's error (`mayBeThere` where there may be an object already), the signal's reason, or the filesystem's error. Then no object
  *   was made, unless it is the answer that was lost.
@@ -34,7 +36,7 @@ interface Place {
 export async function putFile(client: S3Client, place: Place, path: string, signal: AbortSignal): Promise<void> {
   await using handle = await open(path, 'r');
   const { size } = await handle.stat();
-  const put = size > PART_BYTES ? putParts : putWhole;
+  const put = size > PART_BYTES ? inParts : inOneRequest;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await put(client, place, handle, size, signal);
@@ -45,25 +47,13 @@ export async function putFile(client: S3Client, place: Place, path: string, sign
   }
 }
 
-async function putWhole(
-  client: S3Client,
-  place: Place,
-  handle: FileHandle,
-  size: number,
-  signal: AbortSignal,
-): Promise<void> {
+const inOneRequest: Put = async (client, place, handle, size, signal) => {
   const Body = await readAt(handle, 0, size);
   const command = new PutObjectCommand({ ...place, ...IF_NOTHING_IS_THERE, Body, ChecksumSHA256: sha256Of(Body) });
   await client.send(command, { abortSignal: signal });
-}
+};
 
-async function putParts(
-  client: S3Client,
-  place: Place,
-  handle: FileHandle,
-  size: number,
-  signal: AbortSignal,
-): Promise<void> {
+const inParts: Put = async (client, place, handle, size, signal) => {
   const create = new CreateMultipartUploadCommand({ ...place, ChecksumAlgorithm: 'SHA256' });
   const { UploadId } = await client.send(create, { abortSignal: signal });
   const upload = { ...place, UploadId };
@@ -86,7 +76,7 @@ async function putParts(
     await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
     throw error;
   }
-}
+};
 
 async function readAt(handle: FileHandle, offset: number, bytes: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(bytes);
