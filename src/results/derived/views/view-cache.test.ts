@@ -92,3 +92,23 @@ test('closing stops a view that is being made, and waits until nothing more is w
   await making;
   assert.deepEqual(await readdir(directory), []);
 });
+
+test('a view that is finished just after the last who waited for it has left is removed', async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const { directory, cache } = await cacheOn(
+    t,
+    () => false,
+    async (signal) => {
+      begun.resolve();
+      // Too late to be interrupted: the statement ends as if nothing had been.
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    },
+  );
+  const leaving = new AbortController();
+  const left = assert.rejects(cache.get('A', RESULT, VIEW, 'key', leaving.signal), /the client left/);
+  await begun.promise;
+  leaving.abort(new Error('the client left'));
+  await left;
+  await cache[Symbol.asyncDispose]();
+  assert.deepEqual(await readdir(directory), []);
+});

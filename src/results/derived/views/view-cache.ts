@@ -191,9 +191,11 @@ export class ViewCache implements AsyncDisposable {
       usedAt: this.#options.clock(),
     };
     const settled = making.then(
-      ({ bytes }) => {
+      async ({ bytes }) => {
         entry.bytes = bytes;
-        this.#added();
+        // All who waited had left by the time it was made.
+        if (this.#entries.get(identity) !== entry) await this.#drop(entry);
+        else this.#added();
       },
       () => this.#drop(entry),
     );
