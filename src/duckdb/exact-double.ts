@@ -19,6 +19,7 @@ export function isExactDouble(column: string, double = `TRY_CAST(${column} AS DO
     ${printed.map((p) => `WHEN ${digits} = ${significantDigits(p)} THEN true`).join(' ')} ELSE false END`;
 }
 
-function significantDigits(number: string): string {
-  return `trim(translate(regexp_replace(${number}, '[eE].*', ''), '-.', ''), '0')`;
+/** SQL: the digits of the number that the text `number` is, without zeros at either end: of two numbers of one size, the same only if they are equal. */
+export function significantDigits(number: string): string {
+  return `trim(translate(regexp_replace(${number}, '[eE].*', ''), '-+.', ''), '0')`;
 }

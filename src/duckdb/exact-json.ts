@@ -12,9 +12,9 @@ export const NUMBER_MARK = '\ufdd0';
 
 /** What stands before a number in JSON text, as far as a regular expression can tell. */
 const BEFORE = '[:,\\[\\s]-?';
-/** 16 digits or more. With 15, a double prints the same number. */
-const LONG = `${BEFORE}(?:[0-9.]{17}|[0-9]{16}[eE])`;
-const LONG_NUMBER = '[:,\\[\\s](-?(?:[0-9.]{17,}|[0-9]{16})(?:[eE][-+]?[0-9]+)?)';
+/** 16 digits or more, or so near to 0 that a double may have fewer digits or none. With 15, it prints the same number elsewhere. */
+const LONG = `${BEFORE}(?:[0-9.]{17}|[0-9]{16}[eE]|[0-9.]+[eE]-[0-9]{3})`;
+const LONG_NUMBER = '[:,\\[\\s](-?(?:(?:[0-9.]{17,}|[0-9]{16})(?:[eE][-+]?[0-9]+)?|[0-9.]+[eE]-[0-9]{3,}))';
 const REAL = `${BEFORE}[0-9]+(?:\\.[0-9]|[eE])`;
 
 /** All that stands before the next number, strings whole: and then the number. */

@@ -4,7 +4,7 @@
  * infinity. Here whatever the type cannot hold is an invalid value.
  */
 import type { ColumnType } from '../domain/column-type.ts';
-import { isExactDouble } from './exact-double.ts';
+import { isExactDouble, significantDigits } from './exact-double.ts';
 import { hasNumberMark, losesDigits, losesWriting, NUMBER_MARK, unwrapNumbers, wrapNumbers } from './exact-json.ts';
 import { positiveZero } from './positive-zero.ts';
 import { quoteText } from './quoting.ts';
@@ -61,7 +61,8 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     case 'decimal': {
       if (isWideDecimal(type)) return wideDecimal(type, text, trimmed, fail);
       const plain = matches(trimmed, `[-+]?[0-9]*(\\.[0-9]{0,${type.scale}}0*)?`);
-      const exponent = `(contains(lower(${trimmed}), 'e') AND ${tryCast}::DOUBLE = TRY_CAST(${trimmed} AS DOUBLE))`;
+      const digits = `${significantDigits(`${tryCast}::VARCHAR`)} = ${significantDigits(trimmed)}`;
+      const exponent = `CASE WHEN contains(lower(${trimmed}), 'e') THEN ${digits} ELSE false END`;
       return when(`${tryCast} IS NOT NULL AND (${plain} OR ${exponent})`, tryCast);
     }
     case 'varbinary':
@@ -81,7 +82,8 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     }
     case 'interval': {
       const value = `CAST(TRY_CAST(${trimmed} AS INTERVAL) AS VARCHAR)`;
-      return when(`${value} IS NOT NULL`, value);
+      const finer = `regexp_matches(${trimmed}, '\\.[0-9]{6}[0-9]*[1-9]')`;
+      return when(`${value} IS NOT NULL AND NOT ${finer}`, value);
     }
     case 'array':
     case 'map':

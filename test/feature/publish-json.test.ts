@@ -28,6 +28,9 @@ const EXACT: readonly (readonly [readonly string[], string, readonly (string | n
     ['{"k":1.50}', '[1E+2,"x 1.50"]', '"x"', '{"k": 1.50}', 'null'],
   ],
   [['["{\\"k\\": 1.50}", 2.50]'], '!array(json)', [`['{"k": 1.50}', 2.50]`]],
+  [['1e-300', '2.0E-300'], 'double', ['1e-300', '2e-300']],
+  [['1e-400', '3e-324', '1'], 'varchar', ['1e-400', '3e-324', '1']],
+  [['[1e-400]'], 'json', ['[1e-400]']],
   [['1.5', '"NaN"', '"-Infinity"'], 'double', ['1.5', 'nan', '-inf']],
   [['"NaN"', '"x"'], 'varchar', ['NaN', 'x']],
   [[`[${LONG},null]`], '!array(decimal(38, 6))', [`[${LONG}, NULL]`]],
@@ -131,6 +134,18 @@ test('any number written in any way, among any text, keeps its digits', async ()
     }),
     { numRuns: 15 },
   );
+});
+
+test('a number with an exponent goes into a column of decimals, also beside text that keeps how numbers are written', async () => {
+  const lines = [`{"d":1e5,"t":1.50}`, `{"d":${LONG},"t":"x"}`];
+  const execution = await place.publish(
+    await place.write('exponent.ndjson', lines.map((line) => `${line}\n`).join('')),
+  );
+  assert.deepEqual(await place.columns(execution), ['d decimal(26, 6)', 't varchar']);
+  assert.deepEqual(await place.rows(execution), [
+    ['100000.000000', '1.50'],
+    [LONG, 'x'],
+  ]);
 });
 
 test('an object with a key twice, nested and without a declared type, is kept as it is written', async () => {

@@ -35,6 +35,8 @@ const KINDS = [
   'timestamp3',
   'timestamp6',
   'timestamp9',
+  // Beside one of the first two: of a year that no timestamp of nanoseconds has.
+  'beyondNanos',
   'zoned3',
   'zoned6',
   'nested',
@@ -100,8 +102,8 @@ export function resolve(columnStats: ColumnStats): ColumnType | 'nested' {
   if (only('nested')) return 'nested';
   if (only('boolean')) return { kind: 'boolean' };
   if (only('date')) return DATE;
-  if (only('timestamp3')) return TIMESTAMPS.timestamp3;
-  if (only('timestamp3', 'timestamp6')) return TIMESTAMPS.timestamp6;
+  if (only('timestamp3', 'beyondNanos')) return TIMESTAMPS.timestamp3;
+  if (only('timestamp3', 'timestamp6', 'beyondNanos')) return TIMESTAMPS.timestamp6;
   if (only('timestamp3', 'timestamp6', 'timestamp9')) return TIMESTAMPS.timestamp9;
   if (only('zoned3')) return TIMESTAMPS.zoned3;
   if (only('zoned3', 'zoned6')) return TIMESTAMPS.zoned6;
@@ -171,8 +173,10 @@ export function inferredValue(type: ColumnType, column: string, parsed: string, 
 
 function kindOf(column: string): string {
   const bit = (kind: Kind) => String(1 << KINDS.indexOf(kind));
+  const beyondNanos = `CASE WHEN ${timestampFromText(TIMESTAMPS.timestamp9, column)} IS NULL THEN ${bit('beyondNanos')} ELSE 0 END`;
   const timestamps = (['timestamp3', 'timestamp6', 'timestamp9', 'zoned3', 'zoned6'] as const).map(
-    (kind) => `WHEN ${isTimestamp(TIMESTAMPS[kind], column)} THEN ${bit(kind)}`,
+    (kind) =>
+      `WHEN ${isTimestamp(TIMESTAMPS[kind], column)} THEN ${bit(kind)}${kind === 'timestamp3' || kind === 'timestamp6' ? ` | ${beyondNanos}` : ''}`,
   );
   return `CASE WHEN ${column} IS NULL THEN 0
     WHEN ${matches(column, WHOLE)} THEN CASE

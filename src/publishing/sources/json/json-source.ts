@@ -147,7 +147,12 @@ function anyJson(name: string, index: number): SourceColumn {
 /** A column whose values, as far as they were seen, are no lists or objects. */
 function plainColumn(name: string, index: number, type: ColumnType): SourceColumn {
   const text: ReadingRule = { key: 'inferred varchar', read: (cell) => ({ stored: unquoted(cell) }) };
-  const rule = type.kind === 'varchar' ? text : inferredReading(type);
+  // 1e5 may have been seen as 100000.0, and be read as it is written because of another value in its row.
+  const decimal: ReadingRule = {
+    key: `inferred ${formatColumnType(type)}`,
+    read: (cell, _, invalidValue) => ({ stored: textToStored(type, cell, invalidValue) }),
+  };
+  const rule = type.kind === 'varchar' ? text : type.kind === 'decimal' ? decimal : inferredReading(type);
   const read: ReadingRule['read'] = (cell, parsed, invalidValue) =>
     rule.read(withBareNonFinite(cell), parsed, invalidValue);
   return columnReadAs({ name, type, inferred: true }, index, type.kind === 'double' ? { ...rule, read } : rule);
