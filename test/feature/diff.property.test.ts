@@ -138,7 +138,9 @@ function keyOrder(table: RandomResult, texts: readonly TextRow[], key: readonly 
       if (one === null || other === null) {
         if (one !== other) return one === null ? 1 : -1;
       } else {
-        const order = compareCells(one, other);
+        // Intervals of the same length may be different values.
+        const order =
+          compareCells(one, other) || Buffer.compare(Buffer.from(a[place] ?? ''), Buffer.from(b[place] ?? ''));
         if (order !== 0) return order;
       }
     }

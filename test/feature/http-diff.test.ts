@@ -97,6 +97,19 @@ test('pages, filters, search, order, columns and formats are those of every answ
   assert.equal(await (await service.get(back)).text(), 'id\n7\n');
 });
 
+test('what a row was and what it has become stand together, though intervals of the key are equally long', async (t) => {
+  const service = await startHttpService(t);
+  const types = { k: 'interval' };
+  const one = await service.publish(7, 'k,v\n720:00:00,a\n30 days,b\n1 month,c\n2 days,d\n', { types });
+  service.commandLine.now += HOUR;
+  const two = await service.publish(7, 'k,v\n720:00:00,A\n30 days,B\n1 month,C\n2 days,D\n', { types });
+  const answer = await service.get(`/v1/execution/${two.id}/diff/${one.id}?key=k&columns=change,v&format=csv`);
+  assert.equal(
+    await answer.text(),
+    'change,v\nchanged_from,d\nchanged_to,D\nchanged_from,c\nchanged_to,C\nchanged_from,b\nchanged_to,B\nchanged_from,a\nchanged_to,A\n',
+  );
+});
+
 test('columns that are not in both are named, and not compared; a column called change keeps its name', async (t) => {
   const service = await startHttpService(t);
   const one = await service.publish(7, 'a,b,change\n1,2,x\n');

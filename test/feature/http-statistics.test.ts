@@ -239,3 +239,16 @@ test('they are kept on disk with what else is derived from the result, and made 
   assert.equal((await service.get(`/v1/execution/${small.id}/statistics`)).status, 200);
   assert.equal((await kept()).length, 1, 'of a small result they are made again as quickly');
 });
+
+test('of intervals that are equally long, the same one is told whatever their order in the result', async (t) => {
+  const service = await startHttpService(t);
+  const told = async (values: readonly string[]) => {
+    const { id } = await service.publish(7, `k\n${values.join('\n')}\n`, { types: { k: 'interval' } });
+    const { columns } = (await service.json(`/v1/execution/${id}/statistics`)) as unknown as Statistics;
+    return [columns[0]?.min, columns[0]?.max, columns[0]?.top];
+  };
+  const top = ['1 month', '30 days', '720:00:00'].map((value) => ({ value, count: 1 }));
+  const expected = ['1 month', '720:00:00', top];
+  assert.deepEqual(await told(['720:00:00', '30 days', '1 month']), expected);
+  assert.deepEqual(await told(['30 days', '1 month', '720:00:00']), expected);
+});

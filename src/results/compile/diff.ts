@@ -12,7 +12,7 @@ import type { Statement } from '../../duckdb/statement.ts';
 import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
 import type { ComparedColumn, DiffColumns } from '../plan/diff-columns.ts';
 import { partsAt } from './range.ts';
-import { compileSortKeys, POSITION } from './sort.ts';
+import { distinctOrder, POSITION } from './sort.ts';
 
 export interface DiffSources {
   /** Paths of the parts. */
@@ -78,11 +78,9 @@ function pairedRows(
   const paired = `SELECT *, count(*) OVER (PARTITION BY place, ${keys}) AS pair FROM (${placed})`;
   const change =
     "CASE WHEN pair = 2 THEN CASE side WHEN 1 THEN 'changed_to' ELSE 'changed_from' END WHEN side = 1 THEN 'added' ELSE 'removed' END AS c0";
-  const order = compileSortKeys(
-    key.flatMap((index) => {
-      const type = compared[index]?.type;
-      return type === undefined ? [] : [{ columnIndex: index + 1, type, descending: false, nullsFirst: false }];
-    }),
-  );
+  const order = key.flatMap((index) => {
+    const type = compared[index]?.type;
+    return type === undefined ? [] : distinctOrder(storedColumn(index + 1), type).map((term) => `${term} NULLS LAST`);
+  });
   return `SELECT ${[change, ...names].join(', ')} FROM (${paired}) ORDER BY ${[...order, 'place', 'side'].join(', ')}`;
 }

@@ -45,3 +45,8 @@ export function valueOrder(stored: string, type: ColumnType): readonly string[] 
       return [comparableColumn(stored, type)];
   }
 }
+
+/** As `valueOrder`, but only equal values tie: a month is as long as 30 days, and another value. */
+export function distinctOrder(stored: string, type: ColumnType): readonly string[] {
+  return type.kind === 'interval' ? [...valueOrder(stored, type), stored] : valueOrder(stored, type);
+}

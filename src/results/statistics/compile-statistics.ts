@@ -9,7 +9,7 @@ import { Parameters } from '../../duckdb/parameters.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import { partsAt } from '../compile/range.ts';
-import { valueOrder } from '../compile/sort.ts';
+import { distinctOrder } from '../compile/sort.ts';
 import { familyOf } from '../plan/type-family.ts';
 
 export interface StatisticsColumn {
@@ -65,7 +65,7 @@ export function compileTop({ index, type }: StatisticsColumn, paths: readonly st
   const parameters = new Parameters();
   const v = storedColumn(index);
   const rows = partsAt(paths, parameters);
-  const top = `SELECT v, n FROM groups ORDER BY n DESC, ${valueOrder('v', type).join(', ')} LIMIT ${TOP_VALUES}`;
+  const top = `SELECT v, n FROM groups ORDER BY n DESC, ${distinctOrder('v', type).join(', ')} LIMIT ${TOP_VALUES}`;
   const value = `json_object('value', ${told('v', type, parameters)}, 'count', n)`;
   return one(
     `WITH groups AS (SELECT ${v} AS v, count(*) AS n FROM ${rows} WHERE ${v} IS NOT NULL GROUP BY ${v}),
@@ -132,7 +132,7 @@ function told(v: string, type: ColumnType, parameters: Parameters): string {
 
 /** One value that orders as the values do. */
 function orderKey(v: string, type: ColumnType): string {
-  const terms = valueOrder(v, type);
+  const terms = distinctOrder(v, type);
   return terms.length === 1 ? (terms[0] ?? v) : `row(${terms.join(', ')})`;
 }
 
