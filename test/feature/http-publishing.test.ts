@@ -184,6 +184,13 @@ test('a body that is not what its headers say changes nothing', async (t) => {
       ],
       [
         CSV,
+        { 'content-type': 'text/csv; header=absent' },
+        415,
+        'unsupported_media_type',
+        'the header of Content-Type: found "absent", expected present: a line with the names of the columns',
+      ],
+      [
+        CSV,
         { ...csv, 'content-digest': sha256(`${CSV} `) },
         400,
         'digest_mismatch',

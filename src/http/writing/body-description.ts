@@ -35,6 +35,10 @@ export function describeBody(contentType = '', contentEncoding = ''): BodyDescri
     const known = FORMATS.flatMap((name) => MEDIA_TYPES[name]).join(', ');
     throw unsupported('Content-Type', contentType, `one of ${known}, or none where the first bytes tell`);
   }
+  // RFC 4180: then the first row would be taken for the names.
+  if (parameters.some((parameter) => /^header="?absent"?$/.test(parameter))) {
+    throw unsupported('the header of Content-Type', 'absent', 'present: a line with the names of the columns');
+  }
   const compression = compressionOf(contentEncoding);
   const encoding = charsetOf(parameters);
   return {
