@@ -211,3 +211,19 @@ test('rows of megabytes, of which two at once do not fit beside each other, are 
   assert.deepEqual((page.result as { rows: unknown }).rows, rows.slice(20, 28));
   assert.deepEqual(service.faults, []);
 });
+
+test('an answer of long names without values is sent while it is read, also where rows are filtered or sorted', async (t) => {
+  const service = await startHttpService(t);
+  const rows = Array.from({ length: 50_000 }, (_, n) => `${n},`).join('\n');
+  // The names of 50,000 rows take 40 MB, their values 400 KB.
+  const { id } = await service.publish(7, `n,${'x'.repeat(800)}\n${rows}\n`);
+  for (const view of ['', '&filters=n>=0', '&sort_by=n+desc']) {
+    const path = `/v1/execution/${id}/results${WHOLE}${view}`;
+    const answer = await openAnswer(service.url, path, { 'x-service-api-key': service.key });
+    assert.deepEqual([answer.statusCode, answer.headers['transfer-encoding']], [200, 'chunked'], view);
+    answer.destroy();
+    const page = await openAnswer(service.url, `${path}&limit=100`, { 'x-service-api-key': service.key });
+    assert.equal(page.headers['transfer-encoding'], undefined, view);
+    page.destroy();
+  }
+});

@@ -6,7 +6,7 @@
  * or any page of a small result. A walk materialises the view once and then reads ranges of it, so that a page's cost depends
  * on the page and not on the result.
  */
-import { type Part, type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import { type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { OpenObject, ResultStore } from '../../store/result-store.ts';
@@ -15,11 +15,11 @@ import type { RowFiles, RowsOf } from '../derived/row-files/row-files.ts';
 import type { OpenView, ViewCache } from '../derived/views/view-cache.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency-limiter.ts';
 import { isCountCheap } from '../plan/count-cost.ts';
-import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
+import { pageRowsMax } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
 import { type FoundReading, openFound } from './open-found.ts';
-import { openSlice, openViewSlice, pageOf, type SliceRequest } from './open-slice.ts';
+import { fitsMemory, openSlice, openViewSlice, pageOf, type SliceRequest } from './open-slice.ts';
 import type { PageOfRows, ReadRequest } from './page.ts';
 import type { PartExclusion } from './part-exclusion.ts';
 import { PartReader } from './part-reader.ts';
@@ -91,7 +91,8 @@ export async function openPage(
   const searched = isMade
     ? { resultSet, left: undefined }
     : await deps.exclusion.exclude(executionId, resultSet, view, signal);
-  const isCheap = slice.rowCountMax === 0 || isCheaplyRead(plan, slice.offset, searched.resultSet, deps.directRowsMax);
+  const isCheap =
+    slice.rowCountMax === 0 || isCheaplyRead({ ...stored, resultSet: searched.resultSet }, deps.directRowsMax);
   const isDirect = isCheap && !isMade;
   request.tellWay(wayOf({ asked, isFound: false, resultSet, left: searched.left }, isDirect ? 'search' : 'view'));
   if (isDirect) {
@@ -211,9 +212,11 @@ async function acquireIfLarge(
   };
 }
 
-function isCheaplyRead(plan: ReadPlan, offset: number, resultSet: ResultSet, directRowsMax: number): boolean {
-  if (resultSet.rowCount <= directRowsMax && resultSet.cellBytes <= DIRECT_BYTES_MAX) return true;
-  return plan.datapointsMax !== undefined && offset === 0;
+function isCheaplyRead({ plan, slice, columns, resultSet }: SliceRequest, directRowsMax: number): boolean {
+  if (plan.datapointsMax !== undefined && slice.offset === 0) return true;
+  if (resultSet.rowCount > directRowsMax || resultSet.cellBytes > DIRECT_BYTES_MAX) return false;
+  // What is read directly is held in memory: also the names of cells that have no bytes.
+  return fitsMemory(columns, resultSet, Math.min(resultSet.rowCount, slice.rowCountMax, pageRowsMax(plan)));
 }
 
 /** The file of a view's part, which stays as long as the view is open. */
