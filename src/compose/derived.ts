@@ -99,12 +99,16 @@ interface BuiltBeside {
   readonly builder: BuilderProcess;
 }
 
-async function openBuilder({ settings, directories }: Service, opened: AsyncDisposableStack): Promise<BuilderProcess> {
+async function openBuilder(
+  { settings, directories, sleep }: Service,
+  opened: AsyncDisposableStack,
+): Promise<BuilderProcess> {
   const temp = opened.use(await makeScratchFolder(directories.temp));
   return opened.use(
     new BuilderProcess({
       program: join(import.meta.dirname, '..', `row-file-builder${extname(import.meta.filename)}`),
       flags: BUILDER_FLAGS,
+      sleep,
       duckDb: {
         threads: 1,
         memoryLimit: BUILDER_MEMORY,

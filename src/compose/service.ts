@@ -82,8 +82,8 @@ export interface Service extends ServiceEffects, AsyncDisposable {
 /** A quarter of the memory for reading: a range is a row group or two, beside the footers of files, which are kept. */
 const RANGES_SHARE = 1 / 4;
 const RANGES_BYTES_MIN = 64_000_000;
-/** Of footers that a DuckDB may keep, as it counts: closing one with so many takes 13 ms of the event loop. */
-const FOOTERS_BYTES_MAX = 4_000_000;
+/** Of footers that a DuckDB may keep, as it counts: closing one with twice as many, which it may have by then, takes 15 ms of the event loop. */
+const FOOTERS_BYTES_MAX = 3_000_000;
 
 export async function openService(settings: Settings, { clock, sleep, monotonic }: ServiceEffects): Promise<Service> {
   const directories = directoriesOf(settings);

@@ -53,8 +53,8 @@ export interface DuckDbUse {
 const INTERRUPT_MILLIS = 20;
 /** Each keeps some hundred kilobytes. */
 const PLANNED_MAX = 8;
-/** After so many statements it is looked at. */
-const STATEMENTS_PER_LOOK = 200;
+/** After so many statements it is looked at. In between it may keep the footers of as many files more. */
+const STATEMENTS_PER_LOOK = 50;
 const NEVER = new AbortController().signal;
 
 export class DuckDb implements AsyncDisposable {

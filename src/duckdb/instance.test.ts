@@ -68,7 +68,7 @@ test('one that keeps the footers of too many files makes way for another; statem
     most = Math.max(most, await footerBytes(duckDb, t.signal));
   }
   assert.deepEqual(await sorting, [[1_500_000, 1_500_000, 1_500_000]]);
-  // 35 KB each: 16 MB without another. It is looked at after 200 statements, three of which there are for each file here.
+  // 35 KB each: 16 MB without another. It is looked at after 50 statements, three of which there are for each file here.
   assert.ok(most > 300_000 && most < 5_000_000, `${most} bytes of footers`);
   await duckDb[Symbol.asyncDispose]();
   assert.deepEqual(await readdir(folder), ['rows.parquet']);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { ResultSet } from '../../src/domain/result-set.ts';
+import type { Sleep } from '../../src/domain/time.ts';
 import { Turns } from '../../src/domain/turns.ts';
 import { NotBuildable } from '../../src/results/derived/build-queue.ts';
 import { buildRowFile, type RowFileOrder } from '../../src/results/derived/row-files/build-row-file.ts';
@@ -15,6 +16,7 @@ import type { RowFileDeps } from '../../src/results/derived/row-files/row-file.t
 import { RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
 import type { RowOrigin } from '../../src/results/derived/row-files/row-origin.ts';
 import { type RowFileBuilder, wantedRowFiles } from '../../src/results/derived/row-files/wanted-row-files.ts';
+import { sleep } from '../real-time.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 
 const signal = new AbortController().signal;
@@ -40,25 +42,57 @@ async function orderOf(directory: string, rowCount: number): Promise<RowFileOrde
   return { part, path, identity: 'one', columns, rowCount, cellBytes: 8 * rowCount, bytesMax: 1e9 };
 }
 
-test('a builder that is killed has built nothing; the next order gets a new one', async (t) => {
-  const directory = await folder(t);
-  const order = await orderOf(directory, 300_000);
-  await using builder = new BuilderProcess({
+function builderIn(directory: string, memoryLimit: string, sleepOf: Sleep = sleep): BuilderProcess {
+  return new BuilderProcess({
     program: PROGRAM,
     flags: ['--disable-warning=ExperimentalWarning'],
+    sleep: sleepOf,
     duckDb: {
       threads: 1,
-      memoryLimit: '128MB',
+      memoryLimit,
       tempDirectory: join(directory, 'tmp'),
       tempSizeMax: '1GB',
       allowedDirectories: [directory],
     },
   });
+}
+
+test('a builder that is killed has built nothing; the next order gets a new one', async (t) => {
+  const directory = await folder(t);
+  const order = await orderOf(directory, 300_000);
+  await using builder = builderIn(directory, '128MB');
   const building = builder.buildRowFile(order, signal);
   while (builder.pid === undefined) await new Promise(setImmediate);
   process.kill(builder.pid, 'SIGKILL');
   await assert.rejects(building, /the process that builds derived files ended \(SIGKILL\)/);
   assert.ok((await builder.buildRowFile({ ...order, path: join(directory, 'again.rows') }, signal)) > 0);
+});
+
+test('a builder that has had nothing to do for a minute ends; one that has, goes on', async (t) => {
+  const directory = await folder(t);
+  const order = await orderOf(directory, 1000);
+  let [asleep, millis] = [Promise.withResolvers<void>(), 0];
+  await using builder = builderIn(directory, '128MB', async (asked) => {
+    millis = asked;
+    asleep = Promise.withResolvers<void>();
+    await asleep.promise;
+  });
+  const build = async (name: string) => await builder.buildRowFile({ ...order, path: join(directory, name) }, signal);
+  assert.ok((await build('one.rows')) > 0);
+  const { pid } = builder;
+  builder.rest();
+  assert.equal(millis, 60_000);
+  const building = build('two.rows');
+  // The minute is over just after something was to be built again.
+  await new Promise(setImmediate);
+  asleep.resolve();
+  assert.ok((await building) > 0);
+  assert.equal(builder.pid, pid);
+  builder.rest();
+  asleep.resolve();
+  await new Promise(setImmediate);
+  assert.equal(builder.pid, undefined);
+  assert.ok((await build('three.rows')) > 0);
 });
 
 test('a part whose rows do not fit into the memory of the builder is refused, and not tried again and again', async (t) => {
@@ -69,17 +103,7 @@ test('a part whose rows do not fit into the memory of the builder is refused, an
     const text = `COPY (SELECT repeat(chr((97 + i)::INTEGER), 3000000) AS c0 FROM range(20) r(i)) TO '${part}' (FORMAT parquet)`;
     await duckDb.query({ text, values: [] }, signal);
   }
-  await using builder = new BuilderProcess({
-    program: PROGRAM,
-    flags: ['--disable-warning=ExperimentalWarning'],
-    duckDb: {
-      threads: 1,
-      memoryLimit: '64MB',
-      tempDirectory: join(directory, 'tmp'),
-      tempSizeMax: '1GB',
-      allowedDirectories: [directory],
-    },
-  });
+  await using builder = builderIn(directory, '64MB');
   const columns = [{ name: 't', type: parseColumnType('varchar') }];
   const sizes = { rowCount: 20, cellBytes: 60_000_000, bytesMax: 1e9 };
   const order = { part, path: join(directory, 'wide.rows'), identity: 'one', columns, ...sizes };

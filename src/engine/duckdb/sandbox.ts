@@ -2,11 +2,11 @@
  * A process of its own for each query (run-sql.ts): SQL that crashes DuckDB, hangs in it or takes all memory takes nothing else
  * with it, and killing it ends it at once. It has nothing of our environment, and a folder of its own that goes with it.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ChildEnd } from '../../children/child.ts';
+import { type ChildListener, startChild } from '../../children/start-child.ts';
 import type { RunProgress } from '../../domain/run-progress.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { COMPILED_CODE } from '../../files/compiled-code.ts';
@@ -68,13 +68,23 @@ export async function runInSandbox(
   const ended = new AbortController();
   try {
     signal.throwIfAborted();
-    const child = start(folder, job.threads);
-    const kill = () => child.kill('SIGKILL');
+    const heard = new Heard(limits.told);
+    const child = startChild(
+      {
+        program: PROGRAM,
+        flags: FLAGS,
+        cwd: folder,
+        env: { UV_THREADPOOL_SIZE: String(job.threads + 4), NODE_COMPILE_CACHE: COMPILED_CODE },
+      },
+      heard,
+    );
+    const kill = () => child.kill();
     signal.addEventListener('abort', kill, { once: true });
     const tooLarge = watchSize(job.path, limits, kill, ended.signal);
     try {
       const request: SandboxRequest = { job: { ...job, tempDirectory: folder }, memoryBytes: limits.memoryBytes };
-      const answer = await ask(child, request, limits.told);
+      child.send(request);
+      const answer = heard.answerAt(await child.ended);
       signal.throwIfAborted();
       if (tooLarge.found) throw new EngineError('result_limit', tooLarge.message);
       return madeOf(answer);
@@ -88,41 +98,39 @@ export async function runInSandbox(
   }
 }
 
-function start(folder: string, threads: number): ChildProcess {
-  return spawn(process.execPath, [...FLAGS, PROGRAM], {
-    cwd: folder,
-    env: { UV_THREADPOOL_SIZE: String(threads + 4), NODE_COMPILE_CACHE: COMPILED_CODE },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-}
+/** What the process says. */
+class Heard implements ChildListener {
+  readonly #told: SandboxLimits['told'];
+  #answer: SandboxAnswer | undefined;
+  #said = '';
 
-/** What the process answered, or how it ended, once it has ended. */
-async function ask(child: ChildProcess, request: SandboxRequest, told: SandboxLimits['told']): Promise<SandboxAnswer> {
-  let answer: SandboxAnswer | undefined;
-  let said = '';
-  child.on('message', (message) => {
+  constructor(told: SandboxLimits['told']) {
+    this.#told = told;
+  }
+
+  readonly onMessage = (message: unknown): void => {
     const heard = message as SandboxAnswer | SandboxProgress;
-    if (heard.kind === 'progress') told({ percent: heard.percent });
-    else answer ??= heard;
-  });
-  child.stderr?.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString()).slice(-SAID_CHARS_MAX);
-  });
-  // Where it cannot be started, or ends while it is told something, there is an error and then another.
-  child.on('error', () => undefined);
-  const closed = once(child, 'close');
-  // Where the process is gone already, its end says more than the channel does.
-  child.send(request, () => undefined);
-  const [code, signal] = (await closed.catch((cause: unknown) => {
-    throw new EngineError('engine_error', 'the process that runs the query could not be started', { cause });
-  })) as [number | null, NodeJS.Signals | null];
-  if (answer !== undefined) return answer;
-  // Nobody but the system ends it so: for want of memory.
-  if (signal === 'SIGKILL') return { kind: 'out_of_memory' };
-  const cause = new Error(`exit ${code ?? signal}: ${said}`);
-  throw new EngineError('engine_error', `the process that ran the query ended before its time (${code ?? signal})`, {
-    cause,
-  });
+    if (heard.kind === 'progress') this.#told({ percent: heard.percent });
+    else this.#answer ??= heard;
+  };
+
+  readonly onSaid = (text: string): void => {
+    this.#said = (this.#said + text).slice(-SAID_CHARS_MAX);
+  };
+
+  /** What it answered before it ended, or how it ended. @throws EngineError */
+  answerAt({ code, signal, error }: ChildEnd): SandboxAnswer {
+    if (error !== undefined) {
+      throw new EngineError('engine_error', 'the process that runs the query could not be started', { cause: error });
+    }
+    if (this.#answer !== undefined) return this.#answer;
+    // Nobody but the system ends it so: for want of memory.
+    if (signal === 'SIGKILL') return { kind: 'out_of_memory' };
+    const cause = new Error(`exit ${code ?? signal}: ${this.#said}`);
+    throw new EngineError('engine_error', `the process that ran the query ended before its time (${code ?? signal})`, {
+      cause,
+    });
+  }
 }
 
 function madeOf(answer: SandboxAnswer): Materialized {

@@ -51,5 +51,10 @@ const ESCAPES = /(?:%[0-9a-fA-F]{2})+/g;
 function decode(text: string): string {
   const blanks = text.replaceAll('+', ' ');
   if (!blanks.includes('%')) return blanks;
+  try {
+    return decodeURIComponent(blanks);
+  } catch {
+    // A stray percent sign, or bytes that are not UTF-8.
+  }
   return blanks.replace(ESCAPES, (escapes) => Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8'));
 }

@@ -2,6 +2,7 @@
  * Runs a search over the indexes that exist. It finds all rows for which the predicate is true. Where it says that hits are not
  * exact, it may find others, too, and all have to be checked.
  */
+import { letOthersRun } from '../../../domain/time.ts';
 import {
   complement,
   countOf,
@@ -36,6 +37,9 @@ export interface PositionHits {
 }
 
 export type Hits = EntryHits | PositionHits;
+
+/** To find the ends of a range takes some hundredths of a millisecond, and a thousand values are a thousand ranges. */
+const RANGES_IN_A_TURN = 50;
 
 /** The most positions that one answer takes out of indexes: 64 blocks, some milliseconds. */
 export const POSITIONS_MAX = 16_384;
@@ -84,8 +88,14 @@ async function findInColumn(search: ColumnSearch, lookUps: LookUps): Promise<Hit
   const { column, isOutside, nulls, isExact } = search;
   const lookUp = lookUps.get(column.index);
   if (lookUp === undefined) return undefined;
-  const inside = normalize(await Promise.all(search.ranges.map((range) => entriesOf(range, lookUp))));
-  const ranges = isOutside ? complement(inside, lookUp.table.valueCount) : inside;
+  const inside: EntryRange[] = [];
+  for (let from = 0; from < search.ranges.length; from += RANGES_IN_A_TURN) {
+    if (from > 0) await letOthersRun();
+    const ranges = search.ranges.slice(from, from + RANGES_IN_A_TURN);
+    inside.push(...(await Promise.all(ranges.map((range) => entriesOf(range, lookUp)))));
+  }
+  const found = normalize(inside);
+  const ranges = isOutside ? complement(found, lookUp.table.valueCount) : found;
   return { kind: 'entries', column: column.index, lookUp, ranges, nulls, isExact };
 }
 

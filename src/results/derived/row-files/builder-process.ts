@@ -1,11 +1,12 @@
 /**
  * Runs the child process that builds row files and indexes, one at a time, at lowest priority and with its own memory limit.
- * The service goes on if the child dies. The child is started when there is something to build, and ended when there is nothing
- * more.
+ * The service goes on if the child dies. The child is started when there is something to build, and ended when there has been nothing for a
+ * minute.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { constants, setPriority } from 'node:os';
+import { constants } from 'node:os';
+import type { ChildEnd } from '../../../children/child.ts';
+import { type Child, startChild } from '../../../children/start-child.ts';
+import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDbOptions } from '../../../duckdb/duckdb.ts';
 import { COMPILED_CODE } from '../../../files/compiled-code.ts';
 import { NotBuildable } from '../build-queue.ts';
@@ -35,16 +36,23 @@ export interface BuilderProcessOptions {
   readonly program: string;
   readonly flags: readonly string[];
   readonly duckDb: BuilderOptions;
+  readonly sleep: Sleep;
 }
 
 /** libuv threads in the child: enough for DuckDB and two files. A waiting thread costs nothing. */
 const THREADS = '4';
+/** Results come and are read all the time, and to start a child takes longer than to build a small file. */
+const REST_MILLIS = 60_000;
 
 export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDisposable {
   readonly #options: BuilderProcessOptions;
-  #child: ChildProcess | undefined;
+  #child: Child | undefined;
+  /** Who waits for an answer, and whose. */
+  #asked: { readonly child: Child; readonly answer: PromiseWithResolvers<BuilderAnswer> } | undefined;
   /** Children that were ended and have not exited yet. */
-  readonly #ending = new Set<Promise<undefined>>();
+  readonly #ending = new Set<Promise<ChildEnd>>();
+  /** Aborted when there is something to build again. */
+  #rest = new AbortController();
   /** Orders that are in work or waiting. */
   #orders = 0;
   /** Resolves when the last order has ended. */
@@ -80,55 +88,64 @@ export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDispos
 
   async #build(order: BuilderOrder, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
+    this.#rest.abort();
     const child = this.#child ?? this.#start();
-    const answered = Promise.withResolvers<BuilderAnswer>();
-    const ended = (code: number | null, name: string | null) => {
-      answered.reject(new Error(`the process that builds derived files ended (${name ?? code})`));
-    };
+    const answer = Promise.withResolvers<BuilderAnswer>();
+    this.#asked = { child, answer };
     const abort = () => {
-      answered.reject(signal.reason);
+      answer.reject(signal.reason);
       this.#end();
     };
-    child.once('message', answered.resolve);
-    child.once('exit', ended);
-    child.once('error', answered.reject);
     signal.addEventListener('abort', abort, { once: true });
     try {
       child.send(order satisfies BuilderMessage);
-      return bytesOf(await answered.promise);
+      return bytesOf(await answer.promise);
     } finally {
       signal.removeEventListener('abort', abort);
-      child.off('message', answered.resolve).off('exit', ended).off('error', answered.reject);
+      this.#asked = undefined;
     }
   }
 
-  /** Nothing is to be built for now: the process ends, unless somebody else has something to build. */
+  /** Nothing is to be built for now: in a minute the process ends, unless somebody has something to build by then. */
   rest(): void {
-    if (this.#orders === 0) this.#end();
+    if (this.#orders > 0 || this.#child === undefined) return;
+    this.#rest.abort();
+    const rest = new AbortController();
+    this.#rest = rest;
+    this.#options.sleep(REST_MILLIS, rest.signal).then(
+      () => {
+        if (!rest.signal.aborted) this.#end();
+      },
+      // There was something to build.
+      () => undefined,
+    );
   }
 
   /** Resolves when no child is left that could still write. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#rest.abort();
     this.#end();
     await Promise.all(this.#ending);
   }
 
-  #start(): ChildProcess {
+  #start(): Child {
     const { program, flags, duckDb } = this.#options;
-    const child = fork(program, {
-      execArgv: [...flags],
-      env: { UV_THREADPOOL_SIZE: THREADS, NODE_COMPILE_CACHE: COMPILED_CODE },
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
+    const child = startChild(
+      {
+        program,
+        flags,
+        env: { UV_THREADPOOL_SIZE: THREADS, NODE_COMPILE_CACHE: COMPILED_CODE },
+        // Small pages beside it took 1.02 times as long as alone at nice 19, 1.29 times at 10, and 1.45 times at 5 (p95).
+        priority: constants.priority.PRIORITY_LOW,
+      },
+      { onMessage: (answer) => this.#asked?.answer.resolve(answer as BuilderAnswer) },
+    );
     this.#child = child;
-    const gone = () => {
+    void child.ended.then(({ code, signal, error }) => {
       if (this.#child === child) this.#child = undefined;
-    };
-    child.once('exit', gone).once('error', gone);
-    // The child may have just exited. Its exit tells whoever wrote to it.
-    child.on('error', () => undefined);
-    // Small pages beside it took 1.02 times as long as alone at nice 19, 1.29 times at 10, and 1.45 times at 5 (p95).
-    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+      if (this.#asked?.child !== child) return;
+      this.#asked.answer.reject(error ?? new Error(`the process that builds derived files ended (${signal ?? code})`));
+    });
     child.send({ kind: 'open', options: duckDb } satisfies BuilderMessage);
     return child;
   }
@@ -138,14 +155,9 @@ export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDispos
     const child = this.#child;
     if (child === undefined) return;
     this.#child = undefined;
-    const exited = once(child, 'exit').then(
-      () => undefined,
-      // The child never started.
-      () => undefined,
-    );
-    const ending = exited.finally(() => this.#ending.delete(ending));
+    const ending = child.ended.finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
-    child.kill('SIGKILL');
+    child.kill();
   }
 }
 
