@@ -44,6 +44,8 @@ export async function watchOn(pid: number, client: Client, end: AbortSignal): Pr
     workMax: [],
     gcMax: [],
   };
+  // What starting took is nobody's turn to wait.
+  await client.get('/metrics', '');
   for (let second = 1; !end.aborted; second += 1) {
     await wait(SAMPLE_MILLIS, undefined, { signal: end }).catch(() => undefined);
     gauges.memory.push(await residentBytes(pid));

@@ -13,6 +13,9 @@ export function letOthersRun(): Promise<void> {
   return new Promise(afterThisTurn);
 }
 
+/** Why a limit does not wait any longer. One for all: to make an error with its stack takes as long as a small read. */
+const WORK_IS_OVER = new Error('the work under this limit is over');
+
 /** Work under a time limit: its signal aborts after `millis`, unless the limit has been disposed of before. */
 export class TimeLimit implements Disposable {
   readonly #exceeded = new AbortController();
@@ -30,6 +33,6 @@ export class TimeLimit implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#done.abort();
+    this.#done.abort(WORK_IS_OVER);
   }
 }

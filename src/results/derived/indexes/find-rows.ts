@@ -38,8 +38,8 @@ export interface PositionHits {
 
 export type Hits = EntryHits | PositionHits;
 
-/** To find the ends of a range takes some hundredths of a millisecond, and a thousand values are a thousand ranges. */
-const RANGES_IN_A_TURN = 50;
+/** To look up a value takes some hundredths of a millisecond, and a filter may have a thousand. */
+const LOOK_UPS_IN_A_TURN = 50;
 
 /** The most positions that one answer takes out of indexes: 64 blocks, some milliseconds. */
 export const POSITIONS_MAX = 16_384;
@@ -57,7 +57,7 @@ export async function findRows(search: Search, lookUps: LookUps): Promise<Hits |
       return await findInColumn(search, lookUps);
     case 'and':
     case 'or': {
-      const found = await Promise.all(search.operands.map((operand) => findRows(operand, lookUps)));
+      const found = await inTurns(search.operands, (operand) => findRows(operand, lookUps));
       return search.kind === 'and' ? await allOf(found) : await anyOf(found);
     }
     default:
@@ -88,15 +88,19 @@ async function findInColumn(search: ColumnSearch, lookUps: LookUps): Promise<Hit
   const { column, isOutside, nulls, isExact } = search;
   const lookUp = lookUps.get(column.index);
   if (lookUp === undefined) return undefined;
-  const inside: EntryRange[] = [];
-  for (let from = 0; from < search.ranges.length; from += RANGES_IN_A_TURN) {
-    if (from > 0) await letOthersRun();
-    const ranges = search.ranges.slice(from, from + RANGES_IN_A_TURN);
-    inside.push(...(await Promise.all(ranges.map((range) => entriesOf(range, lookUp)))));
-  }
-  const found = normalize(inside);
-  const ranges = isOutside ? complement(found, lookUp.table.valueCount) : found;
+  const inside = normalize(await inTurns(search.ranges, (range) => entriesOf(range, lookUp)));
+  const ranges = isOutside ? complement(inside, lookUp.table.valueCount) : inside;
   return { kind: 'entries', column: column.index, lookUp, ranges, nulls, isExact };
+}
+
+/** Looks up some at a time, and lets others run in between. */
+async function inTurns<A, B>(asked: readonly A[], lookUp: (one: A) => Promise<B>): Promise<readonly B[]> {
+  const found: B[] = [];
+  for (let from = 0; from < asked.length; from += LOOK_UPS_IN_A_TURN) {
+    if (from > 0) await letOthersRun();
+    found.push(...(await Promise.all(asked.slice(from, from + LOOK_UPS_IN_A_TURN).map(lookUp))));
+  }
+  return found;
 }
 
 async function entriesOf({ from, to }: KeyRange, lookUp: IndexLookUp): Promise<EntryRange> {
