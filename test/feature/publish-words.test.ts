@@ -19,6 +19,10 @@ const BROKEN_JSON: readonly (readonly [string, string])[] = [
   ['{"a":1}\n{"a":\n', 'line 2: the JSON cannot be read: it ends too early'],
   ['{"a":1}x\n', 'line 1: the JSON cannot be read: something follows the object'],
   ['{"a":"\\q"}\n', 'line 1: the JSON cannot be read: a backslash is followed by what it cannot escape'],
+  [
+    '{"a":"\\ud83d\\ude00 \\\\ud83d"}\n{"a":{"b\\udc00":1}}\n',
+    'line 2: the JSON cannot be read: a text has half of a surrogate pair, such as \\ud83d alone, which is no character',
+  ],
   ['{"a":01}\n', 'line 1: the JSON cannot be read: a number is not written as JSON has them'],
   ['{"a":tru}\n', 'line 1: the JSON cannot be read: a word is neither true, false nor null'],
   ['{a:1}\n', 'line 1: the JSON cannot be read: a character stands where it cannot'],

@@ -19,6 +19,7 @@ const JSON_TEXT: Words = [
   [/maximum_object_size/, 'an object is larger than 16 MB'],
   [/unexpected end|no close|unclosed/i, 'it ends too early'],
   [/content after/i, 'something follows the object'],
+  [/surrogate/i, 'a text has half of a surrogate pair, such as \\ud83d alone, which is no character'],
   [/UTF-8|unicode/i, 'a character of it is no UTF-8'],
   [/escape/i, 'a backslash is followed by what it cannot escape'],
   [/control character/i, 'a text has a control character that is not escaped'],

@@ -16,10 +16,17 @@ for await (const line of lines) {
   number += 1;
   if (line.trim() === '') continue;
   try {
-    JSON.parse(decoder.decode(Buffer.from(line, 'latin1')));
+    const text = decoder.decode(Buffer.from(line, 'latin1'));
+    // JSON.parse lets half of a surrogate pair pass.
+    JSON.parse(text, /\\u[dD][89a-fA-F]/.test(text) ? requireWellFormed : undefined);
   } catch {
     found = number;
     break;
   }
 }
 parentPort?.postMessage(found);
+
+function requireWellFormed(key: string, value: unknown): unknown {
+  if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) throw new Error('no Unicode');
+  return value;
+}
