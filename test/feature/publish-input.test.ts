@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createReadStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
@@ -66,6 +66,18 @@ for (const [what, name, content, message] of REFUSED) {
     assert.deepEqual(await place.catalog.leases.list('write:'), []);
   });
 }
+
+test('the names of folders are no values of a file', async () => {
+  for (const [folder, name, content] of [
+    ['s0=abc', 'rows.csv', 'a,b\n1,x\n'],
+    ['json=5', 'rows.ndjson', '{"a":"1","b":"x"}\n'],
+  ] as const) {
+    await mkdir(join(place.folder, folder));
+    const file = await place.write(join(folder, name), content);
+    const execution = await place.publish(file, { declared: { a: 'varchar', b: 'varchar' } });
+    assert.deepEqual(await place.rows(execution), [['1', 'x']], folder);
+  }
+});
 
 const TEXT = 'name,größe\nÄnne,1\n"b\n€",2\n';
 const CELLS = [

@@ -28,6 +28,8 @@ export async function openCsv(context: SourceContext, signal: AbortSignal): Prom
     'allow_quoted_nulls = false',
     'strict_mode = true',
     `compression = 'none'`,
+    // A folder named s0=abc would put abc in the place of the first column.
+    'hive_partitioning = false',
     `max_line_size = ${LINE_BYTES_MAX}`,
     `buffer_size = ${2 * LINE_BYTES_MAX}`,
   ];

@@ -40,7 +40,7 @@ async function build(
   everyRow: boolean,
   signal: AbortSignal,
 ): Promise<Source> {
-  const objects = `read_json_objects($1, format = '${layout}', compression = 'uncompressed')`;
+  const objects = `read_json_objects($1, format = '${layout}', compression = 'uncompressed', hive_partitioning = false)`;
   const explain: Source['explain'] = (error, s) => explainJson(error, context, objects, layout, s);
   const open = async (): Promise<Source> => {
     const keys = await findKeys(context, objects, everyRow, signal);
