@@ -2,14 +2,7 @@
  * The HTTP service: Fastify with our routes and our errors. What a request goes through: its key is checked before its route
  * (contract §1), the route hands it to the pipeline, and whatever fails comes out of the one error handler.
  */
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  METHODS,
-  type RequestListener,
-  type Server,
-  ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Sleep } from '../domain/time.ts';
@@ -29,6 +22,7 @@ import type { ExplorerDescription } from './explorer/explorer-page.ts';
 import { explorerRoutes } from './explorer/explorer-routes.ts';
 import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
 import { metricsRoute } from './metrics-route.ts';
+import { createServer as createHttpServer, METHODS, ServerResponse } from './node-http.ts';
 import { OpenAnswers } from './open-answers.ts';
 import type { ApiDescription } from './openapi/document.ts';
 import { refuseUnusual } from './refuse-unusual.ts';

@@ -2,7 +2,7 @@
  * Makes the document small: responses that several operations have alike stand once under `components` and are referred to. The tables
  * that describe operations need not know of it.
  */
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from '../node-http.ts';
 import type { Operation } from './path-item.ts';
 import { type Fragment, refTo } from './schema.ts';
 
