@@ -154,3 +154,20 @@ test('a large sample is not drawn on the event loop: it takes no more random num
     assert.equal(await numbersFor(path), small, path);
   }
 });
+
+test('no answer says how many rows a sample matches, however it is read', async (t) => {
+  for (const directRows of ['0', '10000']) {
+    const service = await startHttpService(t, { QRS_DIRECT_ROWS: directRows });
+    await service.publish(7, 'n\n1\n2\n3\n');
+    for (const format of ['json', 'csv', 'parquet']) {
+      const asked = `sample_count=2&format=${format}&ignore_max_datapoints_per_request=true`;
+      const answer = await service.get(`/v1/query/7/results?${asked}`);
+      assert.deepEqual(
+        [answer.status, answer.headers.get('x-service-filtered-row-count')],
+        [200, null],
+        `${directRows} ${format}`,
+      );
+      await answer.bytes();
+    }
+  }
+});

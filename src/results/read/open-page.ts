@@ -118,7 +118,8 @@ export async function openPage(
     const viewReader = new PartReader(encoding, depsOf(ofParts));
     const opened = await openSlice({ ...stored, resultSet: open.resultSet }, viewReader, signal);
     const page = noteViewRead(opened, ofView, format);
-    const released = { ...page, filteredRowCount: open.resultSet.rowCount, release: () => open[Symbol.dispose]() };
+    const filteredRowCount = view.rows.kind === 'drawn' ? undefined : open.resultSet.rowCount;
+    const released = { ...page, filteredRowCount, release: () => open[Symbol.dispose]() };
     return await acquireIfLarge(released, keyId, limiter, signal);
   } catch (error) {
     open[Symbol.dispose]();
