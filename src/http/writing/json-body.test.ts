@@ -24,3 +24,12 @@ test('commas, brackets and escaped quotes within texts are no values', async () 
   assert.deepEqual(await read(JSON.stringify({ text, 'and "names" \\': '\\"' })), { text, 'and "names" \\': '\\"' });
   await assert.rejects(read('{"open: 1, 2'), /the body is no JSON/);
 });
+
+test('half of a surrogate pair is refused, in a text or a name: it would be stored as another character', async () => {
+  assert.deepEqual(await read('{"\\ud83d\\ude00":"\\\\ud83d"}'), { '😀': '\\ud83d' });
+  for (const text of ['{"a":"\\ud83d"}', '{"\\uDE00":1}']) {
+    await assert.rejects(read(text), {
+      message: 'the body is no JSON: a text has half of a surrogate pair, which is no character',
+    });
+  }
+});

@@ -3,6 +3,7 @@
  * tenth of a second to parse and to collect, in which no other request is answered.
  */
 import type { Readable } from 'node:stream';
+import { requireWellFormed } from '../../domain/well-formed-json.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { parseKeepingDigits } from './exact-number.ts';
 
@@ -20,7 +21,9 @@ export async function readJsonBody(body: Readable): Promise<unknown> {
   if (bytes.byteLength === 0) return undefined;
   requireFew(bytes);
   try {
-    return parseKeepingDigits(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    requireWellFormed(text);
+    return parseKeepingDigits(text);
   } catch (error) {
     throw new RequestError('invalid_body', `the body is no JSON: ${(error as Error).message}`);
   }

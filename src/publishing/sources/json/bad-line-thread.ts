@@ -5,6 +5,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { parentPort, workerData } from 'node:worker_threads';
+import { requireWellFormed } from '../../../domain/well-formed-json.ts';
 
 const path = workerData as string;
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -17,16 +18,11 @@ for await (const line of lines) {
   if (line.trim() === '') continue;
   try {
     const text = decoder.decode(Buffer.from(line, 'latin1'));
-    // JSON.parse lets half of a surrogate pair pass.
-    JSON.parse(text, /\\u[dD][89a-fA-F]/.test(text) ? requireWellFormed : undefined);
+    JSON.parse(text);
+    requireWellFormed(text);
   } catch {
     found = number;
     break;
   }
 }
 parentPort?.postMessage(found);
-
-function requireWellFormed(key: string, value: unknown): unknown {
-  if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) throw new Error('no Unicode');
-  return value;
-}
