@@ -110,6 +110,28 @@ test('what a row was and what it has become stand together, though intervals of 
   );
 });
 
+test('a long difference stays until it is sent, though it takes more disk than there may be', async (t) => {
+  const service = await startHttpService(t, { QRS_VIEW_CACHE: '1KB' });
+  const rows = (from: number) => Array.from({ length: 20_000 }, (_, n) => n + from).join('\n');
+  // Names as long as these make it too long for memory.
+  const name = 'x'.repeat(1000);
+  const one = await service.publish(7, `${name}\n${rows(0)}\n`);
+  service.commandLine.now += HOUR;
+  const two = await service.publish(7, `${name}\n${rows(50_000)}\n`);
+  const path = `/v1/execution/${two.id}/diff/${one.id}?format=ndjson&ignore_max_datapoints_per_request=true`;
+  const whole = await (await service.get(path)).bytes();
+  const line = (change: string, value: number) => `{"change":"${change}","${name}":${value}}\n`;
+  const ends = [line('added', 50_000), line('removed', 19_999)] as const;
+  assert.deepEqual(
+    [Buffer.from(whole).indexOf(ends[0]), Buffer.from(whole).indexOf(ends[1])],
+    [0, whole.length - ends[1].length],
+  );
+  const part = await service.get(path, { headers: { range: `bytes=${whole.length - 5_000_000}-` } });
+  assert.equal(part.status, 206);
+  assert(Buffer.from(whole.subarray(-5_000_000)).equals(await part.bytes()));
+  assert.deepEqual(service.faults, []);
+});
+
 test('columns that are not in both are named, and not compared; a column called change keeps its name', async (t) => {
   const service = await startHttpService(t);
   const one = await service.publish(7, 'a,b,change\n1,2,x\n');

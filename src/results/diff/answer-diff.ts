@@ -9,11 +9,13 @@ import { RequestError } from '../../errors/errors.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
 import type { ResultsDeps } from '../deps.ts';
+import type { OpenView } from '../derived/views/view-cache.ts';
 import { answerText } from '../pipeline.ts';
 import { columnsOfDiff, type DiffColumns, diffColumnsOf } from '../plan/diff-columns.ts';
 import { planRead } from '../plan/read-plan.ts';
 import { getResultSet, resolveTarget } from '../plan/resolve.ts';
 import type { ReadDeps } from '../read/open-page.ts';
+import { releaseAfter } from '../read/page.ts';
 import { parseColumnNames } from '../request/columns-parameter.ts';
 import { requireFormat } from '../request/format.ts';
 import { parameterOf, type QueryParameters } from '../request/query-string.ts';
@@ -106,7 +108,9 @@ export async function answerDiff(
     cacheHeaders,
     metadata: { diff: toldOf(diff, opened.counts ?? {}) },
   };
-  if (format !== 'parquet') return await answerText(planned, format, { ...deps, read }, stats, signal);
+  if (format !== 'parquet') {
+    return heldWhileSent(await answerText(planned, format, { ...deps, read }, stats, signal), opened);
+  }
   return await respondParquet(planned, { ...deps, read, segmentIndexes: caches.segmentIndexes }, stats, signal);
 }
 
@@ -159,6 +163,15 @@ function readDepsOf(read: ReadDeps): ReadDeps {
     rowFiles: { ofResult: () => undefined, ofView: () => undefined },
     indexes: { ask: async () => undefined },
   };
+}
+
+/** What is sent while it is read needs the difference until its last byte. */
+function heldWhileSent(answer: Answer, opened: OpenView): Answer {
+  const { body } = answer;
+  if (body.kind !== 'stream' && body.kind !== 'partial') return answer;
+  const held = opened.hold();
+  const chunks = releaseAfter({ release: () => held?.[Symbol.dispose]() }, body.chunks);
+  return { ...answer, body: { ...body, chunks } };
 }
 
 /** The counts are of the whole difference, whatever is filtered. */
