@@ -22,11 +22,9 @@ export async function superviseWorkers(context: CommandContext, count: number, w
     context.allowGrace(settings.shutdownGraceMillis);
     const replica = replicaOf(settings, context);
     using log = openLog(service, context, replica);
-    await using replicas = await joinReplicas(
-      service,
-      { ...context, replica: { ...replica, beats: true } },
-      log.observe,
-    );
+    const effects = { ...context, replica: { ...replica, beats: true } };
+    await using replicas = joinReplicas(service, await service.catalog(), effects, log.observe);
+    await replicas.joined;
     const demo = wantsDemo ? await makeDemo(service, context, log.observe) : undefined;
     const stopping = once(context.signal, 'abort');
     const supervisor = new Supervisor({

@@ -1,4 +1,5 @@
 /** From the service's parts to its place among the replicas that share the catalog. */
+import type { Catalog } from '../catalog/catalog.ts';
 import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import type { Observe } from '../observation/observation.ts';
 import { LiveReplicas } from '../replicas/live-replicas.ts';
@@ -16,24 +17,30 @@ export interface ReplicaEffects {
   readonly version: string;
 }
 
-/** Joins them, and leaves when it is disposed of. */
-export async function joinReplicas(
+export interface JoinedReplicas extends LiveReplicas, AsyncDisposable {
+  /** Resolves when the others can know of this one, and it of them. */
+  readonly joined: Promise<void>;
+}
+
+/** Joins them, and leaves when it is disposed of. The thread that writes the catalog is started for it, which takes a while. */
+export function joinReplicas(
   service: Service,
+  catalog: Catalog,
   { replica: { beats, ...replica }, version }: ReplicaEffects,
   observe: Observe,
-): Promise<LiveReplicas & AsyncDisposable> {
+): JoinedReplicas {
   const onError = (error: unknown) => {
     // Whoever needs the catalog says so itself.
     if (!(error instanceof CatalogUnavailable))
       observe({ kind: 'fault', what: 'saying that this replica runs', error });
   };
   const { sleep } = service;
-  const catalog = await service.catalog();
   const replicas = new LiveReplicas({ catalog, replica: { ...replica, version }, beats, sleep, onError });
-  await replicas.beat().catch(onError);
+  const joined = replicas.beat().catch(onError);
   const stop = new AbortController();
-  const running = replicas.run(stop.signal);
+  const running = joined.then(() => replicas.run(stop.signal));
   return Object.assign(replicas, {
+    joined,
     [Symbol.asyncDispose]: async () => {
       stop.abort(new Error('the service has stopped'));
       await running;

@@ -79,12 +79,11 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const observers = [effects.observe];
   const observe = fanOut(observers);
   await using opened = new AsyncDisposableStack();
+  openMeanwhile(service, opened);
   const catalog = await service.catalog();
-  const replicas = opened.use(await joinReplicas(service, effects, observe));
-  const { datasets, refusals } = await registerDatasets(catalog, await service.datasets(), clock());
-  for (const refusal of refusals) observe({ kind: 'dataset_refused', refusal });
-  const readPath = await openReadPath(service, { ...effects, observe, replicas }, opened);
-  const { results, missing } = readPath;
+  const replicas = opened.use(joinReplicas(service, catalog, effects, observe));
+  const datasets = await registeredDatasets(service, catalog, observe);
+  const { results, missing, ...readPath } = await openReadPath(service, { ...effects, observe, replicas }, opened);
   const compressed = new CompressedCache(settings.pageCacheBytes * CACHE_SHARES.compressed);
   const responseCache = makeResponseCache(settings.pageCacheBytes * CACHE_SHARES.answers);
   const options = httpOptionsOf(service, { datasets, compressed, responseCache, version: effects.version });
@@ -126,6 +125,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       writing,
     },
     options,
+    replicas.joined,
   );
   observe({ kind: 'listening', url: server.url });
   const closing = opened.move();
@@ -140,6 +140,18 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       await closing.disposeAsync();
     },
   };
+}
+
+async function registeredDatasets(service: Service, catalog: Catalog, observe: Observe): Promise<readonly Dataset[]> {
+  const { datasets, refusals } = await registerDatasets(catalog, await service.datasets(), service.clock());
+  for (const refusal of refusals) observe({ kind: 'dataset_refused', refusal });
+  return datasets;
+}
+
+/** Has the DuckDBs opened, which other threads do, while this one has enough to do. */
+function openMeanwhile(service: Service, opened: AsyncDisposableStack): void {
+  const opening = Promise.allSettled([service.rangeReader(), service.scanner(), service.writer()]);
+  opened.defer(async () => void (await opening));
 }
 
 /** Accepts no more requests, waits for the answers in flight, and cuts those that outlast the grace period. */

@@ -125,8 +125,14 @@ const ROUTER_OPTIONS = {
 /** How often connections are looked at for what they take too long over. */
 const CONNECTIONS_CHECK_MILLIS = 5000;
 
-export async function startServer(deps: HttpDeps, options: HttpOptions): Promise<RunningServer> {
+/** @param isReady resolves when requests may come */
+export async function startServer(
+  deps: HttpDeps,
+  options: HttpOptions,
+  isReady: Promise<void>,
+): Promise<RunningServer> {
   const server = createServer(deps, options);
+  await isReady;
   try {
     await server.listen({ host: options.host, port: options.port });
   } catch (error) {
