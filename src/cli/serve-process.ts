@@ -4,8 +4,7 @@ import type { ReplicaOfProcess } from '../compose/replicas.ts';
 import type { ScheduleEffects } from '../compose/schedule.ts';
 import { type Server, type SharedByWorkers, serve } from '../compose/server.ts';
 import type { Service } from '../compose/service.ts';
-import { fillWithDemo } from '../demo/fill.ts';
-import { demoRequests } from '../demo/requests.ts';
+import type { fillWithDemo } from '../demo/fill.ts';
 import { LineBuffer } from '../observation/line-buffer.ts';
 import { logTo } from '../observation/log.ts';
 import type { Observe } from '../observation/observation.ts';
@@ -104,6 +103,7 @@ export function replicaOf({ replicaName }: Settings, { hostName, randomBytes }: 
 export async function makeDemo(service: Service, context: CommandContext, observe: Observe): Promise<Demo> {
   const newId = () => context.newExecutionId(context.clock());
   const effects = { ...context, ...runEffects(context, observe), newId };
+  const { fillWithDemo } = await import('../demo/fill.ts');
   return await fillWithDemo(service, effects, (line) => tell(context, line));
 }
 
@@ -114,7 +114,9 @@ export async function printAddress(
   context: CommandContext,
 ): Promise<void> {
   printLines(context, [url]);
-  if (wantsDemo) tell(context, demoRequests(url, demo && { ...demo, key: await demo.createKey() }));
+  if (!wantsDemo) return;
+  const { demoRequests } = await import('../demo/requests.ts');
+  tell(context, demoRequests(url, demo && { ...demo, key: await demo.createKey() }));
 }
 
 /** In the shape of all other lines. */

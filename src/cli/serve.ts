@@ -21,12 +21,18 @@ export function addServeCommand(program: Command, given: CommandContext): void {
       // Nobody reading the address or the log is no reason to stop serving.
       context.outliveReaders();
       // Loaded here, so that the other commands do not wait for an HTTP server that they never start.
-      const { serveAlone } = await import('./serve-process.ts');
-      const { serveAsWorker, superviseWorkers } = await import('./serve-workers.ts');
       const supervisor = await context.workers.supervisor();
-      if (supervisor !== undefined) return await serveAsWorker(context, supervisor);
+      if (supervisor !== undefined) {
+        const { serveAsWorker } = await import('./serve-workers.ts');
+        return await serveAsWorker(context, supervisor);
+      }
       const count = workerCount(loadSettings(context).settings);
-      await (count > 1 ? superviseWorkers(context, count, demo) : serveAlone(context, demo));
+      if (count > 1) {
+        const { superviseWorkers } = await import('./serve-workers.ts');
+        return await superviseWorkers(context, count, demo);
+      }
+      const { serveAlone } = await import('./serve-process.ts');
+      await serveAlone(context, demo);
     });
 }
 

@@ -5,7 +5,7 @@
 import Fastify from 'fastify';
 import { once } from '../domain/once.ts';
 import { llmsText } from './front-page.ts';
-import { type ApiDescription, openApiDocument } from './openapi/document.ts';
+import type { ApiDescription } from './openapi/document.ts';
 import type { Fragment } from './openapi/schema.ts';
 import { pageEtag, type ServePage } from './serve-page.ts';
 
@@ -61,7 +61,11 @@ export function documentationRoutes(
     serve(url, loaded);
   };
   serveSame('/llms.txt', 'text/plain; charset=utf-8', async () => Buffer.from(llmsText(description)));
-  serveSame('/openapi.json', 'application/json', async () => Buffer.from(JSON.stringify(openApiDocument(description))));
+  serveSame('/openapi.json', 'application/json', async () => {
+    // Two dozen files, which the service need not wait for when it starts.
+    const { openApiDocument } = await import('./openapi/document.ts');
+    return Buffer.from(JSON.stringify(openApiDocument(description)));
+  });
   serveSame('/docs', HTML, async () => Buffer.from(PAGE));
   serve(START_PATH, async () => ({
     contentType: SCRIPT,
