@@ -2,10 +2,12 @@
  * The description of the API at `/openapi.json`, and at `/docs` as a page to read and to try requests on. The page is Scalar's API
  * reference, served by us alone: its policy lets it reach no other host. Its script is 4 MB, loaded when first asked for.
  */
-import Fastify from 'fastify';
-import { once } from '../domain/once.ts';
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { once as onlyOnce } from '../domain/once.ts';
 import { llmsText } from './front-page.ts';
-import type { ApiDescription } from './openapi/document.ts';
+import { type ApiDescription, openApiDocument } from './openapi/document.ts';
 import type { Fragment } from './openapi/schema.ts';
 import { pageEtag, type ServePage } from './serve-page.ts';
 
@@ -23,6 +25,8 @@ const POLICY = [
 
 const SCRIPT_PATH = '/docs/scalar.js';
 const START_PATH = '/docs/start.js';
+// As this file is: TypeScript in a checkout, JavaScript in a package.
+const SCALAR_THREAD = new URL(`./api-reference-thread${extname(import.meta.url)}`, import.meta.url);
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -54,18 +58,14 @@ export function documentationRoutes(
   findExample: () => Promise<ExampleIds | undefined>,
 ): void {
   const serveSame = (url: string, contentType: string, load: () => Promise<Uint8Array>) => {
-    const loaded = once(async () => {
+    const loaded = onlyOnce(async () => {
       const bytes = await load();
       return { contentType, bytes, etag: pageEtag(bytes), policy: POLICY };
     });
     serve(url, loaded);
   };
   serveSame('/llms.txt', 'text/plain; charset=utf-8', async () => Buffer.from(llmsText(description)));
-  serveSame('/openapi.json', 'application/json', async () => {
-    // Two dozen files, which the service need not wait for when it starts.
-    const { openApiDocument } = await import('./openapi/document.ts');
-    return Buffer.from(JSON.stringify(openApiDocument(description)));
-  });
+  serveSame('/openapi.json', 'application/json', async () => Buffer.from(JSON.stringify(openApiDocument(description))));
   serveSame('/docs', HTML, async () => Buffer.from(PAGE));
   serve(START_PATH, async () => ({
     contentType: SCRIPT,
@@ -100,13 +100,9 @@ function startScript({ keyHeaders }: ApiDescription, example: ExampleIds | undef
 `;
 }
 
-/** The package hands out its script only as a route of a Fastify plugin: a server that listens nowhere is asked for it. */
+/** In a thread, since nobody could be answered meanwhile. */
 async function loadScalar(): Promise<Uint8Array> {
-  const { default: scalar } = await import('@scalar/fastify-api-reference');
-  const server = Fastify();
-  await server.register(scalar, { routePrefix: '/docs', configuration: { url: '/openapi.json' } });
-  const { statusCode, rawPayload } = await server.inject('/docs/js/scalar.js');
-  await server.close();
-  if (statusCode !== 200) throw new Error(`the script of the API reference could not be loaded: status ${statusCode}`);
-  return rawPayload;
+  const thread = new Worker(SCALAR_THREAD, { execArgv: ['--disable-warning=ExperimentalWarning'] });
+  const [script] = (await once(thread, 'message')) as [Uint8Array];
+  return script;
 }
