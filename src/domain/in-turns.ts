@@ -17,3 +17,17 @@ export async function mapInTurns<T, U>(
   }
   return mapped;
 }
+
+/** As `Promise.all` of what `work` makes of each, but those of the next turn begin when these have ended. @throws as the first that fails */
+export async function allInTurns<T, U>(
+  items: readonly T[],
+  work: (item: T) => Promise<U>,
+  inATurn: number,
+): Promise<readonly U[]> {
+  const done: U[] = [];
+  for (let from = 0; from < items.length; from += inATurn) {
+    if (from > 0) await letOthersRun();
+    done.push(...(await Promise.all(items.slice(from, from + inATurn).map(work))));
+  }
+  return done;
+}

@@ -13,18 +13,36 @@ export function letOthersRun(): Promise<void> {
   return new Promise(afterThisTurn);
 }
 
-/** Why a limit does not wait any longer. One for all: to make an error with its stack takes as long as a small read. */
-const WORK_IS_OVER = new Error('the work under this limit is over');
+/** Why nothing is waited for any longer. One for all: to make an error with its stack takes as long as a small read. */
+const NOT_NEEDED = new Error('this is not waited for any longer');
+
+/** Calls `task` after `millis`, unless it is disposed of before, be it at the last moment. */
+export class Later implements Disposable {
+  readonly #ended = new AbortController();
+
+  constructor(millis: number, sleep: Sleep, task: () => void) {
+    const { signal } = this.#ended;
+    sleep(millis, signal).then(
+      () => {
+        if (!signal.aborted) task();
+      },
+      () => undefined,
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#ended.abort(NOT_NEEDED);
+  }
+}
 
 /** Work under a time limit: its signal aborts after `millis`, unless the limit has been disposed of before. */
 export class TimeLimit implements Disposable {
   readonly #exceeded = new AbortController();
-  readonly #done = new AbortController();
+  readonly #end: Later;
 
   constructor(millis: number, sleep: Sleep) {
-    sleep(millis, this.#done.signal).then(
-      () => this.#exceeded.abort(new Error(`the limit of ${millis} ms is exceeded`)),
-      () => undefined,
+    this.#end = new Later(millis, sleep, () =>
+      this.#exceeded.abort(new Error(`the limit of ${millis} ms is exceeded`)),
     );
   }
 
@@ -33,6 +51,6 @@ export class TimeLimit implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#done.abort(WORK_IS_OVER);
+    this.#end[Symbol.dispose]();
   }
 }

@@ -3,7 +3,7 @@
  * opening and closing one takes longer than such a piece. One whose work failed is closed, since what it failed with may have left it
  * in any state; one that nobody needed for a while gives its memory back.
  */
-import type { Sleep } from '../domain/time.ts';
+import { Later, type Sleep } from '../domain/time.ts';
 import type { DuckDb } from './duckdb.ts';
 
 export interface WarmDuckDbOptions {
@@ -22,8 +22,7 @@ interface Warm {
 
 interface Idle {
   readonly warm: Warm;
-  /** Aborted when somebody takes it. */
-  readonly taken: AbortController;
+  readonly closing: Later;
 }
 
 export class WarmDuckDbs implements AsyncDisposable {
@@ -52,20 +51,17 @@ export class WarmDuckDbs implements AsyncDisposable {
 
   #take(): Warm | undefined {
     const idle = this.#idle.pop();
-    idle?.taken.abort();
+    idle?.closing[Symbol.dispose]();
     return idle?.warm;
   }
 
   #keep(warm: Warm): void {
-    const idle = { warm, taken: new AbortController() };
+    const closing = new Later(IDLE_MILLIS, this.#options.sleep, () => {
+      this.#idle.splice(this.#idle.indexOf(idle), 1);
+      void warm.duckDb[Symbol.asyncDispose]();
+    });
+    const idle = { warm, closing };
     this.#idle.push(idle);
-    this.#options.sleep(IDLE_MILLIS, idle.taken.signal).then(
-      () => {
-        this.#idle.splice(this.#idle.indexOf(idle), 1);
-        void warm.duckDb[Symbol.asyncDispose]();
-      },
-      () => undefined,
-    );
   }
 
   /** Closes those that nobody uses; each of the others is closed when its work is done. */

@@ -11,4 +11,5 @@ await server.register(scalar, { routePrefix: '/docs', configuration: { url: '/op
 const { statusCode, rawPayload } = await server.inject('/docs/js/scalar.js');
 await server.close();
 if (statusCode !== 200) throw new Error(`the script of the API reference could not be loaded: status ${statusCode}`);
-parentPort?.postMessage(new Uint8Array(rawPayload));
+const script = new Uint8Array(rawPayload);
+parentPort?.postMessage(script, [script.buffer]);

@@ -2,10 +2,10 @@
  * The description of the API at `/openapi.json`, and at `/docs` as a page to read and to try requests on. The page is Scalar's API
  * reference, served by us alone: its policy lets it reach no other host. Its script is 4 MB, loaded when first asked for.
  */
-import { once } from 'node:events';
+import { once as nextEvent } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { once as onlyOnce } from '../domain/once.ts';
+import { once } from '../domain/once.ts';
 import { llmsText } from './front-page.ts';
 import { type ApiDescription, openApiDocument } from './openapi/document.ts';
 import type { Fragment } from './openapi/schema.ts';
@@ -58,7 +58,7 @@ export function documentationRoutes(
   findExample: () => Promise<ExampleIds | undefined>,
 ): void {
   const serveSame = (url: string, contentType: string, load: () => Promise<Uint8Array>) => {
-    const loaded = onlyOnce(async () => {
+    const loaded = once(async () => {
       const bytes = await load();
       return { contentType, bytes, etag: pageEtag(bytes), policy: POLICY };
     });
@@ -103,6 +103,6 @@ function startScript({ keyHeaders }: ApiDescription, example: ExampleIds | undef
 /** In a thread, since nobody could be answered meanwhile. */
 async function loadScalar(): Promise<Uint8Array> {
   const thread = new Worker(SCALAR_THREAD, { execArgv: ['--disable-warning=ExperimentalWarning'] });
-  const [script] = (await once(thread, 'message')) as [Uint8Array];
+  const [script] = (await nextEvent(thread, 'message')) as [Uint8Array];
   return script;
 }

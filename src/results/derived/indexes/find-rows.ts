@@ -2,7 +2,7 @@
  * Runs a search over the indexes that exist. It finds all rows for which the predicate is true. Where it says that hits are not
  * exact, it may find others, too, and all have to be checked.
  */
-import { letOthersRun } from '../../../domain/time.ts';
+import { allInTurns } from '../../../domain/in-turns.ts';
 import {
   complement,
   countOf,
@@ -57,7 +57,7 @@ export async function findRows(search: Search, lookUps: LookUps): Promise<Hits |
       return await findInColumn(search, lookUps);
     case 'and':
     case 'or': {
-      const found = await inTurns(search.operands, (operand) => findRows(operand, lookUps));
+      const found = await allInTurns(search.operands, (operand) => findRows(operand, lookUps), LOOK_UPS_IN_A_TURN);
       return search.kind === 'and' ? await allOf(found) : await anyOf(found);
     }
     default:
@@ -88,19 +88,9 @@ async function findInColumn(search: ColumnSearch, lookUps: LookUps): Promise<Hit
   const { column, isOutside, nulls, isExact } = search;
   const lookUp = lookUps.get(column.index);
   if (lookUp === undefined) return undefined;
-  const inside = normalize(await inTurns(search.ranges, (range) => entriesOf(range, lookUp)));
+  const inside = normalize(await allInTurns(search.ranges, (range) => entriesOf(range, lookUp), LOOK_UPS_IN_A_TURN));
   const ranges = isOutside ? complement(inside, lookUp.table.valueCount) : inside;
   return { kind: 'entries', column: column.index, lookUp, ranges, nulls, isExact };
-}
-
-/** Looks up some at a time, and lets others run in between. */
-async function inTurns<A, B>(asked: readonly A[], lookUp: (one: A) => Promise<B>): Promise<readonly B[]> {
-  const found: B[] = [];
-  for (let from = 0; from < asked.length; from += LOOK_UPS_IN_A_TURN) {
-    if (from > 0) await letOthersRun();
-    found.push(...(await Promise.all(asked.slice(from, from + LOOK_UPS_IN_A_TURN).map(lookUp))));
-  }
-  return found;
 }
 
 async function entriesOf({ from, to }: KeyRange, lookUp: IndexLookUp): Promise<EntryRange> {

@@ -6,7 +6,7 @@
 import { constants } from 'node:os';
 import type { ChildEnd } from '../../../children/child.ts';
 import { type Child, startChild } from '../../../children/start-child.ts';
-import type { Sleep } from '../../../domain/time.ts';
+import { Later, type Sleep } from '../../../domain/time.ts';
 import type { DuckDbOptions } from '../../../duckdb/duckdb.ts';
 import { COMPILED_CODE } from '../../../files/compiled-code.ts';
 import { NotBuildable } from '../build-queue.ts';
@@ -51,8 +51,8 @@ export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDispos
   #asked: { readonly child: Child; readonly answer: PromiseWithResolvers<BuilderAnswer> } | undefined;
   /** Children that were ended and have not exited yet. */
   readonly #ending = new Set<Promise<ChildEnd>>();
-  /** Aborted when there is something to build again. */
-  #rest = new AbortController();
+  /** While it has nothing to do. */
+  #rest: Later | undefined;
   /** Orders that are in work or waiting. */
   #orders = 0;
   /** Resolves when the last order has ended. */
@@ -88,7 +88,7 @@ export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDispos
 
   async #build(order: BuilderOrder, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
-    this.#rest.abort();
+    this.#rest?.[Symbol.dispose]();
     const child = this.#child ?? this.#start();
     const answer = Promise.withResolvers<BuilderAnswer>();
     this.#asked = { child, answer };
@@ -106,24 +106,16 @@ export class BuilderProcess implements RowFileBuilder, IndexBuilder, AsyncDispos
     }
   }
 
-  /** Nothing is to be built for now: in a minute the process ends, unless somebody has something to build by then. */
+  /** Nothing waits to be built: in a minute the process ends, unless somebody has something to build by then. */
   rest(): void {
     if (this.#orders > 0 || this.#child === undefined) return;
-    this.#rest.abort();
-    const rest = new AbortController();
-    this.#rest = rest;
-    this.#options.sleep(REST_MILLIS, rest.signal).then(
-      () => {
-        if (!rest.signal.aborted) this.#end();
-      },
-      // There was something to build.
-      () => undefined,
-    );
+    this.#rest?.[Symbol.dispose]();
+    this.#rest = new Later(REST_MILLIS, this.#options.sleep, () => this.#end());
   }
 
   /** Resolves when no child is left that could still write. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#rest.abort();
+    this.#rest?.[Symbol.dispose]();
     this.#end();
     await Promise.all(this.#ending);
   }
