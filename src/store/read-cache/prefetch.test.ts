@@ -98,14 +98,24 @@ async function requireRead({ cache, object, bytes }: World, rows = ALL): Promise
   }
 }
 
+/** Answers each request as it comes, until this is done. */
+async function answerAll({ requests }: World, work: Promise<unknown>): Promise<void> {
+  const done = work.then(() => true);
+  let answered = 0;
+  for (let isDone = false; !isDone; ) {
+    for (; answered < requests.length; answered += 1) requests[answered]?.answer();
+    isDone = await Promise.race([done, new Promise<false>((resolve) => setImmediate(resolve, false))]);
+  }
+}
+
 test('rows that were fetched ahead are read without another request', async (t) => {
   const world = await makeWorld(t);
   const ahead = world.cache.prefetch(world.object, { from: 3, to: 5 }, NEVER);
   await world.requested(3);
   assert.deepEqual(
-    world.requests.map(({ offset }) => offset),
-    [GROUPS * GROUP_BYTES, 3 * GROUP_BYTES, 4 * GROUP_BYTES],
-    'the footer and two row groups',
+    world.requests.map(({ offset }) => offset).sort((a, b) => a - b),
+    [3 * GROUP_BYTES, 4 * GROUP_BYTES, GROUPS * GROUP_BYTES],
+    'two row groups and the footer, in the order in which the disk let them',
   );
   for (const request of world.requests) request.answer();
   await ahead;
@@ -138,15 +148,7 @@ test('eight requests go ahead at once, over all readers, and a read that waits f
   world.requests.find(({ offset }) => offset === GROUPS * GROUP_BYTES)?.answer();
   world.requests[8]?.answer();
   await read;
-  let answered = 0;
-  const done = Promise.all(ahead).then(() => true);
-  for (
-    let isDone = false;
-    !isDone;
-    isDone = await Promise.race([done, new Promise<false>((resolve) => setImmediate(resolve, false))])
-  ) {
-    for (; answered < world.requests.length; answered += 1) world.requests[answered]?.answer();
-  }
+  await answerAll(world, Promise.all(ahead));
   assert.equal(world.requests.length, GROUPS + 1, 'each block once');
   await requireRead(world);
 });
@@ -156,7 +158,8 @@ test('who has left fetches nothing more, leaves no file open, and what it fetche
   const client = new AbortController();
   const ahead = world.cache.prefetch(world.object, ALL, client.signal);
   await world.requested(8);
-  world.requests[0]?.answer();
+  const first = world.requests[0] ?? assert.fail();
+  first.answer();
   await world.requested(9);
   client.abort(new Error('the client has left'));
   await assert.rejects(ahead, /the client has left/);
@@ -164,11 +167,10 @@ test('who has left fetches nothing more, leaves no file open, and what it fetche
   while ((await world.openFiles()).length > 0) await new Promise(setImmediate);
   assert.equal(world.requests.length, 9);
   assert(world.requests.slice(1).every(({ isAborted }) => isAborted));
-  assert.equal(world.cache.bytes, FOOTER_BYTES, 'nothing but the footer was whole');
-  const read = requireRead(world, { from: 0, to: 2 });
-  await world.requested(11);
-  for (const request of world.requests.slice(9)) request.answer();
-  await read;
+  const isFooter = first.offset === GROUPS * GROUP_BYTES;
+  assert.equal(world.cache.bytes, isFooter ? FOOTER_BYTES : GROUP_BYTES, 'nothing but the first was whole');
+  await answerAll(world, requireRead(world));
+  assert.equal(world.requests.length, 9 + GROUPS, 'all but the first again');
 });
 
 test('what comes wrong ahead is asked for again by whoever reads it', async (t) => {
