@@ -20,7 +20,15 @@ const INT128_MIN_DIGITS = (2n ** 127n).toString();
 const WHOLE = '[-+]?[0-9]+(\\.0*)?';
 const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?';
-const ZONE = '(Z|z| ?UTC| ?[-+][0-9]{2}(:?[0-9]{2})?)';
+const ZONE = '(Z|z| ?UTC| ?[-+]([01][0-9]|2[0-3])(:?[0-5][0-9])?)';
+/** Fractions that DuckDB would cut: finer than a microsecond, and of what has no fixed length, such as a month. */
+const CUT_FRACTION = [
+  '\\.[0-9]{6}[0-9]*[1-9]',
+  '\\.[0-9]{3}[0-9]*[1-9][0-9]*\\s*(ms|millis)',
+  '\\.[0-9]*[1-9][0-9]*\\s*(us|micros|mon|q|y|dec|c|mil($|[^l]|le))',
+].join('|');
+/** In JSON without its strings: what `json_valid` takes, and RFC 8259 does not. */
+const LENIENT_JSON = ',\\s*[\\]}]|(?i:nan|inf)';
 
 /**
  * SQL for the stored value of the text `expression`; null stays null.
@@ -39,7 +47,7 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     case 'varchar':
       return text;
     case 'json':
-      return when(`json_valid(${text})`, text);
+      return when(isJson(text), text);
     case 'boolean':
       return when(`lower(${trimmed}) IN ('true', 'false', '1', '0')`, tryCast);
     case 'tinyint':
@@ -82,13 +90,13 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     }
     case 'interval': {
       const value = `CAST(TRY_CAST(${trimmed} AS INTERVAL) AS VARCHAR)`;
-      const finer = `regexp_matches(${trimmed}, '\\.[0-9]{6}[0-9]*[1-9]')`;
-      return when(`${value} IS NOT NULL AND NOT ${finer}`, value);
+      const isCut = `regexp_matches(${trimmed}, ${quoteText(CUT_FRACTION)}, 'i')`;
+      return when(`${value} IS NOT NULL AND NOT ${isCut}`, value);
     }
     case 'array':
     case 'map':
     case 'row':
-      return when(`json_valid(${text})`, fromJsonText(type, text, fail, { depth, exact: false }));
+      return when(isJson(text), fromJsonText(type, text, fail, { depth, exact: false }));
     default:
       return type satisfies never;
   }
@@ -183,13 +191,21 @@ function fromJson(type: ColumnType, json: string, fail: string, reading: JsonRea
   }
 }
 
+function isJson(text: string): string {
+  const lenient = quoteText(LENIENT_JSON);
+  // To leave its strings out takes time, and few texts could be lenient ones.
+  const bare = `regexp_replace(${text}, '"([^"\\\\]|\\\\.)*"', '""', 'g')`;
+  const isStrict = `NOT regexp_matches(${text}, ${lenient}) OR NOT regexp_matches(${bare}, ${lenient})`;
+  return `(json_valid(${text}) AND (${isStrict}))`;
+}
+
 /** Declared json takes text as JSON, which is how answers spell it; where json is what was found, text is a JSON string. */
 function jsonFromJson(json: string, fail: string, { exact, wrapped }: JsonReading): string {
   const asIs = wrapped ? unwrapNumbers(`CAST(${json} AS VARCHAR)`) : `CAST(${json} AS VARCHAR)`;
   if (exact) return `CASE WHEN json_type(${json}) <> 'NULL' THEN ${asIs} END`;
   const held = `json_extract_string(${json}, '$')`;
   const isText = `json_type(${json}) = 'VARCHAR'${wrapped ? ` AND NOT starts_with(${held}, '${NUMBER_MARK}')` : ''}`;
-  return `CASE WHEN ${isText} THEN CASE WHEN json_valid(${held}) THEN ${held} ELSE ${fail} END WHEN json_type(${json}) <> 'NULL' THEN ${asIs} END`;
+  return `CASE WHEN ${isText} THEN CASE WHEN ${isJson(held)} THEN ${held} ELSE ${fail} END WHEN json_type(${json}) <> 'NULL' THEN ${asIs} END`;
 }
 
 /** Only a wrapped number still has digits that a double would not print; a whole one could have been a bigint. */
