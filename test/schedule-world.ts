@@ -94,7 +94,7 @@ export class Process {
       queries: {
         list: async () => {
           const queries = await catalog.queries.list({ runsOnSchedule: true });
-          return queries.map((query) => ({ query, since: isCurated(query) ? 0 : query.updatedAt, isSetUp }));
+          return queries.map((query) => ({ query, since: isCurated(query) ? 0 : query.scheduledAt, isSetUp }));
         },
         submit: async (query, tick) =>
           (await this.queue.submitScheduled({ query, tick, isLimited: !isCurated(query) })) !== undefined,

@@ -77,7 +77,7 @@ function scheduledQuery(
   datasets: ReadonlyMap<number, Dataset>,
   service: Service,
 ): readonly ScheduledQuery[] {
-  if (!isCurated(query)) return [{ query, since: query.updatedAt, isSetUp: async () => true }];
+  if (!isCurated(query)) return [{ query, since: query.scheduledAt, isSetUp: async () => true }];
   const dataset = datasets.get(query.id);
   return dataset === undefined ? [] : [{ query, since: 0, isSetUp: () => isSetUp(service, dataset) }];
 }

@@ -46,6 +46,8 @@ export interface Query extends QueryDefinition {
   readonly version: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
+  /** Since when it has had its schedule, and been run by it. Other changes, as of its name, leave its ticks alone. */
+  readonly scheduledAt: Instant;
 }
 
 /** What is left out is empty. */

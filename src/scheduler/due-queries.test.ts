@@ -49,7 +49,7 @@ function makeProcess(limits = { waitingMax: 10, waitingOfKeyMax: 10 }) {
       list: async () =>
         (await catalog.queries.list({ runsOnSchedule: true })).map((query) => ({
           query,
-          since: query.updatedAt,
+          since: query.scheduledAt,
           isSetUp: async () => true,
         })),
       submit: async (query, tick) => (await queue.submitScheduled({ query, tick, isLimited: true })) !== undefined,
@@ -219,4 +219,22 @@ test('a changed schedule has no ticks from before the change', async () => {
   time.moveTo(at('10:30'));
   await look();
   assert.equal(await runs(7), 1);
+});
+
+test('a change of something else than the schedule takes no tick away that waits', async () => {
+  await add(7, '*/15 * * * *');
+  const { look } = makeProcess();
+  time.moveTo(at('10:15'));
+  await look();
+  const [run] = await catalog.executions.list({ queryId: 7, limit: 1 });
+  assert.ok(run !== undefined);
+  await catalog.runs.claim({ owner: 'other', at: time.clock(), leaseMillis: 3_600_000, runningOfKeyMax: 1 });
+  time.moveTo(at('10:31'));
+  await look();
+  await catalog.queries.update(7, { name: 'Prices' }, time.clock());
+  await look();
+  assert.equal(await runs(7), 1);
+  await catalog.executions.cancel(run.id, time.clock());
+  await look();
+  assert.equal(await runs(7), 2);
 });

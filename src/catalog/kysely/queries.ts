@@ -1,6 +1,6 @@
 /** Queries: their definitions, and the choice of ids for those added without one. */
 
-import { type Kysely, sql, type Transaction, type UpdateObject } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { ColumnDescriptions } from '../../domain/column-descriptions.ts';
 import { counted } from '../../domain/counted.ts';
 import { EXECUTION_STATES, STATES } from '../../domain/execution.ts';
@@ -11,7 +11,7 @@ import { requireOwner } from './principals.ts';
 import { type CatalogTables, ownerColumns, ownerOf, type QueryRow } from './tables.ts';
 import { transact } from './transact.ts';
 
-type Columns = UpdateObject<CatalogTables, 'queries', 'queries'>;
+type Columns = Partial<QueryRow>;
 
 const UNFINISHED = EXECUTION_STATES.filter((state) => !STATES[state].terminal);
 
@@ -38,10 +38,16 @@ export class KyselyQueries implements Queries {
   async update(id: number, changes: QueryChanges, at: Instant): Promise<Query> {
     return await transact(this.#db, async (trx) => {
       if (changes.owner !== undefined) await requireOwner(trx, changes.owner);
+      const before = await trx.selectFrom('queries').selectAll().where('id', '=', id).executeTakeFirst();
+      const columns = columnsOf(changes);
+      const isScheduledAnew = before !== undefined && scheduleOf({ ...before, ...columns }) !== scheduleOf(before);
       const row = await trx
         .updateTable('queries')
-        .set({ ...columnsOf(changes), updated_at: at })
-        .set((eb) => ({ version: eb('version', '+', 1) }))
+        .set({ ...columns, updated_at: at })
+        .set((eb) => ({
+          version: eb('version', '+', 1),
+          scheduled_at: isScheduledAnew ? at : eb.fn.coalesce('scheduled_at', 'updated_at'),
+        }))
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirst();
@@ -106,6 +112,7 @@ async function insert(trx: Transaction<CatalogTables>, query: NewQuery, at: Inst
       is_archived: query.isArchived === true ? 1 : 0,
       version: 1,
       updated_at: at,
+      scheduled_at: at,
     })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
@@ -166,6 +173,11 @@ function columnsOf(changes: QueryChanges): Columns {
   };
 }
 
+/** What the query is run by; undefined while it is not. */
+function scheduleOf({ schedule, query_sql, is_archived }: QueryRow): string | undefined {
+  return query_sql === null || is_archived === 1 ? undefined : (schedule ?? undefined);
+}
+
 function textOfDescriptions(descriptions: ColumnDescriptions | undefined): string | null {
   return descriptions === undefined || Object.keys(descriptions).length === 0 ? null : JSON.stringify(descriptions);
 }
@@ -188,5 +200,6 @@ export function queryOf(row: QueryRow): Query {
     version: row.version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    scheduledAt: row.scheduled_at ?? row.updated_at,
   };
 }

@@ -123,6 +123,8 @@ export interface QueryRow extends OwnerColumns {
   is_archived: number;
   version: number;
   updated_at: number;
+  /** Null where only an earlier release has changed it: since updated_at. */
+  scheduled_at: number | null;
 }
 
 export interface ExecutionRow {

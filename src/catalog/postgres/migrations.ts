@@ -232,6 +232,15 @@ export const MIGRATIONS: readonly Migration[] = [
     `,
     olderGoOn: true,
   },
+  {
+    number: 6,
+    name: 'since when a query has its schedule',
+    script: `
+      -- Null: since updated_at.
+      alter table queries add column scheduled_at bigint;
+    `,
+    olderGoOn: true,
+  },
 ];
 
 /** The version of a catalog after all of them. */

@@ -3,20 +3,7 @@
  * are milliseconds since 1970. A value that is only read whole is stored as JSON.
  */
 import type { Migration } from '../migration.ts';
-
-/** The tables that answers depend on: access, runs and results. */
-const ANSWERED_FROM = ['users', 'teams', 'team_members', 'api_keys', 'queries', 'executions', 'result_sets'];
-
-/** A trigger for each kind of change, so that every writer counts, whatever its release. */
-function countChanges(tables: readonly string[]): string {
-  const triggers = tables.flatMap((table) =>
-    ['insert', 'update', 'delete'].map(
-      (event) =>
-        `create trigger ${table}_${event} after ${event} on ${table} begin update changes set count = count + 1; end;`,
-    ),
-  );
-  return triggers.join('\n');
-}
+import { COUNT_CHANGES } from './count-changes.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -155,7 +142,7 @@ export const MIGRATIONS: readonly Migration[] = [
         count integer not null
       ) strict;
       insert into changes (id, count) values (1, 0);
-      ${countChanges(ANSWERED_FROM)}
+      ${COUNT_CHANGES}
 
       -- One row, written to see whether it can be.
       create table probes (
@@ -335,6 +322,15 @@ export const MIGRATIONS: readonly Migration[] = [
     script: `
       -- How far the run is that is carried out under the lease, with the token of whoever said so. JSON.
       alter table leases add column progress text;
+    `,
+    olderGoOn: true,
+  },
+  {
+    number: 13,
+    name: 'since when a query has its schedule',
+    script: `
+      -- Null: since updated_at.
+      alter table queries add column scheduled_at integer;
     `,
     olderGoOn: true,
   },

@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Owner } from '../../../src/domain/principal.ts';
-import type { Query } from '../../../src/domain/query.ts';
+import type { Query, QueryChanges } from '../../../src/domain/query.ts';
 import { addFinished, type CatalogFactory, conflict, executionId, NOON, openWithQuery, pendingRun } from './fixture.ts';
 
 const ANN: Owner = { kind: 'user', name: 'ann' };
 const CREW: Owner = { kind: 'team', name: 'crew' };
 
 /** A query with the catalog's default values. */
-const PLAIN = { tags: [], parameters: [], isArchived: false, version: 1, createdAt: NOON, updatedAt: NOON } as const;
+const MADE = { version: 1, createdAt: NOON, updatedAt: NOON, scheduledAt: NOON } as const;
+const PLAIN = { tags: [], parameters: [], isArchived: false, ...MADE } as const;
 const SEVEN: Query = { id: 7, owner: ANN, visibility: 'public', ...PLAIN };
 
 const WHOLE = {
@@ -38,6 +39,7 @@ export function queriesContract(prepare: CatalogFactory): void {
       version: 1,
       createdAt: NOON + 1,
       updatedAt: NOON + 1,
+      scheduledAt: NOON + 1,
     });
     assert.deepEqual(await queries.find(3), added);
     assert.equal(await queries.find(4), undefined);
@@ -73,9 +75,23 @@ export function queriesContract(prepare: CatalogFactory): void {
       schedule: undefined,
       columnDescriptions: {},
     };
-    assert.deepEqual(await queries.update(7, none, NOON + 7), { ...rest, version: 4, updatedAt: NOON + 7 });
-    assert.deepEqual(await queries.find(7), { ...rest, version: 4, updatedAt: NOON + 7 });
+    const bare = { ...rest, version: 4, updatedAt: NOON + 7 };
+    assert.deepEqual(await queries.update(7, none, NOON + 7), bare);
+    assert.deepEqual(await queries.find(7), bare);
     await assert.rejects(queries.update(8, {}, NOON), conflict('there is no query 8'));
+  });
+
+  test('a query has its schedule since that was changed, or since it has been run by it again', async (t) => {
+    const { queries } = await openWithQuery(prepare, t);
+    const since = async (changes: QueryChanges, at: number) =>
+      (await queries.update(7, changes, NOON + at)).scheduledAt - NOON;
+    assert.equal(await since({ sql: 'SELECT 1', schedule: '0 * * * *' }, 1), 1);
+    assert.equal(await since({ name: 'prices', visibility: 'private' }, 2), 1);
+    assert.equal(await since({ sql: 'SELECT 2', schedule: '0 * * * *', isArchived: false }, 3), 1);
+    assert.equal(await since({ schedule: '5 * * * *' }, 4), 4);
+    assert.equal(await since({ isArchived: true }, 5), 5);
+    assert.equal(await since({ name: undefined }, 6), 5);
+    assert.equal(await since({ isArchived: false }, 7), 7);
   });
 
   test('a query can be given to another owner that exists', async (t) => {
