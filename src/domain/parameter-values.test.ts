@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { checkParameters, exampleValues, ParameterError, parameterValues } from './parameter-values.ts';
+import {
+  checkParameters,
+  exampleValues,
+  ParameterError,
+  parameterValues,
+  spelledAsInRuns,
+} from './parameter-values.ts';
 import type { QueryParameter } from './query.ts';
 
 const DECLARED: readonly QueryParameter[] = [
@@ -28,12 +34,26 @@ describe('refused', () => {
       `parameter day is a time, as 2024-03-05 20:50:59 or 2024-03-05: found "2024-03-05' OR 1=1"`,
     ],
     [{ day: '2024-03-05', n: '1; DROP' }, 'parameter n is a number, as 12, -0.5 or 1e9: found "1; DROP"'],
+    [{ day: '2024-03-05', n: '1e400' }, 'parameter n is too large for any type of number: found "1e400"'],
+    [
+      { day: '2024-03-05 10:00+16' },
+      'parameter day is a time, as 2024-03-05 20:50:59 or 2024-03-05: found "2024-03-05 10:00+16"',
+    ],
+    [
+      { day: '2024-03-05 10:00-05:60' },
+      'parameter day is a time, as 2024-03-05 20:50:59 or 2024-03-05: found "2024-03-05 10:00-05:60"',
+    ],
     [{ day: '2024-03-05', n: '' }, 'parameter n is a number, as 12, -0.5 or 1e9: found ""'],
     [{ day: '2024-03-05', Chain: 'BASE' }, 'parameter Chain is one of "base", "ethereum": found "BASE"'],
   ];
   for (const [given, message] of cases) {
     test(message, () => assert.throws(() => parameterValues(DECLARED, given), new ParameterError(message)));
   }
+});
+
+test('values are looked for in the spelling of runs; what is no value stays', () => {
+  const given = { day: '2024-03-05', n: ' 4 ', Chain: 'BASE', constructor: 'x', other: '' };
+  assert.deepEqual(spelledAsInRuns(DECLARED, given), { ...given, day: '2024-03-05 00:00:00', n: '4' });
 });
 
 test('a text without whole characters is refused', () => {

@@ -23,7 +23,7 @@ const OPTIONS_SHOWN = 3;
 
 const NUMBER = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?$/;
 const DATETIME =
-  /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]{1,6})?)?(?: ?(Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?))?)?$/i;
+  /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]{1,6})?)?(?: ?(Z|UTC|[+-](?:0[0-9]|1[0-5])(?::?[0-5][0-9])?))?)?$/i;
 
 /**
  * A value for each parameter, in the order in which they are declared.
@@ -43,6 +43,27 @@ export function parameterValues(
       throw new ParameterError(`parameter ${key} has no value: the query gives it none of its own`);
     return { key, type, value: readValue(parameter, value) };
   });
+}
+
+/**
+ * The values in the spelling in which a run has them that was asked for with `given`: its reader may spell them as its caller did. What is
+ * no value of its type, or of no parameter, stays as it is.
+ */
+export function spelledAsInRuns(
+  declared: readonly QueryParameter[],
+  given: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const spelled = declared.flatMap((parameter) => {
+    const value = Object.hasOwn(given, parameter.key) ? given[parameter.key] : undefined;
+    if (value === undefined) return [];
+    try {
+      return [[parameter.key, readValue(parameter, value)] as const];
+    } catch (error) {
+      if (!(error instanceof ParameterError)) throw error;
+      return [];
+    }
+  });
+  return { ...given, ...Object.fromEntries(spelled) };
 }
 
 /** Values to look at the query's text with: those that it has, or any of their types. @throws ParameterError */
@@ -87,6 +108,8 @@ function readValue({ key, type, enumOptions = [] }: QueryParameter, value: strin
     case 'number': {
       const digits = value.trim();
       if (!NUMBER.test(digits) || digits.length > DIGITS_MAX) throw expected('a number, as 12, -0.5 or 1e9');
+      // The engine would read infinity.
+      if (!Number.isFinite(Number(digits))) throw expected('too large for any type of number');
       return digits;
     }
     case 'datetime':

@@ -57,6 +57,31 @@ test('a run waits in the queue, is carried out, and is read like every other', a
   assert.deepEqual(service.faults, []);
 });
 
+test('a run is found by the values that its caller named, spelled as they were, or as a result was published with them', async (t) => {
+  const service = await start(t);
+  const id = await addQuery(service, {
+    query_sql: 'SELECT {{day}}::DATE AS day',
+    parameters: [{ key: 'day', type: 'datetime' }],
+  });
+  const given = '2024-03-05T10:00Z';
+  const run = await execute(service, id, { query_parameters: { day: given } });
+  const done = service.next('completed');
+  service.startRunner();
+  await done;
+  const read = async (day: string, more = '') => {
+    const { body } = await service.send('GET', `/v1/query/${id}/results?params.day=${encodeURIComponent(day)}${more}`);
+    return body.execution_id;
+  };
+  const ended = String((await status(service, run)).execution_ended_at);
+  assert.equal(await read(given), run);
+  assert.equal(await read(given, `&as_of=${ended}`), run);
+  assert.equal(await read('2024-03-05 10:00:00+00:00'), run);
+  assert.equal(await read('2024-03-06'), undefined);
+  const begun = await service.send('POST', `/v1/query/${id}/executions`, { query_parameters: { day: given } });
+  assert.equal(begun.status, 201);
+  assert.equal(await read(given), run, 'what has a result comes first');
+});
+
 test('a request that cannot be run is refused, and told why', async (t) => {
   const service = await start(t);
   const id = await addQuery(service);

@@ -179,6 +179,14 @@ export class CatalogCache {
     return words;
   }
 
+  /** Remembered apart, as its words are. */
+  async queryParameters(id: number): Promise<Query['parameters']> {
+    return await this.#remember(
+      `parameters ${id}`,
+      async () => (await this.#catalog.queries.find(id))?.parameters ?? [],
+    );
+  }
+
   async resultSet(executionId: string): Promise<ResultSet | undefined> {
     return await this.#remember(`result ${executionId}`, () => this.#catalog.executions.findResultSet(executionId));
   }

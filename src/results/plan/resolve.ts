@@ -1,7 +1,8 @@
 /** From an id to the execution it means, if the caller may see it (contract §2: access, latest run). */
 import type { AsOfSearch } from '../../domain/browsing.ts';
-import { type Execution, isExecutionId } from '../../domain/execution.ts';
+import { type Execution, isExecutionId, STATES, stateAt } from '../../domain/execution.ts';
 import { type Clock, formatInstant, type Instant } from '../../domain/instant.ts';
+import { spelledAsInRuns } from '../../domain/parameter-values.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { mayRead } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
@@ -61,12 +62,13 @@ async function resolveLatest(
   const given = queryParametersOf(parameters);
   // No run has more, and a look-up by thousands would be an expression too deep for the catalog.
   const isPossible = Object.keys(given).length <= PARAMETERS_MAX;
+  const spellings = isPossible ? await spellingsOf(id, given, catalogCache) : [];
   const asOf = asOfOf(parameters);
   if (asOf !== undefined && isPossible) {
     const search = { queryId: id, parameters: given, asOf, now };
-    return { ...(await findAsOf(search, catalogCache)), ...nameOf(query) };
+    return { ...(await findAsOf(search, spellings, catalogCache)), ...nameOf(query) };
   }
-  const latest = isPossible ? await catalogCache.latest(id, given, now) : undefined;
+  const latest = await newestOf(spellings, now, (values) => catalogCache.latest(id, values, now));
   if (latest === undefined) {
     throw new RequestError(
       'no_execution_found',
@@ -76,12 +78,37 @@ async function resolveLatest(
   return { ...latest, ...nameOf(query) };
 }
 
+type Values = Readonly<Record<string, string>>;
+
+/** The values as they were asked for, as a result may have been published with them, and as a run of the service has them. */
+async function spellingsOf(queryId: number, given: Values, catalogCache: CatalogCache): Promise<readonly Values[]> {
+  if (Object.keys(given).length === 0) return [given];
+  const inRuns = spelledAsInRuns(await catalogCache.queryParameters(queryId), given);
+  const isSame = Object.entries(given).every(([name, value]) => inRuns[name] === value);
+  return isSame ? [given] : [given, inRuns];
+}
+
+/** What has a result comes before what has none, and then the newest. */
+async function newestOf(
+  spellings: readonly Values[],
+  now: Instant,
+  find: (values: Values) => Promise<Latest | undefined>,
+): Promise<Latest | undefined> {
+  const found = (await Promise.all(spellings.map(find))).filter((latest) => latest !== undefined);
+  const hasResult = ({ execution }: Latest) => Number(STATES[stateAt(execution, now)].hasResult);
+  const [newest] = found.sort(
+    (a, b) => hasResult(b) - hasResult(a) || b.execution.submittedAt - a.execution.submittedAt,
+  );
+  return newest;
+}
+
 /** So many are named to whoever asks for a time before all of them. */
 const RUNS_NAMED_MAX = 3;
 
 /** @throws RequestError no_execution_found, which says which runs there are */
-async function findAsOf(search: AsOfSearch, catalogCache: CatalogCache): Promise<Latest> {
-  const latest = await catalogCache.latestAsOf(search);
+async function findAsOf(search: AsOfSearch, spellings: readonly Values[], catalogCache: CatalogCache): Promise<Latest> {
+  const find = (parameters: Values) => catalogCache.latestAsOf({ ...search, parameters });
+  const latest = await newestOf(spellings, search.now, find);
   if (latest !== undefined) return latest;
   const { items, total } = await catalogCache.oldestStored(search, RUNS_NAMED_MAX);
   const problem = `not found: no run of query ${search.queryId} that had ended by ${formatInstant(search.asOf)} has a stored result`;
