@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Service } from '../compose/service.ts';
 import { CronError, parseCron } from '../domain/cron.ts';
 import type { QueryDefinition, QueryParameter } from '../domain/query.ts';
+import { scheduleProblem } from '../domain/schedule-problem.ts';
 import { queryId, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printLines } from './printing.ts';
@@ -47,6 +48,8 @@ export async function readSql(
       throw new UsageError('--parameter and --schedule need --sql');
     return read;
   }
+  const problem = scheduleProblem(before, read);
+  if (problem !== undefined) throw new UsageError(problem);
   if (sql !== undefined || parameters !== undefined) {
     const { queryChecker } = await import('../compose/runs.ts');
     await queryChecker(service)(whole.sql, whole.parameters ?? [], signal);
@@ -69,6 +72,8 @@ export function addScheduleCommand(queries: Command, context: CommandContext): v
         if (query === undefined) throw new Error(`there is no query ${id}: add it first`);
         if (query.sql === undefined)
           throw new Error(`query ${id} has no SQL: its results are published by whoever runs it`);
+        const problem = scheduleProblem(query, { schedule });
+        if (problem !== undefined) throw new Error(problem);
         await all.update(id, { schedule }, context.clock());
         printLines(context, [id]);
       });

@@ -129,6 +129,20 @@ test('an error in a body names the field, what was found, and what was expected'
   );
 });
 
+test('a schedule that could not run the query is refused, and nothing has changed', async (t) => {
+  const service = await startHttpService(t);
+  const { send } = await annWrites(service);
+  const schedule = '* * * * *';
+  const bare = { query_sql: 'select {{n}} as n', parameters: [{ key: 'n', type: 'number' }] };
+  const noSql = 'a schedule needs SQL: results of a query without are published by whoever runs it';
+  const noValue = 'a schedule names no values: give parameter n one of its own';
+  assertRefused(await send('POST', '/v1/query', { body: { schedule } }), 400, 'invalid_query', noSql);
+  assertRefused(await send('POST', '/v1/query', { body: { ...bare, schedule } }), 400, 'invalid_query', noValue);
+  assert.equal((await send('POST', '/v1/query', { body: bare })).text, '{"query_id":1}');
+  assertRefused(await send('PATCH', '/v1/query/1', { body: { schedule } }), 400, 'invalid_query', noValue);
+  assert.equal((await send('GET', '/v1/query/1')).json.version, 1);
+});
+
 test('a taken id is refused, and the id of a removed query is not chosen again', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);

@@ -8,10 +8,12 @@ import { CronError, parseCron } from '../../domain/cron.ts';
 import {
   type NewQuery,
   QUERY_PARAMETER_TYPES,
+  type Query,
   type QueryChanges,
   type QueryDefinition,
   type QueryParameter,
 } from '../../domain/query.ts';
+import { scheduleProblem } from '../../domain/schedule-problem.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { writableQuery } from './authorize.ts';
 import { isNumber } from './exact-number.ts';
@@ -79,6 +81,7 @@ function adding(deps: QueryWritesDeps): JsonHandler {
     });
     const definition = definitionOf(rest);
     const { visibility = 'public', ...more } = definition;
+    requireRunnable(undefined, definition);
     if (definition.sql !== undefined) {
       await deps.queryChecks.check(definition.sql, definition.parameters ?? [], request);
     }
@@ -105,6 +108,7 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
     stats.queryId = query.id;
     const changes = changesOf(await request.body());
     const { sql, parameters } = { ...query, ...changes };
+    requireRunnable(query, changes);
     if (sql !== undefined && (changes.sql !== undefined || changes.parameters !== undefined)) {
       await deps.queryChecks.check(sql, parameters ?? [], request);
     }
@@ -115,6 +119,12 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
       return { query_id: query.id };
     });
   };
+}
+
+/** @throws RequestError where the query would have a schedule that could not run it */
+function requireRunnable(before: Query | undefined, changes: QueryChanges): void {
+  const problem = scheduleProblem(before, changes);
+  if (problem !== undefined) throw new RequestError('invalid_query', problem);
 }
 
 async function commitChange(
