@@ -86,10 +86,22 @@ test('bins become conditions without rounding what is whole, and bars means', ()
     { from: edge('1e76'), to: edge('2e76'), count: edge('1') },
     { from: edge('2e76'), to: edge('3e76'), count: edge('1') },
   ];
-  assert.equal(binsCondition('a b', 'uint256', bins, 0, 0), `"a b" >= ${BigInt(1e76)} and "a b" < ${BigInt(2e76)}`);
+  assert.equal(binsCondition('a b', 'uint256', bins, 0, 0), `"a b" < ${BigInt(2e76)}`);
   assert.equal(binsCondition('a', 'uint256', bins, 1, 1), `a >= ${BigInt(2e76)}`);
-  const days = [{ from: '2024-03-05', to: '2024-03-06', count: edge('1') }];
-  assert.equal(binsCondition('d', 'date', days, 0, 0), "d >= '2024-03-05' and d <= '2024-03-06'");
+  assert.equal(binsCondition('a', 'uint256', bins, 0, 1), 'a is not null');
+  const days = [
+    { from: '2024-03-05', to: '2024-03-06', count: edge('1') },
+    { from: '2024-03-06', to: '2024-03-07', count: edge('1') },
+  ];
+  assert.equal(binsCondition('d', 'date', days, 0, 0), "d < '2024-03-06'");
+  assert.equal(binsCondition('d', 'date', days, 1, 1), "d >= '2024-03-06'");
+  // Doubles beyond the bins are NaN and the infinities; tiny ones keep every digit.
+  const tiny = [
+    { from: edge('1.2345678901234567e-7'), to: edge('2e-7'), count: edge('1') },
+    { from: edge('2e-7'), to: edge('3e-7'), count: edge('1') },
+  ];
+  assert.equal(binsCondition('x', 'double', tiny, 0, 0), 'x >= 1.2345678901234567e-7 and x < 2e-7');
+  assert.equal(binsCondition('x', 'double', tiny, 1, 1), 'x >= 2e-7 and x <= 3e-7');
   const columns = [
     { name: 'chain', type: 'varchar' },
     { name: 'n', type: 'bigint' },
@@ -104,5 +116,21 @@ test('bins become conditions without rounding what is whole, and bars means', ()
   assert.deepEqual(drawn.kind === 'bars' && drawn.bars.map(({ label, y }) => [label, y]), [
     ['b', 9007199254740992],
     ['a', 2],
+  ]);
+});
+
+test('times of day have their places on an axis', () => {
+  const columns = [
+    { name: 'at', type: 'time' },
+    { name: 'n', type: 'integer' },
+  ];
+  const rows = [
+    ['10:00:00.500000', new Digits('1')],
+    ['00:01:00', new Digits('2')],
+  ];
+  const drawn = drawnOf({ kind: 'line', x: 'at', y: 'n' }, columns, rows);
+  assert.deepEqual(drawn.kind === 'points' && drawn.points, [
+    { x: 60_000, y: 2 },
+    { x: 36_000_500, y: 1 },
   ]);
 });

@@ -50,7 +50,9 @@ export function place(value: ExactJson, type: string): number {
   if (value instanceof Digits) return Number(value.text);
   if (typeof value !== 'string') return Number.NaN;
   if (isNumberType(type)) return Number(value);
-  const [day = '', time = '00:00:00'] = value.replace(/ UTC$/, '').split(' ');
+  // A time of day lies on one day.
+  const dated = /^time\b/.test(type) ? `1970-01-01 ${value}` : value;
+  const [day = '', time = '00:00:00'] = dated.replace(/ UTC$/, '').split(' ');
   return Date.parse(`${day}T${time.slice(0, 12)}Z`);
 }
 

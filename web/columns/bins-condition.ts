@@ -1,9 +1,10 @@
-/** Writes the filter for some bins of a histogram. Edges are doubles, written without an exponent. */
+/** Writes the filter for some bins of a histogram, so that all bins together have each value once. */
 import { Digits } from '../api/exact-json.ts';
 import { quoteName, quoteText } from '../narrow/filter-text.ts';
 import type { Bin } from './statistics.ts';
 
 const WHOLE = /^(tinyint|smallint|integer|bigint|hugeint|uint256|int256)/;
+const DOUBLE = /^(real|double)$/;
 
 /** @param first, last indexes of bins, both included */
 export function binsCondition(
@@ -16,17 +17,16 @@ export function binsCondition(
   const [from, to] = [bins[first]?.from, bins[last]?.to];
   if (from === undefined || to === undefined) return undefined;
   const column = quoteName(name);
-  const upper = last === bins.length - 1 ? '<=' : '<';
-  // The last edge is the greatest value, perhaps rounded down. No value lies beyond the last bin, so it needs no upper bound.
-  const isOpen = last === bins.length - 1 && from instanceof Digits;
-  return `${column} >= ${edgeText(from, type)}${isOpen ? '' : ` and ${column} ${upper} ${edgeText(to, type)}`}`;
+  const isEnd = last === bins.length - 1;
+  // Edges are doubles: the least and the greatest value of another type may be rounded, and lie beyond them. Of doubles, NaN and the
+  // infinities are in no bin.
+  const isExact = DOUBLE.test(type);
+  const lower = first > 0 || isExact ? [`${column} >= ${edgeText(from, type)}`] : [];
+  const upper = !isEnd || isExact ? [`${column} ${isEnd ? '<=' : '<'} ${edgeText(to, type)}`] : [];
+  return [...lower, ...upper].join(' and ') || `${column} is not null`;
 }
 
 function edgeText(edge: Bin['from'], type: string): string {
   if (!(edge instanceof Digits)) return quoteText(String(edge));
-  const number = Number(edge.text);
-  if (WHOLE.test(type)) return BigInt(Math.ceil(number)).toString();
-  const text = String(number);
-  if (!text.includes('e')) return text;
-  return Math.abs(number) >= 1 ? BigInt(number).toString() : number.toFixed(20);
+  return WHOLE.test(type) ? BigInt(Math.ceil(Number(edge.text))).toString() : edge.text;
 }
