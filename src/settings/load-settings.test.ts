@@ -226,6 +226,13 @@ test('the password and the token for Trino are masked wherever settings are show
   assert.deepEqual(shown, ['trino://ann:***@host/hive', '***']);
 });
 
+test('a key with what no header can have is refused without being shown', () => {
+  for (const key of ['qrs_a\nb', '“qrs_ab”', 'qrs_a b']) {
+    assert.match(refusal({ QRS_KEY: key }), /^QRS_KEY is "\*\*\*": expected a key as it was printed/, key);
+  }
+  assert.equal(load({ QRS_KEY: 'qrs_ab\n' }).settings.clientKey, 'qrs_ab');
+});
+
 test('an unknown name is refused, and the probably intended one named', () => {
   assert.equal(refusal({ QRS_PROT: '1' }), 'QRS_PROT (in the environment) is no setting; did you mean QRS_PORT?');
   assert.equal(

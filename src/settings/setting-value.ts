@@ -22,6 +22,14 @@ export function text(lengthMax: number): ReadValue<string> {
   };
 }
 
+/** Sent in a header. What else is in it would be told by whoever sends it, with the key. */
+export function keyText(lengthMax: number): ReadValue<string> {
+  return (value) => {
+    if (/^[!-~]+$/.test(value) && value.length <= lengthMax) return value;
+    throw new BadValue(`expected a key as it was printed: 1 to ${lengthMax} letters and digits, without quotes`);
+  };
+}
+
 export function integer(min: number, max: number): ReadValue<number> {
   return (value) => {
     const digits = value.replaceAll('_', '');

@@ -17,6 +17,7 @@ import {
   headerNames,
   httpUrl,
   integer,
+  keyText,
   oneOf,
   optional,
   PATH_LENGTH_MAX,
@@ -51,7 +52,7 @@ export const SETTINGS = {
     about:
       'Scheme and host under which clients reach the service; `next_uri` begins with it. Empty: as each client addressed the service.',
   }),
-  publicKey: setting('QRS_PUBLIC_KEY', '', optional(text(512)), {
+  publicKey: setting('QRS_PUBLIC_KEY', '', optional(keyText(512)), {
     about: 'What visitors of the explorer read with who have no key. They can see it: make it of scope `read`.',
   }),
   dataDir: setting('QRS_DATA_DIR', './data', text(PATH_LENGTH_MAX), {
@@ -212,7 +213,7 @@ export const SETTINGS = {
     about: 'The service that `qrs rows` and `qrs open` ask. Empty: the one of these settings.',
     of: 'client',
   }),
-  clientKey: setting('QRS_KEY', '', optional(text(1000)), {
+  clientKey: setting('QRS_KEY', '', optional(keyText(1000)), {
     about: 'The key with which they ask it.',
     secret: 'whole',
     of: 'client',
