@@ -6,11 +6,12 @@ import os
 import tempfile
 import unittest
 from typing import Any, Dict, List
+from unittest.mock import patch
 
 from answers import Broken, Refusal, Service
 from query_results import IncompleteResult, QueryResults, QueryResultsError, RunFailed, ServiceError
 from query_results.frames import needed
-from query_results.target import Read
+from query_results.target import Read, parameter_text
 
 
 def page(rows: List[int], total: int, metadata: Dict[str, Any] = {}, **more: Any) -> Dict[str, Any]:
@@ -142,6 +143,24 @@ class Retries(unittest.TestCase):
                 self.client(service, 0).download(os.path.join(folder, "y.csv"), "csv", query=7)
             self.assertEqual(os.listdir(folder), ["x.csv"])
 
+    def test_two_downloads_to_one_place_do_not_mix(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.csv")
+            with Service(["n\n1\n2\n3\n", "n\n4\n"]) as service:
+                client = self.client(service)
+                replace = os.replace
+
+                def meanwhile(part: str, place: str) -> None:
+                    with patch("os.replace", replace):
+                        client.download(path, "csv", query=8)
+                    replace(part, place)
+
+                with patch("os.replace", meanwhile):
+                    client.download(path, "csv", query=7)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "n\n1\n2\n3\n")
+            self.assertEqual(os.listdir(folder), ["x.csv"])
+
     def test_a_file_that_cannot_be_written_is_told_as_that_and_fetched_once(self) -> None:
         class FullDisk(io.BytesIO):
             def write(self, _: Any) -> int:
@@ -162,6 +181,28 @@ class Misuse(unittest.TestCase):
             Read(query=7, columns="n")
         self.assertEqual(Read(dataset="/v1/restaking/avs-stats").address(), "/v1/restaking/avs-stats?")
         self.assertEqual(Read(query=7, columns=[]).address(), "/v1/query/7/results?")
+
+    def test_an_address_and_a_key_that_cannot_be_ones_are_told_at_once_and_no_key_is_shown(self) -> None:
+        for url in ("", "127.0.0.1:8080", "localhost:8080", "ftp://results.example.com", "https://"):
+            with self.subTest(url), self.assertRaisesRegex(ValueError, "expected the service's scheme and host"):
+                QueryResults(url, "k")
+        for key in ("qrs_a\nb", "\u201cqrs_ab\u201d", "qrs_\u2026"):
+            with self.subTest(key), self.assertRaisesRegex(ValueError, "^the key has a character that no key has") as raised:
+                QueryResults("http://127.0.0.1:1", key)
+            self.assertNotIn("qrs_", str(raised.exception))
+        with self.assertRaisesRegex(TypeError, "key is a text, not NoneType"):
+            QueryResults("http://127.0.0.1:1", None)  # type: ignore[arg-type]
+        with Service([{"execution_id": "A", "state": "QUERY_STATE_PENDING", "is_execution_finished": False}]) as service:
+            QueryResults(service.url + "\n", "qrs_a\n").status("A")
+            self.assertEqual(service.asked[0].headers["X-Service-Api-Key"], "qrs_a")
+
+    def test_a_dataset_may_have_any_name(self) -> None:
+        self.assertEqual(Read(dataset="a b/\u00e9?").address(), "/v1/a%20b/%C3%A9%3F?")
+
+    def test_parameters_are_the_same_text_in_a_run_and_in_what_is_read_of_it(self) -> None:
+        texts = [parameter_text(value) for value in ("a", True, 7, 2.0, 10**30)]
+        self.assertEqual(texts, ["a", "true", "7", "2.0", "1" + "0" * 30])
+        self.assertEqual(Read(query=7, parameters={"on": False}).address(), "/v1/query/7/results?params.on=false")
 
     def test_a_package_that_is_not_there_is_named(self) -> None:
         with self.assertRaisesRegex(QueryResultsError, "^to_arrow needs nothere, which is not installed: pip install nothere$"):

@@ -1,7 +1,7 @@
 /** The client: reads results as typed rows, page by page, or as files; runs queries and waits for them. */
 import { type Page, runFailed, type Table, walk } from './pages.ts';
 import { Requests } from './requests.ts';
-import { addressOf, type Filter, type Target } from './target.ts';
+import { addressOf, type Filter, type Parameters, type Target } from './target.ts';
 import type { Value } from './values.ts';
 
 export interface Options {
@@ -17,8 +17,7 @@ export interface Options {
 }
 
 export interface RunOptions {
-  /** Values of the query's parameters. */
-  readonly parameters?: Readonly<Record<string, string | number | boolean>>;
+  readonly parameters?: Parameters;
   readonly signal?: AbortSignal;
 }
 
@@ -104,7 +103,12 @@ export class QueryResults {
 
   /** Starts a run without waiting for it. @returns its execution id @throws ServiceError */
   async execute(query: number, { parameters, signal }: RunOptions = {}): Promise<string> {
-    const body = parameters === undefined ? {} : { query_parameters: parameters };
+    // JSON has no bigints; as text, every digit arrives.
+    const given = Object.entries(parameters ?? {}).map(([name, value]) => [
+      name,
+      typeof value === 'bigint' ? String(value) : value,
+    ]);
+    const body = parameters === undefined ? {} : { query_parameters: Object.fromEntries(given) };
     const { execution_id } = await this.#requests.post(`/v1/query/${query}/execute`, body, signal);
     return String(execution_id);
   }

@@ -10,5 +10,5 @@ export {
 } from './client.ts';
 export { IncompleteResult, QueryResultsError, RunFailed, ServiceError } from './errors.ts';
 export type { Column, Page, Table } from './pages.ts';
-export type { Filter, Target } from './target.ts';
+export type { Filter, Parameters, Target } from './target.ts';
 export type { Value } from './values.ts';

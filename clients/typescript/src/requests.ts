@@ -25,8 +25,9 @@ export type Fields = Readonly<Record<string, unknown>>;
 export class Requests {
   readonly #options: RequestOptions;
 
+  /** @throws TypeError for an address or a key that cannot be one; it never shows the key */
   constructor(options: RequestOptions) {
-    this.#options = options;
+    this.#options = { ...options, url: serviceAddress(options.url), key: sentKey(options.key) };
   }
 
   /** @param address absolute, or a path of the service @throws ServiceError */
@@ -95,6 +96,23 @@ export class Requests {
     }
     return address;
   }
+}
+
+/** In a browser it may be relative to the page. */
+function serviceAddress(url: string): string {
+  const page = (globalThis as { readonly location?: { readonly href: string } }).location?.href;
+  const address = URL.canParse(url, page) ? new URL(url, page) : undefined;
+  if (address?.protocol === 'http:' || address?.protocol === 'https:') return url.trim();
+  throw new TypeError(`url is "${url}": expected the service's scheme and host, such as http://127.0.0.1:8080`);
+}
+
+/** The key without the line end of the file that it was read from. */
+function sentKey(key: string): string {
+  if (typeof key !== 'string') {
+    throw new TypeError(`key is a text, not ${typeof key}: is the variable set that it is read from?`);
+  }
+  if (/^[ -~]*$/.test(key.trim())) return key.trim();
+  throw new TypeError('the key has a character that no key has: was it copied whole, without quotes around it?');
 }
 
 /** 128 random bits. `randomUUID` would need TLS in a browser. */

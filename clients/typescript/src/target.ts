@@ -1,11 +1,14 @@
 /** What to read, and which rows of it: becomes an address with parameters. */
 
+/** Values of a query's parameters. */
+export type Parameters = Readonly<Record<string, string | number | bigint | boolean>>;
+
 /** The latest result of a query, the result of a run, or a curated dataset by its path. */
 export type Target =
   | {
       readonly query: number;
       /** The latest run that had these. */
-      readonly parameters?: Readonly<Record<string, string>>;
+      readonly parameters?: Parameters;
       /** The run that was the latest at this time, of those whose results are still stored: `2024-03-05T20:50:59Z`, or a date. */
       readonly asOf?: string;
     }
@@ -33,13 +36,17 @@ export interface Filter {
 export function pathOf(target: Target): string {
   if ('query' in target) return `/v1/query/${target.query}/results`;
   if ('execution' in target) return `/v1/execution/${encodeURIComponent(target.execution)}/results`;
-  return `/v1/${target.dataset.replace(/^\/*(v1\/)?/, '')}`;
+  return `/v1/${target.dataset
+    .replace(/^\/*(v1\/)?/, '')
+    .split('/')
+    .map(encodeURIComponent)
+    .join('/')}`;
 }
 
 /** @param more further parameters */
 export function addressOf(target: Target, filter: Filter, more: Readonly<Record<string, string>>): string {
   const named = 'query' in target ? Object.entries(target.parameters ?? {}) : [];
-  const given: Readonly<Record<string, string | number | undefined>> = {
+  const given: Readonly<Record<string, Parameters[string] | undefined>> = {
     columns: filter.columns?.map((name) => `"${name.replaceAll('"', '""')}"`).join(','),
     filters: filter.filters,
     search: filter.search,

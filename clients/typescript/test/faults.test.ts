@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { IncompleteResult, QueryResults } from '../src/index.ts';
+import { addressOf, pathOf } from '../src/target.ts';
 
 type Answer = object | { readonly status: number; readonly headers?: Record<string, string> } | Error;
 
@@ -25,6 +26,16 @@ function scripted(answers: readonly Answer[], retries = 5) {
   };
   const client = new QueryResults({ url: 'https://results.example.com', key: 'k', retries, fetch: answer, sleep });
   return { client, asked, pauses, left };
+}
+
+/** Answers every request alike. */
+function recorded(answer: object) {
+  const asked: { readonly url: string; readonly init: RequestInit }[] = [];
+  const fetch = async (url: string | URL | Request, init: RequestInit = {}) => {
+    asked.push({ url: String(url), init });
+    return new Response(JSON.stringify(answer));
+  };
+  return { asked, fetch };
 }
 
 const NEXT = 'https://results.example.com/v1/execution/A/results?offset=2';
@@ -186,4 +197,32 @@ test('a signal ends the walk and the waiting, with its reason', async () => {
   const waiting = real.finished('A', ending.signal);
   ending.abort(reason);
   await assert.rejects(waiting, (error) => error === reason);
+});
+
+test('an address and a key that cannot be ones are told at once, and no key is shown', async () => {
+  const at = (url: string, key = 'k') => new QueryResults({ url, key });
+  for (const url of ['', '127.0.0.1:8080', 'localhost:8080', 'ftp://results.example.com', 'https://']) {
+    assert.throws(() => at(url), { name: 'TypeError', message: /expected the service's scheme and host/ }, url);
+  }
+  for (const key of ['qrs_a\nb', '“qrs_ab”', 'qrs_…']) {
+    const refusal = /^the key has a character that no key has: [^_]*$/;
+    assert.throws(() => at('https://x.example', key), { name: 'TypeError', message: refusal }, key);
+  }
+  assert.throws(() => at('https://x.example', null as unknown as string), /key is a text, not object/);
+  const { asked, fetch } = recorded({ execution_id: 'A' });
+  await new QueryResults({ url: 'https://x.example/\n', key: 'qrs_a\n', fetch }).status('A');
+  assert.equal(asked[0]?.url, 'https://x.example/v1/execution/A/status');
+  assert.equal(new Headers(asked[0]?.init.headers).get('x-service-api-key'), 'qrs_a');
+});
+
+test('bigints and numbers are values of parameters, and a dataset may have any name', async () => {
+  const { asked, fetch } = recorded({ execution_id: 'A' });
+  const client = new QueryResults({ url: 'https://x.example', key: 'k', fetch });
+  await client.execute(7, { parameters: { floor: 2n ** 64n, on: true, n: 2 } });
+  assert.equal(asked[0]?.init.body, '{"query_parameters":{"floor":"18446744073709551616","on":true,"n":2}}');
+  assert.equal(
+    addressOf({ query: 7, parameters: { floor: 2n ** 64n, on: true } }, {}, {}),
+    '/v1/query/7/results?params.floor=18446744073709551616&params.on=true',
+  );
+  assert.equal(pathOf({ dataset: '/v1/a b/é?' }), '/v1/a%20b/%C3%A9%3F');
 });

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterator, Optional
 from urllib.parse import quote
 
 from . import frames
 from .errors import RunFailed
 from .pages import Page, run_failed, walk
-from .target import Read
-from .transport import Transport
+from .target import Parameters, Read, parameter_text
+from .transport import Transport, sent_key, service_address
 
 FIRST_POLL = 0.25
 POLL_MAX = 5.0
-
-Parameters = Mapping[str, Union[str, int, float, bool]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class QueryResults:
         """:param url: scheme and host of the service, with the prefix of a proxy if it has one
         :param retries: how often a request is sent again that may pass then
         :param timeout: seconds for which a connection may be silent"""
-        self._transport = Transport(url, key, retries, timeout, sleep)
+        self._transport = Transport(service_address(url), sent_key(key), retries, timeout, sleep)
 
     def pages(self, **read: Any) -> Iterator[Page]:
         """Page by page, as the service cuts them. Raises ServiceError, IncompleteResult, RunFailed if there is no result."""
@@ -81,9 +80,10 @@ class QueryResults:
 
     def download(self, path: "str | os.PathLike[str]", format: str, **read: Any) -> None:
         """Writes a CSV, NDJSON or Parquet file. Until it is complete, it has another name."""
-        part = f"{os.fspath(path)}.part"
+        # A name of its own, since others may download to the same place.
+        part = f"{os.fspath(path)}.{uuid.uuid4().hex}.part"
         try:
-            with open(part, "wb") as file:
+            with open(part, "xb") as file:
                 self._transport.download(frames.file_address(Read(**read), format), file)
             os.replace(part, path)
         except BaseException:
@@ -100,8 +100,7 @@ class QueryResults:
 
     def execute(self, query: int, parameters: Optional[Parameters] = None) -> str:
         """Starts a run and returns its execution id without waiting."""
-        # As text, every digit of an integer arrives.
-        given = {name: str(value) if type(value) is int else value for name, value in (parameters or {}).items()}
+        given = {name: parameter_text(value) for name, value in (parameters or {}).items()}
         body = {} if parameters is None else {"query_parameters": given}
         return str(self._transport.post(f"/v1/query/{int(query)}/execute", body)["execution_id"])
 

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Mapping, Optional, Sequence
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 from urllib.parse import quote, urlencode
+
+
+Parameters = Mapping[str, Union[str, int, float, bool]]
+
+
+def parameter_text(value: Any) -> str:
+    """A parameter's value as a run keeps it. As text, every digit of a number arrives, and the run is found by the same value again."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        raise TypeError("a parameter has a value: leave it out, and its default holds")
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)
@@ -16,7 +28,7 @@ class Read:
     query: Optional[int] = None
     execution: Optional[str] = None
     dataset: Optional[str] = None
-    parameters: Optional[Mapping[str, str]] = None
+    parameters: Optional[Parameters] = None
     as_of: Optional[str] = None
     columns: Optional[Sequence[str]] = None
     filters: Optional[str] = None
@@ -50,7 +62,7 @@ class Read:
             "allow_partial_results": "true" if self.allow_partial_results else None,
             "as_of": self.as_of,
             **more,
-            **{f"params.{name}": value for name, value in (self.parameters or {}).items()},
+            **{f"params.{name}": parameter_text(value) for name, value in (self.parameters or {}).items()},
         }
         return f"{self._path()}?{urlencode({name: value for name, value in given.items() if value is not None})}"
 
@@ -60,4 +72,4 @@ class Read:
         if self.execution is not None:
             return f"/v1/execution/{quote(self.execution, safe='')}/results"
         path = (self.dataset or "").lstrip("/")
-        return f"/v1/{path[3:] if path.startswith('v1/') else path}"
+        return f"/v1/{quote(path[3:] if path.startswith('v1/') else path)}"

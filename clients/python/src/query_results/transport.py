@@ -6,6 +6,7 @@ from __future__ import annotations
 import email.utils
 import http.client
 import json
+import re
 import time
 import urllib.error
 import urllib.request
@@ -42,6 +43,22 @@ class _Unwritable(Exception):
     def __init__(self, error: OSError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def service_address(url: str) -> str:
+    address = url.strip()
+    if not address.startswith(("http://", "https://")) or urlsplit(address).hostname is None:
+        raise ValueError(f"url is {url!r}: expected the service's scheme and host, such as http://127.0.0.1:8080")
+    return address
+
+
+def sent_key(key: str) -> str:
+    """The key without the line end of the file that it was read from. Errors never show it."""
+    if not isinstance(key, str):
+        raise TypeError(f"key is a text, not {type(key).__name__}: is the variable set that it is read from?")
+    if re.fullmatch("[ -~]*", key.strip()) is None:
+        raise ValueError("the key has a character that no key has: was it copied whole, without quotes around it?")
+    return key.strip()
 
 
 @contextmanager
