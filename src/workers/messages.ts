@@ -25,7 +25,7 @@ export interface TokenGrant {
 export interface Questions {
   readonly role: { readonly ask: object; readonly reply: WorkerRole };
   readonly tokens: { readonly ask: { readonly keyId: string }; readonly reply: TokenGrant };
-  /** The metrics of every worker that answered in time, in prom-client's form. */
+  /** What every worker has told last, in prom-client's form. */
   readonly metrics: { readonly ask: object; readonly reply: readonly unknown[] };
 }
 export type Question = keyof Questions;

@@ -127,6 +127,27 @@ test('each worker learns its index, and its replacement has the same', async () 
   await supervisor.stop();
 });
 
+test('a worker that does not answer in time is told with what it said last, until it ends', async () => {
+  const { supervisor, workers, time } = supervise(2);
+  for (const [index, worker] of workers.entries()) {
+    worker.link.listening('http://here');
+    worker.link.offerMetrics(async () => [`of worker ${index}`]);
+  }
+  const ask = async () => {
+    const asked = workers[0]?.link.ask('metrics', {});
+    await turn();
+    time.advance(2000);
+    return (await asked)?.toSorted();
+  };
+  assert.deepEqual(await ask(), [['of worker 0'], ['of worker 1']]);
+  workers[1]?.link.offerMetrics(() => new Promise(() => undefined));
+  assert.deepEqual(await ask(), [['of worker 0'], ['of worker 1']]);
+  workers[1]?.end('SIGKILL');
+  await turn();
+  assert.deepEqual(await ask(), [['of worker 0']]);
+  await supervisor.stop();
+});
+
 test('the metrics are those of all workers that answer in time', async () => {
   const { supervisor, workers, time } = supervise(3);
   workers[0]?.link.offerMetrics(async () => ['of worker 0']);

@@ -27,7 +27,7 @@ const PAUSE_MILLIS_MIN = 500;
 const SETTLED_MILLIS = 60_000;
 /** A worker gets 1/(4 × workers) of a key's tokens at a time, so enough stays for the other workers. */
 const SHARES_PER_WORKER = 4;
-/** A scrape waits this long for a busy worker; then that worker's metrics are missing from it. */
+/** A scrape waits this long for a busy worker; then it has what that worker told last, since counters must not go back. */
 const COLLECT_MILLIS_MAX = 2000;
 
 const UNLIMITED: Allowance = { allowed: true, remaining: 0, seconds: 1 };
@@ -38,7 +38,9 @@ export class Supervisor {
   readonly #places: Promise<void>[] = [];
   readonly #stopping = new AbortController();
   readonly #urls = new Map<number, string>();
-  readonly #collected = new Map<number, (metrics: unknown) => void>();
+  readonly #collected = new Map<number, () => void>();
+  /** What each worker told last. */
+  readonly #metrics = new Map<number, unknown>();
   readonly #listening = Promise.withResolvers<string>();
   #questions = 0;
 
@@ -74,6 +76,7 @@ export class Supervisor {
       worker.onMessage((message) => this.#receive(index, worker, message));
       const why = await worker.ended;
       this.#workers.delete(index);
+      this.#metrics.delete(index);
       if (signal.aborted) return;
       if (!this.#urls.has(index)) {
         this.#listening.reject(
@@ -103,7 +106,9 @@ export class Supervisor {
         this.#options.tokens?.giveBack(message.keyId, message.tokens);
         break;
       case 'collected':
-        this.#collected.get(message.id)?.(message.metrics);
+        // Undefined where they cannot be told.
+        if (message.metrics !== undefined) this.#metrics.set(index, message.metrics);
+        this.#collected.get(message.id)?.();
         break;
       default:
         message satisfies never;
@@ -132,20 +137,20 @@ export class Supervisor {
   }
 
   async #collect(): Promise<readonly unknown[]> {
-    const collected = await Promise.all([...this.#workers.values()].map((worker) => this.#collectFrom(worker)));
-    return collected.filter((metrics) => metrics !== undefined);
+    await Promise.all([...this.#workers.values()].map((worker) => this.#collectFrom(worker)));
+    return [...this.#metrics.values()];
   }
 
-  async #collectFrom(worker: WorkerProcess): Promise<unknown> {
+  async #collectFrom(worker: WorkerProcess): Promise<void> {
     this.#questions += 1;
     const id = this.#questions;
-    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const { promise, resolve } = Promise.withResolvers<void>();
     this.#collected.set(id, resolve);
     const over = new AbortController();
     try {
       worker.send({ kind: 'collect', id });
       const late = this.#options.sleep(COLLECT_MILLIS_MAX, over.signal).catch(() => undefined);
-      return await Promise.race([promise, late, worker.ended.then(() => undefined)]);
+      await Promise.race([promise, late, worker.ended]);
     } finally {
       over.abort();
       this.#collected.delete(id);
