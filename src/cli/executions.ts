@@ -19,7 +19,7 @@ import {
 import type { CommandContext } from './command-context.ts';
 import { executionLines, executionRecord } from './execution-record.ts';
 import { idCell, printList, timeCell } from './list.ts';
-import { printJson, printLines } from './printing.ts';
+import { printJson, printLines, tell } from './printing.ts';
 import { withService } from './with-service.ts';
 
 interface JsonOption {
@@ -169,13 +169,14 @@ function addList(executions: Command, context: CommandContext): void {
     .action(async (options: ListOptions) => {
       await withService(context, async (service) => {
         const { query, state, limit } = options;
+        // One more than is printed tells whether there are more.
         const found = await (await service.catalog()).executions.list({
-          limit,
+          limit: limit + 1,
           ...(query !== undefined && { queryId: query }),
           ...(state !== undefined && { state }),
         });
         const now = context.clock();
-        printList(context, found, options, {
+        printList(context, found.slice(0, limit), options, {
           value: ({ id }) => id,
           record: (execution) => executionRecord(execution, now),
           columns: {
@@ -188,6 +189,8 @@ function addList(executions: Command, context: CommandContext): void {
           },
           none: 'no such runs',
         });
+        if (found.length > limit)
+          tell(context, `these are the newest ${limit}, and there are more: --limit lists them`);
       });
     });
 }

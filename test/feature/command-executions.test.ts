@@ -122,6 +122,9 @@ test('runs are listed newest first, of a query or a state', async (t) => {
   assert.deepEqual(await list('--state', 'executing'), [first]);
   assert.deepEqual(await list('--state', 'QUERY_STATE_PENDING', '--limit', '1'), [third]);
   assert.equal(JSON.parse(await qrs.get('executions', 'list', '--json')).length, 3);
+  const more = 'these are the newest 2, and there are more: --limit lists them\n';
+  assert.equal((await qrs.run(['executions', 'list', '--limit', '2'])).err, more);
+  assert.equal((await qrs.run(['executions', 'list', '--limit', '3'])).err, '');
 });
 
 test('wrong usage is exit 2, with nothing on standard output', async (t) => {

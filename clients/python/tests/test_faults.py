@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from typing import Any, Dict, List
 from unittest.mock import patch
+from urllib.parse import parse_qs, urlsplit
 
 from answers import Broken, Refusal, Service
 from query_results import IncompleteResult, QueryResults, QueryResultsError, RunFailed, ServiceError
@@ -195,6 +196,12 @@ class Misuse(unittest.TestCase):
         with Service([{"execution_id": "A", "state": "QUERY_STATE_PENDING", "is_execution_finished": False}]) as service:
             QueryResults(service.url + "\n", "qrs_a\n").status("A")
             self.assertEqual(service.asked[0].headers["X-Service-Api-Key"], "qrs_a")
+
+    def test_columns_of_any_name_are_written_as_the_service_reads_them(self) -> None:
+        names = ["a b", "a,b", 'c "d"', "f\\", 'g\\"h', " i ", '"', ""]
+        written = ["a b", '"a,b"', '"c \\"d\\""', "f\\", '"g\\\\"h"', '" i "', '"\\""', '""']
+        address = Read(query=7, columns=names).address()
+        self.assertEqual(parse_qs(urlsplit(address).query)["columns"], [",".join(written)])
 
     def test_a_dataset_may_have_any_name(self) -> None:
         self.assertEqual(Read(dataset="a b/\u00e9?").address(), "/v1/a%20b/%C3%A9%3F?")

@@ -43,11 +43,16 @@ export function pathOf(target: Target): string {
     .join('/')}`;
 }
 
+/** A backslash before a quote escapes it: within quotes a name may have one, but must not end in one. */
+function columnText(name: string): string {
+  return /^[^\s",]([^",]*[^\s",])?$/.test(name) ? name : `"${name.replaceAll('"', '\\"')}"`;
+}
+
 /** @param more further parameters */
 export function addressOf(target: Target, filter: Filter, more: Readonly<Record<string, string>>): string {
   const named = 'query' in target ? Object.entries(target.parameters ?? {}) : [];
   const given: Readonly<Record<string, Parameters[string] | undefined>> = {
-    columns: filter.columns?.map((name) => `"${name.replaceAll('"', '""')}"`).join(','),
+    columns: filter.columns?.map(columnText).join(','),
     filters: filter.filters,
     search: filter.search,
     sort_by: filter.sortBy,

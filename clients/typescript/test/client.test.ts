@@ -102,9 +102,12 @@ test('rows come page by page, each once and in order, under filters, sorts, limi
 
 test('a column of any name is asked for by its name', async (t) => {
   const { service, client } = await start(t);
-  await service.publish(7, '{"a,b":1,"c \\"d\\"":2,"e":3}\n', { format: 'ndjson' });
+  const row = { 'a,b': 1n, 'c "d"': 2n, e: 3n, 'f\\': 4n, 'g\\"h': 5n, '\\': 6n, ' i ': 7n, '"': 8n };
+  const json = Object.entries(row).map(([name, value]) => `${JSON.stringify(name)}:${value}`);
+  await service.publish(7, `{${json.join()}}\n`, { format: 'ndjson' });
   const { rows } = await client.read({ query: 7, columns: ['c "d"', 'a,b'] });
   assert.deepEqual(rows, [{ 'c "d"': 2n, 'a,b': 1n }]);
+  assert.deepEqual((await client.read({ query: 7, columns: Object.keys(row) })).rows, [row]);
 });
 
 test('the latest run with these parameters', async (t) => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 from urllib.parse import quote, urlencode
@@ -17,6 +18,12 @@ def parameter_text(value: Any) -> str:
     if value is None:
         raise TypeError("a parameter has a value: leave it out, and its default holds")
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _column_text(name: str) -> str:
+    """A backslash before a quote escapes it: within quotes a name may have one, but must not end in one."""
+    is_plain = re.fullmatch(r'[^\s\ufeff",]([^",]*[^\s\ufeff",])?', name) is not None
+    return name if is_plain else '"' + name.replace('"', '\\"') + '"'
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Read:
             raise TypeError("columns is a list of names, not one text")
 
     def address(self, **more: str) -> str:
-        columns = ",".join('"' + name.replace('"', '""') + '"' for name in self.columns or ()) or None
+        columns = ",".join(_column_text(name) for name in self.columns or ()) or None
         given: Dict[str, object] = {
             "columns": columns,
             "filters": self.filters,
