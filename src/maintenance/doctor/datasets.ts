@@ -16,15 +16,9 @@ const PERIODS_MAX = 2;
 
 /** @param nonce makes the name of the file that is written and removed this process's own */
 export async function* examineDatasets(service: Service, nonce: string, signal: AbortSignal): AsyncGenerator<Finding> {
-  const problems = new Map<string, Promise<string | undefined>>();
-  const problemOf = (source: SourceTable) => {
-    const known = problems.get(source.name) ?? sourceProblem(source, service, nonce, signal);
-    problems.set(source.name, known);
-    return known;
-  };
   for (const dataset of await service.datasets()) {
     signal.throwIfAborted();
-    yield await examined(checkOf(dataset), signal, () => examineDataset(dataset, service, problemOf));
+    yield await examined(checkOf(dataset), signal, () => examineDataset(dataset, service, nonce, signal));
   }
 }
 
@@ -35,7 +29,8 @@ function checkOf({ name }: Dataset): string {
 async function examineDataset(
   dataset: Dataset,
   service: Service,
-  problemOf: (source: SourceTable) => Promise<string | undefined>,
+  nonce: string,
+  signal: AbortSignal,
 ): Promise<Finding> {
   const check = checkOf(dataset);
   const engine = await service.engine();
@@ -45,9 +40,8 @@ async function examineDataset(
   if (served === undefined && !(await engine.hasAny(dataset.sources))) {
     return { check, status: 'ok', found: `not set up: none of its source tables is in ${service.placeOfSources}` };
   }
-  for (const source of dataset.sources) {
-    const problem = await problemOf(source);
-    if (problem === undefined) continue;
+  const problem = await sourceProblem(dataset.sources, service, nonce, signal);
+  if (problem !== undefined) {
     return wrong(
       check,
       problem,
@@ -78,14 +72,15 @@ async function examineDataset(
   return { check, status: 'ok', found };
 }
 
-/** Reads no rows: the files, their columns and their types are what a refresh trips over. */
+/** Reads no rows: the files, their columns and their types are what a refresh trips over. One query of all, since the engine starts for each. */
 async function sourceProblem(
-  source: SourceTable,
+  sources: readonly SourceTable[],
   service: Service,
   nonce: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const query = { sql: `SELECT 1 AS n FROM ${source.name} LIMIT 0`, sources: [source] };
+  if (sources.length === 0) return undefined;
+  const query = { sql: `SELECT 1 AS n FROM ${sources.map(({ name }) => name).join(', ')} LIMIT 0`, sources };
   const path = join(service.directories.temp, `doctor-${nonce}.parquet`);
   try {
     const engine = await service.engine();
