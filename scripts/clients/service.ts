@@ -6,6 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { withoutSettings } from '../../test/without-settings.ts';
 import { COLUMNS, tableAsNdjson } from './table.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
@@ -21,8 +22,7 @@ export interface TriedService extends AsyncDisposable {
 /** @param folder empty */
 export async function startService(folder: string): Promise<TriedService> {
   await mkdir(folder, { recursive: true });
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
-  const env = { ...Object.fromEntries(inherited), QRS_PORT: '0', QRS_CORS_ORIGINS: '*', QRS_LOG_LEVEL: 'error' };
+  const env = { ...withoutSettings(), QRS_PORT: '0', QRS_CORS_ORIGINS: '*', QRS_LOG_LEVEL: 'error' };
   const qrs = async (...words: readonly string[]) => {
     const { stdout } = await promisify(execFile)(process.execPath, [QRS, ...words], { cwd: folder, env });
     return stdout.trim();

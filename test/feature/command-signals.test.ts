@@ -9,13 +9,13 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { withoutSettings } from '../without-settings.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const QRS = join(ROOT, 'bin/qrs.js');
 
 function environment(): Readonly<Record<string, string | undefined>> {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
-  return { ...Object.fromEntries(inherited), QRS_PORT: '0', QRS_LOG_LEVEL: 'silent' };
+  return { ...withoutSettings(), QRS_PORT: '0', QRS_LOG_LEVEL: 'silent' };
 }
 
 for (const signals of [['SIGTERM'], ['SIGINT', 'SIGINT'], ['SIGINT', 'SIGTERM']] as const) {

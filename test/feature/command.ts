@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import { type ExitCode, runCommand } from '../../src/cli/run-command.ts';
+import type { RandomBytes } from '../../src/keys/create-key.ts';
 import { newTestSchema } from '../postgres-server.ts';
 import { newTestStore } from '../s3-server.ts';
 
@@ -24,6 +25,8 @@ export interface CommandLine {
   readonly catalog: Readonly<Record<string, string>>;
   /** Milliseconds since 1970. Only the test moves it. */
   now: number;
+  /** What ids and keys are made of: other bytes each time, the same in each run. */
+  readonly randomBytes: RandomBytes;
   /** Runs `qrs` with these arguments; `input` is its standard input. */
   run(args: readonly string[], input?: string): Promise<Outcome>;
   /** As `run`, with standard output and standard error as terminals. */
@@ -58,6 +61,10 @@ export async function makeCommandLine(
   };
   const newExecutionId = monotonicFactory();
   let seed = 0;
+  const randomBytes = (length: number) => {
+    seed += 1;
+    return new Uint8Array(length).fill(seed);
+  };
   const runOn = async (isTerminal: boolean, args: readonly string[], input: string): Promise<Outcome> => {
     let out = '';
     let err = '';
@@ -82,10 +89,7 @@ export async function makeCommandLine(
       environment: { QRS_DATA_DIR: dataDir, ...catalog, ...environment },
       readFile: (path) => (existsSync(join(directory, path)) ? readFileSync(join(directory, path), 'utf8') : undefined),
       clock: () => commandLine.now,
-      randomBytes: (length) => {
-        seed += 1;
-        return new Uint8Array(length).fill(seed);
-      },
+      randomBytes,
       monotonic: () => 0,
       threadCpuMicros: () => 0,
       startTimer: () => ({ refresh: () => undefined, close: () => undefined }),
@@ -110,6 +114,7 @@ export async function makeCommandLine(
     dataDir,
     catalog,
     now: NOON,
+    randomBytes,
     columns: undefined,
     run: async (args, input = '') => await runOn(false, args, input),
     onTerminal: async (...args) => await runOn(true, args, ''),

@@ -3,13 +3,11 @@
  * Over several parts of several row groups, before anything was read and after everything was.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { open, stat } from 'node:fs/promises';
+import { open, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import { listBlocks } from '../../src/domain/blocks.ts';
-import type { Part, ResultSet } from '../../src/domain/result-set.ts';
+import { objectsOf, type Part, type ResultSet } from '../../src/domain/result-set.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { ObjectDamaged } from '../../src/store/result-store.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
@@ -21,6 +19,10 @@ const ROW_GROUP_ROWS = 2048;
 const ROWS = 9000;
 /** Parts of three row groups and of two. */
 const LAYOUT = { rowGroupRows: ROW_GROUP_ROWS, rowGroupsPerPart: 3, preSampleRows: 3000 };
+
+/** A whole second, since Node sets times to the microsecond, and systems keep them to the nanosecond. */
+const WRITTEN = new Date('2024-03-05T20:50:59Z');
+const setTime = async (path: string) => await utimes(path, WRITTEN, WRITTEN);
 
 interface Stored {
   readonly service: HttpService;
@@ -41,26 +43,24 @@ async function publish(t: TestContext): Promise<Stored> {
       [ROW_GROUP_ROWS, ROWS - 4 * ROW_GROUP_ROWS],
     ],
   );
+  for (const { key } of objectsOf(resultSet)) await setTime(pathOf(service, key));
   return { service, id, resultSet };
 }
 
-/** Exactly these times: Node sets times to the microsecond. */
-async function setTimes(from: string, to: string): Promise<void> {
-  await promisify(execFile)('touch', ['-r', from, to]);
+function pathOf({ commandLine }: HttpService, key: string): string {
+  return join(commandLine.dataDir, 'results', key);
 }
 
 /** Flips one bit of the file. A second call restores it. */
 async function flip({ service }: Stored, { key }: Part, bit: number): Promise<void> {
-  const path = join(service.commandLine.dataDir, 'results', key);
+  const path = pathOf(service, key);
   const { mtimeNs } = await stat(path, { bigint: true });
-  const timeKeeper = join(service.commandLine.directory, 'time');
-  await setTimes(path, timeKeeper);
   await using file = await open(path, 'r+');
   const byte = Buffer.alloc(1);
   await file.read(byte, 0, 1, Math.floor(bit / 8));
   byte[0] = (byte[0] ?? 0) ^ (1 << (bit % 8));
   await file.write(byte, 0, 1, Math.floor(bit / 8));
-  await setTimes(timeKeeper, path);
+  await setTime(path);
   assert.equal((await stat(path, { bigint: true })).mtimeNs, mtimeNs);
 }
 

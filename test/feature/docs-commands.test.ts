@@ -13,6 +13,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { withoutSettings } from '../without-settings.ts';
 import { type ShellBlock, shellBlocks } from './docs-blocks.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
@@ -105,9 +106,8 @@ async function run(folder: 'demo' | 'commands', script: string): Promise<string>
 }
 
 function environment(): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
   return {
-    ...Object.fromEntries(inherited),
+    ...withoutSettings(),
     PATH: `${join(root, 'bin')}${delimiter}${process.env.PATH ?? ''}`,
     HOME: join(root, 'home'),
     QRS: demo?.url,

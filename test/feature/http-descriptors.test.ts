@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { withoutSettings } from '../without-settings.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 const FILES_MAX = 256;
@@ -19,9 +20,8 @@ const ROWS = 5000;
 test('400 connections where 256 files may be open are refused with 503 or not let in, never 500, and all is well after', async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-files-'));
   t.after(async () => await rm(cwd, { recursive: true, force: true }));
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
   const env = {
-    ...Object.fromEntries(inherited),
+    ...withoutSettings(),
     QRS_PORT: '0',
     QRS_DATA_DIR: 'data',
     QRS_LOG_LEVEL: 'error',

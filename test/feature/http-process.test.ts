@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { withoutSettings } from '../without-settings.ts';
 import { openAnswer, rawRequest } from './http-client.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
@@ -22,8 +23,7 @@ interface Processes {
 
 async function processes(t: TestContext): Promise<Processes> {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-serve-'));
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
-  const env = { ...Object.fromEntries(inherited), QRS_PORT: '0', QRS_DATA_DIR: 'data' };
+  const env = { ...withoutSettings(), QRS_PORT: '0', QRS_DATA_DIR: 'data' };
   const children: ChildProcess[] = [];
   t.after(async () => {
     for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');

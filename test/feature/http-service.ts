@@ -10,6 +10,8 @@ import { serve } from '../../src/compose/server.ts';
 import { openService } from '../../src/compose/service.ts';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Execution } from '../../src/domain/execution.ts';
+import type { Scope } from '../../src/domain/scope.ts';
+import { createKey } from '../../src/keys/create-key.ts';
 import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
 import type { Observation, Observe } from '../../src/observation/observation.ts';
 import { publish } from '../../src/publishing/publish.ts';
@@ -123,6 +125,18 @@ export async function openServer(
   return { service, server, close };
 }
 
+const ANN = { kind: 'user', name: 'ann' } as const;
+
+/** By the catalog that is open, since a command opens it anew, with its thread. @returns a key of hers */
+export async function addAnn(
+  { now, randomBytes }: CommandLine,
+  { principals }: Catalog,
+  scope: Scope,
+): Promise<string> {
+  await principals.addUser(ANN.name, now);
+  return (await createKey(principals, ANN, { scope }, now, randomBytes)).key;
+}
+
 /** @param environment more settings */
 export async function startHttpService(
   t: TestContext,
@@ -137,8 +151,7 @@ export async function startHttpService(
   };
   const { service, server, close } = await openServer(commandLine, environment, observe);
   t.after(close);
-  await commandLine.get('users', 'add', 'ann');
-  const key = await commandLine.get('keys', 'create', '--user', 'ann');
+  const key = await addAnn(commandLine, await service.catalog(), 'read');
   const get = async (path: string, options: GetOptions = {}) =>
     await fetch(server.url + path, {
       method: options.method ?? 'GET',
@@ -167,7 +180,7 @@ export async function startHttpService(
     async publish(queryId, content, options = {}) {
       const catalog = await service.catalog();
       if ((await catalog.queries.find(queryId)) === undefined) {
-        await commandLine.get('queries', 'add', '--id', String(queryId), '--user', 'ann');
+        await catalog.queries.add({ id: queryId, owner: ANN, visibility: 'public' }, commandLine.now);
       }
       const publisher = await publisherOf(service, {
         newId: () => ulid(commandLine.now),

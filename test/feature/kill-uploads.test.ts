@@ -19,6 +19,7 @@ import { sweep } from '../../src/maintenance/sweep.ts';
 import { verify } from '../../src/maintenance/verify.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { sleep } from '../real-time.ts';
+import { withoutSettings } from '../without-settings.ts';
 import { newFolder } from './dataset-fixture.ts';
 import { NEVER } from './publishing.ts';
 import { Random } from './random-results.ts';
@@ -126,8 +127,7 @@ async function startServing(
   t: TestContext,
   settings: Readonly<Record<string, string>>,
 ): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
-  const env = { ...Object.fromEntries(inherited), ...settings };
+  const env = { ...withoutSettings(), ...settings };
   const child = spawn(process.execPath, [QRS, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));
   const [url] = (await once(createInterface(child.stdout), 'line')) as [string];

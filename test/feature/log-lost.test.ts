@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
+import { withoutSettings } from '../without-settings.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 
@@ -17,8 +18,7 @@ async function serve(
   log: 'pipe' | number,
 ): Promise<{ readonly url: string; readonly child: ChildProcess }> {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-log-'));
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
-  const env = { ...Object.fromEntries(inherited), QRS_PORT: '0', QRS_SCHEDULE: 'false', QRS_LOG_LEVEL: 'debug' };
+  const env = { ...withoutSettings(), QRS_PORT: '0', QRS_SCHEDULE: 'false', QRS_LOG_LEVEL: 'debug' };
   const child = spawn(process.execPath, [QRS, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', log] });
   t.after(async () => {
     child.kill('SIGKILL');

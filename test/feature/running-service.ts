@@ -8,7 +8,7 @@ import { currentLeaseOwner } from '../../src/leases/lease-owner.ts';
 import type { RunEvent } from '../../src/runs/run-claimed.ts';
 import { runQueued } from '../../src/runs/runner.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
-import { openServer } from './http-service.ts';
+import { addAnn, openServer } from './http-service.ts';
 
 export interface RunningService {
   readonly commandLine: CommandLine;
@@ -68,8 +68,7 @@ export async function startRunningService(
     await loop;
     await close();
   });
-  await commandLine.get('users', 'add', 'ann');
-  const key = await commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'write');
+  const key = await addAnn(commandLine, await service.catalog(), 'write');
   return {
     commandLine,
     url: server.url,

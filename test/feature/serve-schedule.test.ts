@@ -11,6 +11,7 @@ import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import type { Execution } from '../../src/domain/execution.ts';
 import { sleep } from '../real-time.ts';
+import { withoutSettings } from '../without-settings.ts';
 import { newFolder } from './dataset-fixture.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
@@ -29,9 +30,8 @@ interface Serving {
 }
 
 async function startServing(t: TestContext, dataDir: string): Promise<Serving> {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
   const settings = { QRS_DATA_DIR: dataDir, QRS_PORT: '0', QRS_LEASE_SECONDS: String(LEASE_SECONDS) };
-  const env = { ...Object.fromEntries(inherited), ...settings };
+  const env = { ...withoutSettings(), ...settings };
   const child = spawn(process.execPath, [QRS, 'serve'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
   t.after(() => child.kill('SIGKILL'));
   const [url] = await once(createInterface(child.stdout), 'line');

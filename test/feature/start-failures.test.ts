@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Setting } from '../../src/settings/setting.ts';
 import { SETTINGS } from '../../src/settings/settings.ts';
+import { withoutSettings } from '../without-settings.ts';
 import { makeCommandLine } from './command.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
@@ -81,8 +82,7 @@ for (const [what, { environment, says }] of Object.entries(UNUSABLE)) {
     const cwd = await mkdtemp(join(tmpdir(), 'qrs-start-'));
     t.after(async () => await rm(cwd, { recursive: true, force: true }));
     await writeFile(join(cwd, 'file'), '');
-    const inherited = Object.entries(process.env).filter(([name]) => !/^(QRS|OTEL)_/.test(name));
-    const env = { ...Object.fromEntries(inherited), QRS_PORT: '0', QRS_DATA_DIR: join(cwd, 'data'), ...environment };
+    const env = { ...withoutSettings(), QRS_PORT: '0', QRS_DATA_DIR: join(cwd, 'data'), ...environment };
     const child = spawn(process.execPath, [QRS, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     t.after(() => child.kill('SIGKILL'));
     const said = text(child.stderr);

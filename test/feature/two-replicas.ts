@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { PostgresServer } from '../postgres-server.ts';
+import { withoutSettings } from '../without-settings.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 export const STALENESS_MILLIS = 500;
@@ -34,9 +35,8 @@ export async function startTwo(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Replicas> {
   const folder = await mkdtemp(join(tmpdir(), 'qrs-replicas-'));
-  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
   const env = {
-    ...Object.fromEntries(others),
+    ...withoutSettings(),
     QRS_PORT: '0',
     QRS_CATALOG_URL: await server.newSchema(),
     QRS_CATALOG_STALENESS: `${STALENESS_MILLIS}ms`,

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { withoutSettings } from '../without-settings.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 
@@ -56,10 +57,6 @@ async function serveWith(t: TestContext, settings: Readonly<Record<string, strin
   };
   const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
   return { url, key, child, cwd, line, run };
-}
-
-function withoutSettings(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_')));
 }
 
 /** Each request on a connection of its own, so that the workers take turns. */
