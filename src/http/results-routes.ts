@@ -135,7 +135,9 @@ function besidesRows(
 /** The difference of two runs, named by themselves, or by the times at which they were the latest of a query. */
 function diffTargets(request: FastifyRequest): DiffTargets {
   const { id = '', other } = request.params as { readonly id?: string; readonly other?: string };
-  if (other === undefined) return { from: { kind: 'query', queryId: id }, to: { kind: 'query', queryId: id } };
+  if (other === undefined) {
+    return { from: { kind: 'query', queryId: id, asOf: 'from' }, to: { kind: 'query', queryId: id, asOf: 'to' } };
+  }
   return { from: { kind: 'execution', executionId: other }, to: { kind: 'execution', executionId: id } };
 }
 

@@ -2,13 +2,16 @@
  * Sends an answer: status and headers, compressed as the client accepts, at once or as it is read. An answer that fails after its
  * first byte is cut (the connection is aborted), never ended as if it were whole.
  */
+import { createHash } from 'node:crypto';
 import { Readable, type Writable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { letOthersRun } from '../domain/time.ts';
 import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer, AnswerBody, AnswerSize } from '../results/answer.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
 import { type ByteChunks, byteLengthOf, cutBytes } from '../results/read/byte-chunks.ts';
 import { type ByteSlice, resolveRange } from '../results/request/byte-range.ts';
+import { wantsSha256 } from '../results/request/want-digest.ts';
 import { matchedTag } from '../results/respond/cache-policy.ts';
 import { answerHeaders } from './answer-headers.ts';
 import { askedRange, tagOf } from './byte-ranges.ts';
@@ -103,10 +106,14 @@ function sendHead(sending: Sending, size: AnswerSize | undefined, encoding: Enco
 }
 
 /** Of the representation as it is: compressed, it is another. */
-function setSize({ reply }: Sending, size: AnswerSize | undefined, encoding: Encoding | undefined): void {
+function setSize(sending: Sending, size: AnswerSize | undefined, encoding: Encoding | undefined): void {
   if (size === undefined || encoding !== undefined) return;
-  reply.header('content-length', size.bytes);
-  if (size.sha256 !== undefined) reply.header('repr-digest', `sha-256=:${size.sha256}:`);
+  sending.reply.header('content-length', size.bytes);
+  setDigest(sending, size.sha256);
+}
+
+function setDigest({ reply }: Sending, sha256: string | undefined): void {
+  if (sha256 !== undefined) reply.header('repr-digest', `sha-256=:${sha256}:`);
 }
 
 function setContent({ answer, reply }: Sending, encoding: Encoding | undefined): void {
@@ -134,9 +141,11 @@ async function sendWhole(
   const whole = encoding === undefined ? byteChunks : [await options.compressed.get(byteChunks, answer.etag, encoding)];
   const bytes = byteLengthOf(whole);
   const slice = asked && resolveRange(asked.range, bytes);
+  const sha256 = encoding === undefined ? await wantedDigest(request, whole) : undefined;
   if (request.method !== 'HEAD') countUnsent(sending, whole);
   setHead(sending, encoding);
   setContent(sending, encoding);
+  setDigest(sending, sha256);
   if (slice !== undefined) {
     setRange(sending, slice, bytes);
     request.stats.keepShare((slice.to - slice.from) / bytes);
@@ -154,6 +163,18 @@ async function sendWhole(
   if (isOwn !== true) return reply.send(Readable.from(sent));
   const rest = givenOut(sent);
   return reply.send(new ChunkStream({ first: await rest.next(), rest, target: reply.raw, onError: () => undefined }));
+}
+
+/** The digest of bytes that are all there, for a client that asks for it. Other requests are answered between the chunks. */
+async function wantedDigest(request: FastifyRequest, byteChunks: ByteChunks): Promise<string | undefined> {
+  const wanted = request.headers['want-repr-digest'];
+  if (typeof wanted !== 'string' || !wantsSha256(wanted)) return undefined;
+  const hash = createHash('sha256');
+  for (const [at, chunk] of byteChunks.entries()) {
+    if (at > 0) await letOthersRun();
+    hash.update(chunk);
+  }
+  return hash.digest('base64');
 }
 
 /** @throws RequestError where too much waits for slow clients already; then nothing is handed out */

@@ -91,7 +91,12 @@ test('with params.NAME, of the runs that had these values', async (t) => {
   await service.publish(7, 'n\n5\n', { parameters: { chain: 'base' } });
   await service.publish(7, 'n\n6\n');
   assert.equal((await getEnvelope(service, pathOf(at, '&params.chain=base'))).execution_id, base.id);
-  assert.equal((await service.get(pathOf(at, '&params.chain=optimism'))).status, 404);
+  const refused = await service.get(pathOf(at, '&params.chain=optimism'));
+  assert.equal(refused.status, 404);
+  // There are runs of the query, with other values.
+  assert.deepEqual(await refused.json(), {
+    error: `not found: no run of query 7 with these parameters that had ended by ${at} has a stored result; no other run with them has one either. /v1/query/7/executions lists all`,
+  });
 });
 
 test('caches ask again: what was the latest at a time may change', async (t) => {

@@ -159,6 +159,18 @@ test('what cannot be compared is refused, and says why', async (t) => {
     'invalid_parameter',
     'from: missing, expected a time such as 2024-03-05: what changed since the run that was the latest then',
   ]);
+  for (const [times, name] of [
+    ['from=yesterday', 'from'],
+    ['from=2999-01-01&to=yesterday', 'to'],
+  ] as const) {
+    assert.deepEqual(await refusal(service, `/v1/query/7/diff?${times}`), [
+      400,
+      'invalid_parameter',
+      `${name}: found "yesterday", expected a time such as 2024-03-05 or 2024-03-05T20:50:59Z`,
+    ]);
+  }
+  // That the query is not there comes first.
+  assert.equal((await refusal(service, '/v1/query/99/diff'))[0], 404);
   assert.equal((await refusal(service, `${path}?filters=nothing = 1`))[1], 'filter_column');
   assert.equal((await refusal(service, '/v1/query/7/diff?from=2001-01-01'))[0], 404);
   const other = await service.publish(8, 'x\n1\n');

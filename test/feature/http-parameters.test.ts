@@ -185,6 +185,22 @@ test('the query string may be written as people write it', async (t) => {
   });
 });
 
+test('a pattern that is not escaped keeps its percent signs, also before two hexadecimal digits', async (t) => {
+  const service = await startHttpService(t);
+  await service.publish(7, 'name\nMaker DAO\nAave\nDÉDAIN\n');
+  for (const [pattern, names] of [
+    ["%DAO%'", ['Maker DAO']],
+    ["%aave%'", ['Aave']],
+    ["%%C3%89DAI%'", ['DÉDAIN']],
+  ] as const) {
+    const { result } = await getEnvelope(service, `/v1/query/7/results?filters=name+ilike+'${pattern}`);
+    assert.deepEqual(
+      result.rows,
+      names.map((name) => ({ name })),
+    );
+  }
+});
+
 test('columns', async (t) => {
   const service = await startHttpService(t);
   const header = ['wallet', 'block_time', '"a,b"', '"say ""hi"""', ' padded ', 'Amount', 'amount', 'Fee'].join(',');

@@ -81,6 +81,28 @@ test('a client that wants the digest of a download has it before the first byte'
   await compressed.arrayBuffer();
 });
 
+for (const [answered, query] of [
+  ['page', '?limit=3'],
+  ['sorted page', '?sort_by=n%20desc'],
+  ['result', '/csv?ignore_max_datapoints_per_request=true'],
+  ['sample', '?sample_count=2&sample_seed=1'],
+] as const) {
+  test(`the digest of a short ${answered} is there for who wants it: HEAD, GET, a range, and out of memory`, async (t) => {
+    const service = await startHttpService(t);
+    const { id } = await service.publish(1, 'n\n1\n2\n3\n4\n');
+    const path = `/v1/execution/${id}/results${query}`;
+    const whole = Buffer.from(await (await service.get(path, { headers: PLAIN })).arrayBuffer());
+    const digest = `sha-256=:${createHash('sha256').update(whole).digest('base64')}:`;
+    for (const more of [{}, { method: 'HEAD' }, {}, {}, { headers: { range: 'bytes=2-5' } }]) {
+      const headers = { ...PLAIN, 'want-repr-digest': 'sha-256=1', ...more.headers };
+      const answer = await service.get(path, { ...more, headers });
+      assert.equal(answer.headers.get('repr-digest'), digest);
+      await answer.arrayBuffer();
+    }
+    assert.equal((await service.get(path, { headers: PLAIN })).headers.get('repr-digest'), null);
+  });
+}
+
 test("If-Range with the answer's own tag gives the rest, with any other tag the whole", async (t) => {
   const service = await startHttpService(t);
   const { id } = await publishLongResult(service, 7);

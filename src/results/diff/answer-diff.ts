@@ -26,7 +26,6 @@ import {
   requireSameTarget,
   type Target,
 } from '../request/results-request.ts';
-import { SHARED_PARAMETERS } from '../request/shared-parameters.ts';
 import { answerIdentity } from '../respond/answer-identity.ts';
 import { cacheHeadersOf, etagOf, sampleHeadersOf } from '../respond/cache-policy.ts';
 import { respondKeptParquet, respondParquet } from '../respond/parquet.ts';
@@ -54,9 +53,9 @@ export async function answerDiff(
   const { format, cachePolicy } = request;
   const { catalogCache, caches, settings } = deps;
   const now = deps.clock();
-  const resolve = async (target: Target, time: 'from' | 'to') =>
-    await resolveTarget(target, timesOf(target, time, request.parameters), principal, catalogCache, now);
-  const [before, after] = [(await resolve(from, 'from')).execution, (await resolve(to, 'to')).execution];
+  const resolve = async (target: Target) =>
+    (await resolveTarget(target, request.parameters, principal, catalogCache, now)).execution;
+  const [before, after] = [await resolve(from), await resolve(to)];
   stats.executionId = after.id;
   stats.queryId = after.queryId;
   for (const execution of [before, after]) requireResult(execution, request, settings.partialAsCompleted, now);
@@ -112,19 +111,6 @@ export async function answerDiff(
     return heldWhileSent(await answerText(planned, format, { ...deps, read }, stats, signal), opened);
   }
   return await respondParquet(planned, { ...deps, read, segmentIndexes: caches.segmentIndexes }, stats, signal);
-}
-
-/** Of a query, the run that was the latest then; `to` may be left out: the latest now. @throws RequestError invalid_parameter */
-function timesOf(target: Target, time: 'from' | 'to', parameters: QueryParameters): QueryParameters {
-  if (target.kind === 'execution') return new Map();
-  const { name } = SHARED_PARAMETERS.asOf;
-  const value = parameterOf(parameters, time);
-  if (value === undefined && time === 'from') {
-    const expected = 'a time such as 2024-03-05: what changed since the run that was the latest then';
-    throw new RequestError('invalid_parameter', `from: missing, expected ${expected}`);
-  }
-  const rest = [...parameters].filter(([parameter]) => parameter !== name);
-  return new Map(value === undefined ? rest : [...rest, [name, [value]]]);
 }
 
 function requireResult(execution: Execution, request: ResultsRequest, partialAsCompleted: boolean, now: Instant): void {

@@ -25,7 +25,7 @@ export async function resolveTarget(
       return await resolveExecution(target.executionId, principal, catalogCache);
     case 'query':
     case 'dataset':
-      return await resolveLatest(target.queryId, parameters, principal, catalogCache, now);
+      return await resolveLatest(target, parameters, principal, catalogCache, now);
     default:
       return target satisfies never;
   }
@@ -44,12 +44,13 @@ async function resolveExecution(id: string, principal: Principal, catalogCache: 
 }
 
 async function resolveLatest(
-  text: string,
+  target: Exclude<Target, { readonly kind: 'execution' }>,
   parameters: QueryParameters,
   principal: Principal,
   catalogCache: CatalogCache,
   now: Instant,
 ): Promise<Latest> {
+  const { queryId: text } = target;
   if (!/^[0-9]+$/.test(text)) {
     throw new RequestError('invalid_query_id', `The requested query ID (ID: ${text}) is invalid.`);
   }
@@ -63,7 +64,7 @@ async function resolveLatest(
   // No run has more, and a look-up by thousands would be an expression too deep for the catalog.
   const isPossible = Object.keys(given).length <= PARAMETERS_MAX;
   const spellings = isPossible ? await spellingsOf(id, given, catalogCache) : [];
-  const asOf = asOfOf(parameters);
+  const asOf = asOfOf(parameters, target.kind === 'query' ? target.asOf : undefined);
   if (asOf !== undefined && isPossible) {
     const search = { queryId: id, parameters: given, asOf, now };
     return { ...(await findAsOf(search, spellings, catalogCache)), ...nameOf(query) };
@@ -110,11 +111,22 @@ async function findAsOf(search: AsOfSearch, spellings: readonly Values[], catalo
   const find = (parameters: Values) => catalogCache.latestAsOf({ ...search, parameters });
   const latest = await newestOf(spellings, search.now, find);
   if (latest !== undefined) return latest;
-  const { items, total } = await catalogCache.oldestStored(search, RUNS_NAMED_MAX);
-  const problem = `not found: no run of query ${search.queryId} that had ended by ${formatInstant(search.asOf)} has a stored result`;
+  const oldest = (parameters: Values) => catalogCache.oldestStored({ ...search, parameters }, RUNS_NAMED_MAX);
+  const pages = await Promise.all(spellings.map(oldest));
+  const total = pages.reduce((sum, page) => sum + page.total, 0);
+  const items = pages
+    .flatMap((page) => page.items)
+    .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))
+    .slice(0, RUNS_NAMED_MAX);
+  const isAny = Object.keys(search.parameters).length === 0;
+  const ofThese = isAny ? '' : ' with these parameters';
+  const problem = `not found: no run of query ${search.queryId}${ofThese} that had ended by ${formatInstant(search.asOf)} has a stored result`;
   const ended = items.map(({ id, endedAt }) => `${formatInstant(endedAt ?? 0)} (${id})`).join(', ');
   const others = total > items.length ? ` and ${total - items.length} later` : '';
-  const advice = total === 0 ? 'no other run has one either' : `those that have one ended at ${ended}${others}`;
+  const advice =
+    total === 0
+      ? `no other run${isAny ? '' : ' with them'} has one either`
+      : `those that have one ended at ${ended}${others}`;
   throw new RequestError(
     'no_execution_found',
     `${problem}; ${advice}. /v1/query/${search.queryId}/executions lists all`,

@@ -6,6 +6,8 @@ for (const [header, expected] of [
   ['bytes=0-', { from: 0, to: 1000 }],
   ['bytes=100-199', { from: 100, to: 200 }],
   ['bytes=100-5000', { from: 100, to: 1000 }],
+  ['bytes=100-9223372036854775807', { from: 100, to: 1000 }],
+  ['bytes=-18446744073709551615', { from: 0, to: 1000 }],
   ['bytes=-100', { from: 900, to: 1000 }],
   ['bytes=-5000', { from: 0, to: 1000 }],
   ['Bytes = 999-', { from: 999, to: 1000 }],
@@ -21,7 +23,7 @@ for (const header of [undefined, '', 'bytes=', 'bytes=-', 'bytes=5-4', 'bytes=0-
   test(`${header} is answered with the whole`, () => assert.equal(parseRange(header), undefined));
 }
 
-for (const header of ['bytes=1000-', 'bytes=-0', 'bytes=2000-3000']) {
+for (const header of ['bytes=1000-', 'bytes=-0', 'bytes=2000-3000', 'bytes=18446744073709551615-']) {
   test(`${header} of 1000 bytes cannot be satisfied`, () => {
     const range = parseRange(header);
     assert.ok(range !== undefined);

@@ -14,8 +14,9 @@ export interface ByteSlice {
 }
 
 export function parseRange(header: string | undefined): ByteRange | undefined {
-  const match = /^bytes=([0-9]{0,15})-([0-9]{0,15})$/i.exec(header?.replaceAll(' ', '') ?? '');
+  const match = /^bytes=(\d*)-(\d*)$/i.exec(header?.replaceAll(' ', '') ?? '');
   if (match === null) return undefined;
+  // However long: a client that wants all there is may name the last byte that its own numbers can count, 9223372036854775807.
   const [, first = '', last = ''] = match;
   if (first === '') return last === '' ? undefined : { kind: 'suffix', length: Number(last) };
   if (last !== '' && Number(last) < Number(first)) return undefined;

@@ -1,6 +1,6 @@
 /**
  * The query string as browsers, spreadsheets and curl write it (contract §1): `+` and `%20` are blanks, and a percent sign
- * that starts no escape is itself, so that `filters=name like '%USDC%'` pasted into an address bar works.
+ * that starts no character is itself, so that `filters=name like '%USDC%'` pasted into an address bar works.
  */
 import { RequestError } from '../../errors/errors.ts';
 
@@ -45,16 +45,22 @@ export function formatQueryString(parameters: QueryParameters): string {
   ).toString();
 }
 
-const ESCAPES = /(?:%[0-9a-fA-F]{2})+/g;
+/** One character in UTF-8: a byte below 80, or a first byte with as many more as it asks for. */
+const CHARACTERS =
+  /%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}|%f[0-7](?:%[89ab][0-9a-f]){3}/gi;
 
-/** Bytes that are not UTF-8 become U+FFFD, as a browser would show them. */
+/** A percent sign before bytes that are no UTF-8 is itself, too: in `name like '%DAO%'` nobody means the byte DA. */
 function decode(text: string): string {
   const blanks = text.replaceAll('+', ' ');
   if (!blanks.includes('%')) return blanks;
+  return decoded(blanks) ?? blanks.replace(CHARACTERS, (escapes) => decoded(escapes) ?? escapes);
+}
+
+/** Undefined: there is a stray percent sign, or there are bytes that are not UTF-8. */
+function decoded(text: string): string | undefined {
   try {
-    return decodeURIComponent(blanks);
+    return decodeURIComponent(text);
   } catch {
-    // A stray percent sign, or bytes that are not UTF-8.
+    return undefined;
   }
-  return blanks.replace(ESCAPES, (escapes) => Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8'));
 }

@@ -18,7 +18,8 @@ import {
 
 export type Target =
   | { readonly kind: 'execution'; readonly executionId: string }
-  | { readonly kind: 'query'; readonly queryId: string }
+  /** `asOf` names the parameter that says as of when, if it is not `as_of`. */
+  | { readonly kind: 'query'; readonly queryId: string; readonly asOf?: 'from' | 'to' }
   /** A query that the address does not name. */
   | { readonly kind: 'dataset'; readonly queryId: string };
 
@@ -95,13 +96,16 @@ export function allowsPartialResults(parameters: QueryParameters): boolean {
 }
 
 /**
- * The time of `as_of`. On an address that names an execution it means nothing.
+ * The time as of which the latest run of a query is meant: `as_of`, or, of a difference, `from`, which must be there, and `to`.
  * @throws RequestError invalid_parameter
  */
-export function asOfOf(parameters: QueryParameters): Instant | undefined {
-  const { name } = SHARED_PARAMETERS.asOf;
+export function asOfOf(parameters: QueryParameters, name: string = SHARED_PARAMETERS.asOf.name): Instant | undefined {
   const text = parameterOf(parameters, name);
-  if (text === undefined) return undefined;
+  if (text === undefined) {
+    if (name !== 'from') return undefined;
+    const expected = 'a time such as 2024-03-05: what changed since the run that was the latest then';
+    throw new RequestError('invalid_parameter', `from: missing, expected ${expected}`);
+  }
   const instant = parseInstant(text);
   if (instant !== undefined) return instant;
   const expected = 'a time such as 2024-03-05 or 2024-03-05T20:50:59Z';
