@@ -23,8 +23,7 @@ export function parametersProblem(parameters: Readonly<Record<string, unknown>>)
   if (all.length > PARAMETERS_MAX) return `a run has at most ${PARAMETERS_MAX} parameters`;
   for (const [name, value] of all) {
     if (typeof value !== 'string') {
-      const found = typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-      return `the parameter ${JSON.stringify(name)} is no text: its value is ${found}`;
+      return `the parameter ${JSON.stringify(name)} is no text: its value is ${kindOf(value)}`;
     }
     const problem = parameterProblem(name, value);
     if (problem !== undefined) return problem;
@@ -45,4 +44,10 @@ export function executionErrorProblem({ type, message, line, column }: Execution
 
 function isText(text: unknown, lengthMax: number): boolean {
   return typeof text === 'string' && text.trim() !== '' && text.length <= lengthMax;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

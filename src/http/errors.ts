@@ -9,6 +9,7 @@ import { isStorageFull } from '../errors/storage-full.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
 import { TextRefused } from '../errors/text-refused.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
+import { unsupported } from './writing/body-description.ts';
 
 export type OnFault = (fault: { readonly requestId: string; readonly error: unknown }) => void;
 
@@ -18,7 +19,7 @@ export function sendError(
   reply: FastifyReply,
   onFault: OnFault,
 ): FastifyReply {
-  const answer = toRequestError(error, request.id);
+  const answer = isUnreadableType(error) ? unreadableType(request) : toRequestError(error, request.id);
   request.stats.errorCode = answer.code;
   // What was found in memory was not sent, and an error is not kept in its place.
   request.reusable = undefined;
@@ -32,6 +33,15 @@ export function sendError(
     .header('cache-control', 'no-store')
     .header('content-type', 'application/json')
     .send(Buffer.from(JSON.stringify({ error: answer.message, ...answer.body })));
+}
+
+/** Whether Fastify could not read the `Content-Type`, which it says in three words. */
+function isUnreadableType(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
+}
+
+function unreadableType({ headers }: FastifyRequest): RequestError {
+  return unsupported('Content-Type', headers['content-type'] ?? '', 'a type and a subtype, as in text/csv, or none');
 }
 
 /** Whether an answer has no reader any more: its stream was closed with the connection, which Node tells as an error of the stream. */

@@ -191,6 +191,20 @@ test('a body that is not what its headers say changes nothing', async (t) => {
       ],
       [
         CSV,
+        { ...csv, 'content-range': 'bytes 20-39/40' },
+        400,
+        'invalid_result',
+        'Content-Range: found "bytes 20-39/40", expected none: a file is sent whole, in one request',
+      ],
+      [
+        CSV,
+        { 'content-type': 'csv' },
+        415,
+        'unsupported_media_type',
+        'Content-Type: found "csv", expected a type and a subtype, as in text/csv, or none',
+      ],
+      [
+        CSV,
         { ...csv, 'content-digest': sha256(`${CSV} `) },
         400,
         'digest_mismatch',

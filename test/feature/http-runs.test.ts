@@ -77,6 +77,11 @@ test('a run is found by the values that its caller named, spelled as they were, 
   assert.equal(await read(given, `&as_of=${ended}`), run);
   assert.equal(await read('2024-03-05 10:00:00+00:00'), run);
   assert.equal(await read('2024-03-06'), undefined);
+  const early = await service.send(
+    'GET',
+    `/v1/query/${id}/results?params.day=${encodeURIComponent(given)}&as_of=2001-01-01`,
+  );
+  assert.match(String(early.body.error), new RegExp(`those that have one ended at ${ended} \\(${run}\\)\\.`));
   const begun = await service.send('POST', `/v1/query/${id}/executions`, { query_parameters: { day: given } });
   assert.equal(begun.status, 201);
   assert.equal(await read(given), run, 'what has a result comes first');

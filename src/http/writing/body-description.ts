@@ -72,6 +72,7 @@ function charsetOf(parameters: readonly string[]): BodyDescription['encoding'] {
   throw unsupported('the charset of Content-Type', name, `one of ${Object.keys(CHARSETS).join(', ')}`);
 }
 
-function unsupported(what: string, found: string, expected: string): RequestError {
+/** That a body is not of a kind that is read. */
+export function unsupported(what: string, found: string, expected: string): RequestError {
   return new RequestError('unsupported_media_type', `${what}: found "${found.slice(0, 60)}", expected ${expected}`);
 }

@@ -85,6 +85,7 @@ async function publish(
 ) {
   const { principal, parameters, stats, signal } = request;
   stats.queryId = target.queryId;
+  refusePiece(request.header('content-range'));
   const description = describeBody(request.header('content-type'), request.header('content-encoding'));
   const types = typesOf(parameters);
   const delimiter = parameterOf(parameters, 'delimiter');
@@ -104,6 +105,13 @@ async function publish(
   );
   stats.executionId = execution.id;
   return { status: 201, body: executionBody(execution, deps.clock()) };
+}
+
+/** As curl sends the rest of a file (`-C`). It would be taken for the whole file (RFC 9110 §14.5). */
+function refusePiece(contentRange: string | undefined): void {
+  if (contentRange === undefined) return;
+  const found = `Content-Range: found "${contentRange.slice(0, 60)}"`;
+  throw new RequestError('invalid_result', `${found}, expected none: a file is sent whole, in one request`);
 }
 
 /** The right to write is checked again in the transaction, since an upload takes time. */
