@@ -5,6 +5,7 @@ import type { Service } from '../compose/service.ts';
 import { CronError, parseCron } from '../domain/cron.ts';
 import type { QueryDefinition, QueryParameter } from '../domain/query.ts';
 import { scheduleProblem } from '../domain/schedule-problem.ts';
+import { fileProblem } from '../files/file-problem.ts';
 import { queryId, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printLines } from './printing.ts';
@@ -36,7 +37,7 @@ export async function readSql(
   before: QuerySql = {},
 ): Promise<QuerySql> {
   const { sql: file, parameter: parameters, schedule } = options;
-  const sql = file === undefined ? undefined : await readFile(file, 'utf8');
+  const sql = file === undefined ? undefined : await readSqlFile(file);
   const read: QuerySql = {
     ...(sql !== undefined && { sql }),
     ...(parameters !== undefined && { parameters }),
@@ -78,6 +79,16 @@ export function addScheduleCommand(queries: Command, context: CommandContext): v
         printLines(context, [id]);
       });
     });
+}
+
+/** @throws Error which names the option and the file */
+async function readSqlFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const problem = fileProblem(file, error);
+    throw problem === undefined ? error : new Error(`--sql: ${problem}`, { cause: error });
+  }
 }
 
 const PARAMETER = /^([^:=]+)(?::(text|number|datetime|enum)(?:\(([^)]*)\))?)?(?:=([\s\S]*))?$/;

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { withoutSettings } from '../without-settings.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 
@@ -21,8 +22,7 @@ async function workingDirectory(t: TestContext): Promise<string> {
 }
 
 function qrs(cwd: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QRS_'));
-  const env = { ...Object.fromEntries(inherited), ...environment };
+  const env = { ...withoutSettings(), ...environment };
   const { status, stdout, stderr } = spawnSync(process.execPath, [QRS, ...args], { cwd, env, encoding: 'utf8' });
   return { code: status, out: stdout, err: stderr };
 }
@@ -61,6 +61,31 @@ test('the command runs with a garbage collector that can be called', async (t) =
   const { err } = qrs(await workingDirectory(t), ['--version'], { NODE_OPTIONS: `--import=${printed}` });
   // First bin/qrs.js, which has no flags, then the Node that it starts.
   assert.equal(err, 'undefined;function;');
+});
+
+test('what a shell gives as a file that can be read once is published', async (t) => {
+  const cwd = await workingDirectory(t);
+  await writeFile(join(cwd, 'rows.csv'), 'a\n1\n2\n');
+  assert.equal(qrs(cwd, ['users', 'add', 'ann']).code, 0);
+  assert.equal(qrs(cwd, ['queries', 'add', '--id', '7', '--user', 'ann']).code, 0);
+  const run = (script: string) => {
+    const shell = ['-c', script, process.execPath, QRS];
+    const env = withoutSettings();
+    const { status, stderr } = spawnSync('bash', shell, { cwd, env, encoding: 'utf8', timeout: 60_000 });
+    return { code: status, err: stderr };
+  };
+  for (const script of [
+    'cat rows.csv | "$0" "$1" publish /dev/stdin --query 7',
+    '"$0" "$1" publish <(cat rows.csv) --query 7',
+    'exec < rows.csv; rm rows.csv; "$0" "$1" publish /dev/stdin --query 7',
+  ]) {
+    assert.deepEqual(run(script), { code: 0, err: '' }, script);
+    assert.equal(qrs(cwd, ['rows', '7']).out, 'a\n1\n2\n');
+  }
+  assert.deepEqual(run('echo a | "$0" "$1" publish /dev/fd/7 --query 7 7<&0'), {
+    code: 1,
+    err: 'error: /dev/fd/7 does not reach this command: give it as standard input, and - as the file\n',
+  });
 });
 
 test('bad settings are one line and exit 1, whatever the command', async (t) => {

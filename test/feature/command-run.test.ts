@@ -71,6 +71,16 @@ test('an error in the SQL is told with line and column, and kept as the error of
   );
 });
 
+test('a file of SQL that cannot be read is told with its option, and no query is added', async (t) => {
+  const qrs = await withQuery(t, BY_CHAIN);
+  const adding = async (file: string) => await qrs.run(['queries', 'add', '--id', '8', '--user', 'ann', '--sql', file]);
+  const none = join(qrs.directory, 'none.sql');
+  assert.deepEqual(await adding(none), { code: 1, out: '', err: `error: --sql: there is no file ${none}\n` });
+  const { code, err } = await adding(qrs.directory);
+  assert.deepEqual([code, err.includes(`error: --sql: ${qrs.directory} cannot be read: EISDIR`)], [1, true], err);
+  assert.equal(await qrs.get('queries', 'list'), '7');
+});
+
 test('a query that cannot be run: exit 1, one line that says why', async (t) => {
   const qrs = await withQuery(t, { ...BY_CHAIN, isArchived: true });
   const failed = async (...args: readonly string[]) => {

@@ -19,6 +19,7 @@ const FILES = {
   'open_quote.csv': 'a,b\n1,"2\n',
   'latin.csv': Buffer.from('a,b\n1,caf\xe9\n', 'latin1'),
   'semicolons.csv': 'a;b\n1;"x; ""y"""\n',
+  'late.ndjson': `${'{"a":1}\n'.repeat(30_000)}{"a":}\n{"a":1}\n`,
   'half.ndjson': '{"a":1}\n{"a":\n',
   'noise.parquet': 'this is no Parquet file, whatever its name says',
 };
@@ -125,7 +126,11 @@ const CASES: readonly (readonly [sql: string, message: string, column?: number])
     'a CSV file of a source table cannot be read: line 30002 has 1 value, and the others have 2',
   ],
   ['SELECT * FROM shop.latin', 'source table shop.latin cannot be read: line 2 of the CSV is not UTF-8'],
-  ['SELECT * FROM shop.half', 'source table shop.half cannot be read: line 3 is not JSON'],
+  ['SELECT * FROM shop.half', 'source table shop.half cannot be read: near line 3 is no JSON'],
+  [
+    'SELECT * FROM shop.late',
+    'an NDJSON file of a source table cannot be read: late.ndjson: near line 30002 is no JSON',
+  ],
   ['SELECT * FROM shop.noise', 'source table shop.noise cannot be read: it is no Parquet file, or a damaged one'],
 ];
 

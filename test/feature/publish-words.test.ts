@@ -36,6 +36,19 @@ for (const [text, message] of BROKEN_JSON) {
   });
 }
 
+/** Whole numbers in BYTE_STREAM_SPLIT, as newer writers may store them: a valid file, which DuckDB does not read. */
+const SPLIT_INTEGERS =
+  'UEFSMRUAFSQVJCwVBhUSFQYVBhwAAAACAAAABgEBAgMAAAAAAAAAAAAVBBksNQAYBnNjaGVtYRUCABUCJQIYAW4AFgYZHBkcJgAcFQIZJQYSGRgBbhUAFgYW' +
+  'ShZKJghJHBUAFRIVAgA8KQYZJgAGAAAAFkoWBiYIFkoAKCBwYXJxdWV0LWNwcC1hcnJvdyB2ZXJzaW9uIDI2LjAuMRkcHAAAAHoAAABQQVIx';
+
+test('a Parquet file in an encoding that is not known here is not told to be damaged', async () => {
+  const file = await place.write('split.parquet', Buffer.from(SPLIT_INTEGERS, 'base64'));
+  await assert.rejects(place.publish(file), {
+    name: 'PublishError',
+    message: 'column "n": the Parquet file cannot be read: it has an encoding or a compression that is not known here',
+  });
+});
+
 test('a Parquet file that is damaged anywhere is refused in words, unless the damage hit nothing that anybody reads', async () => {
   const path = join(place.folder, 'whole.parquet');
   const rows = `SELECT i, 'text ' || i AS t, [i, i + 1] AS l, i::DECIMAL(10, 2) AS d FROM range(20000) r(i)`;

@@ -45,10 +45,10 @@ const EVENTS = {
 };
 
 /** The rows of a query over files of source tables. */
-async function rowsOver(files: Readonly<Record<string, string>>, sql: string) {
+async function rowsOver(files: Readonly<Record<string, string>>, sql: string, table = EVENTS) {
   await using engine = await openEngine(files, { timeLimitMillis: 60_000 });
   const path = join(await mkdtemp(join(root, 'rows-')), 'rows.parquet');
-  await engine.materialize({ sql, sources: [EVENTS] }, path, new AbortController().signal);
+  await engine.materialize({ sql, sources: [table] }, path, new AbortController().signal);
   return await readParquetRows(path);
 }
 
@@ -103,6 +103,23 @@ test('a source table that lacks a column that is read is refused, and the column
     type: 'wrong_source',
     message: 'source table chain.events has no column shares: found who, seen_at',
   });
+});
+
+test('a value of an NDJSON source that is not of the declared type is told, and its file', async () => {
+  const table = {
+    name: 'chain.events',
+    columns: [{ name: 'seen_at', type: parseColumnType('timestamp(3) with time zone') }],
+  };
+  for (const [value, problem] of [
+    ['1709600000', '"1709600000" cannot be read as timestamp with time zone'],
+    ['"x"', '"x" cannot be read as timestamp: expected YYYY-MM-DD HH:MM:SS[.US][±HH[:MM[:SS]]| ZONE]'],
+  ]) {
+    const files = { 'chain/events.ndjson': `{"seen_at":null}\n{"seen_at":${value}}\n` };
+    await assert.rejects(rowsOver(files, 'SELECT seen_at FROM chain.events', table), {
+      type: 'execution_error',
+      message: `an NDJSON file of a source table cannot be read: events.ndjson: ${problem}`,
+    });
+  }
 });
 
 /** DuckDB's own cast of the first gives 32050083377273120000. */

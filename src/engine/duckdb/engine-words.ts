@@ -191,10 +191,30 @@ const CSV_LINES: Words = [
   [/CSV Error on Line: (\d+)/, ([line]) => `line ${line} of the CSV is malformed`],
 ];
 
+/** DuckDB's numbers of lines are approximate: some are too low, some too high by one. The file is named instead. */
+const NDJSON_FILES: Words = [
+  [
+    /^JSON transform error in file ".*?([^/\\]*)", in line \d+: (.*)/,
+    ([file = '', said = '']) =>
+      `${file}: ${find([...JSON_VALUES, ...VALUES], said) ?? 'a value is not of the type of its column'}`,
+  ],
+  [
+    /^Malformed JSON in file ".*?([^/\\]*)", .*in line (\d+)/,
+    ([file, line]) => `${file}: near line ${line} is no JSON`,
+  ],
+];
+
+const JSON_VALUES: Words = [
+  [
+    /^Unable to cast '(.*)' to ([A-Z0-9_(), ]+)$/,
+    ([value = '', type = '']) => `${quoted(value)} cannot be read as ${typeName(type)}`,
+  ],
+];
+
 const FILES: Words = [
   ...CSV_LINES,
   [/sniffing file|CSV/, () => 'it is no CSV that can be read'],
-  [/^Malformed JSON in file .*? in line (\d+)/s, ([line]) => `line ${line} is not JSON`],
+  [/^Malformed JSON in file .*? in line (\d+)/s, ([line]) => `near line ${line} is no JSON`],
   [/JSON/, () => 'it is no NDJSON that can be read'],
   [/Parquet|magic bytes|thrift/i, () => 'it is no Parquet file, or a damaged one'],
 ];
@@ -210,8 +230,14 @@ const WINDOW_FUNCTIONS: ReadonlySet<string> = new Set(
 export function ownWords(said: string): string | undefined {
   const ofSql = find(OF_SQL, said);
   if (ofSql !== undefined) return ofSql;
-  const ofFile = find(CSV_LINES, said);
-  return ofFile === undefined ? undefined : `a CSV file of a source table cannot be read: ${ofFile}`;
+  for (const [kind, words] of [
+    ['a CSV', CSV_LINES],
+    ['an NDJSON', NDJSON_FILES],
+  ] as const) {
+    const ofFile = find(words, said);
+    if (ofFile !== undefined) return `${kind} file of a source table cannot be read: ${ofFile}`;
+  }
+  return undefined;
 }
 
 /** Of a file of a source table that cannot be read. */

@@ -9,7 +9,7 @@ const PARQUET: Words = [
   [/encrypt/i, 'it is encrypted: publish it decrypted'],
   [/Timestamp\(/, 'a time in it is beyond those that can be stored'],
   [
-    /codec|unsupported|not implemented|not supported|unrecognized/i,
+    /codec|unsupported|not implemented|not supported|only supported|unrecognized/i,
     'it has an encoding or a compression that is not known here',
   ],
   [/decompress|snappy|zstd|brotli|lz4|gzip/i, 'a block of it cannot be decompressed, so it is damaged'],

@@ -4,6 +4,7 @@ import { open, realpath, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { fileProblem } from '../../files/file-problem.ts';
 import { PublishError } from '../publish-error.ts';
 import type { StagedWrites } from '../staging-budget.ts';
 import { type Compression, compressionOf, type DecompressionLimits, decompress } from './decompress.ts';
@@ -27,6 +28,9 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
   '.json': 'ndjson',
 };
 
+/** Open files that a command does not inherit: Node closes them when it starts, and opens its own there, which may never end. */
+const NODES_OWN = /^\/(?:dev|proc\/self)\/fd\/(?:[3-9]|1[0-5])$/;
+
 /** The format that a file's name tells. */
 export function formatOfName(name: string): Format | undefined {
   return EXTENSIONS[extname(name).toLowerCase()];
@@ -42,18 +46,28 @@ export async function localFile(input: FileInput, spool: Spool, signal: AbortSig
     return await copyTo(spool, input.stream, signal);
   }
   try {
-    const path = await realpath(input.path);
-    const stats = await stat(path);
-    if (stats.isFile()) return path;
+    if (NODES_OWN.test(input.path))
+      throw new PublishError(`${input.path} does not reach this command: give it as standard input, and - as the file`);
+    const stats = await stat(input.path);
     if (stats.isDirectory()) throw new PublishError(`${input.path} is a folder, expected a file`);
-    await using handle = await open(path, 'r');
+    const path = stats.isFile() ? await pathIfNamed(input.path) : undefined;
+    if (path !== undefined) return path;
+    await using handle = await open(input.path, 'r');
     return await copyTo(spool, handle.createReadStream({ autoClose: false }), signal);
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof Error) || !('code' in error)) throw error;
-    throw new PublishError(
-      error.code === 'ENOENT' ? `there is no file ${input.path}` : `${input.path} cannot be read: ${error.message}`,
-    );
+    const problem = fileProblem(input.path, error);
+    throw problem === undefined ? error : new PublishError(problem);
+  }
+}
+
+/** Undefined for a file that has no name any more, as one that a shell deletes when it has opened it for `/dev/stdin` or `<(…)`. */
+async function pathIfNamed(path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 
