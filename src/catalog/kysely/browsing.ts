@@ -15,7 +15,6 @@ import {
 import { EXECUTION_STATES, type Execution, type ExecutionState, STATES } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { UNLISTED_TAG } from '../../domain/query.ts';
-import { letOthersRun } from '../../domain/time.ts';
 import type { Browsing } from '../browsing.ts';
 import { findLatest } from './latest-execution.ts';
 import { queryOf } from './queries.ts';
@@ -24,9 +23,6 @@ import { type CatalogTables, executionOf } from './tables.ts';
 
 type Queries = ExpressionBuilder<CatalogTables, 'queries'>;
 type Runs = ExpressionBuilder<CatalogTables, 'executions'>;
-
-/** Of the latest runs of queries. Each takes some 50 µs where the database answers at once. */
-const LOOKUPS_IN_A_TURN = 20;
 
 const WITH_RESULT = EXECUTION_STATES.filter((state) => STATES[state].hasResult);
 
@@ -54,8 +50,7 @@ export class KyselyBrowsing implements Browsing {
       .offset(search.offset)
       .execute();
     const items: FoundQuery[] = [];
-    for (const [index, row] of rows.entries()) {
-      if (index % LOOKUPS_IN_A_TURN === 0) await letOthersRun();
+    for (const row of rows) {
       const latest = await this.findLatestRun(row.id, search.now);
       items.push({ query: queryOf(row), ...(latest !== undefined && { latest }) });
     }
