@@ -82,7 +82,7 @@ export class DuckDb implements AsyncDisposable {
    * @throws the signal's reason once it is aborted; otherwise DuckDB's error.
    */
   async query(statement: Statement, signal: AbortSignal): Promise<readonly Row[]> {
-    return await this.#execute(statement, signal, rowsOf);
+    return await this.#execute(statement, signal, (result) => rowsOf(result, statement));
   }
 
   /**

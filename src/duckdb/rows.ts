@@ -9,20 +9,35 @@ import {
 } from '@duckdb/node-api';
 import { letOthersRun } from '../domain/time.ts';
 import { nativeResults } from './native-results.ts';
+import type { Statement } from './statement.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
 /** A row's values. A BLOB is its bytes, and a list of UINTEGER, of which none may be null, its numbers. */
 export type Row = readonly (DuckDBValue | Uint8Array | Uint32Array)[];
 
-/** A chunk has at most 2,048 rows, and is read in a turn of its own. */
-export async function rowsOf(result: DuckDBMaterializedResult): Promise<readonly Row[]> {
+/** So many bytes are copied in some milliseconds. */
+const BYTES_PER_TURN = 4 * 1024 * 1024;
+
+/** A chunk has at most 2,048 rows, and is read in a turn of its own; of long values there are few in a turn. */
+export async function rowsOf(
+  result: DuckDBMaterializedResult,
+  { isLong }: Pick<Statement, 'isLong'> = {},
+): Promise<readonly Row[]> {
   const rows: Row[] = [];
+  let bytes = 0;
   for (let index = 0; index < result.chunkCount; index += 1) {
     if (index > 0) await letOthersRun();
-    const chunk = result.getChunk(index);
+    const chunk = isLong ? await result.fetchChunk() : result.getChunk(index);
+    if (chunk === null) throw new Error(`the answer has ${result.chunkCount} chunks, but only ${index} came`);
     const vectors = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
     for (let row = 0; row < chunk.rowCount; row += 1) {
-      rows.push(vectors.map((vector) => valueAt(vector, row)));
+      if (bytes >= BYTES_PER_TURN) {
+        await letOthersRun();
+        bytes = 0;
+      }
+      const values = vectors.map((vector) => valueAt(vector, row));
+      bytes += values.reduce<number>((sum, value) => sum + (value instanceof Uint8Array ? value.byteLength : 0), 0);
+      rows.push(values);
     }
   }
   return rows;

@@ -9,6 +9,8 @@ export type ParameterValue = PlainValue | readonly PlainValue[];
 export interface Statement {
   readonly text: string;
   readonly values: readonly ParameterValue[];
+  /** Its answer may have many megabytes: it is taken on another thread, for which it may have to wait. */
+  readonly isLong?: true;
 }
 
 /** Stored order is `kept` by the plan of a statement, or `asked` for in its text (row-order.ts). Asking may cost a sort of all rows. */

@@ -22,7 +22,7 @@ export class CompressedCache {
 
   /** @param etag what the bytes are known by; without it they are compressed anew each time */
   async get(bytes: ByteChunks, etag: string | undefined, encoding: Encoding): Promise<Uint8Array> {
-    if (etag === undefined) return await compress(join(bytes), encoding);
+    if (etag === undefined) return await compress(await join(bytes), encoding);
     const key = `${encoding} ${etag}`;
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
@@ -30,7 +30,7 @@ export class CompressedCache {
   }
 
   async #compress(key: string, bytes: ByteChunks, encoding: Encoding): Promise<Uint8Array> {
-    const compressed = ownBytes([await compress(join(bytes), encoding)]);
+    const compressed = ownBytes([await compress(await join(bytes), encoding)]);
     this.#kept.put(key, compressed);
     return compressed;
   }

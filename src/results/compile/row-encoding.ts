@@ -12,6 +12,12 @@ export interface ProjectedColumn extends Column {
   readonly index: number;
 }
 
+/** About the bytes of rows as JSON: each row repeats the names, and texts and numbers take about twice their cell bytes. */
+export function estimatedBytes(columns: readonly Column[], rowCount: number, cellBytes: number): number {
+  const names = columns.reduce((sum, { name }) => sum + name.length + 4, 0);
+  return rowCount * names + 2 * cellBytes;
+}
+
 /** How rows become text: which columns, in which format, how spelled. */
 export interface RowEncoding {
   readonly columns: readonly ProjectedColumn[];

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { letOthersRun } from '../../domain/time.ts';
 import { byteLengthOf, cutBytes, gather, join, ownBytes } from './byte-chunks.ts';
 
 const byteChunks = ['ab', '', 'cde', 'f'].map((text) => Buffer.from(text));
@@ -29,10 +30,22 @@ test('what has nearly all of its memory is not copied', () => {
   assert.equal(ownBytes([nearly]), nearly);
 });
 
-test('chunks are joined into one; a single chunk is not copied', () => {
-  assert.deepEqual(join(byteChunks), Buffer.from('abcdef'));
+test('chunks are joined into one; a single chunk is not copied', async () => {
+  assert.deepEqual(await join(byteChunks), Buffer.from('abcdef'));
   const only = Buffer.from('only');
-  assert.equal(join([only]), only);
+  assert.equal(await join([only]), only);
+});
+
+test('many megabytes are joined some at a time, and others run in between', async () => {
+  const megabytes = Array.from({ length: 7 }, (_, index) => new Uint8Array(1024 * 1024 + 1).fill(index));
+  let turns = 0;
+  const whole = join(megabytes);
+  const others = (async () => {
+    for (; turns < 2; turns += 1) await letOthersRun();
+  })();
+  assert.ok(Buffer.from(await whole).equals(Buffer.concat(megabytes)));
+  assert.equal(turns, 2);
+  await others;
 });
 
 test('every slice of the chunks is that slice of the whole', () => {

@@ -1,4 +1,6 @@
 /** Bytes in one or several arrays. Large arrays are never copied only to make one of them. */
+import { letOthersRun } from '../../domain/time.ts';
+
 export type ByteChunks = readonly Uint8Array[];
 
 /** Bytes that have nearly all of their memory are not copied. */
@@ -30,10 +32,24 @@ export function ownBytes(byteChunks: ByteChunks): Uint8Array {
   return own;
 }
 
-/** The same bytes in one array. */
-export function join(byteChunks: ByteChunks): Uint8Array {
+/** So many bytes are copied to new memory in some milliseconds. */
+const BYTES_PER_TURN = 2 * 1024 * 1024;
+
+/** The same bytes in one array. Other requests are answered while many are copied. */
+export async function join(byteChunks: ByteChunks): Promise<Uint8Array> {
   const [first] = byteChunks;
-  return byteChunks.length === 1 && first !== undefined ? first : Buffer.concat(byteChunks);
+  if (byteChunks.length === 1 && first !== undefined) return first;
+  const bytes = byteLengthOf(byteChunks);
+  const joined = Buffer.allocUnsafeSlow(bytes);
+  for (let from = 0; from < bytes; from += BYTES_PER_TURN) {
+    if (from > 0) await letOthersRun();
+    let at = from;
+    for (const chunk of cutBytes(byteChunks, from, from + BYTES_PER_TURN)) {
+      joined.set(chunk, at);
+      at += chunk.byteLength;
+    }
+  }
+  return joined;
 }
 
 /** The bytes from `from` to `to` (exclusive), or as many of them as exist. */

@@ -4,7 +4,7 @@
  */
 import { cellBytesWithin, datapointsOf } from '../../domain/datapoints.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
-import type { ProjectedColumn } from '../compile/row-encoding.ts';
+import { estimatedBytes, type ProjectedColumn } from '../compile/row-encoding.ts';
 import type { ViewSlice } from '../compile/view.ts';
 import { datapointRefusal, pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
@@ -116,11 +116,6 @@ export function pageOf(
 
 /** Whether so many rows of the result fit into memory, as far as their size is known. */
 export function fitsMemory(columns: readonly ProjectedColumn[], resultSet: ResultSet, rowCount: number): boolean {
-  return estimatedBytes(columns, resultSet, rowCount) <= BUFFERED_BYTES_MAX;
-}
-
-/** About the bytes of the rows as JSON: each row repeats the names, and texts and numbers take about twice their cell bytes. */
-function estimatedBytes(columns: readonly ProjectedColumn[], resultSet: ResultSet, rowCount: number): number {
-  const names = columns.reduce((sum, { name }) => sum + name.length + 4, 0);
-  return rowCount * (names + (2 * resultSet.cellBytes) / Math.max(1, resultSet.rowCount));
+  const cellBytes = (rowCount * resultSet.cellBytes) / Math.max(1, resultSet.rowCount);
+  return estimatedBytes(columns, rowCount, cellBytes) <= BUFFERED_BYTES_MAX;
 }

@@ -67,6 +67,14 @@ export function splitRange(range: PartRange, count: number): readonly PartRange[
   return ranges.filter(({ from, to }) => from < to);
 }
 
+/** Cell bytes that so many rows of the parts may have at most. */
+export function cellBytesMaxOf(parts: readonly Part[], rowCount: number): number {
+  return Math.min(
+    rowCount * widestRowOf(parts),
+    parts.reduce((sum, part) => sum + part.cellBytes, 0),
+  );
+}
+
 /** Cell bytes. */
 export function widestRowOf(parts: readonly Part[]): number {
   return parts.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);

@@ -9,13 +9,13 @@ import { RequestError } from '../../errors/errors.ts';
 import { ObjectDamaged } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
-import type { RowEncoding } from '../compile/row-encoding.ts';
+import { estimatedBytes, type RowEncoding } from '../compile/row-encoding.ts';
 import { readAhead } from '../limits/read-ahead.ts';
 import { damaged } from '../read-failure.ts';
 import { type Chunk, type ChunkSize, joinChunks } from './chunk.ts';
-import { after, type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
+import { after, cellBytesMaxOf, type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
 import { RangePrefetch } from './range-prefetch.ts';
-import { type PartReaderDeps, readParts } from './read-parts.ts';
+import { type PartReaderDeps, readEncoded, readParts } from './read-parts.ts';
 
 const SPLIT_BESIDE_PAGES = 4;
 const NO_ROWS: ChunkSize = { rowCount: 0, cellBytes: 0 };
@@ -181,23 +181,24 @@ export class PartReader {
   }
 
   async #cut({ part, from, to }: PartRange, duckDb: DuckDb, signal: AbortSignal): Promise<Chunk> {
+    const { columns } = this.#encoding;
+    const bytesMax = estimatedBytes(columns, to - from, cellBytesMaxOf([part], to - from));
     const readIn = async (mode: ReadMode) => {
-      const statement = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
-      const [row] = await readParts(this.#deps, duckDb, [{ part, from, to }], statement, signal);
-      return row ?? [];
+      const compile = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
+      return await readEncoded(this.#deps, duckDb, [{ part, from, to }], { compile, bytesMax }, signal);
     };
-    const small = to - from <= SAFE_ROWS_MAX || this.#encoding.columns.length > FEW_COLUMNS_MAX;
-    let row = await readIn(small ? 'safe' : this.#mode);
-    if (row[3] !== true) {
+    const small = to - from <= SAFE_ROWS_MAX || columns.length > FEW_COLUMNS_MAX;
+    let read = await readIn(small ? 'safe' : this.#mode);
+    if (read.fourth !== true) {
       // The other ranges are probably like this one.
       this.#mode = 'safe';
-      row = await readIn('safe');
+      read = await readIn('safe');
     }
-    const [bytes, rowCount, cellBytes] = row;
+    const { byteChunks, rowCount, cellBytes } = read;
     // The manifest says how many rows are there; fewer would be an answer that is silently short.
-    if (!(bytes instanceof Uint8Array) || Number(rowCount) !== to - from) {
-      throw damaged(new ObjectDamaged(part.key, `${Number(rowCount ?? 0)} rows where ${to - from} are stored`));
+    if (byteChunks.length === 0 || rowCount !== to - from) {
+      throw damaged(new ObjectDamaged(part.key, `${rowCount} rows where ${to - from} are stored`));
     }
-    return { byteChunks: [bytes], rowCount: to - from, cellBytes: Number(cellBytes) };
+    return { byteChunks, rowCount, cellBytes };
   }
 }

@@ -5,11 +5,13 @@ import type { Sleep } from '../../domain/time.ts';
 import type { DuckDb, Row } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import type { OpenObject } from '../../store/result-store.ts';
+import { inByteChunks } from '../compile/in-byte-chunks.ts';
 import type { RowsOf } from '../derived/row-files/row-files.ts';
 import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { Turns, WorkQueue } from '../limits/work-queue.ts';
 import { readFailure } from '../read-failure.ts';
+import type { ByteChunks } from './byte-chunks.ts';
 import type { PartRange } from './part-ranges.ts';
 import type { Prefetch } from './range-prefetch.ts';
 
@@ -46,12 +48,54 @@ export interface PartReaderDeps {
   readonly sleep: Sleep;
 }
 
-/** @param compile is given a path for each range @throws RequestError read_timeout · result_damaged; the signal's reason */
+/** @param paths one for each range */
+export type CompileFor = (paths: readonly string[], signal: AbortSignal) => Statement | Promise<Statement>;
+
+/** Encoded rows, as the statements of `compile/range.ts` and `compile/view.ts` answer with them. */
+export interface EncodedRows {
+  /** None where there are no rows. */
+  readonly byteChunks: ByteChunks;
+  readonly rowCount: number;
+  readonly cellBytes: number;
+  /** The fourth value, which each statement has for something else. */
+  readonly fourth: Row[number] | undefined;
+}
+
+export interface EncodedRead {
+  readonly compile: CompileFor;
+  /** About the most bytes that the encoded rows can have. */
+  readonly bytesMax: number;
+}
+
+/** What may be longer is taken in several chunks; shorter, that would take longer to plan than it holds anybody up. */
+const WHOLE_BYTES_MAX = 8 * 1024 * 1024;
+
+/** @throws as `readParts` does */
+export async function readEncoded(
+  deps: PartReaderDeps,
+  duckDb: DuckDb,
+  ranges: readonly PartRange[],
+  { compile, bytesMax }: EncodedRead,
+  signal: AbortSignal,
+): Promise<EncodedRows> {
+  const compileLong = async (paths: readonly string[], within: AbortSignal) =>
+    inByteChunks(await compile(paths, within));
+  const rows = await readParts(deps, duckDb, ranges, bytesMax > WHOLE_BYTES_MAX ? compileLong : compile, signal);
+  const [, rowCount, cellBytes, fourth] = rows[0] ?? [];
+  return {
+    byteChunks: rows.flatMap(([bytes]) => (bytes instanceof Uint8Array ? [bytes] : [])),
+    rowCount: Number(rowCount ?? 0),
+    cellBytes: Number(cellBytes ?? 0),
+    fourth,
+  };
+}
+
+/** @throws RequestError read_timeout · result_damaged; the signal's reason */
 export async function readParts(
   { open, statementMillisMax: millisMax, sleep }: Pick<PartReaderDeps, 'open' | 'statementMillisMax' | 'sleep'>,
   duckDb: DuckDb,
   ranges: readonly PartRange[],
-  compile: (paths: readonly string[], signal: AbortSignal) => Statement | Promise<Statement>,
+  compile: CompileFor,
   signal: AbortSignal,
 ): Promise<readonly Row[]> {
   return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {

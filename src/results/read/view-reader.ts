@@ -1,9 +1,8 @@
 /** Reads small slices of a view directly from the parts: searches all rows, or only those that an index has found. */
 import type { Part } from '../../domain/result-set.ts';
 import { ROW_GROUP_ROWS } from '../../domain/result-set.ts';
-import type { Row } from '../../duckdb/duckdb.ts';
 import { rowOrderOf } from '../../duckdb/row-order.ts';
-import type { RowEncoding } from '../compile/row-encoding.ts';
+import { estimatedBytes, type RowEncoding } from '../compile/row-encoding.ts';
 import {
   compileCount,
   compilePositions,
@@ -16,8 +15,8 @@ import {
 import type { View } from '../plan/view.ts';
 import type { Chunk } from './chunk.ts';
 import { locate } from './locate.ts';
-import { wholePart, widestRowOf } from './part-ranges.ts';
-import { type PartReaderDeps, readParts } from './read-parts.ts';
+import { cellBytesMaxOf, wholePart, widestRowOf } from './part-ranges.ts';
+import { type CompileFor, type EncodedRows, type PartReaderDeps, readEncoded, readParts } from './read-parts.ts';
 
 export interface ReadSlice {
   readonly chunk: Chunk | undefined;
@@ -69,10 +68,11 @@ export class ViewReader {
     const located = locate(parts, positions);
     const among = located.flatMap(({ rows }, part) => rows.map((row) => ({ part, row: BigInt(row) })));
     const ranges = located.map(({ part, rows }) => ({ part, from: rows[0] ?? 0, to: (rows.at(-1) ?? 0) + 1 }));
-    const statement = (paths: readonly string[]) => compileSliceAmong(this.#encoding, paths, view, slice, among);
+    const compile = (paths: readonly string[]) => compileSliceAmong(this.#encoding, paths, view, slice, among);
     const { searches, keyId, scanner } = this.#deps;
-    const [row] = await searches.run(keyId, () => readParts(this.#deps, scanner, ranges, statement, signal), signal);
-    return chunkOf(row ?? []);
+    const bytesMax = this.#bytesMax(parts, slice);
+    const read = () => readEncoded(this.#deps, scanner, ranges, { compile, bytesMax }, signal);
+    return chunkOf(await searches.run(keyId, read, signal));
   }
 
   /** How many rows the view has. */
@@ -85,7 +85,7 @@ export class ViewReader {
     return Number(row?.[0]);
   }
 
-  async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
+  async #scanned(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<EncodedRows> {
     const statement = async (paths: readonly string[], within: AbortSignal) => {
       // A sample takes all of its rows, so their order in the file does not matter.
       const isCut = view.sortKeys.length === 0 && view.rows.kind === 'matching';
@@ -93,36 +93,45 @@ export class ViewReader {
       const order = isCut ? await rowOrderOf(this.#deps.scanner, slicing, within) : 'kept';
       return compileViewSlice(this.#encoding, paths, view, slice, order);
     };
-    const [row] = await readParts(this.#deps, this.#deps.scanner, parts.map(wholePart), statement, signal);
-    return row ?? [];
+    return await this.#read(parts, slice, statement, signal);
   }
 
   /** As `#scanned`, but reads only the sort keys of all rows, then the other columns of the rows that are wanted. */
-  async #foundFirst(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<Row> {
+  async #foundFirst(parts: readonly Part[], view: View, slice: ViewSlice, signal: AbortSignal): Promise<EncodedRows> {
     const search = (paths: readonly string[]) => compilePositions(paths, view, slice);
     const found = await readParts(this.#deps, this.#deps.scanner, parts.map(wholePart), search, signal);
     // One row more is found, to know whether others follow.
     const positions = found
       .slice(0, slice.rowCountMax)
       .map(([part, row]) => ({ part: Number(part), row: row as bigint }));
-    if (positions.length === 0) return [null, 0, 0, found.length];
+    if (positions.length === 0) return { byteChunks: [], rowCount: 0, cellBytes: 0, fourth: found.length };
     const statement = (paths: readonly string[]) => compileSliceAt(this.#encoding, paths, view, slice, positions);
-    const [row] = await readParts(this.#deps, this.#deps.scanner, parts.map(wholePart), statement, signal);
-    const [bytes, rowCount, cellBytes, read] = row ?? [];
-    if (Number(read) !== positions.length) {
-      throw new Error(`${Number(read)} rows were read where ${positions.length} had been found`);
+    const read = await this.#read(parts, slice, statement, signal);
+    if (Number(read.fourth) !== positions.length) {
+      throw new Error(`${Number(read.fourth)} rows were read where ${positions.length} had been found`);
     }
-    return [bytes ?? null, rowCount ?? 0, cellBytes ?? 0, found.length];
+    return { ...read, fourth: found.length };
+  }
+
+  async #read(
+    parts: readonly Part[],
+    slice: ViewSlice,
+    compile: CompileFor,
+    signal: AbortSignal,
+  ): Promise<EncodedRows> {
+    const read = { compile, bytesMax: this.#bytesMax(parts, slice) };
+    return await readEncoded(this.#deps, this.#deps.scanner, parts.map(wholePart), read, signal);
+  }
+
+  #bytesMax(parts: readonly Part[], { rowCountMax }: ViewSlice): number {
+    return estimatedBytes(this.#encoding.columns, rowCountMax, cellBytesMaxOf(parts, rowCountMax));
   }
 }
 
-/** From the row that `compileViewSlice` and its like answer with. */
-function chunkOf([bytes, rowCount, cellBytes, found]: Row): ReadSlice {
-  const chunk =
-    bytes instanceof Uint8Array
-      ? { byteChunks: [bytes], rowCount: Number(rowCount), cellBytes: Number(cellBytes) }
-      : undefined;
-  return { chunk, more: Number(found) > Number(rowCount) };
+/** `fourth` is how many rows were found, of which one more than are wanted says that others follow. */
+function chunkOf({ byteChunks, rowCount, cellBytes, fourth }: EncodedRows): ReadSlice {
+  const chunk = byteChunks.length > 0 ? { byteChunks, rowCount, cellBytes } : undefined;
+  return { chunk, more: Number(fourth) > rowCount };
 }
 
 /** Whether it costs less to find the rows first and read them afterwards. */
