@@ -20,7 +20,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import type { Sleep } from '../../domain/time.ts';
-import { TurnBudget } from '../../domain/turn-budget.ts';
+import { Turns } from '../../domain/turns.ts';
 import { whileBusy } from './busy.ts';
 import type { SqliteWriter, WriterTurn } from './writer.ts';
 
@@ -30,8 +30,8 @@ import type { SqliteWriter, WriterTurn } from './writer.ts';
  */
 const STATEMENTS_MAX = 200;
 
-/** Of reads that are answered at once, each in about a tenth of a millisecond. A list asks for hundreds, one after another. */
-const READS_PER_TURN = 40;
+/** Of reads that are answered in this thread, each in about a tenth of a millisecond. A list asks for hundreds, one after another. */
+const READS_PER_ROUND = 40;
 
 export interface SqliteConnections {
   /** Nothing is written by it. Without it everything goes to the thread, and one waits for another. */
@@ -154,7 +154,7 @@ class Reader {
   readonly #database: DatabaseSync;
   readonly #sleep: Sleep;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #turns = new TurnBudget(READS_PER_TURN);
+  readonly #turns = new Turns(READS_PER_ROUND);
 
   constructor(database: DatabaseSync, sleep: Sleep) {
     this.#database = database;
@@ -162,7 +162,7 @@ class Reader {
   }
 
   async all<R>(text: string, parameters: readonly SQLInputValue[]): Promise<R[]> {
-    const inTurn = this.#turns.next();
+    const inTurn = this.#turns.nextIfMany();
     if (inTurn !== undefined) await inTurn;
     return await whileBusy(() => this.#allNow<R>(text, parameters), this.#sleep);
   }
