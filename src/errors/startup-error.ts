@@ -1,4 +1,6 @@
 /** Why the service cannot start, in one line that says what to do. What is not known here is said as the system says it. */
+import { codeOf } from './system-code.ts';
+
 export class StartupError extends Error {
   override readonly name: string = 'StartupError';
 }
@@ -76,8 +78,4 @@ export function catalogAdvice(error: unknown, freeBytes = Number.POSITIVE_INFINI
     default:
       return '';
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

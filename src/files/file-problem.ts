@@ -1,8 +1,11 @@
+/** Why a file that somebody named cannot be read. */
+import { codeOf, hasCode } from '../errors/system-code.ts';
+
 /**
- * Why a file that somebody named cannot be read, in one line that names it.
+ * In one line that names the file.
  * @returns undefined for what is no error of the system
  */
 export function fileProblem(path: string, error: unknown): string | undefined {
-  if (!(error instanceof Error && 'code' in error)) return undefined;
-  return error.code === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read: ${error.message}`;
+  if (!(error instanceof Error) || codeOf(error) === undefined) return undefined;
+  return hasCode(error, 'ENOENT') ? `there is no file ${path}` : `${path} cannot be read: ${error.message}`;
 }

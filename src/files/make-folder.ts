@@ -5,6 +5,7 @@
  */
 import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { hasCode } from '../errors/system-code.ts';
 
 /** Deeper than any path that a system takes. */
 const DEPTH_MAX = 4096;
@@ -21,7 +22,7 @@ export async function makeFolder(path: string): Promise<void> {
       await mkdir(folder, { mode: 0o700 });
     } catch (error) {
       // Another process made it at the same moment.
-      if (!isCode(error, 'EEXIST') || !(await isFolder(folder))) throw error;
+      if (!hasCode(error, 'EEXIST') || !(await isFolder(folder))) throw error;
     }
     await syncFolder(dirname(folder));
   }
@@ -31,7 +32,7 @@ export async function makeFolder(path: string): Promise<void> {
 export async function syncFolder(path: string): Promise<void> {
   await using handle = await open(path, 'r').catch((error: unknown) => {
     // A folder that may be written but not read, as drop boxes are, cannot be opened; its names reach the disk in time.
-    if (isCode(error, 'EACCES')) return undefined;
+    if (hasCode(error, 'EACCES')) return undefined;
     throw error;
   });
   await handle?.sync();
@@ -42,12 +43,8 @@ async function isFolder(path: string): Promise<boolean> {
   try {
     if ((await stat(path)).isDirectory()) return true;
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return false;
+    if (hasCode(error, 'ENOENT')) return false;
     throw error;
   }
   throw Object.assign(new Error(`EEXIST: ${path} is there and is no folder`), { code: 'EEXIST' });
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,12 +1,13 @@
 /** The text of a small file that need not be there, such as a configuration. */
 import { readFileSync } from 'node:fs';
+import { hasCode } from '../errors/system-code.ts';
 
 /** @returns undefined when there is no such file. @throws the system's error when it cannot be read */
 export function readFileIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

@@ -5,6 +5,7 @@
  */
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../errors/system-code.ts';
 
 export interface ScratchFolder extends AsyncDisposable {
   /** Absolute when the parent is. */
@@ -59,6 +60,6 @@ function isAbandoned(name: string): boolean {
     process.kill(pid, 0);
     return false;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+    return hasCode(error, 'ESRCH');
   }
 }

@@ -7,6 +7,7 @@ import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { RequestError } from '../errors/errors.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
+import { hasCode } from '../errors/system-code.ts';
 import { TextRefused } from '../errors/text-refused.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
 import { unsupported } from './writing/body-description.ts';
@@ -37,7 +38,7 @@ export function sendError(
 
 /** Whether Fastify could not read the `Content-Type`, which it says in three words. */
 function isUnreadableType(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
+  return hasCode(error, 'FST_ERR_CTP_INVALID_MEDIA_TYPE');
 }
 
 function unreadableType({ headers }: FastifyRequest): RequestError {
@@ -46,7 +47,7 @@ function unreadableType({ headers }: FastifyRequest): RequestError {
 
 /** Whether an answer has no reader any more: its stream was closed with the connection, which Node tells as an error of the stream. */
 function wasLeft(error: unknown, { raw }: FastifyReply): boolean {
-  return raw.destroyed && error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+  return raw.destroyed && hasCode(error, 'ERR_STREAM_PREMATURE_CLOSE');
 }
 
 /** Faults: errors that only we can mend. A time limit or too much work is told to the client and is no fault. */

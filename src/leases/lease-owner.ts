@@ -4,6 +4,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { hasCode } from '../errors/system-code.ts';
 
 /** `host boot|pid namespace|pid|start of the process`. */
 export function currentLeaseOwner(): string {
@@ -18,7 +19,7 @@ export function isLeaseOwnerDead(owner: string): boolean {
   try {
     process.kill(Number(pid), 0);
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+    return hasCode(error, 'ESRCH');
   }
   // The number may have gone to another process since.
   const found = startOf(Number(pid));

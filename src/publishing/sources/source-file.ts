@@ -4,6 +4,7 @@ import { open, realpath, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { hasCode } from '../../errors/system-code.ts';
 import { fileProblem } from '../../files/file-problem.ts';
 import { PublishError } from '../publish-error.ts';
 import type { StagedWrites } from '../staging-budget.ts';
@@ -66,7 +67,7 @@ async function pathIfNamed(path: string): Promise<string | undefined> {
   try {
     return await realpath(path);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

@@ -15,6 +15,7 @@ import { quoteText } from '../../duckdb/quoting.ts';
 import { inStoredOrder, requireStoredOrder } from '../../duckdb/row-order.ts';
 import type { RowOrder } from '../../duckdb/statement.ts';
 import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
+import { hasCode } from '../../errors/system-code.ts';
 import type { Source } from '../sources/source.ts';
 import type { StagedWrites } from '../staging-budget.ts';
 import { measurePart, type StagedPart } from './measure-part.ts';
@@ -126,7 +127,7 @@ async function countParts(folder: string): Promise<number> {
   try {
     return (await readdir(folder)).filter((name) => /^part-[0-9]+\.parquet$/.test(name)).length;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    if (hasCode(error, 'ENOENT')) return 0;
     throw error;
   }
 }

@@ -10,6 +10,7 @@ import { datapointsOf } from '../../domain/datapoints.ts';
 import type { Clock } from '../../domain/instant.ts';
 import { orAborted } from '../../domain/or-aborted.ts';
 import { RequestError } from '../../errors/errors.ts';
+import { hasCode } from '../../errors/system-code.ts';
 import type { DerivedBudget, DerivedItem } from '../derived/budget.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
 import { type ExportedRows, fileBytesMax, type ParquetExports, type WrittenParquet } from './parquet-exports.ts';
@@ -133,7 +134,7 @@ export class ParquetFiles {
       // If the file is gone, though nobody here removed it, it is made again.
       this.#forget(entry);
       await this.#leave(entry);
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      if (hasCode(error, 'ENOENT')) return undefined;
       throw error;
     }
     await using held = new AsyncDisposableStack();

@@ -4,6 +4,7 @@
  */
 import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { codeOf } from '../../errors/system-code.ts';
 
 /** A folder emptied by somebody else may vanish between making it and moving into it; this often we make it again. */
 const ATTEMPTS_MAX = 5;
@@ -103,8 +104,4 @@ async function exists(path: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -8,6 +8,7 @@ import { access, constants, mkdir, readdir, readFile, rm, rmdir, stat, statfs, w
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { RowRange } from '../../domain/blocks.ts';
 import { NotReady } from '../../errors/not-ready.ts';
+import { codeOf, hasCode } from '../../errors/system-code.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from '../object-path.ts';
 import { OpenObjects } from '../open-objects.ts';
@@ -50,8 +51,9 @@ export class LocalResultStore implements ResultStore {
       await makeFolder(dirname(probe));
       await writeFile(probe, 'written to see whether it can be\n', { mode: 0o600 });
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
-      throw new NotReady(`nothing can be written to it${code}`, { cause: error });
+      const code = codeOf(error);
+      const said = code === undefined ? '' : ` (${code})`;
+      throw new NotReady(`nothing can be written to it${said}`, { cause: error });
     } finally {
       await rm(probe, { force: true }).catch(() => undefined);
     }
@@ -202,5 +204,5 @@ function unlessMissing(error: unknown): undefined {
 }
 
 function isForbidden(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM');
+  return hasCode(error, 'EACCES', 'EPERM');
 }

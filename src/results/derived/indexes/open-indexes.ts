@@ -2,6 +2,8 @@
  * Keeps index files open for the next look-up, within a bound on memory and on their number. The least recently used is closed
  * first, and none while it is read.
  */
+
+import { hasCode } from '../../../errors/system-code.ts';
 import { IndexFile } from './index-file.ts';
 
 const BYTES_MAX = 64 * 1024 * 1024;
@@ -60,7 +62,7 @@ export class OpenIndexes {
     } catch (error) {
       this.#leave(entry);
       if (this.#entries.get(path) === entry) this.#entries.delete(path);
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      if (hasCode(error, 'ENOENT')) return undefined;
       throw error;
     }
   }
