@@ -52,7 +52,7 @@ export function resultsRoutes(
       // HEAD is of the whole answer (RFC 9110 §14.2).
       range: request.method === 'HEAD' ? undefined : parseRange(request.headers.range),
       ifRange: headerText(request.headers['if-range']),
-      wantsDigest: wantsSha256(headerText(request.headers['want-repr-digest'])),
+      wantsDigest: wantsSha256(request.headers['want-repr-digest']),
       base: (options.publicUrl ?? clientUrlOf(request)) + prefix,
     };
   };

@@ -1,23 +1,15 @@
 /** Rows that are longer than what is taken from DuckDB in one turn come in several chunks, cut between any two bytes, and are the same bytes. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { inByteChunks } from '../../src/results/compile/in-byte-chunks.ts';
-import { openFolderDuckDb } from './folder-duckdb.ts';
+import { startFolderDuckDb } from './folder-duckdb.ts';
 import { startHttpService } from './http-service.ts';
 
 const CHUNK_BYTES = 2 * 1024 * 1024;
 const { signal } = new AbortController();
 
 test('the chunks are all of the bytes, in order, none longer than 2 MiB, each with the other values', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'qrs-long-rows-'));
-  const duckDb = await openFolderDuckDb(folder, 2);
-  t.after(async () => {
-    await duckDb[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true });
-  });
+  const { duckDb } = await startFolderDuckDb(t, 2);
   for (const [bytes, chunks] of [
     [0, [0]],
     [5, [5]],

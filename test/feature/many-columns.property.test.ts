@@ -1,7 +1,5 @@
 /** The law of wide rows: many columns encoded and measured together give what they give a few at a time. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { totalBytesOf } from '../../src/duckdb/cell-bytes.ts';
@@ -11,7 +9,7 @@ import { FEW_COLUMNS_MAX } from '../../src/results/compile/many-columns.ts';
 import { compileRange } from '../../src/results/compile/range.ts';
 import type { ProjectedColumn } from '../../src/results/compile/row-encoding.ts';
 import type { TextFormat } from '../../src/results/request/format.ts';
-import { openFolderDuckDb } from './folder-duckdb.ts';
+import { startFolderDuckDb } from './folder-duckdb.ts';
 import { Random, randomResult, storeAs } from './random-results.ts';
 
 const CASES = Number(process.env.TEST_CASES ?? 2);
@@ -43,12 +41,7 @@ function together(texts: readonly string[], format: TextFormat): string {
 }
 
 test(`rows of many columns of every type (seed ${SEED})`, async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'qrs-many-columns-'));
-  const duckDb = await openFolderDuckDb(directory, 1);
-  t.after(async () => {
-    await duckDb[Symbol.asyncDispose]();
-    await rm(directory, { recursive: true });
-  });
+  const { duckDb, folder: directory } = await startFolderDuckDb(t, 1);
   for (let index = 0; index < CASES; index += 1) {
     const random = new Random(SEED + index);
     const result = randomResult(random, FEW_COLUMNS_MAX + 1 + random.below(60), 3);
@@ -80,12 +73,7 @@ test(`rows of many columns of every type (seed ${SEED})`, async (t) => {
 });
 
 test('a row of 5,000 columns in each format', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'qrs-many-columns-'));
-  const duckDb = await openFolderDuckDb(directory, 1);
-  t.after(async () => {
-    await duckDb[Symbol.asyncDispose]();
-    await rm(directory, { recursive: true });
-  });
+  const { duckDb, folder: directory } = await startFolderDuckDb(t, 1);
   const path = join(directory, 'part.parquet');
   const types = [{ kind: 'varchar' }, { kind: 'bigint' }] as const;
   const columns = Array.from({ length: 5000 }, (_, index) => ({

@@ -5,15 +5,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
-import { openFolderDuckDb } from './folder-duckdb.ts';
+import { startFolderDuckDb } from './folder-duckdb.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 import { annWrites } from './http-writer.ts';
 
@@ -238,12 +237,7 @@ function check({ upload: { fault }, answers }: Outcome): string | undefined {
 
 test(`an upload is all there or nothing has changed (${CASES} cases of up to four at a time)`, async (t) => {
   t.diagnostic(`seed ${SEED}`);
-  const folder = await mkdtemp(join(tmpdir(), 'qrs-uploads-'));
-  const duckDb = await openFolderDuckDb(folder, 1);
-  t.after(async () => {
-    await duckDb[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true });
-  });
+  const { duckDb, folder } = await startFolderDuckDb(t, 1);
   const service = await startHttpService(t, { QRS_UPLOADS_RUNNING: '2' });
   await service.commandLine.get('queries', 'add', '--id', '7', '--user', 'ann');
   const { key } = await annWrites(service);

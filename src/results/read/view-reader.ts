@@ -15,7 +15,7 @@ import {
 import type { View } from '../plan/view.ts';
 import type { Chunk } from './chunk.ts';
 import { locate } from './locate.ts';
-import { cellBytesMaxOf, wholePart, widestRowOf } from './part-ranges.ts';
+import { cellBytesMaxOf, type PartRange, wholePart, widestRowOf } from './part-ranges.ts';
 import { type CompileFor, type EncodedRows, type PartReaderDeps, readEncoded, readParts } from './read-parts.ts';
 
 export interface ReadSlice {
@@ -69,10 +69,8 @@ export class ViewReader {
     const among = located.flatMap(({ rows }, part) => rows.map((row) => ({ part, row: BigInt(row) })));
     const ranges = located.map(({ part, rows }) => ({ part, from: rows[0] ?? 0, to: (rows.at(-1) ?? 0) + 1 }));
     const compile = (paths: readonly string[]) => compileSliceAmong(this.#encoding, paths, view, slice, among);
-    const { searches, keyId, scanner } = this.#deps;
-    const bytesMax = this.#bytesMax(parts, slice);
-    const read = () => readEncoded(this.#deps, scanner, ranges, { compile, bytesMax }, signal);
-    return chunkOf(await searches.run(keyId, read, signal));
+    const { searches, keyId } = this.#deps;
+    return chunkOf(await searches.run(keyId, () => this.#read(ranges, slice, compile, signal), signal));
   }
 
   /** How many rows the view has. */
@@ -93,7 +91,7 @@ export class ViewReader {
       const order = isCut ? await rowOrderOf(this.#deps.scanner, slicing, within) : 'kept';
       return compileViewSlice(this.#encoding, paths, view, slice, order);
     };
-    return await this.#read(parts, slice, statement, signal);
+    return await this.#read(parts.map(wholePart), slice, statement, signal);
   }
 
   /** As `#scanned`, but reads only the sort keys of all rows, then the other columns of the rows that are wanted. */
@@ -106,7 +104,7 @@ export class ViewReader {
       .map(([part, row]) => ({ part: Number(part), row: row as bigint }));
     if (positions.length === 0) return { byteChunks: [], rowCount: 0, cellBytes: 0, fourth: found.length };
     const statement = (paths: readonly string[]) => compileSliceAt(this.#encoding, paths, view, slice, positions);
-    const read = await this.#read(parts, slice, statement, signal);
+    const read = await this.#read(parts.map(wholePart), slice, statement, signal);
     if (Number(read.fourth) !== positions.length) {
       throw new Error(`${Number(read.fourth)} rows were read where ${positions.length} had been found`);
     }
@@ -114,17 +112,17 @@ export class ViewReader {
   }
 
   async #read(
-    parts: readonly Part[],
-    slice: ViewSlice,
+    ranges: readonly PartRange[],
+    { rowCountMax }: ViewSlice,
     compile: CompileFor,
     signal: AbortSignal,
   ): Promise<EncodedRows> {
-    const read = { compile, bytesMax: this.#bytesMax(parts, slice) };
-    return await readEncoded(this.#deps, this.#deps.scanner, parts.map(wholePart), read, signal);
-  }
-
-  #bytesMax(parts: readonly Part[], { rowCountMax }: ViewSlice): number {
-    return estimatedBytes(this.#encoding.columns, rowCountMax, cellBytesMaxOf(parts, rowCountMax));
+    const cellBytesMax = cellBytesMaxOf(
+      ranges.map(({ part }) => part),
+      rowCountMax,
+    );
+    const bytesMax = estimatedBytes(this.#encoding.columns, rowCountMax, cellBytesMax);
+    return await readEncoded(this.#deps, this.#deps.scanner, ranges, { compile, bytesMax }, signal);
   }
 }
 
