@@ -9,7 +9,8 @@ import { Parameters } from '../../../duckdb/parameters.ts';
 import { storedColumn } from '../../../duckdb/storage-type.ts';
 import { partsAt } from '../../compile/range.ts';
 import { compileSortKeys } from '../../compile/sort.ts';
-import { BLOCK_ENTRIES, type Entries, ROWS_MAX } from './index-format.ts';
+import { BLOCK_ENTRIES, type Entries } from './entry-block.ts';
+import { ROWS_MAX } from './index-format.ts';
 import { IndexWriter } from './index-writer.ts';
 import { digitsKey, KEY_LENGTH_MAX, type KeyForm, keyBytesOf, keyFormOf, toKeys } from './ordered-key.ts';
 
@@ -26,8 +27,8 @@ export interface IndexBuild {
   readonly bytesMax: number;
 }
 
-/** Entries that are in memory at a time. */
-const STEP_ENTRIES = 128 * BLOCK_ENTRIES;
+/** Entries that are in memory at a time: a quarter of what DuckDB keeps together in a table, so that each step reads from one such group. */
+const STEP_ENTRIES = 120 * BLOCK_ENTRIES;
 
 /**
  * @param duckDb of which nobody else uses a table called `sorted` at the same time
@@ -74,14 +75,18 @@ function sortStatement({ paths, firstRows, column }: IndexBuild, form: KeyForm) 
   return { text, values: parameters.values };
 }
 
+/** What is sorted and handed over. A text of fewer bytes than a key may have characters is not looked at: its characters need not be counted. */
 function handedOver(stored: string, form: KeyForm): string {
-  if (form.kind === 'text') return `left(${stored}, ${KEY_LENGTH_MAX})`;
+  if (form.kind === 'text') {
+    return `CASE WHEN strlen(${stored}) < ${KEY_LENGTH_MAX} THEN ${stored} ELSE left(${stored}, ${KEY_LENGTH_MAX}) END`;
+  }
   return form.kind === 'binary' ? `left(hex(${stored}), ${2 * KEY_LENGTH_MAX})` : stored;
 }
 
 /** SQL that says whether a key may be only the beginning of its value. */
 function isCut({ kind }: KeyForm): string {
-  if (kind === 'text') return `length(v) >= ${KEY_LENGTH_MAX}`;
+  if (kind === 'text')
+    return `CASE WHEN strlen(v) < ${KEY_LENGTH_MAX} THEN false ELSE length(v) >= ${KEY_LENGTH_MAX} END`;
   return kind === 'binary' ? `strlen(v) >= ${2 * KEY_LENGTH_MAX}` : 'false';
 }
 
@@ -92,19 +97,21 @@ function isFixed(form: KeyForm): form is FixedForm {
   return form.kind === 'whole' || form.kind === 'floating';
 }
 
+/**
+ * Reads entries as they lie in the table, which asks for no order: the writer refuses any other order than that of their keys. Each
+ * statement reads all of them at once, so that a value and its position cannot be those of different rows.
+ */
 async function readStep(duckDb: DuckDb, form: KeyForm, [from, to]: Step, signal: AbortSignal): Promise<Entries> {
   if (isFixed(form)) {
     const [positions, values] = await duckDb.fixedColumns(stepStatement('p, v', from, to), signal);
     if (values === undefined) throw new Error('DuckDB gives no values');
     return { count: to - from, positions: wordsOf(positions), keyEnds: undefined, keys: toKeys(values, form) };
   }
-  const [positions, lengths] = await duckDb.fixedColumns(stepStatement('p, strlen(v)::UINTEGER', from, to), signal);
-  const [[joined] = []] = await duckDb.query(
-    stepStatement(`encode(string_agg(v, '' ORDER BY rowid))`, from, to, false),
-    signal,
-  );
-  if (!(joined instanceof Uint8Array)) throw new Error('DuckDB gives no texts');
-  return { count: to - from, positions: wordsOf(positions), ...textKeys(joined, wordsOf(lengths), form) };
+  const texts = `list(p), list(strlen(v)::UINTEGER), encode(string_agg(v, ''))`;
+  const [[positions, lengths, joined] = []] = await duckDb.query(stepStatement(texts, from, to), signal);
+  const isComplete = positions instanceof Uint32Array && lengths instanceof Uint32Array && joined instanceof Uint8Array;
+  if (!isComplete) throw new Error('DuckDB gives no texts');
+  return { count: to - from, positions, ...textKeys(joined, lengths, form) };
 }
 
 /** @param lengths of the texts, in bytes */
@@ -137,8 +144,8 @@ function stepsOf(from: number, to: number): readonly Step[] {
   ]);
 }
 
-function stepStatement(selected: string, from: number, to: number, ordered = true) {
-  const text = `SELECT ${selected} FROM sorted WHERE rowid >= $1 AND rowid < $2${ordered ? ' ORDER BY rowid' : ''}`;
+function stepStatement(selected: string, from: number, to: number) {
+  const text = `SELECT ${selected} FROM sorted WHERE rowid >= $1 AND rowid < $2`;
   return { text, values: [BigInt(from), BigInt(to)] };
 }
 

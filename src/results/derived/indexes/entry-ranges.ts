@@ -1,5 +1,10 @@
 /** Sets of whole numbers: as ranges (in order, with gaps between them), and as lists of positions (in order, each once). */
-import type { EntryRange } from './index-file.ts';
+
+/** A range of entries by number: from the first (inclusive) to the second (exclusive). */
+export interface EntryRange {
+  readonly from: number;
+  readonly to: number;
+}
 
 export function countOf(ranges: readonly EntryRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from, 0);

@@ -6,14 +6,15 @@ import { allInTurns } from '../../../domain/in-turns.ts';
 import {
   complement,
   countOf,
+  type EntryRange,
   includes,
   intersect,
   intersectPositions,
   normalize,
   unitePositions,
 } from './entry-ranges.ts';
-import type { EntryRange, IndexLookUp } from './index-file.ts';
 import { NO_RANK } from './index-format.ts';
+import type { IndexLookUp } from './index-look-up.ts';
 import type { ColumnSearch, KeyRange, Search } from './search.ts';
 
 /** Look-ups in the indexes that exist, by the column's number. */

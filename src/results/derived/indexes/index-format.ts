@@ -1,34 +1,24 @@
 /**
- * An index file: the values of one column of a result in their order, each with the position of its row. All numbers are little-endian.
+ * An index file: the values of one column of a result in their order, each with the position of its row. All numbers are little-endian. Nothing but the
+ * table is compressed: to unpack a block takes longer than all else of a look-up, and to pack all of them takes as long as sorting the column.
  *
  * ```
- * entry blocks   of 256 entries in order of (key, position), the last one fewer: [count u32][positions u32 …][ends of the keys u32 …,
- *                where they differ in length][keys …], as a zstd frame
- * null blocks    of 256 positions of rows without a value: [count u32][positions u32 …], as a zstd frame
+ * entry blocks   of 256 entries in order of (key, position), the last one fewer (entry-block.ts)
+ * null blocks    of 256 positions of rows without a value: u32 each
  * rank blocks    of 256 ranks, in order of position: of each row the number of the first entry with its value; 0xffffffff without one
- * table          a zstd frame, see `encodeTable`: of each block its stored bytes, their CRC-32, and of each entry block its first key
+ * table          a zstd frame, see `encodeTable`: of each block its bytes, their CRC-32, and of each entry block its first key
  * trailer        24 bytes: magic, offset (f64), stored bytes and CRC-32 of the table
  * ```
  */
-import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { crc32, constants as zlib, zstdCompressSync } from 'node:zlib';
+import { aligned, encodeNumbers } from './entry-block.ts';
 
-/** A power of two: entry n is in block n >> 8. */
-export const BLOCK_ENTRIES = 256;
 export const NO_RANK = 0xffffffff;
 export const TRAILER_BYTES = 24;
 /** Positions have 32 bits, and the last number means "none". */
 export const ROWS_MAX = 0xffffffff;
 
-const MAGIC = Buffer.from('QRSINDX2');
-
-/** Entries one after another, or positions alone. */
-export interface Entries {
-  readonly count: number;
-  readonly positions: Uint32Array;
-  /** Where each key ends in `keys`; undefined where every key has `keyBytes` bytes. */
-  readonly keyEnds: Uint32Array | undefined;
-  readonly keys: Uint8Array;
-}
+const MAGIC = Buffer.from('QRSINDX3');
 
 export interface BlockPlace {
   readonly offset: number;
@@ -71,52 +61,12 @@ export class KeyList {
 
   /** Negative, 0 or positive: the key at `index` comes before, equals, or comes after `key`. */
   compare(index: number, key: Uint8Array): number {
-    return compareAt(this.bytes, index === 0 ? 0 : (this.#ends[index - 1] ?? 0), this.#ends[index] ?? 0, key);
+    return Buffer.compare(this.bytes.subarray(index === 0 ? 0 : this.#ends[index - 1], this.#ends[index]), key);
   }
 }
 
 /** The file is not as it was written. */
 export class IndexDamaged extends Error {}
-
-export function encodeEntries({ count, positions, keyEnds, keys }: Entries): Uint8Array {
-  const ends = keyEnds === undefined ? [] : [bytesOf(keyEnds)];
-  return Buffer.concat([bytesOf(Uint32Array.of(count)), bytesOf(positions), ...ends, keys]);
-}
-
-/** @param keyBytes bytes of every key; 0 where they differ; undefined where there are no keys */
-export function decodeEntries(bytes: Uint8Array, keyBytes: number | undefined): Entries {
-  const words = aligned(bytes);
-  const count = new Uint32Array(words.buffer, words.byteOffset, 1)[0] ?? 0;
-  const positions = new Uint32Array(words.buffer, words.byteOffset + 4, count);
-  if (keyBytes === undefined) return { count, positions, keyEnds: undefined, keys: new Uint8Array(0) };
-  const after = 4 + 4 * count;
-  const keyEnds = keyBytes === 0 ? new Uint32Array(words.buffer, words.byteOffset + after, count) : undefined;
-  return { count, positions, keyEnds, keys: words.subarray(keyEnds === undefined ? after : after + 4 * count) };
-}
-
-/** As `KeyList.compare`, for the key of an entry. */
-export function compareEntry({ keyEnds, keys }: Entries, keyBytes: number, index: number, key: Uint8Array): number {
-  if (keyEnds === undefined) return compareAt(keys, index * keyBytes, (index + 1) * keyBytes, key);
-  return compareAt(keys, index === 0 ? 0 : (keyEnds[index - 1] ?? 0), keyEnds[index] ?? 0, key);
-}
-
-export function keyOfEntry({ keyEnds, keys }: Entries, keyBytes: number, index: number): Uint8Array {
-  if (keyEnds === undefined) return keys.subarray(index * keyBytes, (index + 1) * keyBytes);
-  return keys.subarray(index === 0 ? 0 : keyEnds[index - 1], keyEnds[index]);
-}
-
-export function compress(bytes: Uint8Array): Uint8Array {
-  return zstdCompressSync(bytes, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } });
-}
-
-/** @param bytesAbout about how many bytes come out; Node's own guess takes half as much time again @throws IndexDamaged */
-export function decompress(bytes: Uint8Array, bytesAbout: number): Uint8Array {
-  try {
-    return zstdDecompressSync(bytes, { chunkSize: Math.max(64, bytesAbout) });
-  } catch (error) {
-    throw new IndexDamaged('a block of an index does not decompress', { cause: error });
-  }
-}
 
 /** @throws IndexDamaged where the stored bytes are not those that were written */
 export function requireIntact(bytes: Uint8Array, crc: number): void {
@@ -127,7 +77,7 @@ const HEADER_WORDS = 7;
 
 /**
  * `[rows][values][bytes of a key][cut keys][entry blocks][null blocks][rank blocks]`, then `[bytes][crc]` of each block, the
- * ends of the first keys, and the first keys.
+ * ends of the first keys, and the first keys; all of it as a zstd frame.
  */
 export function encodeTable(table: IndexTable): Uint8Array {
   const blocks = [...table.entryBlocks, ...table.nullBlocks, ...table.rankBlocks];
@@ -136,11 +86,13 @@ export function encodeTable(table: IndexTable): Uint8Array {
     ...[table.entryBlocks.length, table.nullBlocks.length, table.rankBlocks.length],
   ];
   const words = Uint32Array.from([...header, ...blocks.flatMap(({ bytes, crc }) => [bytes, crc])]);
-  return Buffer.concat([bytesOf(words), bytesOf(table.firstKeys.ends), table.firstKeys.bytes]);
+  const bytes = Buffer.concat([encodeNumbers(words), encodeNumbers(table.firstKeys.ends), table.firstKeys.bytes]);
+  return zstdCompressSync(bytes, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } });
 }
 
-export function decodeTable(stored: Uint8Array): IndexTable {
-  const bytes = aligned(stored);
+/** @param unpacked what is in the frame */
+export function decodeTable(unpacked: Uint8Array): IndexTable {
+  const bytes = aligned(unpacked);
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
   const [rowCount = 0, valueCount = 0, keyBytes = 0, cut, entries = 0, nulls = 0, ranks = 0] = words;
   let offset = 0;
@@ -178,17 +130,4 @@ export function decodeTrailer(trailer: Buffer): BlockPlace {
     throw new IndexDamaged('an index has no end');
   }
   return { offset: trailer.readDoubleLE(8), bytes: trailer.readUInt32LE(16), crc: trailer.readUInt32LE(20) };
-}
-
-export function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
-}
-
-function compareAt(bytes: Uint8Array, from: number, to: number, key: Uint8Array): number {
-  return Buffer.compare(bytes.subarray(from, to), key);
-}
-
-/** A copy unless the bytes begin at a multiple of four, since words are read in place. */
-function aligned(bytes: Uint8Array): Uint8Array {
-  return bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
 }

@@ -5,7 +5,7 @@ import { derivedName } from '../../../domain/written-names.ts';
 import type { ColumnRef } from '../../plan/predicate.ts';
 
 /** Raise it when the format changes: then files have other names, and old files are not read. */
-const FORMAT = 2;
+const FORMAT = 3;
 const IDENTITY_DIGITS = 16;
 
 export interface IndexOrigin {

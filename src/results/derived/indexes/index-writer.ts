@@ -5,19 +5,9 @@
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { NotBuildable } from '../build-queue.ts';
-import {
-  BLOCK_ENTRIES,
-  type BlockPlace,
-  bytesOf,
-  compress,
-  type Entries,
-  encodeEntries,
-  encodeTable,
-  encodeTrailer,
-  KeyList,
-  keyOfEntry,
-  NO_RANK,
-} from './index-format.ts';
+import { BLOCK_ENTRIES, type Entries, encodeEntryBlock, encodeNumbers, keyRange } from './entry-block.ts';
+import type { EntryRange } from './entry-ranges.ts';
+import { type BlockPlace, encodeTable, encodeTrailer, KeyList, NO_RANK } from './index-format.ts';
 
 /** The most rows with ranks: while an index is written, ranks are in memory, 4 bytes each. */
 export const RANKED_ROWS_MAX = 16 * 1024 * 1024;
@@ -69,9 +59,9 @@ export class IndexWriter {
     this.#follow(entries);
     const { keyBytes } = this.#shape;
     for (let from = 0; from < entries.count; from += BLOCK_ENTRIES) {
-      const block = cut(entries, keyBytes, from, Math.min(entries.count, from + BLOCK_ENTRIES));
-      this.#firstKeys.push(Uint8Array.from(keyOfEntry(block, keyBytes, 0)));
-      this.#entryBlocks.push(await this.#append(compress(encodeEntries(block))));
+      const to = Math.min(entries.count, from + BLOCK_ENTRIES);
+      this.#firstKeys.push(copyOf(entries.keys, keyRange(entries, keyBytes, from)));
+      this.#entryBlocks.push(await this.#append(encodeEntryBlock(entries, keyBytes, { from, to })));
     }
   }
 
@@ -87,9 +77,7 @@ export class IndexWriter {
       this.#nullPosition = position;
     }
     for (let from = 0; from < positions.length; from += BLOCK_ENTRIES) {
-      const block = positions.subarray(from, from + BLOCK_ENTRIES);
-      const nulls = { count: block.length, positions: block, keyEnds: undefined, keys: new Uint8Array(0) };
-      this.#nullBlocks.push(await this.#append(compress(encodeEntries(nulls))));
+      this.#nullBlocks.push(await this.#append(encodeNumbers(positions.subarray(from, from + BLOCK_ENTRIES))));
     }
     this.#nulls += positions.length;
   }
@@ -101,7 +89,7 @@ export class IndexWriter {
       throw new Error(`an index of ${rowCount} rows has ${this.#values} values and ${this.#nulls} nulls`);
     }
     for (let from = 0; this.#ranks !== undefined && from < rowCount; from += BLOCK_ENTRIES) {
-      this.#rankBlocks.push(await this.#append(bytesOf(this.#ranks.subarray(from, from + BLOCK_ENTRIES))));
+      this.#rankBlocks.push(await this.#append(encodeNumbers(this.#ranks.subarray(from, from + BLOCK_ENTRIES))));
     }
     let end = 0;
     const ends = Uint32Array.from(this.#firstKeys, (key) => {
@@ -118,51 +106,44 @@ export class IndexWriter {
       rankBlocks: this.#rankBlocks,
       firstKeys: new KeyList(ends, Buffer.concat(this.#firstKeys)),
     });
-    const stored = compress(table);
     const offset = this.#offset;
-    await this.#append(stored);
-    await this.#append(encodeTrailer(offset, stored));
+    await this.#append(table);
+    await this.#append(encodeTrailer(offset, table));
     await this.#flush();
     return this.#offset;
   }
 
   /** Checks that each entry comes after the one before it, and notes its rank. */
-  #follow({ count, positions, keyEnds, keys }: Entries): void {
+  #follow(entries: Entries): void {
+    const { count, positions, keys } = entries;
     const { keyBytes, rowCount } = this.#shape;
     const ranks = this.#ranks;
     const first = this.#values;
-    let [rank, position, before, beforeFrom] = [this.#rank, this.#position, this.#key, 0];
-    let beforeTo = before.length;
-    let from = 0;
+    const view = new DataView(keys.buffer, keys.byteOffset, keys.byteLength);
+    let [rank, position] = [this.#rank, this.#position];
+    let before = { from: 0, to: 0 };
     for (let i = 0; i < count; i += 1) {
-      const to = keyEnds === undefined ? from + keyBytes : (keyEnds[i] ?? from);
+      const key = keyRange(entries, keyBytes, i);
+      const order = i === 0 ? this.#compareFirst(keys.subarray(key.from, key.to)) : compareKeys(view, key, before);
       const next = positions[i] ?? rowCount;
-      // Neighbours differ early or are equal, so their bytes are compared in place: making a view of each would take longer
-      // than everything else.
-      let at = from;
-      let beforeAt = beforeFrom;
-      while (at < to && beforeAt < beforeTo && keys[at] === before[beforeAt]) {
-        at += 1;
-        beforeAt += 1;
-      }
-      const isEqual = at === to && beforeAt === beforeTo && first + i > 0;
-      const isAfter = beforeAt === beforeTo || (at < to && (keys[at] ?? 0) > (before[beforeAt] ?? 0));
       const isFree = next < rowCount && (ranks === undefined || ranks[next] === NO_RANK);
-      if (!isFree || (isEqual ? next <= position : !isAfter)) {
+      if (!isFree || order < 0 || (order === 0 && next <= position)) {
         throw new Error(`entry ${first + i} of an index is out of order`);
       }
-      if (!isEqual) rank = first + i;
+      if (order > 0) rank = first + i;
       if (ranks !== undefined) ranks[next] = rank;
       position = next;
-      before = keys;
-      beforeFrom = from;
-      beforeTo = to;
-      from = to;
+      before = key;
     }
-    this.#key = before.slice(beforeFrom, beforeTo);
+    this.#key = copyOf(keys, before);
     this.#rank = rank;
     this.#position = position;
     this.#values = first + count;
+  }
+
+  /** Compares a key with that of the last entry. Positive where there is none. */
+  #compareFirst(key: Uint8Array): number {
+    return this.#values === 0 ? 1 : Buffer.compare(key, this.#key);
   }
 
   /** Whether there is such a row and, as far as the writer remembers, it has had no entry yet. */
@@ -194,12 +175,22 @@ export class IndexWriter {
   }
 }
 
-function cut({ positions, keyEnds, keys }: Entries, keyBytes: number, from: number, to: number): Entries {
-  const block = { count: to - from, positions: positions.subarray(from, to) };
-  if (keyEnds === undefined) {
-    return { ...block, keyEnds: undefined, keys: keys.subarray(from * keyBytes, to * keyBytes) };
+/** A view would keep all of `bytes` in memory. */
+function copyOf(bytes: Uint8Array, { from, to }: EntryRange): Uint8Array {
+  return new Uint8Array(bytes.subarray(from, to));
+}
+
+/** Whether key `a` comes after (positive), equals or comes before key `b`. Four bytes at a time: to make a view of each key takes longer. */
+function compareKeys(keys: DataView, a: EntryRange, b: EntryRange): number {
+  const common = Math.min(a.to - a.from, b.to - b.from);
+  let at = 0;
+  for (; at + 4 <= common; at += 4) {
+    const difference = keys.getUint32(a.from + at) - keys.getUint32(b.from + at);
+    if (difference !== 0) return difference;
   }
-  const start = from === 0 ? 0 : (keyEnds[from - 1] ?? 0);
-  const ends = keyEnds.subarray(from, to).map((end) => end - start);
-  return { ...block, keyEnds: ends, keys: keys.subarray(start, keyEnds[to - 1]) };
+  for (; at < common; at += 1) {
+    const difference = keys.getUint8(a.from + at) - keys.getUint8(b.from + at);
+    if (difference !== 0) return difference;
+  }
+  return a.to - a.from - (b.to - b.from);
 }

@@ -49,7 +49,8 @@ test(`entries are in order, and bounds, positions, nulls and ranks are those of 
     const type = INDEXED[number % INDEXED.length] as ColumnType;
     const column = randomColumn(random, type);
     const path = await bench.build(column, `case-${number}`, t.signal);
-    await checkIndex(path, column).catch((error: unknown) => {
+    const others = Array.from({ length: 20 }, () => randomCell(random, type));
+    await checkIndex(path, column, others).catch((error: unknown) => {
       throw new Error(`${formatColumnType(type)}, case ${number} of seed ${SEED}`, { cause: error });
     });
   }
@@ -163,7 +164,8 @@ function randomColumn(random: Random, type: ColumnType): Column {
   return { type, cells: Array.from({ length: rows }, () => (random.chance(nulls) ? null : random.pick(pool))) };
 }
 
-async function checkIndex(path: string, { type, cells }: Column): Promise<void> {
+/** @param others more values to look up, which need not be in the column */
+async function checkIndex(path: string, { type, cells }: Column, others: readonly Cell[]): Promise<void> {
   await using file = await IndexFile.open(path, () => 0);
   const { rowCount, valueCount } = file.table;
   const present = cells.flatMap((cell, position) => (cell === null ? [] : [{ cell, position }]));
@@ -194,6 +196,14 @@ async function checkIndex(path: string, { type, cells }: Column): Promise<void> 
     assert.equal(await lookUp.countBelow(key.bytes, false), starts[i]);
     assert.equal(await lookUp.countBelow(key.bytes, true), end);
     assert.deepEqual(await lookUp.equalTo(i), { from: starts[i], to: end });
+  }
+
+  for (const other of others) {
+    const key: Key | undefined = other === null ? undefined : keyOf(valueOfCell(other, type), form);
+    if (key === undefined || other === null) continue;
+    const orders = sorted.map(({ cell }) => compareCells(cell, other));
+    assert.equal(await lookUp.countBelow(key.bytes, false), orders.filter((order) => order < 0).length);
+    assert.equal(await lookUp.countBelow(key.bytes, true), orders.filter((order) => order <= 0).length);
   }
 
   const rankAt = new Map(sorted.map(({ position }, i) => [position, starts[i]]));

@@ -1,9 +1,9 @@
 /** Puts rows in the order of sort keys by means of indexes. Ties keep stored order (contract §2). */
 import type { BoundSortKey } from '../../plan/bind-sort.ts';
-import { countOf } from './entry-ranges.ts';
+import { countOf, type EntryRange } from './entry-ranges.ts';
 import { type EntryHits, type LookUps, nullCountOf } from './find-rows.ts';
-import type { EntryRange, IndexLookUp } from './index-file.ts';
 import { NO_RANK } from './index-format.ts';
+import type { IndexLookUp } from './index-look-up.ts';
 
 /** More rows are not sorted here: comparing them would block the event loop for more than a few milliseconds. */
 export const SORTED_ROWS_MAX = 8192;

@@ -108,17 +108,26 @@ export class RowFile {
     const { blockRows } = this.about;
     const first = Math.floor(from / blockRows);
     const blocks = Array.from({ length: Math.ceil(to / blockRows) - first }, (_, place) => first + place);
-    for (const [place, group] of this.#groupsOf(blocks).entries()) {
-      if (place > 0) await this.#deps.turns.next();
-      const bytes = await this.#bytesOf(group[0] ?? 0, group.length);
-      signal.throwIfAborted();
-      const rows = this.#unpacked(this.#neighbours(group, bytes)).map((block, index) => {
-        const firstRow = ((group[0] ?? 0) + index) * blockRows;
-        return { ...block, from: Math.max(0, from - firstRow), to: Math.min(block.to, to - firstRow) };
-      });
-      const taken = take(rows);
-      giveBack(bytes);
-      yield taken;
+    const groups = this.#groupsOf(blocks);
+    let ahead = this.#bytesOf(groups[0] ?? []);
+    try {
+      for (const [place, group] of groups.entries()) {
+        if (place > 0) await this.#deps.turns.next();
+        const bytes = await ahead;
+        signal.throwIfAborted();
+        // Another thread reads the next ones while these are unpacked.
+        ahead = this.#bytesOf(groups[place + 1] ?? []);
+        const rows = this.#unpacked(this.#neighbours(group, bytes)).map((block, index) => {
+          const firstRow = ((group[0] ?? 0) + index) * blockRows;
+          return { ...block, from: Math.max(0, from - firstRow), to: Math.min(block.to, to - firstRow) };
+        });
+        const taken = take(rows);
+        giveBack(bytes);
+        yield taken;
+      }
+    } finally {
+      // Whoever stops early may close the file.
+      await Promise.allSettled([ahead]);
     }
   }
 
@@ -133,7 +142,7 @@ export class RowFile {
     const byBlock = Map.groupBy(rows, (row) => Math.floor(row / blockRows));
     for (const [place, group] of this.#groupsOf([...byBlock.keys()]).entries()) {
       if (place > 0) await this.#deps.turns.next();
-      const bytes = await Promise.all(group.map((block) => this.#bytesOf(block, 1)));
+      const bytes = await Promise.all(group.map((block) => this.#bytesOf([block])));
       signal.throwIfAborted();
       const unpacked = this.#unpacked(group.map((block, index) => this.#block(block, bytes[index] ?? NO_BYTES)));
       for (const [index, block] of unpacked.entries()) {
@@ -164,10 +173,15 @@ export class RowFile {
     return groups;
   }
 
-  /** Of blocks that follow each other, as they are in the file. */
-  #bytesOf(first: number, count: number): Buffer | Promise<Buffer> {
+  /** @param blocks which follow each other @returns their bytes, as they are in the file */
+  #bytesOf(blocks: readonly number[]): Buffer | Promise<Buffer> {
+    const [first] = blocks;
+    if (first === undefined) return NO_BYTES;
     const start = this.#offset(first);
-    return this.#reads.bytes(start, this.#offset(first + count) - start);
+    const bytes = this.#reads.bytes(start, this.#offset(first + blocks.length) - start);
+    // A read ahead may fail long before anybody waits for it.
+    if (bytes instanceof Promise) bytes.catch(() => undefined);
+    return bytes;
   }
 
   #neighbours(blocks: readonly number[], bytes: Buffer): readonly StoredBlock[] {
