@@ -1,17 +1,18 @@
 /** A client that only counts the bytes that it gets, as curl does. What a client does with an answer is not measured. */
 import { once } from 'node:events';
-import { type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request } from 'node:http';
 
 /**
  * Reads an answer to its end.
  * @param onBytes told of what has come, also of an answer that is then cut
+ * @returns its headers
  * @throws when it is no 200, or not as long as it says
  */
 export async function countBytes(
   url: string,
   options: RequestOptions,
   onBytes: (bytes: number) => void = () => undefined,
-): Promise<void> {
+): Promise<IncomingHttpHeaders> {
   const [response] = (await once(request(url, options).end(), 'response')) as [IncomingMessage];
   let bytes = 0;
   for await (const chunk of response) {
@@ -22,4 +23,5 @@ export async function countBytes(
   if (response.statusCode !== 200 || bytes !== announced) {
     throw new Error(`status ${response.statusCode}, ${bytes} bytes of ${announced}`);
   }
+  return response.headers;
 }

@@ -1,10 +1,13 @@
 /**
- * Walking a result in small pages by `next_uri`, as clients do, against one COPY of the same rows to a JSON file: in stored order, whose
- * row files are there, and sorted, whose view and its row files are made while the walk goes on. A walk waits for each page before it
- * asks for the next, so its floor is the same client at a server that only sends.
+ * Walking a result in small pages by the address of the next one, as clients do, against one COPY of the same rows to a JSON file: in stored
+ * order, whose row files are there, and sorted, whose view and its row files are made while the walk goes on. A walk waits for each page
+ * before it asks for the next, so its floor is the same client at a server that only sends. The client keeps one connection and does nothing
+ * with the bytes: `fetch` alone takes as long as the service, and would itself be measured.
  */
 import { rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
+import { countBytes } from './count-bytes.ts';
 import { medianPair, print, report } from './measure.ts';
 import {
   DATA,
@@ -28,6 +31,8 @@ rmSync(join(DATA_DIR, 'derived'), { recursive: true, force: true });
 const execution = await publishedRows(ROWS);
 const connection = await duckDb(2);
 await using service = await startService();
+const headers = { 'x-service-api-key': service.key, 'accept-encoding': 'identity' };
+const agent = new Agent({ keepAlive: true });
 // They are built once; what is measured is walking.
 await walk(1000, 20, '', 1);
 await built();
@@ -44,7 +49,7 @@ for (const { limit, pages, target } of WALKS) {
   );
   await using bare = await startBare(limit);
   const bareWalk = async () => {
-    for (let page = 0; page < pages; page += 1) await bytesOf(`${bare.url}/plain`);
+    for (let page = 0; page < pages; page += 1) await countBytes(`${bare.url}/plain`, { agent, headers });
   };
   const [floor, beside] = await medianPair(TURNS, bareWalk, copying);
   print(
@@ -65,10 +70,10 @@ async function walk(limit: number, pages: number, more: string, start: number): 
   const from = performance.now();
   let next: string | undefined =
     `${service.url}/v1/execution/${execution}/results?limit=${limit}&offset=${start}${more}`;
-  for (let page = 0; page < pages && next !== undefined; page += 1) {
-    const text = await bytesOf(next);
-    const uri = /"next_uri":("(?:[^"\\]|\\.)*")\}?$/.exec(text.toString('utf8', Math.max(0, text.length - 3000)))?.[1];
-    next = uri === undefined ? undefined : (JSON.parse(uri) as string);
+  for (let page = 0; page < pages; page += 1) {
+    if (next === undefined) throw new Error(`the walk ended after ${page} of ${pages} pages`);
+    const { link } = await countBytes(next, { agent, headers });
+    next = /^<([^>]+)>; rel="next"$/.exec(String(link ?? ''))?.[1];
   }
   return performance.now() - from;
 }
@@ -76,17 +81,9 @@ async function walk(limit: number, pages: number, more: string, start: number): 
 /** A server that only sends the first page. */
 async function startBare(limit: number): Promise<Listening> {
   const path = join(DATA, `page-${limit}`);
-  writeFileSync(path, await bytesOf(`${service.url}/v1/execution/${execution}/results?limit=${limit}`));
+  const page = await fetch(`${service.url}/v1/execution/${execution}/results?limit=${limit}`, { headers });
+  writeFileSync(path, Buffer.from(await page.arrayBuffer()));
   return await startBareServer(path);
-}
-
-async function bytesOf(url: string): Promise<Buffer> {
-  const response = await fetch(url, {
-    headers: { 'x-service-api-key': service.key, 'accept-encoding': 'identity' },
-  });
-  const bytes = Buffer.from(await response.arrayBuffer());
-  if (response.status !== 200) throw new Error(`status ${response.status}: ${bytes.toString('utf8', 0, 500)}`);
-  return bytes;
 }
 
 async function copyMillis(rows: number, order: string): Promise<number> {
