@@ -12,7 +12,7 @@ import { ENCODINGS, type Encoding } from '../publishing/sources/encoding.ts';
 import { columnDescriptions, executionId, queryId, queryParameters, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { executionRecord } from './execution-record.ts';
-import { printJson, printLines } from './printing.ts';
+import { printJson, printLines, tell } from './printing.ts';
 import { PublishProgress } from './publish-progress.ts';
 import { withService } from './with-service.ts';
 
@@ -66,9 +66,22 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
         const execution = await publishFile(service, file, options, context);
         if (options.describe !== undefined) await describe(service, execution, options.describe, context);
         if (options.json) printJson(context, executionRecord(execution, context.clock()));
-        else printLines(context, [execution.id]);
+        else {
+          await tellIfTruncated(service, execution, context);
+          printLines(context, [execution.id]);
+        }
       });
     });
+}
+
+/** A result that is short looks like any other to whoever reads no more than its id. With `--json` the record has its state. */
+async function tellIfTruncated(service: Service, { id, state }: Execution, context: CommandContext): Promise<void> {
+  if (state !== 'COMPLETED_PARTIAL') return;
+  const rows = (await (await service.catalog()).executions.findResultSet(id))?.rowCount;
+  tell(
+    context,
+    `warning: run ${id} is truncated after ${rows} rows, since more do not fit into QRS_MAX_RESULT_BYTES; it is read with allow_partial_results=true`,
+  );
 }
 
 async function publishFile(service: Service, file: string, options: PublishCommandOptions, context: CommandContext) {

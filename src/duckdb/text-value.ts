@@ -17,6 +17,8 @@ export const INT256_MIN_DIGITS = (2n ** 255n).toString();
 const INT128_MAX = (2n ** 127n - 1n).toString();
 const INT128_MIN_DIGITS = (2n ** 127n).toString();
 
+/** Whatever its exponent is. */
+const ZERO = '[-+]?(0+\\.?0*|\\.0+)([eE][-+]?[0-9]+)?';
 const WHOLE = '[-+]?[0-9]+(\\.0*)?';
 const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?';
@@ -64,7 +66,9 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     case 'real':
     case 'double': {
       const named = `lower(ltrim(${trimmed}, '-+')) IN ('nan', 'inf', 'infinity')`;
-      return when(`${tryCast} IS NOT NULL AND (isfinite(${tryCast}) OR ${named})`, positiveZero(tryCast));
+      // The nearest number that there is. Not none: neither infinity for 1e400 nor zero for 1e-400; and a cast reads 1_0 as ten.
+      const isThere = `CASE WHEN ${tryCast} = 0 THEN ${matches(trimmed, ZERO)} ELSE isfinite(${tryCast}) OR ${named} END`;
+      return when(`${tryCast} IS NOT NULL AND NOT contains(${trimmed}, '_') AND ${isThere}`, positiveZero(tryCast));
     }
     case 'decimal': {
       if (isWideDecimal(type)) return wideDecimal(type, text, trimmed, fail);
@@ -81,7 +85,7 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
       return when(`${matches(trimmed, DAY)} AND ${inYears(type, tryCast)}`, tryCast);
     case 'time': {
       const zone = type.withZone ? `${ZONE}?` : '';
-      const value = type.withZone ? `CAST(TRY_CAST(${trimmed} AS TIMETZ) AS VARCHAR)` : tryCast;
+      const value = type.withZone ? `CAST(${zonedTimeFromText(trimmed)} AS VARCHAR)` : tryCast;
       return when(`${matches(trimmed, `${TIME.replace('{1,9}', '{1,6}0*')}${zone}`)} AND ${value} IS NOT NULL`, value);
     }
     case 'timestamp': {
@@ -223,6 +227,13 @@ export function jsonPointer(name: string): string {
 export function timestampPattern(type: ColumnType & { readonly kind: 'timestamp' }): string {
   const time = TIME.replace('{1,9}', `{1,${type.digits}}0*`);
   return `${DAY}([ T]${time}${type.withZone ? `${ZONE}?` : ''})?`;
+}
+
+/** DuckDB reads an offset only after seconds, so missing ones are put in; and of a time no zone that is no offset. */
+function zonedTimeFromText(text: string): string {
+  const offset = `regexp_replace(${text}, ' ?(Z|z|UTC)$', '+00')`;
+  const filled = `regexp_replace(${offset}, '^([0-9]{2}:[0-9]{2})([^:0-9])', '\\1:00\\2')`;
+  return `coalesce(TRY_CAST(${text} AS TIMETZ), TRY_CAST(${filled} AS TIMETZ))`;
 }
 
 /** DuckDB reads an offset only after seconds, so missing ones are put in. */

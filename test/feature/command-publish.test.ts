@@ -82,6 +82,10 @@ test('retention and the largest result are settings', async (t) => {
   const qrs = await withQuery(t, { QRS_RETENTION_DAYS: '0.5', QRS_MAX_RESULT_BYTES: '20' });
   const published = await qrs.run(['publish', '-', '--query', '7', '--format', 'csv'], 'n\n1\n2\n3\n4\n');
   const id = published.out.trim();
+  assert.equal(
+    published.err,
+    `warning: run ${id} is truncated after 2 rows, since more do not fit into QRS_MAX_RESULT_BYTES; it is read with allow_partial_results=true\n`,
+  );
   assert.deepEqual(await storedResult(qrs, id), { columns: ['n bigint'], rowCount: 2, truncated: true });
   assert.match(await qrs.get('executions', 'show', id), /expires_at=2024-03-06T08:50:59\.123000Z/);
   qrs.now += 12 * 60 * 60 * 1000;

@@ -47,6 +47,14 @@ const EXACT: readonly (readonly [readonly string[], string, readonly (string | n
 ];
 
 for (const [values, type, expected] of EXACT) {
+  test('−0 beside a text that is a number elsewhere is 0', async () => {
+    const file = await place.write('minus-zero.ndjson', '{"a":-0,"b":"x"}\n{"a":-0,"b":1.5}\n');
+    assert.deepEqual(await place.rows(await place.publish(file)), [
+      ['0', 'x'],
+      ['0', '1.5'],
+    ]);
+  });
+
   test(`${values.join(' ')} ${type.startsWith('!') ? 'declared' : 'is'} ${type.replace('!', '')}`, async () => {
     const file = await place.write('exact.ndjson', values.map((value) => `{"d":${value}}\n`).join(''));
     const execution = await place.publish(file, type.startsWith('!') ? { declared: { d: type.slice(1) } } : {});

@@ -153,9 +153,10 @@ function plainColumn(name: string, index: number, type: ColumnType): SourceColum
     read: (cell, _, invalidValue) => ({ stored: textToStored(type, cell, invalidValue) }),
   };
   const rule = type.kind === 'varchar' ? text : type.kind === 'decimal' ? decimal : inferredReading(type);
+  const seenAs = type.kind === 'double' ? withBareNonFinite : type.kind === 'bigint' ? withoutMinusZero : undefined;
   const read: ReadingRule['read'] = (cell, parsed, invalidValue) =>
-    rule.read(withBareNonFinite(cell), parsed, invalidValue);
-  return columnReadAs({ name, type, inferred: true }, index, type.kind === 'double' ? { ...rule, read } : rule);
+    rule.read(seenAs?.(cell) ?? cell, parsed, invalidValue);
+  return columnReadAs({ name, type, inferred: true }, index, { ...rule, read });
 }
 
 /** The rows as types are inferred from them. */
@@ -171,6 +172,11 @@ function asNumbers(rows: Rows, keys: readonly string[]): Rows {
 /** JSON has no numbers for these three: among numbers they are texts, as in our own answers. */
 function withBareNonFinite(raw: string): string {
   return `CASE WHEN ${raw} IN ('"NaN"', '"Infinity"', '"-Infinity"') THEN trim(${raw}, '"') ELSE ${raw} END`;
+}
+
+/** −0 was seen as 0, and is read as it is written because of another value in its row. */
+function withoutMinusZero(raw: string): string {
+  return `CASE WHEN ${raw} = '-0' THEN '0' ELSE ${raw} END`;
 }
 
 /** The text of a JSON string, or a value of another kind as it is written. */
