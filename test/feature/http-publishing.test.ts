@@ -77,6 +77,7 @@ test('a run that an engine elsewhere carries out: begun, started, and finished w
   assert.deepEqual([put.status, put.json.execution_id, put.json.state], [201, id, 'QUERY_STATE_COMPLETED']);
   const late = await send('PUT', `/v1/execution/${id}/results`, { body: CSV });
   assertRefused(late, 409, 'illegal_transition', `execution ${id} is COMPLETED: it cannot become COMPLETED`);
+  assert.equal(late.json.state, 'QUERY_STATE_COMPLETED');
 
   const { execution_id: failing } = await begin();
   const error = { type: 'syntax', message: 'no such table', metadata: { line: 3, column: 8 } };
@@ -94,6 +95,22 @@ test('a run that an engine elsewhere carries out: begun, started, and finished w
     const { execution_id } = await begin();
     assertRefused(await send('POST', `/v1/execution/${execution_id}/${step}`, { body }), 400, 'invalid_body', /./);
     await send('POST', `/v1/execution/${execution_id}/cancel`);
+  }
+});
+
+test('a run whose result has expired, swept or not, is told as expired', async (t) => {
+  const { service, send } = await start({}, t);
+  const { json } = await send('POST', '/v1/query/7/results', { body: CSV, headers: { 'content-type': 'text/csv' } });
+  service.commandLine.now += 91 * 86_400_000;
+  const at = `/v1/execution/${json.execution_id}`;
+  for (const sent of [
+    await send('PUT', `${at}/results`, { body: CSV, headers: { 'content-type': 'text/csv' } }),
+    await send('POST', `${at}/start`),
+    await send('POST', `${at}/fail`, { body: { message: 'x' } }),
+    await send('POST', `${at}/cancel`),
+  ]) {
+    assertRefused(sent, 409, 'illegal_transition', /is EXPIRED: its result is no longer kept/);
+    assert.equal(sent.json.state, 'QUERY_STATE_EXPIRED');
   }
 });
 

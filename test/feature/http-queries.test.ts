@@ -19,6 +19,20 @@ const WHOLE = {
   is_private: true,
 };
 
+test('null takes away what a query has', async (t) => {
+  const { send } = await annWrites(await startHttpService(t));
+  const parameters = [{ key: 'k', type: 'text' }];
+  const about = { name: 'Prices', description: 'Of each chain.', tags: ['a'], parameters };
+  await send('POST', '/v1/query', { body: { ...about, column_descriptions: { c: 'what it is' } } });
+  const body = { name: null, description: null, tags: null, parameters: null, column_descriptions: null };
+  assert.equal((await send('PATCH', '/v1/query/1', { body })).status, 200);
+  const { name, description, tags, parameters: left, column_descriptions } = (await send('GET', '/v1/query/1')).json;
+  assert.deepEqual([name, description, tags, left, column_descriptions], ['', '', [], [], undefined]);
+  await send('PATCH', '/v1/query/1', { body: { query_parameters: { k: '5' } } });
+  await send('PATCH', '/v1/query/1', { body: { query_parameters: null } });
+  assert.deepEqual((await send('GET', '/v1/query/1')).json.parameters, []);
+});
+
 test('a query is added, read by all who may see it, and changed only in what is named', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);

@@ -3,7 +3,7 @@
  * reveals nothing. A query that the key may not see is reported as not found; one that it may only read, as forbidden.
  */
 import type { CatalogTransaction } from '../../catalog/catalog.ts';
-import { type Execution, isExecutionId } from '../../domain/execution.ts';
+import { type Execution, formatState, isExecutionId, stateAt } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { mayRead, mayWrite, type Query } from '../../domain/query.ts';
@@ -52,11 +52,15 @@ export async function writableQuery(
   return query;
 }
 
-/** An execution is as visible as its query. @throws RequestError invalid_execution_id · execution_not_found · scope */
+/**
+ * An execution is as visible as its query. One whose result has expired stays as it is, swept or not.
+ * @throws RequestError invalid_execution_id · execution_not_found · scope · illegal_transition
+ */
 export async function writableExecution(
   { executions, queries }: Pick<CatalogTransaction, 'executions' | 'queries'>,
   principal: Principal,
   id: string,
+  now: Instant,
 ): Promise<Execution> {
   if (!isExecutionId(id)) {
     throw new RequestError('invalid_execution_id', `The requested execution ID (ID: ${id}) is invalid.`);
@@ -67,6 +71,10 @@ export async function writableExecution(
     throw new RequestError('execution_not_found', `The requested execution ID (ID ${id}) was not found.`);
   }
   requireOwn(principal, query);
+  if (stateAt(execution, now) === 'EXPIRED') {
+    const message = `execution ${execution.id} is EXPIRED: its result is no longer kept, and it cannot become anything else`;
+    throw new RequestError('illegal_transition', message, { body: { state: formatState('EXPIRED') } });
+  }
   return execution;
 }
 

@@ -62,10 +62,10 @@ function beginning(deps: ExecutionWritesDeps): JsonHandler {
 
 function starting(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
-    await writableExecution(deps.catalog, principal, path.id ?? '');
+    await writableExecution(deps.catalog, principal, path.id ?? '', deps.clock());
     readFields(await body(), {});
     return await commit(async (transaction, current) => {
-      const { id } = await writableExecution(transaction, current, path.id ?? '');
+      const { id } = await writableExecution(transaction, current, path.id ?? '', deps.clock());
       const now = deps.clock();
       return { status: 200, body: executionBody(await transaction.executions.start(id, now), now) };
     });
@@ -74,10 +74,10 @@ function starting(deps: ExecutionWritesDeps): JsonHandler {
 
 function failing(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
-    await writableExecution(deps.catalog, principal, path.id ?? '');
+    await writableExecution(deps.catalog, principal, path.id ?? '', deps.clock());
     const error = readError(await body());
     return await commit(async (transaction, current) => {
-      const { id } = await writableExecution(transaction, current, path.id ?? '');
+      const { id } = await writableExecution(transaction, current, path.id ?? '', deps.clock());
       const now = deps.clock();
       return { status: 200, body: executionBody(await transaction.executions.fail(id, error, now), now) };
     });
@@ -86,10 +86,10 @@ function failing(deps: ExecutionWritesDeps): JsonHandler {
 
 function cancelling(deps: ExecutionWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit }) => {
-    await writableExecution(deps.catalog, principal, path.id ?? '');
+    await writableExecution(deps.catalog, principal, path.id ?? '', deps.clock());
     readFields(await body(), {});
     const answer = await commit(async (transaction, current) => {
-      const { id } = await writableExecution(transaction, current, path.id ?? '');
+      const { id } = await writableExecution(transaction, current, path.id ?? '', deps.clock());
       await transaction.executions.cancel(id, deps.clock());
       return { status: 200, body: { success: true } };
     });

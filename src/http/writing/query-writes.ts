@@ -176,6 +176,11 @@ function orNone(lengthMax: number): ReadField<string | undefined> {
   return nullable((value, name) => text(0, lengthMax)(value, name) || undefined) as ReadField<string | undefined>;
 }
 
+/** Null takes away what was there. */
+function orElse<T>(read: ReadField<T>, none: T): ReadField<T> {
+  return (value, name) => (value === null ? none : read(value, name));
+}
+
 const PARAMETERS = list(PARAMETER, PARAMETERS_MAX);
 
 /** Where only values are given, each parameter gets the type that its value looks like. */
@@ -207,12 +212,12 @@ const DESCRIPTIONS: ReadField<ColumnDescriptions> = (value, name) => {
 const DEFINITION = {
   name: orNone(200),
   description: orNone(10_000),
-  tags: list(text(1, 100), TAGS_MAX),
-  column_descriptions: DESCRIPTIONS,
+  tags: orElse(list(text(1, 100), TAGS_MAX), []),
+  column_descriptions: orElse(DESCRIPTIONS, {}),
   query_sql: orNone(SQL_LENGTH_MAX),
-  parameters: PARAMETERS,
+  parameters: orElse(PARAMETERS, []),
   /** The hosted API's name for the field. Its TypeScript client sends names and values, without types. */
-  query_parameters: listOrValues,
+  query_parameters: orElse(listOrValues, []),
   schedule: nullable(SCHEDULE),
   is_private: boolean,
   is_archived: boolean,

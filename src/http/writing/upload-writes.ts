@@ -70,7 +70,7 @@ async function publishNew(request: StreamRequest, deps: UploadWritesDeps) {
 
 async function publishBegun(request: StreamRequest, deps: UploadWritesDeps) {
   const { principal, path, parameters } = request;
-  const { id, queryId, state } = await writableExecution(deps.catalog, principal, path.id ?? '');
+  const { id, queryId, state } = await writableExecution(deps.catalog, principal, path.id ?? '', deps.clock());
   if (STATES[state].terminal) throw new IllegalTransition(id, state, 'COMPLETED');
   if (Object.keys(queryParametersOf(parameters)).length > 0) {
     throw new RequestError('incompatible_parameters', 'params.*: the run has its parameters already');
