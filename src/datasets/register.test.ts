@@ -51,6 +51,14 @@ test('the meanings of their columns are those of their queries, and follow the d
   assert.equal(await versionOf(), 2);
 });
 
+test('one that was made private is public again', async () => {
+  await using catalog = await openSqliteCatalog(join(root, 'private.sqlite'), { clock: Date.now, sleep });
+  await registerDatasets(catalog, datasets, 0);
+  await catalog.queries.update(990_000_001, { visibility: 'private' }, 0);
+  await registerDatasets(catalog, datasets, 0);
+  assert.equal((await catalog.queries.find(990_000_001))?.visibility, 'public');
+});
+
 test('a dataset whose name was changed, as by renaming its folder, has a query of the new name', async () => {
   await using catalog = await openSqliteCatalog(join(root, 'renamed.sqlite'), { clock: Date.now, sleep });
   await registerDatasets(catalog, datasets, 0);

@@ -39,8 +39,8 @@ export async function registerDatasets(
   for (const dataset of datasets) {
     const { name, queryId, sql, schedule } = dataset;
     const columnDescriptions = descriptionsOf(dataset);
-    const said = { name, sql, schedule, columnDescriptions };
-    const query = { id: queryId, owner, visibility: 'public', ...said } as const;
+    const said = { name, sql, schedule, columnDescriptions, visibility: 'public' } as const;
+    const query = { id: queryId, owner, ...said } as const;
     let found = await catalog.queries.find(queryId);
     if (found === undefined) {
       await unlessThere(catalog.principals.addTeam(CURATORS, [], now));
@@ -48,7 +48,8 @@ export async function registerDatasets(
       found = await catalog.queries.find(queryId);
     }
     if (found !== undefined && isCurated(found)) {
-      const isSame = found.name === name && found.sql === sql && found.schedule === schedule;
+      const isSame =
+        found.name === name && found.sql === sql && found.schedule === schedule && found.visibility === 'public';
       if (!isSame || !isSameDescriptions(found.columnDescriptions, columnDescriptions)) {
         await catalog.queries.update(queryId, said, now);
       }
