@@ -112,6 +112,26 @@ test('those of a truncated result are not those of the whole: they are refused u
   assert.equal(row_count, 2000);
 });
 
+test('the mean of large whole numbers keeps the small ones, and each bin counts what lies between its edges', async (t) => {
+  const service = await startHttpService(t);
+  const large = ['4611686018427387905,0', '-4611686018427387904,0', '3,0'];
+  const small = Array.from({ length: 45 }, (_, i) => `${i - 5}`);
+  const statisticsOf = async (csv: string, types: Record<string, string>) => {
+    const { id } = await service.publish(7, csv, { types });
+    return ((await service.json(`/v1/execution/${id}/statistics`)) as unknown as Statistics).columns;
+  };
+  const [n] = await statisticsOf(`n,k\n${large.join('\n')}\n`, { n: 'bigint' });
+  assert.equal(n?.mean, 4 / 3);
+  const [k] = await statisticsOf(`k\n${small.join('\n')}\n`, { k: 'integer' });
+  const bins = k?.histogram as readonly { readonly from: number; readonly to: number; readonly count: number }[];
+  const isIn = ({ from, to }: (typeof bins)[number], value: number) =>
+    value >= from && (value < to || (to === 39 && value === 39));
+  assert.deepEqual(
+    bins.map(({ count }) => count),
+    bins.map((bin) => small.filter((value) => isIn(bin, Number(value))).length),
+  );
+});
+
 test('over many parts: sums of the histogram, the mean, distinct values', async (t) => {
   const service = await startHttpService(t);
   const rows = 30_000;

@@ -74,7 +74,7 @@ test('it is verified and swept with the rest', async () => {
   assert.deepEqual(await Array.fromAsync(place.store.list('')), []);
 });
 
-test('samples over HTTP come from it while it has enough rows, each without repeats and in stored order', async (t) => {
+test('samples over HTTP come from it while it has twice as many rows, each without repeats and in stored order', async (t) => {
   const service = await startHttpService(t);
   await service.publish(7, numbersTo(5000), { ...SMALL_PARTS, preSampleRows: 50 });
   const draw = async (count: number) => {
@@ -84,9 +84,12 @@ test('samples over HTTP come from it while it has enough rows, each without repe
     assert.ok(drawn.every((n, i) => n > (drawn[i - 1] ?? -1) && n < 5000));
     return drawn;
   };
-  const kept = new Set(await draw(50));
-  for (let i = 0; i < 10; i += 1) assert.ok((await draw(20)).every((n) => kept.has(n)));
-  assert.ok(!(await draw(51)).every((n) => kept.has(n)));
+  const kept = new Set<number>();
+  for (let i = 0; i < 40; i += 1) for (const n of await draw(25)) kept.add(n);
+  assert.equal(kept.size, 50);
+  assert.ok(!(await draw(26)).every((n) => kept.has(n)));
+  // As many as there are in it would be the same rows each time.
+  assert.notDeepEqual(await draw(50), await draw(50));
 });
 
 test('over many publications every row is in it equally often', async () => {

@@ -113,7 +113,9 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
       result_set_bytes: count('Cell bytes of this page.'),
       total_row_count: count('Rows of the whole result, whatever the filters.'),
       total_result_set_bytes: count('Cell bytes of the whole result.'),
-      filtered_row_count: count('Rows that match `filters`, with `count=exact`.'),
+      filtered_row_count: count(
+        'Rows that match `filters`: with `count=exact`, or where counting them costs a few milliseconds at most.',
+      ),
       datapoint_count: count(
         'What this page is charged as: its cells, or a hundredth of its cell bytes if that is more.',
       ),

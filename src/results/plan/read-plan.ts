@@ -14,6 +14,7 @@ import type { SharedParameters } from '../request/results-request.ts';
 import { bindFilter } from './bind-filter.ts';
 import { bindSearch } from './bind-search.ts';
 import { type BoundSortKey, bindSort } from './bind-sort.ts';
+import { isCountCheap } from './count-cost.ts';
 import { describeMissing, findColumn } from './find-column.ts';
 import type { Predicate } from './predicate.ts';
 import type { View, ViewRows } from './view.ts';
@@ -29,6 +30,8 @@ export interface ReadPlan {
   readonly spelling: Spelling;
   /** How many rows the filter keeps in all is to be known. */
   readonly countsExactly: boolean;
+  /** The body says how many these are: asked, or since every answer to the request will know it. */
+  readonly tellsCount: boolean;
   /** Indexes of the columns of the answer, in its order. */
   readonly projection: readonly number[];
   readonly selection: Selection;
@@ -80,6 +83,7 @@ export function planRead(
       format,
       spelling,
       countsExactly: false,
+      tellsCount: false,
       projection,
       selection: { kind: 'sample', rowCount, seed: parameters.sampleSeed, sortKeys },
       datapointsMax,
@@ -93,6 +97,7 @@ export function planRead(
     format,
     spelling,
     countsExactly: parameters.countsExactly,
+    tellsCount: parameters.countsExactly || (rows.kind === 'matching' && isCountCheap(rows.predicate, resultSet)),
     projection,
     selection: {
       kind: 'slice',

@@ -110,7 +110,7 @@ export async function openPage(
     const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);
     if (!isTooWide || plan.datapointsMax === undefined || plan.countsExactly) throw error;
     using _ = await limiter.acquire(keyId, signal);
-    return await openViewSlice(stored, view, reader, signal);
+    return await withCount(await openViewSlice(stored, view, reader, signal), stored, view, counting, signal);
   }
   try {
     const ofView = rowFiles?.ofView(executionId, open);

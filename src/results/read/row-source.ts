@@ -33,10 +33,13 @@ export function projectColumns(plan: ReadPlan, resultSet: ResultSet): readonly P
   });
 }
 
+/** A larger part would be nearly the same rows each time. */
+const PRE_SAMPLE_SHARE = 1 / 2;
+
 /** The pre-sample, if it has enough rows: a random part of it is as random as a random part of the whole. */
 function sampleSource(resultSet: ResultSet, rowCount: number): ResultSet {
   const { preSample } = resultSet;
-  if (preSample === undefined || rowCount > preSample.rowCount) return resultSet;
+  if (preSample === undefined || rowCount > PRE_SAMPLE_SHARE * preSample.rowCount) return resultSet;
   return { ...resultSet, rowCount: preSample.rowCount, cellBytes: preSample.cellBytes, parts: [preSample] };
 }
 

@@ -124,7 +124,7 @@ export const SHARED_PARAMETERS = {
     choices: ['exact'],
     example: 'exact',
     about:
-      'With `exact` the answer says how many rows match `filters` and `search` in all: `X-Service-Filtered-Row-Count`, in JSON also `metadata.filtered_row_count`. All rows are searched for it, once. Without it, the header is there where the number is known anyway, or costs a few milliseconds at most to count, as in a result of some 100,000 rows.',
+      'With `exact` the answer says how many rows match `filters` and `search` in all: `X-Service-Filtered-Row-Count`, in JSON also `metadata.filtered_row_count`. All rows are searched for it, once. Without it, both are there where the number costs a few milliseconds at most to count, as in a result of some 100,000 rows; the header also where it is known anyway.',
   },
   bigints: {
     kind: 'choice',

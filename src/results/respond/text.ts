@@ -51,7 +51,7 @@ const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as c
 export function respondText(asked: TextRequest, format: TextFormat, page: PageOfRows): LargeAnswer {
   const { request, execution, state, resultSet, plan, metadata } = asked;
   const next = nextPageOf(request, execution.id, page, pageRowsMax(plan));
-  const filteredRowCount = plan.countsExactly ? page.filteredRowCount : undefined;
+  const filteredRowCount = plan.tellsCount ? page.filteredRowCount : undefined;
   const source: AnswerSource = {
     execution,
     state,

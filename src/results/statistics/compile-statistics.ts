@@ -37,7 +37,7 @@ export function compileSummary({ index, type }: StatisticsColumn, paths: readonl
   const v = storedColumn(index);
   const family = familyOf(type);
   const members = [`'row_count', count(*)`, `'null_count', count(*) - count(${v})`];
-  if (!isCounted(type)) members.push(`'distinct_estimate', approx_count_distinct(${v})`);
+  if (!isCounted(type)) members.push(`'distinct_estimate', least(approx_count_distinct(${v}), count(${v}))`);
   if (hasExtremes(type)) {
     for (const [name, pick] of [
       ['min', 'arg_min'],
@@ -49,7 +49,7 @@ export function compileSummary({ index, type }: StatisticsColumn, paths: readonl
   }
   if (family === 'number') {
     const finite = `FILTER (isfinite(${asDouble(v, type)}))`;
-    members.push(`'mean', ${orNull(`avg(${asDouble(v, type)}) ${finite}`)}`);
+    members.push(`'mean', ${orNull(`avg(${isSummedExactly(type) ? v : asDouble(v, type)}) ${finite}`)}`);
     members.push(`'standard_deviation', ${orNull(deviationOf(asDouble(v, type), finite))}`);
   }
   if (family === 'text') members.push(`'shortest', min(length(${v}))`, `'longest', max(length(${v}))`);
@@ -89,24 +89,27 @@ export function compileHistogram(
   high: number,
 ): Statement {
   const parameters = new Parameters();
-  const x = scaleOf(storedColumn(index), type);
   const number = (value: number) => `${parameters.add(String(value))}::DOUBLE`;
   // The difference of two doubles may be beyond all doubles. Parts of both are not.
   const isWide = !Number.isFinite(high - low);
   const width = isWide ? high / HISTOGRAM_BINS - low / HISTOGRAM_BINS : (high - low) / HISTOGRAM_BINS;
   const place = isWide
-    ? `greatest(0, ${x} / ${number(width)} - ${number(low / width)})`
-    : `(${x} - ${number(low)}) / ${number(width)}`;
-  const bin = `least(${HISTOGRAM_BINS - 1}, floor(${place})::INTEGER)`;
+    ? `greatest(0, x / ${number(width)} - ${number(low / width)})`
+    : `(x - ${number(low)}) / ${number(width)}`;
   const between = (at: string) =>
     isWide
       ? `${number(low)} * (1 - ${at} / ${HISTOGRAM_BINS}::DOUBLE) + ${number(high)} * (${at} / ${HISTOGRAM_BINS}::DOUBLE)`
       : `${number(low)} + ${at} * ${number(width)}`;
+  // Places are rounded, and so are edges: a value may lie beyond an edge of the bin that it was put in.
+  const bin = `CASE WHEN x >= ${between('(near + 1)')} THEN least(${HISTOGRAM_BINS - 1}, near + 1)
+    WHEN x < ${between('near')} THEN greatest(0, near - 1) ELSE near END`;
+  const values = `SELECT ${scaleOf(storedColumn(index), type)} AS x FROM ${partsAt(paths, parameters)}`;
+  const near = `SELECT x, least(${HISTOGRAM_BINS - 1}, floor(${place})::INTEGER) AS near FROM (${values}) WHERE isfinite(x)`;
   const edge = (at: string) =>
     edgeOf(`(CASE WHEN ${at} = ${HISTOGRAM_BINS} THEN ${number(high)} ELSE ${between(at)} END)`, type, parameters);
   const member = `json_object('from', ${edge('i')}, 'to', ${edge('(i + 1)')}, 'count', coalesce(n, 0))`;
   return one(
-    `WITH counted AS (SELECT ${bin} AS bin, count(*) AS n FROM ${partsAt(paths, parameters)} WHERE isfinite(${x}) GROUP BY bin),
+    `WITH counted AS (SELECT ${bin} AS bin, count(*) AS n FROM (${near}) GROUP BY bin),
       bins AS (SELECT i, n FROM range(${HISTOGRAM_BINS}) AS bins (i) LEFT JOIN counted ON bin = i ORDER BY i)
     SELECT json_group_array(${member}) FROM bins`,
     parameters,
@@ -134,6 +137,11 @@ function told(v: string, type: ColumnType, parameters: Parameters): string {
 function orderKey(v: string, type: ColumnType): string {
   const terms = distinctOrder(v, type);
   return terms.length === 1 ? (terms[0] ?? v) : `row(${terms.join(', ')})`;
+}
+
+/** DuckDB adds these up as whole numbers. As doubles the large ones would cancel all digits of the small ones. */
+function isSummedExactly({ kind }: ColumnType): boolean {
+  return kind === 'tinyint' || kind === 'smallint' || kind === 'integer' || kind === 'bigint';
 }
 
 function asDouble(v: string, type: ColumnType): string {
