@@ -66,9 +66,11 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     case 'real':
     case 'double': {
       const named = `lower(ltrim(${trimmed}, '-+')) IN ('nan', 'inf', 'infinity')`;
-      // The nearest number that there is. Not none: neither infinity for 1e400 nor zero for 1e-400; and a cast reads 1_0 as ten.
-      const isThere = `CASE WHEN ${tryCast} = 0 THEN ${matches(trimmed, ZERO)} ELSE isfinite(${tryCast}) OR ${named} END`;
-      return when(`${tryCast} IS NOT NULL AND NOT contains(${trimmed}, '_') AND ${isThere}`, positiveZero(tryCast));
+      // The nearest number that there is: neither infinity for 1e400 nor zero for 1e-400; and a cast reads 1_0 as ten. Cases, so that what is
+      // dear is worked out for few values.
+      const fits = `CASE WHEN isfinite(${tryCast}) AND ${tryCast} <> 0 THEN NOT contains(${trimmed}, '_')
+        WHEN ${tryCast} = 0 THEN ${matches(trimmed, ZERO)} ELSE ${tryCast} IS NOT NULL AND ${named} END`;
+      return when(fits, positiveZero(tryCast));
     }
     case 'decimal': {
       if (isWideDecimal(type)) return wideDecimal(type, text, trimmed, fail);
