@@ -65,7 +65,12 @@ export function oneOf<T extends string>(choices: readonly T[]): ReadField<T> {
 
 /** `null` removes the value. */
 export function nullable<T>(read: ReadField<T>): ReadField<T | undefined> {
-  return (value, name) => (value === null ? undefined : read(value, name));
+  return orElse<T | undefined>(read, undefined);
+}
+
+/** Null takes away what was there: then the field is read as `none`. */
+export function orElse<T>(read: ReadField<T>, none: T): ReadField<T> {
+  return (value, name) => (value === null ? none : read(value, name));
 }
 
 export function list<T>(read: ReadField<T>, lengthMax: number): ReadField<readonly T[]> {

@@ -25,6 +25,7 @@ import {
   list,
   nullable,
   oneOf,
+  orElse,
   type ReadField,
   readFields,
   required,
@@ -174,11 +175,6 @@ const SCHEDULE: ReadField<string> = (value, name) => {
 /** Clients send '' for no text. */
 function orNone(lengthMax: number): ReadField<string | undefined> {
   return nullable((value, name) => text(0, lengthMax)(value, name) || undefined) as ReadField<string | undefined>;
-}
-
-/** Null takes away what was there. */
-function orElse<T>(read: ReadField<T>, none: T): ReadField<T> {
-  return (value, name) => (value === null ? none : read(value, name));
 }
 
 const PARAMETERS = list(PARAMETER, PARAMETERS_MAX);

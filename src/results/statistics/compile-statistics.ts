@@ -49,7 +49,8 @@ export function compileSummary({ index, type }: StatisticsColumn, paths: readonl
   }
   if (family === 'number') {
     const finite = `FILTER (isfinite(${asDouble(v, type)}))`;
-    members.push(`'mean', ${orNull(`avg(${isSummedExactly(type) ? v : asDouble(v, type)}) ${finite}`)}`);
+    const mean = isSummedExactly(type) ? `avg(${v})` : `avg(${asDouble(v, type)}) ${finite}`;
+    members.push(`'mean', ${orNull(mean)}`);
     members.push(`'standard_deviation', ${orNull(deviationOf(asDouble(v, type), finite))}`);
   }
   if (family === 'text') members.push(`'shortest', min(length(${v}))`, `'longest', max(length(${v}))`);
