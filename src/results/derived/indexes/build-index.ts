@@ -9,6 +9,7 @@ import { Parameters } from '../../../duckdb/parameters.ts';
 import { storedColumn } from '../../../duckdb/storage-type.ts';
 import { partsAt } from '../../compile/range.ts';
 import { compileSortKeys } from '../../compile/sort.ts';
+import { readAhead } from '../../limits/read-ahead.ts';
 import { BLOCK_ENTRIES, type Entries } from './entry-block.ts';
 import { ROWS_MAX } from './index-format.ts';
 import { IndexWriter } from './index-writer.ts';
@@ -49,7 +50,9 @@ export async function buildIndex(duckDb: DuckDb, build: IndexBuild, signal: Abor
     await using file = await open(destination, 'wx', 0o600);
     const shape = { rowCount, keyBytes: keyBytesOf(form) ?? 0, hasCutKeys: hasCutKeys === true };
     const writer = new IndexWriter(file, shape, build.bytesMax);
-    for (const step of stepsOf(0, valueCount)) await writer.add(await readStep(duckDb, form, step, signal));
+    const read = async (step: Step, during: AbortSignal) => await readStep(duckDb, form, step, during);
+    // DuckDB hands over the next step while this thread writes the one before.
+    for await (const entries of readAhead(stepsOf(0, valueCount), 1, read, signal)) await writer.add(entries);
     for (const [from, to] of stepsOf(valueCount, rowCount)) {
       const [positions] = await duckDb.fixedColumns(stepStatement('p', from, to), signal);
       await writer.addNulls(wordsOf(positions));

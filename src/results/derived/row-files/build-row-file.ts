@@ -4,11 +4,13 @@
  * much more room than the part.
  */
 import { type FileHandle, open } from 'node:fs/promises';
+import type { RowRange } from '../../../domain/blocks.ts';
 import { type Column, ROW_GROUP_ROWS } from '../../../domain/result-set.ts';
 import { type DuckDb, isOutOfMemory, type Row } from '../../../duckdb/duckdb.ts';
 import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
 import type { ReadMode } from '../../compile/range.ts';
 import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
+import { readAhead } from '../../limits/read-ahead.ts';
 import { NotBuildable } from '../build-queue.ts';
 import { BLOCK_BYTES_MAX, packBlock } from './row-block.ts';
 import { blockCrc, encodeIndex, type RowFileAbout } from './row-file-format.ts';
@@ -46,12 +48,12 @@ export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: 
   try {
     const written = new BlockWriter(file, Math.min(order.bytesMax, FILE_BYTES_MAX));
     let blockRows = 0;
-    for (let from = 0; from < rowCount; ) {
-      const to = Math.min(rowCount, from + rangeRows(order));
-      const rows = await readRange(duckDb, order, sized ?? [], { from, to }, signal);
-      if (blockRows === 0) blockRows = blockRowsFor(rows.text.length / (to - from));
+    const read = async (range: RowRange, during: AbortSignal) =>
+      await readRange(duckDb, order, sized ?? [], range, during);
+    // DuckDB reads the next range while this thread packs the one before.
+    for await (const rows of readAhead(rangesOf(order), 1, read, signal)) {
+      if (blockRows === 0) blockRows = blockRowsFor(rows.text.length / Math.max(1, rows.numbers[0]?.length ?? 0));
       await written.add(rows, blockRows);
-      from = to;
     }
     return await written.finish({
       identity: order.identity,
@@ -76,7 +78,7 @@ async function readRange(
   duckDb: DuckDb,
   { part, columns }: RowFileOrder,
   sized: readonly number[],
-  { from, to }: { readonly from: number; readonly to: number },
+  { from, to }: RowRange,
   signal: AbortSignal,
 ): Promise<RangeRows> {
   const readIn = async (mode: ReadMode): Promise<Row> => {
@@ -147,6 +149,11 @@ class BlockWriter {
   get #end(): number {
     return this.#offsets.at(-1) ?? 0;
   }
+}
+
+function* rangesOf(order: RowFileOrder): Generator<RowRange> {
+  const rows = rangeRows(order);
+  for (let from = 0; from < order.rowCount; from += rows) yield { from, to: Math.min(order.rowCount, from + rows) };
 }
 
 /** A multiple of every possible number of rows in a block. */
