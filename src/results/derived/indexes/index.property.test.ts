@@ -56,6 +56,16 @@ test(`entries are in order, and bounds, positions, nulls and ranks are those of 
   }
 });
 
+test(`texts with few values are grouped, which gives the same file as sorting them (seed ${SEED})`, async (t) => {
+  await using bench = await Bench.open();
+  for (let number = 0; number < 8 * CASES; number += 1) {
+    const column = randomColumn(new Random(SEED * 1_000_003 + number), { kind: 'varchar' });
+    const sorted = await bench.build(column, `sorted-${number}`, t.signal);
+    const grouped = await bench.build(column, `grouped-${number}`, t.signal, { isSampled: true });
+    assert.deepEqual(await readFile(grouped), await readFile(sorted), `case ${number} of seed ${SEED}`);
+  }
+});
+
 test(`a file with one changed byte is refused or gives what it gave before (seed ${SEED})`, async (t) => {
   await using bench = await Bench.open();
   const random = new Random(SEED);
@@ -102,7 +112,10 @@ test('an index that would be too large is given up before the disk holds more of
   await using bench = await Bench.open();
   const cells = Array.from({ length: ROWS }, (_, i) => ({ kind: 'text', text: `value ${i * 7919}` }) as const);
   const bytesMax = 20_000;
-  await assert.rejects(bench.build({ type: { kind: 'varchar' }, cells }, 'large', t.signal, bytesMax), NotBuildable);
+  await assert.rejects(
+    bench.build({ type: { kind: 'varchar' }, cells }, 'large', t.signal, { bytesMax }),
+    NotBuildable,
+  );
   assert.ok((await stat(join(bench.directory, 'large.index'))).size <= bytesMax);
 });
 
@@ -129,8 +142,13 @@ class Bench implements AsyncDisposable {
     return new Bench(directory, await DuckDb.open({ ...options, allowedDirectories: [directory] }));
   }
 
-  /** @returns the index's path */
-  async build({ type, cells }: Column, name: string, signal: AbortSignal, bytesMax = 1e9): Promise<string> {
+  /** @param options with `isSampled` the first part stands for a sample of few values @returns the index's path */
+  async build(
+    { type, cells }: Column,
+    name: string,
+    signal: AbortSignal,
+    { bytesMax = 1e9, isSampled = false } = {},
+  ): Promise<string> {
     const [paths, firstRows]: [string[], number[]] = [[], []];
     for (let firstRow = 0; firstRow < cells.length; firstRow += PART_ROWS) {
       const path = join(this.directory, `${name}-${paths.length}.parquet`);
@@ -141,9 +159,10 @@ class Bench implements AsyncDisposable {
     }
     const destination = join(this.directory, `${name}.index`);
     const column = { index: 0, type };
+    const samplePath = isSampled ? paths[0] : undefined;
     const bytes = await buildIndex(
       this.#duckDb,
-      { paths, firstRows, rowCount: cells.length, column, destination, bytesMax },
+      { paths, firstRows, rowCount: cells.length, samplePath, column, destination, bytesMax },
       signal,
     );
     assert.equal((await readFile(destination)).length, bytes);

@@ -43,17 +43,19 @@ async function build(
   signal: AbortSignal,
 ): Promise<number> {
   if ((await isThere(files.pathOf(name))) || (await files.isMadeElsewhere(name))) return 0;
-  const { parts, rowCount } = resultSet;
+  const { parts, rowCount, preSample } = resultSet;
   const stored = parts.reduce((sum, { objectBytes }) => sum + objectBytes, 0);
   const staged = files.stagingPath(name);
   await using objects = new AsyncDisposableStack();
   try {
     const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
     const paths = await openAll(parts, open, objects, signal);
+    const [samplePath] = await openAll(preSample === undefined ? [] : [preSample], open, objects, signal);
     const order: IndexBuild = {
       paths,
       firstRows: parts.map(({ firstRow }) => firstRow),
       rowCount,
+      samplePath,
       column: { index: column.index, type: column.type },
       destination: staged,
       bytesMax: Math.min(bytesMax, Math.max(SMALL_FILE_BYTES, BYTES_FACTOR * stored)),
