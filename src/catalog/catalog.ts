@@ -169,12 +169,20 @@ export interface ExecutionFilter {
   readonly limit: number;
 }
 
-/** The run is in a state from which this step is not allowed, or does not exist. */
+/** Why only the service's own engine may start, fail or complete a run: nobody else knows how its query went. */
+export const RUN_BY_ENGINE = ", since the service's own engine runs it; it can be cancelled";
+
+/** The run is in a state from which this step is not allowed, or is not the caller's to take it, or does not exist. */
 export class IllegalTransition extends Error {
   override readonly name: string = 'IllegalTransition';
   readonly from: ExecutionState | undefined;
-  constructor(id: string, from: ExecutionState | undefined, to: ExecutionState) {
-    super(from === undefined ? `execution ${id} does not exist` : `execution ${id} is ${from}: it cannot become ${to}`);
+  /** @param why goes on with the message, where it is not the state alone that forbids the step */
+  constructor(id: string, from: ExecutionState | undefined, to: ExecutionState, why = '') {
+    super(
+      from === undefined
+        ? `execution ${id} does not exist`
+        : `execution ${id} is ${from}: it cannot become ${to}${why}`,
+    );
     this.from = from;
   }
 }
@@ -212,9 +220,12 @@ export interface Executions {
    */
   queuePosition(execution: Execution): Promise<number>;
 
-  /** PENDING → EXECUTING. @throws IllegalTransition · CatalogConflict when it is in the queue of runs: a claim starts it */
+  /** PENDING → EXECUTING. @throws IllegalTransition, also when it is in the queue of runs: a claim starts it */
   start(id: string, at: Instant): Promise<Execution>;
-  /** PENDING or EXECUTING → FAILED. A lease that is given is spent by it. @throws IllegalTransition · LeaseLost */
+  /**
+   * PENDING or EXECUTING → FAILED. A lease that is given is spent by it.
+   * @throws IllegalTransition, also when it is in the queue of runs and no lease is given · LeaseLost
+   */
   fail(id: string, error: ExecutionError, at: Instant, lease?: Lease): Promise<Execution>;
   /** PENDING or EXECUTING → CANCELLED. @throws IllegalTransition */
   cancel(id: string, at: Instant): Promise<Execution>;

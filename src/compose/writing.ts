@@ -110,11 +110,12 @@ async function publishUpload(
 /** The same catalog, except that the step that makes the result exist is part of the request's commit. */
 function committingBy(
   commit: Upload['commit'],
-  { executions, leases, queries }: PublishDependencies['catalog'],
+  { executions, leases, queries, runs }: PublishDependencies['catalog'],
 ): PublishDependencies['catalog'] {
   return {
     leases,
     queries,
+    runs,
     executions: {
       find: (id) => executions.find(id),
       findResultSet: (id) => executions.findResultSet(id),

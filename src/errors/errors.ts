@@ -98,7 +98,7 @@ export const ERRORS = {
   conflict: { status: 409, when: 'The id or the name is taken, or something that the request names is not there.' },
   illegal_transition: {
     status: 409,
-    when: 'The execution is in a state from which it cannot take this step; `state` says which.',
+    when: "The execution is in a state from which it cannot take this step; `state` says which. Or the service's own engine runs it, and it can only be cancelled.",
   },
   idempotency_in_progress: {
     status: 409,

@@ -7,7 +7,15 @@
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Catalog, type Completion, type Executions, IllegalTransition, type Queries } from '../catalog/catalog.ts';
+import {
+  type Catalog,
+  type Completion,
+  type Executions,
+  IllegalTransition,
+  type Queries,
+  RUN_BY_ENGINE,
+  type Runs,
+} from '../catalog/catalog.ts';
 import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import type { BloomFilters, Part, ResultSet } from '../domain/result-set.ts';
@@ -35,6 +43,7 @@ export interface WriteDependencies {
   readonly catalog: Pick<Catalog, 'leases'> & {
     readonly executions: Pick<Executions, 'find' | 'findResultSet' | 'addCompleted' | 'complete'>;
     readonly queries: Pick<Queries, 'find'>;
+    readonly runs: Pick<Runs, 'has'>;
   };
   readonly store: ResultStore;
   /** Absolute; on the same filesystem as a local store, so that parts are moved and not copied. */
@@ -121,7 +130,7 @@ export async function publishStaged(
 
 async function executionToComplete(
   { catalog, newId }: WriteDependencies,
-  { queryId, executionId, parameters }: WriteRequest,
+  { queryId, executionId, parameters, held }: WriteRequest,
   now: Instant,
 ): Promise<Execution> {
   const query = await catalog.queries.find(queryId);
@@ -136,6 +145,10 @@ async function executionToComplete(
   }
   if (execution.queryId !== queryId) {
     throw new PublishError(`execution ${executionId} is a run of query ${execution.queryId}, not of query ${queryId}`);
+  }
+  // A run is in the queue from its beginning to its end, so one look is enough.
+  if (held === undefined && (await catalog.runs.has(executionId))) {
+    throw new IllegalTransition(executionId, execution.state, 'COMPLETED', RUN_BY_ENGINE);
   }
   return execution;
 }

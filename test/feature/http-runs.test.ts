@@ -1,5 +1,7 @@
 /** Running queries over HTTP: execute, poll, cancel, read (contract §10). */
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type RunningService, startRunningService } from './running-service.ts';
 
@@ -222,15 +224,60 @@ test('a key has no more runs waiting than its limit', async (t) => {
   assert.equal(body.error, 'this key has 2 runs waiting, and may have no more');
 });
 
-test("a client cannot start a run that waits for the service's own engine", async (t) => {
+test("a run of the service's own engine is cancelled by a client, and not started, failed or given a result", async (t) => {
   const service = await start(t, { QRS_RUNS_WAITING_PER_KEY: '1' });
-  const id = await addQuery(service);
+  const id = await addQuery(service, { name: 'endless', query_sql: ENDLESS });
   const run = await execute(service, id);
-  const started = await service.send('POST', `/v1/execution/${run}/start`, {});
-  assert.deepEqual([started.status, started.headers.get('x-error-code')], [409, 'conflict']);
-  assert.match(String(started.body.error), /waits for the service's own engine, which alone starts it$/);
+  const refusals = async (state: string) => {
+    const steps = [
+      ['POST', 'start', {}, 'EXECUTING'],
+      ['POST', 'fail', { message: 'no' }, 'FAILED'],
+      ['PUT', 'results', {}, 'COMPLETED'],
+    ] as const;
+    for (const [method, step, body, to] of steps) {
+      const answer = await service.send(method, `/v1/execution/${run}/${step}`, body, {
+        headers: step === 'results' ? { 'content-type': 'application/x-ndjson' } : {},
+      });
+      assert.deepEqual([answer.status, answer.headers.get('x-error-code')], [409, 'illegal_transition']);
+      assert.deepEqual(answer.body, {
+        error: `execution ${run} is ${state}: it cannot become ${to}, since the service's own engine runs it; it can be cancelled`,
+        state: `QUERY_STATE_${state}`,
+      });
+    }
+  };
+  await refusals('PENDING');
   assert.equal((await status(service, run)).state, 'QUERY_STATE_PENDING');
   assert.equal((await service.send('POST', `/v1/query/${id}/execute`, {})).status, 429);
+  const started = service.next('started');
+  service.startRunner();
+  await started;
+  await refusals('EXECUTING');
+  const ended = service.next('cancelled');
+  assert.deepEqual((await service.send('POST', `/v1/execution/${run}/cancel`, {})).body, { success: true });
+  await ended;
+  assert.equal((await status(service, run)).state, 'QUERY_STATE_CANCELLED');
+  assert.deepEqual(service.faults, []);
+});
+
+test('the command refuses to start, fail or publish such a run, too', async (t) => {
+  const service = await start(t);
+  const id = await addQuery(service);
+  const run = await execute(service, id);
+  const { commandLine } = service;
+  const file = join(commandLine.directory, 'rows.csv');
+  await writeFile(file, 'n\n1\n');
+  for (const [to, ...args] of [
+    ['EXECUTING', 'executions', 'start', run],
+    ['FAILED', 'executions', 'fail', run, '--message', 'no'],
+    ['COMPLETED', 'publish', file, '--execution', run],
+  ] as const) {
+    assert.deepEqual(await commandLine.run(args), {
+      code: 1,
+      out: '',
+      err: `error: execution ${run} is PENDING: it cannot become ${to}, since the service's own engine runs it; it can be cancelled\n`,
+    });
+  }
+  assert.equal((await status(service, run)).state, 'QUERY_STATE_PENDING');
 });
 
 test('with coalescing on, a request equal to a waiting run gets that run', async (t) => {

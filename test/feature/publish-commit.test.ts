@@ -29,8 +29,9 @@ interface Faults {
 
 async function publishWith(place: Workplace, faults: Faults, content = 'a\n1\n'): Promise<Execution> {
   const { executions, leases } = place.catalog;
-  const catalog: Pick<Catalog, 'executions' | 'leases' | 'queries'> = {
+  const catalog: Pick<Catalog, 'executions' | 'leases' | 'queries' | 'runs'> = {
     queries: place.catalog.queries,
+    runs: place.catalog.runs,
     executions: withMethods(executions, faults.executions ?? {}),
     leases: withMethods(leases, faults.leases ?? {}),
   };

@@ -3,10 +3,17 @@
  * `where state in (…)` of every step makes sure that of two racing processes only one succeeds.
  */
 import type { Kysely, Transaction } from 'kysely';
-import type { Execution, ExecutionError } from '../../domain/execution.ts';
+import type { Execution, ExecutionError, ExecutionState } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
-import { CatalogConflict, type Completion, type ExecutionFilter, type Executions, type Lease } from '../catalog.ts';
+import {
+  type Completion,
+  type ExecutionFilter,
+  type Executions,
+  IllegalTransition,
+  type Lease,
+  RUN_BY_ENGINE,
+} from '../catalog.ts';
 import { insertExecution, move, step } from './execution-steps.ts';
 import { findLatest } from './latest-execution.ts';
 import { spendLease } from './leases.ts';
@@ -63,17 +70,15 @@ export class KyselyExecutions implements Executions {
 
   async start(id: string, at: Instant): Promise<Execution> {
     return await transact(this.#db, async (trx) => {
-      const started = await step(trx, id, 'EXECUTING', { started_at: at });
-      if (await isQueued(trx, id)) {
-        throw new CatalogConflict(`execution ${id} waits for the service's own engine, which alone starts it`);
-      }
-      return started;
+      await requireUnqueued(trx, id, 'EXECUTING');
+      return await step(trx, id, 'EXECUTING', { started_at: at });
     });
   }
 
   async fail(id: string, error: ExecutionError, at: Instant, lease?: Lease): Promise<Execution> {
     return await transact(this.#db, async (trx) => {
-      if (lease !== undefined) await spendLease(trx, lease);
+      if (lease === undefined) await requireUnqueued(trx, id, 'FAILED');
+      else await spendLease(trx, lease);
       return await step(trx, id, 'FAILED', { ended_at: at, error: JSON.stringify(error) });
     });
   }
@@ -127,6 +132,13 @@ export class KyselyExecutions implements Executions {
       await deleteResultSet(trx, id);
     });
   }
+}
+
+/** A run that has ended is in the queue no more, and its state says why the step is refused. */
+async function requireUnqueued(trx: Transaction<CatalogTables>, id: string, to: ExecutionState): Promise<void> {
+  if (!(await isQueued(trx, id))) return;
+  const { state } = await trx.selectFrom('executions').select('state').where('id', '=', id).executeTakeFirstOrThrow();
+  throw new IllegalTransition(id, state, to, RUN_BY_ENGINE);
 }
 
 /** The commit that makes a result exist: all of it or nothing. */

@@ -3,7 +3,7 @@
  * before. The body is written to staging as it arrives; the rest is what `qrs publish` does.
  */
 import type { Readable } from 'node:stream';
-import { type CatalogTransaction, IllegalTransition } from '../../catalog/catalog.ts';
+import { type CatalogTransaction, IllegalTransition, RUN_BY_ENGINE } from '../../catalog/catalog.ts';
 import type { ColumnType } from '../../domain/column-type.ts';
 import { type Execution, STATES } from '../../domain/execution.ts';
 import { parametersProblem } from '../../domain/run-input.ts';
@@ -72,6 +72,7 @@ async function publishBegun(request: StreamRequest, deps: UploadWritesDeps) {
   const { principal, path, parameters } = request;
   const { id, queryId, state } = await writableExecution(deps.catalog, principal, path.id ?? '', deps.clock());
   if (STATES[state].terminal) throw new IllegalTransition(id, state, 'COMPLETED');
+  if (await deps.catalog.runs.has(id)) throw new IllegalTransition(id, state, 'COMPLETED', RUN_BY_ENGINE);
   if (Object.keys(queryParametersOf(parameters)).length > 0) {
     throw new RequestError('incompatible_parameters', 'params.*: the run has its parameters already');
   }

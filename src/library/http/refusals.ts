@@ -43,7 +43,8 @@ export function refusalOf(answer: Answer, { run, publishes = false }: Asked): Er
   if (status === 401 || status === 403) return new AccessError(text);
   if (run !== undefined && NO_SUCH_RUN.includes(code)) return new IllegalTransition(run.id, undefined, run.to);
   if (run !== undefined && code === 'illegal_transition') {
-    return new IllegalTransition(run.id, stateOf(body.state), run.to);
+    const { from, message } = new IllegalTransition(run.id, stateOf(body.state), run.to);
+    return new IllegalTransition(run.id, from, run.to, text.startsWith(message) ? text.slice(message.length) : '');
   }
   if (code === 'conflict') return publishes ? new PublishError(text, { kind: 'busy' }) : new CatalogConflict(text);
   if (NO_SUCH_QUERY.includes(code)) return publishes ? new PublishError(text) : new CatalogConflict(text);

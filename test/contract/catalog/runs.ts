@@ -1,7 +1,7 @@
 /** The queue of runs: which run is next, which process gets it, and how it leaves the queue. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CatalogConflict, LeaseLost, type NewRun } from '../../../src/catalog/catalog.ts';
+import { LeaseLost, type NewRun } from '../../../src/catalog/catalog.ts';
 import {
   addQuery,
   type CatalogFactory,
@@ -135,20 +135,31 @@ export function runsContract(prepare: CatalogFactory): void {
       assert.equal(await claimId(catalog, 'a', NOON, 2), executionId(3));
     });
 
-    test('only a claim starts a run that waits in the queue', async (t) => {
+    test('only a claim starts a run that waits in the queue, and only the claim fails it', async (t) => {
       const catalog = await openWithQuery(prepare, t);
+      const id = executionId(1);
+      const error = { type: 'x', message: 'y' };
+      const refusal = (from: string, to: string) => ({
+        name: 'IllegalTransition',
+        from,
+        message: `execution ${id} is ${from}: it cannot become ${to}, since the service's own engine runs it; it can be cancelled`,
+      });
       await catalog.runs.enqueue(newRun(1), LIMITS);
+      await assert.rejects(catalog.executions.start(id, NOON), refusal('PENDING', 'EXECUTING'));
       await assert.rejects(
-        catalog.executions.start(executionId(1), NOON),
-        (error: Error) => error instanceof CatalogConflict && error.message.includes(executionId(1)),
+        catalog.atomically(({ executions }) => executions.start(id, NOON)),
+        refusal('PENDING', 'EXECUTING'),
       );
-      await assert.rejects(
-        catalog.atomically(({ executions }) => executions.start(executionId(1), NOON)),
-        CatalogConflict,
-      );
+      await assert.rejects(catalog.executions.fail(id, error, NOON), refusal('PENDING', 'FAILED'));
       assert.equal((await catalog.executions.find(executionId(1)))?.state, 'PENDING');
       assert.deepEqual(await catalog.runs.count(), { waiting: 1, running: 0 });
-      assert.equal(await claimId(catalog, 'a', NOON), executionId(1));
+      const claimed = await claim(catalog, 'a', NOON);
+      assert.ok(claimed !== undefined);
+      await assert.rejects(catalog.executions.fail(id, error, NOON), refusal('EXECUTING', 'FAILED'));
+      assert.equal((await catalog.executions.fail(id, error, NOON, claimed.lease)).state, 'FAILED');
+      await assert.rejects(catalog.executions.fail(id, error, NOON), {
+        message: `execution ${id} is FAILED: it cannot become FAILED`,
+      });
     });
 
     test('how far a run is, its holder says with its renewals, and nobody else; when the lease ends, nothing is known', async (t) => {
