@@ -10,7 +10,7 @@ import type { Execution, ExecutionError, ExecutionState } from '../domain/execut
 import type { Instant } from '../domain/instant.ts';
 import type { KeptAnswer } from '../domain/kept-answer.ts';
 import type { Owner, Principal } from '../domain/principal.ts';
-import type { NewQuery, Query, QueryChanges, QueryFilter } from '../domain/query.ts';
+import { archivedProblem, type NewQuery, type Query, type QueryChanges, type QueryFilter } from '../domain/query.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { UsageBatch, UsageFilter, UsagePart, UsageSum, Use } from '../domain/usage.ts';
@@ -78,6 +78,13 @@ export interface Installation {
 /** An attempt to add something that exists, or to name something that does not. The message says which. */
 export class CatalogConflict extends Error {
   override readonly name: string = 'CatalogConflict';
+}
+
+/** A run of an archived query. */
+export class QueryArchived extends CatalogConflict {
+  constructor(queryId: number) {
+    super(archivedProblem({ id: queryId }));
+  }
 }
 
 export interface Principals {
@@ -195,7 +202,7 @@ export class LeaseLost extends Error {
 export interface Executions {
   /**
    * Adds a run that is PENDING.
-   * @throws CatalogConflict when the id is taken or the query is unknown.
+   * @throws CatalogConflict when the id is taken or the query is unknown; QueryArchived
    */
   add(execution: Execution): Promise<void>;
   find(id: string): Promise<Execution | undefined>;

@@ -131,6 +131,8 @@ function explain(error: PublishError): RequestError {
   switch (error.kind) {
     case 'input':
       return new RequestError('invalid_result', error.message);
+    case 'archived':
+      return new RequestError('query_not_runnable', error.message);
     case 'busy':
       return new RequestError('conflict', error.message);
     case 'full':

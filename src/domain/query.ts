@@ -67,6 +67,11 @@ export function mayWrite(principal: Principal, query: Pick<Query, 'owner'>): boo
   return principal.scope === 'admin' || (includesScope(principal.scope, 'write') && actsFor(principal, query.owner));
 }
 
+/** Why an archived query takes no run, whoever asks for it. */
+export function archivedProblem({ id }: Pick<Query, 'id'>): string {
+  return `query ${id} is archived: it is served, not run; unarchive it first`;
+}
+
 /** All that is given must hold. */
 export interface QueryFilter {
   /** It has a schedule and SQL, and is not archived. */

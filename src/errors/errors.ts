@@ -35,7 +35,7 @@ export const ERRORS = {
   },
   query_not_runnable: {
     status: 400,
-    when: 'The query has no SQL that the service could run, or is archived.',
+    when: 'The query has no SQL that the service could run, or is archived: then it is served, and takes no runs and no results.',
   },
   invalid_query: {
     status: 400,

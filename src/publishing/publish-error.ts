@@ -4,10 +4,10 @@
 export class PublishError extends Error {
   override readonly name: string = 'PublishError';
   /**
-   * `input`: what was handed in is wrong. `busy`: another process publishes this run. `full`: a disk is. `no_room`: others take the disk
+   * `input`: what was handed in is wrong. `archived`: the query takes no runs. `busy`: another process publishes this run. `full`: a disk is. `no_room`: others take the disk
    * that there is for what is being published. `too_large`: it would not suffice for this one alone.
    */
-  readonly kind: 'input' | 'busy' | 'full' | 'no_room' | 'too_large';
+  readonly kind: 'input' | 'archived' | 'busy' | 'full' | 'no_room' | 'too_large';
 
   constructor(message: string, options: ErrorOptions & { readonly kind?: PublishError['kind'] } = {}) {
     super(message, options);

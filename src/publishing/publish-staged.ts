@@ -18,6 +18,7 @@ import {
 } from '../catalog/catalog.ts';
 import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
+import { archivedProblem } from '../domain/query.ts';
 import type { BloomFilters, Part, ResultSet } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
 import type { Sleep } from '../domain/time.ts';
@@ -136,7 +137,7 @@ async function executionToComplete(
   const query = await catalog.queries.find(queryId);
   if (query === undefined) throw new PublishError(`there is no query ${queryId}: add it first`);
   if (executionId === undefined) {
-    if (query.isArchived) throw new PublishError(`query ${queryId} is archived, so it is not run: unarchive it first`);
+    if (query.isArchived) throw new PublishError(archivedProblem(query), { kind: 'archived' });
     return { id: newId(), queryId, parameters: parameters ?? {}, state: 'PENDING', submittedAt: now, startedAt: now };
   }
   const execution = await catalog.executions.find(executionId);

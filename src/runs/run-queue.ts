@@ -7,7 +7,7 @@ import type { Catalog, Enqueued, NewRun, Runs, WaitingLimits } from '../catalog/
 import type { Execution } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import { ParameterError, type ParameterValue, parameterValues } from '../domain/parameter-values.ts';
-import { type Query, scheduleName } from '../domain/query.ts';
+import { archivedProblem, type Query, scheduleName } from '../domain/query.ts';
 import { RequestError } from '../errors/errors.ts';
 
 export interface RunQueueDeps {
@@ -108,12 +108,10 @@ export class RunQueue {
   #newRun({ query, parameters, keyId }: RunRequest): NewRun {
     const { clock, newExecutionId, coalesce } = this.#deps;
     const { id: queryId, sql } = query;
+    if (query.isArchived) throw new RequestError('query_not_runnable', archivedProblem(query));
     if (sql === undefined) {
       const message = `query ${queryId} has no SQL: its results are published by whoever runs it`;
       throw new RequestError('query_not_runnable', message);
-    }
-    if (query.isArchived) {
-      throw new RequestError('query_not_runnable', `query ${queryId} is archived: it is served, not run`);
     }
     const values = readValues(query, parameters);
     const now = clock();

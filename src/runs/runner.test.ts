@@ -184,7 +184,10 @@ test('a request that cannot be run is refused, and nothing is added', async () =
     'query_not_runnable',
     'query 7 has no SQL: its results are published by whoever runs it',
   ]);
-  assert.deepEqual((await refused({ ...QUERY, isArchived: true }))[2], 'query 7 is archived: it is served, not run');
+  assert.deepEqual(
+    (await refused({ ...QUERY, isArchived: true }))[2],
+    'query 7 is archived: it is served, not run; unarchive it first',
+  );
   assert.deepEqual(await catalog.executions.list({ limit: 10 }), []);
 });
 

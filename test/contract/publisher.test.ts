@@ -301,7 +301,11 @@ for (const [name, open] of Object.entries(PUBLISHERS)) {
       await sender(service, key)('POST', '/v1/query/100/archive');
       await assert.rejects(publisher.publish({ queryId: 100, source: ROWS }), {
         name: 'PublishError',
-        message: 'query 100 is archived, so it is not run: unarchive it first',
+        message: 'query 100 is archived: it is served, not run; unarchive it first',
+      });
+      await assert.rejects(publisher.submit({ queryId: 100 }), {
+        name: 'CatalogConflict',
+        message: 'query 100 is archived: it is served, not run; unarchive it first',
       });
     });
 

@@ -205,7 +205,7 @@ test('a query is changed only in what is named, and removed when nothing of it i
   const archived = { ...before, description: 'Of each chain.', tags: ['dex', 'daily'], archived: true };
   assert.deepEqual(await set('--public', '--archive', '--description', 'Of each chain.'), archived);
   const submitting = await qrs.run(['executions', 'submit', '--query', '7']);
-  assert.equal(submitting.err, 'error: query 7 is archived, so it is not run: unarchive it first\n');
+  assert.equal(submitting.err, 'error: query 7 is archived: it is served, not run; unarchive it first\n');
   await qrs.get('queries', 'set', '7', '--unarchive');
   const id = await qrs.get('executions', 'submit', '--query', '7');
   const refused = await qrs.run(['queries', 'remove', '7']);

@@ -87,7 +87,7 @@ test('a query that cannot be run: exit 1, one line that says why', async (t) => 
     const { code, err } = await qrs.run(['run', ...args]);
     return [code, err];
   };
-  assert.deepEqual(await failed('7'), [1, 'error: query 7 is archived: it is served, not run\n']);
+  assert.deepEqual(await failed('7'), [1, 'error: query 7 is archived: it is served, not run; unarchive it first\n']);
   assert.deepEqual(await failed('8'), [1, 'error: there is no query 8: add it first\n']);
   assert.equal((await failed('7', '--param', 'floor'))[0], 2);
   const open = await withQuery(t, BY_CHAIN);

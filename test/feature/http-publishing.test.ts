@@ -310,9 +310,10 @@ test('an archived query is served, and takes no new results', async (t) => {
   await send('POST', '/v1/query/7/results', csv);
   const { execution_id: begun } = (await send('POST', '/v1/query/7/executions')).json;
   await send('POST', '/v1/query/7/archive');
-  const says = 'query 7 is archived, so it is not run: unarchive it first';
-  assertRefused(await send('POST', '/v1/query/7/results', csv), 400, 'invalid_result', says);
-  assertRefused(await send('POST', '/v1/query/7/executions'), 409, 'conflict', says);
+  const says = 'query 7 is archived: it is served, not run; unarchive it first';
+  assertRefused(await send('POST', '/v1/query/7/results', csv), 400, 'query_not_runnable', says);
+  assertRefused(await send('POST', '/v1/query/7/executions'), 400, 'query_not_runnable', says);
+  assertRefused(await send('POST', '/v1/query/7/execute'), 400, 'query_not_runnable', says);
   assert.equal((await service.get('/v1/query/7/results')).status, 200);
   assert.equal((await send('PUT', `/v1/execution/${begun}/results`, csv)).status, 201);
 });

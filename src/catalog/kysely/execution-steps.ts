@@ -2,7 +2,7 @@
 import type { Kysely, Transaction, UpdateObject } from 'kysely';
 import { type Execution, type ExecutionState, statesBefore } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
-import { CatalogConflict, IllegalTransition } from '../catalog.ts';
+import { CatalogConflict, IllegalTransition, QueryArchived } from '../catalog.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 
 type Changes = UpdateObject<CatalogTables, 'executions', 'executions'>;
@@ -20,9 +20,7 @@ export async function insertExecution(
   const { id, queryId, parameters, submittedAt } = execution;
   const query = await trx.selectFrom('queries').select('is_archived').where('id', '=', queryId).executeTakeFirst();
   if (query === undefined) throw new CatalogConflict(`there is no query ${queryId}`);
-  if (query.is_archived === 1) {
-    throw new CatalogConflict(`query ${queryId} is archived, so it is not run: unarchive it first`);
-  }
+  if (query.is_archived === 1) throw new QueryArchived(queryId);
   const orderedAt = await placeInOrder(trx, execution, now);
   const added = await trx
     .insertInto('executions')

@@ -6,7 +6,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CatalogConflict, IllegalTransition, LeaseLost } from '../../catalog/catalog.ts';
+import { CatalogConflict, IllegalTransition, LeaseLost, QueryArchived } from '../../catalog/catalog.ts';
 import { formatState } from '../../domain/execution.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Sleep } from '../../domain/time.ts';
@@ -190,6 +190,7 @@ async function explainFailures(work: () => Promise<WriteAnswer>): Promise<WriteA
   try {
     return await work();
   } catch (error) {
+    if (error instanceof QueryArchived) throw new RequestError('query_not_runnable', error.message);
     if (error instanceof CatalogConflict) throw new RequestError('conflict', error.message);
     if (error instanceof IllegalTransition && error.from !== undefined) {
       throw new RequestError('illegal_transition', error.message, { body: { state: formatState(error.from) } });
