@@ -7,6 +7,7 @@ import type { ColumnType } from '../domain/column-type.ts';
 import type { Execution } from '../domain/execution.ts';
 import { nearest } from '../domain/nearest.ts';
 import { TypeDeclarationError, typeDeclarations } from '../domain/type-declarations.ts';
+import { PublishError } from '../publishing/publish-error.ts';
 import { delimiterProblem } from '../publishing/sources/csv/csv-header.ts';
 import { ENCODINGS, type Encoding } from '../publishing/sources/encoding.ts';
 import { columnDescriptions, executionId, queryId, queryParameters, UsageError } from './arguments.ts';
@@ -63,7 +64,7 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
       }
       context.priority.serviceFirst();
       await withService(context, async (service) => {
-        const execution = await publishFile(service, file, options, context);
+        const execution = await publishFile(service, file, options, context).catch(nameOption);
         if (options.describe !== undefined) await describe(service, execution, options.describe, context);
         if (options.json) printJson(context, executionRecord(execution, context.clock()));
         else {
@@ -132,6 +133,14 @@ async function describe(
   const problem = descriptionsProblem(columnDescriptions ?? {});
   if (problem !== undefined) throw new Error(`run ${id} is published, and no column is described: ${problem}`);
   await queries.update(queryId, { columnDescriptions }, context.clock());
+}
+
+/** Adds the option that says what was not said about the file. */
+function nameOption(error: unknown): never {
+  if (!(error instanceof PublishError) || error.remedy === undefined) throw error;
+  const { remedy } = error;
+  const option = remedy.say === 'types' ? `--types ${remedy.declaration}` : `--encoding ${remedy.examples.join(', ')}`;
+  throw new Error(`${error.message} (${option})`, { cause: error });
 }
 
 function declaredTypes(text: string, before?: ReadonlyMap<string, ColumnType>): ReadonlyMap<string, ColumnType> {

@@ -9,7 +9,7 @@ import type { Upload } from '../http/writing/upload-writes.ts';
 import type { WritingDeps } from '../http/writing/writing.ts';
 import { createKey, type RandomBytes } from '../keys/create-key.ts';
 import { type PublishDependencies, publish } from '../publishing/publish.ts';
-import { PublishError } from '../publishing/publish-error.ts';
+import { PublishError, type Remedy } from '../publishing/publish-error.ts';
 import { StagingBudget } from '../publishing/staging-budget.ts';
 import type { LimitParts } from '../replicas/live-replicas.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
@@ -130,7 +130,7 @@ function committingBy(
 function explain(error: PublishError): RequestError {
   switch (error.kind) {
     case 'input':
-      return new RequestError('invalid_result', error.message);
+      return new RequestError('invalid_result', error.message + optionOf(error.remedy));
     case 'archived':
       return new RequestError('query_not_runnable', error.message);
     case 'busy':
@@ -146,5 +146,21 @@ function explain(error: PublishError): RequestError {
       return new RequestError('body_too_large', error.message);
     default:
       return error.kind satisfies never;
+  }
+}
+
+/** Where the client says in a request what it did not. */
+function optionOf(remedy: Remedy | undefined): string {
+  switch (remedy?.say) {
+    case undefined:
+      return '';
+    case 'types':
+      return ` (?types=${remedy.declaration})`;
+    case 'encoding': {
+      const charsets = remedy.examples.map((name) => (name === 'latin-1' ? 'iso-8859-1' : name));
+      return ` (Content-Type: text/csv; charset=${charsets.join(', ')})`;
+    }
+    default:
+      return remedy satisfies never;
   }
 }

@@ -111,6 +111,20 @@ test('a file that cannot be published: exit 1, one line, nothing changed', async
   assert.deepEqual(await readdir(behind.directories.staging), []);
 });
 
+test('a file that needs an option is refused with the name of the option', async (t) => {
+  const qrs = await withQuery(t);
+  const file = join(qrs.directory, 'rows');
+  const refused = async (content: string, format: string) => {
+    await writeFile(file, content, 'latin1');
+    return (await qrs.run(['publish', file, '--query', '7', '--format', format])).err;
+  };
+  assert.equal(
+    await refused('name\ngröße\n', 'csv'),
+    'error: line 2: the text is not UTF-8: say what it is, or save it as UTF-8 (--encoding latin-1, windows-1252, utf-16)\n',
+  );
+  assert.match(await refused('{"error":"no key"}\n', 'ndjson'), /declare its types \(--types error=varchar\)\n$/);
+});
+
 test('wrong usage: exit 2', async (t) => {
   const qrs = await withQuery(t);
   const id = '01HR0000000000000000000000';

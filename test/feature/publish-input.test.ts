@@ -36,9 +36,24 @@ const REFUSED: readonly (readonly [what: string, name: string, content: string |
   ['an Arrow file', 'x', latin1('ARROW1\0\0\xff\xff\xff\xff'), /an Arrow \(Feather\) file: convert it to Parquet/],
   ['an image', 'x.csv', latin1('\x89PNG\r\n\x1a\n\0\0\0\rIHDR'), /an image/],
   ['other binary data', 'x.csv', Buffer.from([1, 2, 3, 0, 250, 1, 44, 10]), /binary data/],
-  ['a header in Latin-1', 'x.csv', latin1('name,größe\na,1\n'), /line 1: the text is not UTF-8: .*--encoding latin-1/],
-  ['a row in Latin-1', 'x.csv', latin1('name\ngröße\n'), /line 2: the text is not UTF-8: .*--encoding latin-1/],
-  ['UTF-16 without a mark', 'x.csv', utf16('name,size\na,1\n'), /UTF-16 text.*--encoding utf-16/],
+  [
+    'a header in Latin-1',
+    'x.csv',
+    latin1('name,größe\na,1\n'),
+    /^line 1: the text is not UTF-8: say what it is, or save it as UTF-8$/,
+  ],
+  [
+    'a row in Latin-1',
+    'x.csv',
+    latin1('name\ngröße\n'),
+    /^line 2: the text is not UTF-8: say what it is, or save it as UTF-8$/,
+  ],
+  [
+    'UTF-16 without a mark',
+    'x.csv',
+    utf16('name,size\na,1\n'),
+    /^the file is UTF-16 text, expected UTF-8: say so, or save it as UTF-8$/,
+  ],
   ['cut gzip', 'x.csv.gz', gzipSync('a\n1\n'.repeat(999)).subarray(0, -6), /the gzip data ends early/],
   ['cut zstd', 'x.csv.zst', zstdCompressSync('a\n1\n'.repeat(999)).subarray(0, -2), /the zstd data ends early/],
   [
@@ -53,7 +68,7 @@ const REFUSED: readonly (readonly [what: string, name: string, content: string |
     'the error of an API',
     'x.ndjson',
     '{"error":"invalid API Key"}',
-    /error of an API.*"invalid API Key".*--types error=varchar/,
+    /error of an API.*"invalid API Key".*declare its types$/,
   ],
   ['the same with more', 'x.json', '{"status":404,"error":{"code":7}}\n', /error of an API/],
 ];

@@ -24,6 +24,8 @@ const CHARSETS: Readonly<Record<string, NonNullable<BodyDescription['encoding']>
   'utf-16le': 'utf-16le',
   'utf-16be': 'utf-16be',
   'iso-8859-1': 'latin-1',
+  latin1: 'latin-1',
+  'latin-1': 'latin-1',
   'windows-1252': 'windows-1252',
 };
 

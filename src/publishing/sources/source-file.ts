@@ -162,9 +162,8 @@ async function headOf(path: string): Promise<Buffer> {
 function refuseOtherEncoding(head: Buffer): void {
   const isMarked = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
   if (isMarked || (head.includes(0) && isUtf16(head))) {
-    throw new PublishError(
-      'the file is UTF-16 text, expected UTF-8: say --encoding utf-16 (encoding), or save it as UTF-8',
-    );
+    const remedy = { say: 'encoding', examples: ['utf-16'] } as const;
+    throw new PublishError('the file is UTF-16 text, expected UTF-8: say so, or save it as UTF-8', { remedy });
   }
   if (head.includes(0)) throw new PublishError('the file is binary data, expected a Parquet, CSV or NDJSON file');
 }

@@ -6,8 +6,11 @@ import { checkCount, checkNames } from '../column-names.ts';
 /** A header longer than this is no header: the file is something else. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 
-export const NOT_UTF_8 =
-  'the text is not UTF-8: say what it is (--encoding latin-1, windows-1252, utf-16), or save it as UTF-8';
+/** @param where as `line 2: ` */
+export function notUtf8(where: string): PublishError {
+  const remedy = { say: 'encoding', examples: ['latin-1', 'windows-1252', 'utf-16'] } as const;
+  return new PublishError(`${where}the text is not UTF-8: say what it is, or save it as UTF-8`, { remedy });
+}
 
 export interface CsvHeader {
   readonly delimiter: string;
@@ -25,7 +28,7 @@ export async function readCsvHeader(path: string, delimiter?: string): Promise<C
   const header = parseCsvHeader(text, whole, delimiter);
   // Bytes that are no UTF-8 became U+FFFD: such a name does not stand in the file. A quote inside may be doubled there.
   const isForeign = (name: string) => name.includes('\ufffd') && name.split('"').some((text) => !bytes.includes(text));
-  if (header.names.some(isForeign)) throw new PublishError(`line 1: ${NOT_UTF_8}`);
+  if (header.names.some(isForeign)) throw notUtf8('line 1: ');
   return header;
 }
 

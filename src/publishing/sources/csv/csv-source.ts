@@ -8,7 +8,7 @@ import { PublishError } from '../../publish-error.ts';
 import { opened, type Source, type SourceContext } from '../source.ts';
 import { collectColumnStats, textColumn } from '../text-columns.ts';
 import { checkCsv } from './csv-check.ts';
-import { NOT_UTF_8, readCsvHeader } from './csv-header.ts';
+import { notUtf8, readCsvHeader } from './csv-header.ts';
 
 /** The longest row that is read, in bytes; DuckDB reads the file in buffers of twice that. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
@@ -75,7 +75,7 @@ async function explainCsv(
   }
   const line = /CSV Error on Line: ([0-9]+)/.exec(error.message)?.[1];
   const where = line === undefined ? '' : `line ${line}: `;
-  if (/Invalid unicode|not utf-8/i.test(error.message)) return new PublishError(`${where}${NOT_UTF_8}`);
+  if (/Invalid unicode|not utf-8/i.test(error.message)) return notUtf8(where);
   if (/maximum_line_size|Maximum line size/i.test(error.message)) {
     return new PublishError(`${where}a row is longer than ${LINE_BYTES_MAX} bytes`);
   }

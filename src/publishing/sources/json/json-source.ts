@@ -112,7 +112,8 @@ async function refuseErrorAnswer(
   const rows = await context.duckDb.query({ text, values: [context.path] }, signal);
   if (rows.length !== 1) return;
   throw new PublishError(
-    `the file is one object that reads like the error of an API, not like rows: ${String(rows[0]?.[0])}; if it is meant, declare its types (--types ${keys[0]}=varchar)`,
+    `the file is one object that reads like the error of an API, not like rows: ${String(rows[0]?.[0])}; if it is meant, declare its types`,
+    { remedy: { say: 'types', declaration: `${keys[0]}=varchar` } },
   );
 }
 
