@@ -202,7 +202,7 @@ function httpOptionsOf(
     publicKey: settings.publicKey,
     writing: {
       results: { bytesMax: settings.uploadBytesMax, stalledMillis: settings.uploadStalledMillis },
-      jsonStalledMillis: settings.headersTimeoutMillis,
+      jsonStalledMillis: Math.min(settings.headersTimeoutMillis, settings.uploadStalledMillis),
     },
     compressed,
     responseCache,

@@ -37,7 +37,8 @@ export const WORK_SETTINGS = {
       'The most disk for all results together that are being sent over HTTP, until they are stored: as they come, decompressed and converted. A size, or a share of what is free when one begins. Beyond that the answer is 503 at once, or 413 where one alone takes more.',
   }),
   uploadStalledMillis: setting('QRS_UPLOAD_STALLED', '60', duration(100, DAY_MILLIS), {
-    about: 'How long nothing may come of the body of a request; then the answer is 408, and nothing has changed.',
+    about:
+      'How long nothing may come of the body of a request; then the answer is 408, and nothing has changed. Of a body of JSON, not longer than `QRS_HEADERS_TIMEOUT`.',
   }),
   uploadsMax: setting('QRS_UPLOADS_MAX', '64', integer(1, 10_000), {
     about: 'How many results may be sent over HTTP at the same time; beyond that the answer is 503 at once.',

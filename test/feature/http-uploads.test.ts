@@ -65,6 +65,18 @@ test('a body that stalls is cut with 408; a client that keeps sending after its 
   await once(socket, 'close');
 });
 
+test('a body of JSON that stalls is cut with 408, too, by the same setting', async (t) => {
+  const { service, key } = await start({ QRS_UPLOAD_STALLED: '100ms' }, t);
+  const headers = { 'x-service-api-key': key, 'content-length': 100 };
+  const asking = request(`${service.url}/v1/query`, { method: 'POST', headers });
+  asking.write('{"name":');
+  const [response] = await once(asking, 'response');
+  assert.equal(response.statusCode, 408);
+  const { error } = JSON.parse(await text(response));
+  assert.equal(error, 'the body stopped after 8 bytes: nothing came for 0.1 s, and nothing was changed');
+  asking.destroy();
+});
+
 test('a client that may not publish is told so before it sends the body', async (t) => {
   const { service, key } = await start({}, t);
   const ask = async (path: string, asKey: string) => {

@@ -50,6 +50,39 @@ test('a body that trickles in byte by byte is cut after the whole time allowed, 
   assert.equal(Buffer.concat(await all).byteLength, 20);
 });
 
+test('a body that stops is cut when nothing has come for the time allowed, and an eighth of it at most', async () => {
+  const { request, body, time } = receive({ stalledMillis: 8000 });
+  const read = assert.rejects(body.toArray(), {
+    code: 'body_stalled',
+    message: 'the body stopped after 2 bytes: nothing came for 8 s, and nothing was changed',
+  });
+  const pass = async (millis: number) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    time.advance(millis);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  request.write('x');
+  for (let second = 1; second <= 8; second += 1) await pass(1000);
+  assert.equal(body.destroyed, false, 'the byte has come after the first look began');
+  request.write('x');
+  for (let second = 9; second <= 16; second += 1) await pass(1000);
+  assert.equal(body.destroyed, false);
+  await pass(1000);
+  await read;
+  assert.equal(time.clock(), 17_000);
+});
+
+test('a body that never comes is cut after the time allowed, and not after twice as long', async () => {
+  const { body, time } = receive({ stalledMillis: 8000 });
+  const read = assert.rejects(body.toArray(), { code: 'body_stalled' });
+  for (let second = 1; second <= 8; second += 1) {
+    assert.equal(body.destroyed, false);
+    time.advance(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await read;
+});
+
 test('a body that ends in time is not cut', async () => {
   const { request, body, time } = receive({ wholeMillis: 3000 });
   request.end('{}');

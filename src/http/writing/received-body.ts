@@ -24,6 +24,9 @@ export interface BodyObserver {
   verify?(): void;
 }
 
+/** A body is stalled when so many looks in a row, evenly over the limit, find nothing new. */
+const STALLED_LOOKS = 8;
+
 /** The rest of a refused body is read for this long. */
 const LINGER_MILLIS = 5000;
 
@@ -98,18 +101,20 @@ class ReceivedBody extends Transform {
     }
   }
 
-  /** Looks now and then, instead of setting a timer for each chunk. A stall is cut before it has lasted twice the limit. */
+  /** Looks now and then, instead of setting a timer for each chunk. A stall is cut at the latest an eighth of the limit after it. */
   async #cutWhenStalled(): Promise<void> {
     const { signal } = this.#ended;
-    for (let before = -1; !signal.aborted; ) {
+    const { stalledMillis, sleep } = this.#limits;
+    let [before, quietLooks] = [this.#bytes, 0];
+    while (quietLooks < STALLED_LOOKS) {
+      await sleep(stalledMillis / STALLED_LOOKS, signal).catch(() => undefined);
+      if (signal.aborted) return;
       // Bytes that have arrived and are not yet read: the service is slow, not the client.
-      if (before === this.#bytes && this.readableLength === 0 && this.writableLength === 0) {
-        this.#cut(`stopped after ${this.#bytes} bytes: nothing came for ${this.#limits.stalledMillis / 1000} s`);
-        return;
-      }
+      const isQuiet = before === this.#bytes && this.readableLength === 0 && this.writableLength === 0;
+      quietLooks = isQuiet ? quietLooks + 1 : 0;
       before = this.#bytes;
-      await this.#limits.sleep(this.#limits.stalledMillis, signal).catch(() => undefined);
     }
+    this.#cut(`stopped after ${this.#bytes} bytes: nothing came for ${stalledMillis / 1000} s`);
   }
 
   /** A byte now and then is no stall, but such a body could hold its place for hours. */
