@@ -1,8 +1,9 @@
 /**
- * Errors before there is a request: a head that is too long, that takes too long, or that is no HTTP. No route answers them, so the error
- * is written to the bare connection, in the shape of all errors, and the connection ends.
+ * Errors before there is a request: a head that is too long, that takes too long, or that is no HTTP. So is a body in chunks whose lengths
+ * cannot be read. No route answers them, so the error is written to the bare connection, in the shape of all errors, and the connection ends.
  */
 
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 
@@ -23,8 +24,9 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 };
 const MALFORMED: Refusal = { status: '400 Bad Request', message: 'the request is not well-formed HTTP' };
 
-/** @param isAnswering an answer is on its way on the connection: a refusal in the middle of it would look like a part of it */
-export function refuseConnection(error: ConnectionError, socket: Socket, isAnswering: boolean): void {
+/** @param answer the one on the connection that is not out yet: a refusal in the middle of it would look like a part of it */
+export function refuseConnection(error: ConnectionError, socket: Socket, answer: ServerResponse | undefined): void {
+  const isAnswering = answer !== undefined && !isBrokenBody(answer, socket);
   // Whoever has reset the connection reads no answer.
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || isAnswering) {
     socket.destroy();
@@ -41,4 +43,12 @@ export function refuseConnection(error: ConnectionError, socket: Socket, isAnswe
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/**
+ * Whether what cannot be read is the body of the request that would be answered next, and nothing has been sent for it. Its route waits for
+ * the rest of the body, which cannot come, and ends with the connection.
+ */
+function isBrokenBody(answer: ServerResponse, socket: Socket): boolean {
+  return answer.socket === socket && !answer.headersSent && !answer.req.complete;
 }

@@ -175,7 +175,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
         answer(request, response);
       });
     },
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket, answers.of(socket) !== undefined),
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, answers.of(socket)),
     trustProxy: trusted(options.trustProxy),
     // Requests that come while the service stops are refused by ourselves, in the shape of all errors.
     return503OnClosing: false,

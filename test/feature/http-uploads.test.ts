@@ -77,6 +77,39 @@ test('a body of JSON that stalls is cut with 408, too, by the same setting', asy
   asking.destroy();
 });
 
+test('a body in chunks whose lengths cannot be read is 400, at once or in the middle, and nothing has changed', async (t) => {
+  const { service, key } = await start({}, t);
+  const { hostname, port } = new URL(service.url);
+  const ask = async (line: string, begin: string, rest: string) => {
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    const answered = text(socket);
+    socket.write(
+      `${line} HTTP/1.1\r\nhost: x\r\nx-service-api-key: ${key}\r\ntransfer-encoding: chunked\r\n\r\n${begin}`,
+    );
+    if (rest !== '') {
+      await staged(service, 1);
+      socket.write(rest);
+    }
+    const answer = await answered;
+    socket.destroy();
+    return answer.split('\r\n\r\n');
+  };
+  const refusal = '{"error":"the request is not well-formed HTTP"}';
+  for (const [line, begin, rest] of [
+    ['POST /v1/query', 'nonsense\r\n', ''],
+    ['POST /v1/query/7/results', 'nonsense\r\n', ''],
+    ['POST /v1/query/7/results', '4\r\nn\n1\n\r\n', 'nonsense\r\n'],
+    ['GET /v1/queries', 'nonsense\r\n', ''],
+  ] as const) {
+    const [head, body] = await ask(line, begin, rest);
+    assert.match(String(head), /^HTTP\/1\.1 400 Bad Request\r\n/, line);
+    assert.equal(body, refusal, line);
+    await staged(service, 0);
+  }
+  await assertUntouched(service);
+  assert.deepEqual(service.faults, []);
+});
+
 test('a client that may not publish is told so before it sends the body', async (t) => {
   const { service, key } = await start({}, t);
   const ask = async (path: string, asKey: string) => {
