@@ -273,3 +273,27 @@ test('columns', async (t) => {
     );
   });
 });
+
+test('a column is named in columns, sort_by and filters, whatever its name', async (t) => {
+  const service = await startHttpService(t);
+  const names = ['a,b', 'say "hi"', 'C:\\', '\\"', '"', ' a ', 'größe 🙂', "it's", 'a\\\\b', 'select', '*', 'a=b&c'];
+  const row = Object.fromEntries(names.map((name, index) => [name, index]));
+  const next = Object.fromEntries(names.map((name, index) => [name, index + 100]));
+  await service.publish(7, `${JSON.stringify(row)}\n${JSON.stringify(next)}\n`, { format: 'ndjson' });
+  const rows = async (parameters: Readonly<Record<string, string>>) => {
+    const answer = await service.get(`/v1/query/7/results?${new URLSearchParams(parameters)}`);
+    const body = (await answer.json()) as { readonly result?: { readonly rows: unknown }; readonly error?: string };
+    return body.result?.rows ?? body.error;
+  };
+  for (const [index, name] of names.entries()) {
+    const inExpressions = `"${name.replaceAll('"', '""')}"`;
+    const inColumns = inExpressions.replaceAll('\\', '\\\\');
+    assert.deepEqual(await rows({ columns: inColumns, filters: `${inExpressions} = ${index}` }), [{ [name]: index }]);
+    assert.deepEqual(await rows({ columns: inColumns, sort_by: `${inExpressions} desc` }), [
+      { [name]: index + 100 },
+      { [name]: index },
+    ]);
+  }
+  const all = names.map((name) => `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`).join(',');
+  assert.deepEqual(await rows({ columns: all }), [row, next]);
+});

@@ -10,6 +10,10 @@ const READ: readonly (readonly [string, readonly string[]])[] = [
   ['"special, column",a', ['special, column', 'a']],
   ['a, "say ""hi""" ,b', ['a', 'say "hi"', 'b']],
   ['"say \\"hi\\""', ['say "hi"']],
+  ['"C:\\\\",b', ['C:\\', 'b']],
+  ['"a\\\\\\"b"', ['a\\"b']],
+  ['"a\\b","c\\,d"', ['a\\b', 'c\\,d']],
+  ['a\\\\b', ['a\\\\b']],
   ['it"s', ['it"s']],
   ['""', ['']],
   ['" a "', [' a ']],
@@ -32,10 +36,16 @@ for (const [text, message] of REFUSED) {
 
 test('quoted names are read back, whatever they hold', () => {
   fc.assert(
-    fc.property(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1 }), (names) => {
-      const safe = names.map((name) => name.replaceAll('\\', '/'));
-      const text = safe.map((name) => `"${name.replaceAll('"', '""')}"`).join(' , ');
-      assert.deepEqual(parseColumnNames(text), safe);
-    }),
+    fc.property(
+      fc.array(fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: fc.constantFrom(...'\\", a') })), {
+        minLength: 1,
+      }),
+      (names) => {
+        for (const quote of ['""', '\\"']) {
+          const quoted = names.map((name) => `"${name.replaceAll('\\', '\\\\').replaceAll('"', quote)}"`);
+          assert.deepEqual(parseColumnNames(quoted.join(' , ')), names);
+        }
+      },
+    ),
   );
 });

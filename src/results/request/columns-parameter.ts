@@ -1,6 +1,7 @@
 /**
  * The `columns` parameter (contract §1): names split on commas outside double quotes, blanks trimmed, a name in double
- * quotes taken as it stands (`""` or `\"` for a quote inside).
+ * quotes taken as it stands, but for `""` or `\"`, a quote inside, and `\\`, a backslash. Without `\\` a name that ends with a backslash could
+ * not be closed. Before another character a backslash is itself.
  */
 import { RequestError } from '../../errors/errors.ts';
 
@@ -31,8 +32,8 @@ function quoted(text: string, from: number): [name: string, end: number] {
   for (; ; at += 1) {
     if (at >= text.length) throw wrong(open, 'found a double quote that is never closed');
     const pair = text.slice(at, at + 2);
-    if (pair === '""' || pair === '\\"') {
-      name += '"';
+    if (pair === '""' || pair === '\\"' || pair === '\\\\') {
+      name += pair[1];
       at += 1;
     } else if (text[at] === '"') break;
     else name += text[at];

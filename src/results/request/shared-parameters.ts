@@ -59,7 +59,7 @@ export const SHARED_PARAMETERS = {
     name: 'columns',
     example: 'wallet,amount',
     about:
-      'The columns to return, in this order, separated by commas; a name may stand in double quotes. Without it: all columns. Fewer columns cost fewer datapoints.',
+      'The columns to return, in this order, separated by commas; a name may stand in double quotes, in which `""` is a quote and `\\\\` a backslash. Without it: all columns. Fewer columns cost fewer datapoints.',
   },
   filters: {
     kind: 'text',
