@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Service } from '../compose/service.ts';
-import { CronError, parseCron } from '../domain/cron.ts';
+import { CronError, checkCron } from '../domain/cron.ts';
 import type { QueryDefinition, QueryParameter } from '../domain/query.ts';
 import { scheduleProblem } from '../domain/schedule-problem.ts';
 import { fileProblem } from '../files/file-problem.ts';
@@ -112,7 +112,7 @@ function queryParameter(text: string, before: readonly QueryParameter[] = []): r
 
 function cronExpression(text: string): string {
   try {
-    parseCron(text);
+    checkCron(text);
     return text;
   } catch (error) {
     if (!(error instanceof CronError)) throw error;

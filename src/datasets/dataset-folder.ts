@@ -8,7 +8,7 @@ import { access, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ColumnTypeError, parseColumnType } from '../domain/column-type.ts';
-import { CronError, parseCron } from '../domain/cron.ts';
+import { CronError, checkCron } from '../domain/cron.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { Column } from '../domain/result-set.ts';
 import type { SourceTable } from '../engine/engine.ts';
@@ -147,7 +147,7 @@ class DeclarationReader {
   #schedule(value: unknown): string {
     const expression = this.#text(['schedule'], value);
     try {
-      parseCron(expression);
+      checkCron(expression);
     } catch (error) {
       if (!(error instanceof CronError)) throw error;
       this.#fail(['schedule'], error.message);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { CronError, lastTick, nextTick, parseCron } from './cron.ts';
+import { CronError, checkCron, lastTick, nextTick, parseCron } from './cron.ts';
 
 const at = (text: string) => Date.parse(`${text.replace(' ', 'T')}Z`);
 const show = (instant: number) => new Date(instant).toISOString().slice(0, 19).replace('T', ' ');
@@ -119,4 +119,28 @@ test('the ticks are the minutes whose fields match, counted minute by minute', (
     // The 24th and a Sunday: the next is 427 days away.
     { numRuns: 200, examples: [['*/1 0 24 * */7', at('2022-07-24 00:59:00')]] },
   );
+});
+
+describe('a step beyond the values of its field is refused where it is written, and read where it is stored', () => {
+  const cases: readonly (readonly [cron: string, message: RegExp])[] = [
+    ['*/61 * * * *', /minute: found a step of 61, expected at most 60, the number of values$/],
+    ['0 */25 * * *', /hour: found a step of 25, expected at most 24/],
+    ['0 0 1/32 * *', /day of month: found a step of 32, expected at most 31/],
+    ['0 0 1 */13 *', /month: found a step of 13, expected at most 12/],
+    ['0 0 * * */8', /day of week: found a step of 8, expected at most 7/],
+  ];
+  for (const [cron, message] of cases) {
+    test(`"${cron}"`, () => {
+      assert.throws(
+        () => checkCron(cron),
+        (error) => error instanceof CronError && message.test(error.message),
+      );
+      assert.doesNotThrow(() => parseCron(cron));
+    });
+  }
+  test('as many as there are values, and other mistakes', () => {
+    for (const cron of ['*/60 */24 * * *', '0 0 */31 */12 *', '0 0 * * */7'])
+      assert.doesNotThrow(() => checkCron(cron));
+    assert.throws(() => checkCron('60 * * * *'), /minute: found "60"/);
+  });
 });

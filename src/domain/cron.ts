@@ -28,6 +28,8 @@ interface Field {
   readonly name: string;
   readonly min: number;
   readonly max: number;
+  /** How many values there are, where not each number is another: day-of-week 0 and 7 are both Sunday. */
+  readonly count?: number;
   /** Names of the values from `min` on. */
   readonly names?: readonly string[];
 }
@@ -42,7 +44,7 @@ const FIELDS: readonly [Field, Field, Field, Field, Field] = [
     max: 12,
     names: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
   },
-  { name: 'day of week', min: 0, max: 7, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
+  { name: 'day of week', min: 0, max: 7, count: 7, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
 ];
 
 const MINUTE = 60_000;
@@ -69,6 +71,25 @@ export function parseCron(text: string): Cron {
     eitherDay: !dayOfMonth?.startsWith('*') && !dayOfWeek.startsWith('*'),
   };
   if (findTick(cron, 0, 1) === undefined) throw new CronError(`cron "${text}" matches no day at all`);
+  return cron;
+}
+
+/**
+ * Reads what somebody writes now: as `parseCron`, but a step beyond all values of its field is refused. It matches the first value alone, so that
+ * 61 minutes would be an hour. What was written before that was checked is still read.
+ * @throws CronError
+ */
+export function checkCron(text: string): Cron {
+  const cron = parseCron(text);
+  for (const [index, value] of text.trim().split(/\s+/).entries()) {
+    const { name, min, max, count = max - min + 1 } = FIELDS[index] ?? FIELDS[0];
+    const steps = [...value.matchAll(/\/(\d+)/g)].map(([, digits]) => Number(digits));
+    const step = steps.find((found) => found > count);
+    if (step === undefined) continue;
+    throw new CronError(
+      `cron "${text}", ${name}: found a step of ${step}, expected at most ${count}, the number of values`,
+    );
+  }
   return cron;
 }
 

@@ -1,5 +1,5 @@
 /** The kinds of value that a setting can have: how each is read from text, and what it says it expects. */
-import { CronError, parseCron } from '../domain/cron.ts';
+import { CronError, checkCron } from '../domain/cron.ts';
 
 /** A text that cannot be the value of its setting. The message completes "QRS_X is "…": ". */
 export class BadValue extends Error {}
@@ -125,7 +125,7 @@ export function duration(minMillis: number, maxMillis: number): ReadValue<number
 export function cronExpression(): ReadValue<string> {
   return (value) => {
     try {
-      parseCron(value);
+      checkCron(value);
       return value;
     } catch (error) {
       throw error instanceof CronError ? new BadValue(error.message) : error;

@@ -4,7 +4,7 @@ import {
   DESCRIPTION_LENGTH_MAX,
   descriptionsProblem,
 } from '../../domain/column-descriptions.ts';
-import { CronError, parseCron } from '../../domain/cron.ts';
+import { CronError, checkCron } from '../../domain/cron.ts';
 import {
   type NewQuery,
   QUERY_PARAMETER_TYPES,
@@ -164,7 +164,7 @@ function parameterValue(value: unknown, name: string): string {
 const SCHEDULE: ReadField<string> = (value, name) => {
   const expression = text(1, 200)(value, name);
   try {
-    parseCron(expression);
+    checkCron(expression);
     return expression;
   } catch (error) {
     if (error instanceof CronError) throw new RequestError('invalid_body', `${name}: ${error.message}`);
