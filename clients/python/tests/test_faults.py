@@ -198,8 +198,8 @@ class Misuse(unittest.TestCase):
             self.assertEqual(service.asked[0].headers["X-Service-Api-Key"], "qrs_a")
 
     def test_columns_of_any_name_are_written_as_the_service_reads_them(self) -> None:
-        names = ["a b", "a,b", 'c "d"', "f\\", 'g\\"h', " i ", '"', ""]
-        written = ["a b", '"a,b"', '"c \\"d\\""', "f\\", '"g\\\\"h"', '" i "', '"\\""', '""']
+        names = ["a b", "a,b", 'c "d"', "f\\", 'g\\"h', " i ", '"', "", "j,\\"]
+        written = ["a b", '"a,b"', '"c \\"d\\""', "f\\", '"g\\\\\\"h"', '" i "', '"\\""', '""', '"j,\\\\"']
         address = Read(query=7, columns=names).address()
         self.assertEqual(parse_qs(urlsplit(address).query)["columns"], [",".join(written)])
 

@@ -43,9 +43,9 @@ export function pathOf(target: Target): string {
     .join('/')}`;
 }
 
-/** A backslash before a quote escapes it: within quotes a name may have one, but must not end in one. */
+/** Within quotes a backslash escapes a quote and itself. */
 function columnText(name: string): string {
-  return /^[^\s",]([^",]*[^\s",])?$/.test(name) ? name : `"${name.replaceAll('"', '\\"')}"`;
+  return /^[^\s",]([^",]*[^\s",])?$/.test(name) ? name : `"${name.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
 /** @param more further parameters */

@@ -102,7 +102,7 @@ test('rows come page by page, each once and in order, under filters, sorts, limi
 
 test('a column of any name is asked for by its name', async (t) => {
   const { service, client } = await start(t);
-  const row = { 'a,b': 1n, 'c "d"': 2n, e: 3n, 'f\\': 4n, 'g\\"h': 5n, '\\': 6n, ' i ': 7n, '"': 8n };
+  const row = { 'a,b': 1n, 'c "d"': 2n, e: 3n, 'f\\': 4n, 'g\\"h': 5n, '\\': 6n, ' i ': 7n, '"': 8n, 'j,\\': 9n };
   const json = Object.entries(row).map(([name, value]) => `${JSON.stringify(name)}:${value}`);
   await service.publish(7, `{${json.join()}}\n`, { format: 'ndjson' });
   const { rows } = await client.read({ query: 7, columns: ['c "d"', 'a,b'] });

@@ -21,9 +21,9 @@ def parameter_text(value: Any) -> str:
 
 
 def _column_text(name: str) -> str:
-    """A backslash before a quote escapes it: within quotes a name may have one, but must not end in one."""
+    """Within quotes a backslash escapes a quote and itself."""
     is_plain = re.fullmatch(r'[^\s\ufeff",]([^",]*[^\s\ufeff",])?', name) is not None
-    return name if is_plain else '"' + name.replace('"', '\\"') + '"'
+    return name if is_plain else '"' + name.replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 
 @dataclass(frozen=True)
