@@ -1,5 +1,6 @@
 /** `qrs queries`: the queries whose results are stored, who owns them, and who may read them. */
 import type { Command } from 'commander';
+import { declaredChangeProblem } from '../datasets/declared-by-dataset.ts';
 import { changeDescriptions } from '../domain/column-descriptions.ts';
 import type { NewQuery, QueryChanges, QueryDefinition } from '../domain/query.ts';
 import {
@@ -119,6 +120,8 @@ function addSet(queries: Command, context: CommandContext): void {
           ...(await readSql(options, { service, signal: context.signal }, before)),
         };
         if (Object.keys(whole).length === 0) throw new UsageError('nothing to change: name an option');
+        const problem = before && declaredChangeProblem(before, whole);
+        if (problem !== undefined) throw new Error(problem);
         const query = await all.update(id, whole, context.clock());
         if (options.json) printJson(context, queryRecord(query));
         else printLines(context, [query.id]);

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Service } from '../compose/service.ts';
+import { declaredChangeProblem } from '../datasets/declared-by-dataset.ts';
 import { CronError, checkCron } from '../domain/cron.ts';
 import type { QueryDefinition, QueryParameter } from '../domain/query.ts';
 import { scheduleProblem } from '../domain/schedule-problem.ts';
@@ -73,7 +74,7 @@ export function addScheduleCommand(queries: Command, context: CommandContext): v
         if (query === undefined) throw new Error(`there is no query ${id}: add it first`);
         if (query.sql === undefined)
           throw new Error(`query ${id} has no SQL: its results are published by whoever runs it`);
-        const problem = scheduleProblem(query, { schedule });
+        const problem = declaredChangeProblem(query, { schedule }) ?? scheduleProblem(query, { schedule });
         if (problem !== undefined) throw new Error(problem);
         await all.update(id, { schedule }, context.clock());
         printLines(context, [id]);

@@ -1,6 +1,12 @@
 /** From the service's parts to what publishing needs. */
 import { mkdir } from 'node:fs/promises';
+import { columnMismatch } from '../datasets/check-columns.ts';
+import type { Dataset } from '../datasets/dataset.ts';
+import { isCurated } from '../datasets/register.ts';
+import { isReservedQueryId } from '../datasets/reserved-ids.ts';
+import type { Column } from '../domain/result-set.ts';
 import { PART_LAYOUT, type PublishDependencies, type PublishOptions } from '../publishing/publish.ts';
+import { PublishError } from '../publishing/publish-error.ts';
 import type { Service } from './service.ts';
 import { tempBytesOfEach } from './spilling.ts';
 
@@ -31,6 +37,7 @@ export async function publisherOf(service: Service, effects: PublisherEffects): 
       tempSizeMax: `${tempBytesOfEach(settings)}B`,
       clock,
       sleep,
+      checkColumns: async (queryId, columns) => await requireDeclaredColumns(service, queryId, columns),
       ...effects,
     },
     options: {
@@ -40,4 +47,20 @@ export async function publisherOf(service: Service, effects: PublisherEffects): 
       leaseMillis: settings.leaseMillis,
     },
   };
+}
+
+/** The curated dataset whose query this is. Where somebody else has the query of its id, the dataset is not served. */
+export async function findCuratedDataset(service: Service, queryId: number): Promise<Dataset | undefined> {
+  if (!isReservedQueryId(queryId)) return undefined;
+  const dataset = (await service.datasets()).find((declared) => declared.queryId === queryId);
+  const query = dataset && (await (await service.catalog()).queries.find(queryId));
+  return query !== undefined && isCurated(query) ? dataset : undefined;
+}
+
+/** The address of a dataset answers with whatever run is its query's latest, so each has the columns that are declared. */
+async function requireDeclaredColumns(service: Service, queryId: number, columns: readonly Column[]): Promise<void> {
+  const dataset = await findCuratedDataset(service, queryId);
+  const mismatch = dataset && columnMismatch(dataset, columns);
+  if (mismatch === undefined) return;
+  throw new PublishError(`${mismatch}; where the file cannot say a type, declare it (--types, types=)`);
 }

@@ -1,7 +1,5 @@
 /** From the service's parts to what runs queries: the queue, a runner, and the check of a query before it is added. */
-import type { Dataset } from '../datasets/dataset.ts';
 import { pruneSuperseded } from '../datasets/prune.ts';
-import { isCurated } from '../datasets/register.ts';
 import { checkParameters, exampleValues, ParameterError } from '../domain/parameter-values.ts';
 import { EngineError, type SourceTable } from '../engine/engine.ts';
 import { RequestError } from '../errors/errors.ts';
@@ -11,7 +9,7 @@ import { publish } from '../publishing/publish.ts';
 import type { PublishRun, RunEvent } from '../runs/run-claimed.ts';
 import { RunQueue } from '../runs/run-queue.ts';
 import type { RunnerDeps } from '../runs/runner.ts';
-import { type PublisherEffects, publisherOf } from './publishing.ts';
+import { findCuratedDataset, type PublisherEffects, publisherOf } from './publishing.ts';
 import type { Service } from './service.ts';
 
 export interface RunEffects extends Omit<PublisherEffects, 'newId'> {
@@ -47,7 +45,7 @@ export async function runnerOf(service: Service, queue: RunQueue, effects: RunEf
     catalog: await service.catalog(),
     engine: await service.engine(),
     sources: await declaredSources(service),
-    findDataset: await datasetFinder(service),
+    findDataset: (queryId) => findCuratedDataset(service, queryId),
     publish: await publishRun(service, effects),
     stagingDirectory: directories.staging,
     queue,
@@ -67,17 +65,6 @@ export async function runnerOf(service: Service, queue: RunQueue, effects: RunEf
 /** Tables whose columns a dataset declares. */
 async function declaredSources(service: Service): Promise<readonly SourceTable[]> {
   return (await service.datasets()).flatMap(({ sources }) => sources);
-}
-
-async function datasetFinder(service: Service): Promise<(queryId: number) => Promise<Dataset | undefined>> {
-  const byQuery = new Map((await service.datasets()).map((dataset) => [dataset.queryId, dataset]));
-  const { queries } = await service.catalog();
-  return async (queryId) => {
-    const dataset = byQuery.get(queryId);
-    // Where somebody else has the query of its id, the dataset is not served.
-    const query = dataset && (await queries.find(queryId));
-    return query !== undefined && isCurated(query) ? dataset : undefined;
-  };
 }
 
 async function publishRun(service: Service, effects: RunEffects): Promise<PublishRun> {

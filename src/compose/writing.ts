@@ -1,5 +1,6 @@
 /** From the service's parts to what the writing routes need. */
 import { statfs } from 'node:fs/promises';
+import { declaredChangeProblem } from '../datasets/declared-by-dataset.ts';
 import { RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
 import { freedMemory } from '../duckdb/freed-memory.ts';
 import { RequestError } from '../errors/errors.ts';
@@ -53,6 +54,7 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
     leases: { catalog, clock, sleep, owner, leaseMillis: settings.leaseMillis },
     newId,
     reservedIdsFrom: RESERVED_QUERY_IDS_FROM,
+    changeProblem: declaredChangeProblem,
     queryChecks: new QueryChecks(queryChecker(service), sleep),
     runQueue: await runQueueOf(service, { newExecutionId: newId }),
     runsAnySql: settings.sqlExecute,

@@ -8,7 +8,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Execution } from '../domain/execution.ts';
-import { ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
+import { type Column, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
 import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { escapeGlob } from '../duckdb/escape-glob.ts';
 import type { WarmDuckDbs } from '../duckdb/warm-duckdb.ts';
@@ -29,6 +29,8 @@ export interface PublishDependencies extends WriteDependencies {
   readonly random: () => number;
   /** Of one thread each, and able to reach the staging directory; one is opened for each result when left out. */
   readonly duckDbs?: Pick<WarmDuckDbs, 'use'>;
+  /** Throws a PublishError for columns that the query's results must not have; nothing is stored then. Any when left out. */
+  readonly checkColumns?: (queryId: number, columns: readonly Column[]) => Promise<void>;
   /** A place among those that convert at the same time, each with the memory above; at once when left out. */
   readonly takeTurn?: (signal: AbortSignal) => Promise<Disposable>;
   /** Told of all that is staged, before it is written or soon after; what it throws ends the publish. No limit when left out. */
@@ -73,8 +75,11 @@ export async function publish(
   signal: AbortSignal,
   onProgress: (progress: Progress) => void = () => undefined,
 ): Promise<Execution> {
-  const stageRows = async (staging: string, working: AbortSignal) =>
-    await stage(dependencies, { request, layout: options, staging, onProgress }, working);
+  const stageRows = async (staging: string, working: AbortSignal) => {
+    const staged = await stage(dependencies, { request, layout: options, staging, onProgress }, working);
+    await dependencies.checkColumns?.(request.queryId, staged.columns);
+    return staged;
+  };
   const onStored = (parts: number, partsTotal: number) => onProgress({ phase: 'storing', parts, partsTotal });
   return await publishStaged(dependencies, request, options, { stage: stageRows, onStored }, signal);
 }

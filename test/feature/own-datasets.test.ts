@@ -9,6 +9,7 @@ import { readDatasetFolder } from '../../src/datasets/dataset-folder.ts';
 import { makeCommandLine } from './command.ts';
 import { getEnvelope } from './http-client.ts';
 import { startHttpService } from './http-service.ts';
+import { assertRefused, sender } from './http-writer.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'qrs-own-datasets-'));
 after(() => rm(root, { recursive: true, force: true }));
@@ -67,6 +68,43 @@ test('an own dataset is refreshed, served at its address, listed, and described 
   const document = JSON.stringify(await service.json('/openapi.json'));
   assert.match(document, /"\/v1\/shop\/orders-by-day"/);
   assert.match(document, /"description":"Where they were paid\.","enum":\["base","celo"\]/);
+});
+
+test('a result with other columns than the dataset declares is not published, whoever sends it', async (t) => {
+  const environment = { QRS_DATASETS_DIR: await write(DATASET), QRS_SOURCES_DIR: await write(ORDERS) };
+  const service = await startHttpService(t, environment);
+  await service.commandLine.get('datasets', 'refresh', 'orders-by-day');
+  const { execution_id } = await getEnvelope(service, '/v1/shop/orders-by-day');
+  const says =
+    'dataset orders-by-day: column 3: found total double, expected total decimal(38, 2), which orders-by-day/dataset.json:10 declares; where the file cannot say a type, declare it (--types, types=)';
+  const csv = 'day,chain,total\n2024-03-06,base,1.5\n';
+  const send = sender(service, await service.commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'admin'));
+  const body = { body: csv, headers: { 'content-type': 'text/csv' } };
+  assertRefused(await send('POST', '/v1/query/990500001/results', body), 400, 'invalid_result', says);
+  const file = join(await write({ 'rows.csv': csv }), 'rows.csv');
+  const refused = await service.commandLine.run(['publish', file, '--query', '990500001']);
+  assert.deepEqual([refused.code, refused.out], [1, '']);
+  assert.ok(refused.err.includes(says), refused.err);
+  assert.equal((await getEnvelope(service, '/v1/shop/orders-by-day')).execution_id, execution_id);
+  const declared = await send('POST', '/v1/query/990500001/results?types=total=decimal(38,2)', body);
+  assert.deepEqual([declared.status, declared.json.state], [201, 'QUERY_STATE_COMPLETED']);
+});
+
+test('what the start would set back cannot be changed in the catalog', async (t) => {
+  const environment = { QRS_DATASETS_DIR: await write(DATASET), QRS_SOURCES_DIR: await write(ORDERS) };
+  const service = await startHttpService(t, environment);
+  const send = sender(service, await service.commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'admin'));
+  const patch = (body: object) => send('PATCH', '/v1/query/990500001', { body });
+  const says = (what: string) => new RegExp(`^query 990500001 is a curated dataset: ${what} would be set back`);
+  assertRefused(await patch({ query_sql: 'select 1' }), 400, 'invalid_query', says('its SQL'));
+  assertRefused(await patch({ schedule: null }), 400, 'invalid_query', says('its schedule'));
+  assertRefused(await patch({ parameters: [] }), 400, 'invalid_query', says('its parameters'));
+  assertRefused(await patch({ name: 'n' }), 400, 'invalid_query', says('its name'));
+  assertRefused(await send('POST', '/v1/query/990500001/private'), 400, 'invalid_query', says('that it is public'));
+  const { code, err } = await service.commandLine.run(['queries', 'schedule', '990500001', '--off']);
+  assert.equal(code, 1);
+  assert.match(err.replace('error: ', ''), says('its schedule'));
+  assert.equal((await patch({ tags: ['shop'] })).status, 200);
 });
 
 for (const name of ['100%', 'a#b', 'a%20b']) {

@@ -39,6 +39,8 @@ export interface QueryWritesDeps extends WriteDeps {
   /** Ids from here on are reserved: a query that is added never gets one. */
   readonly reservedIdsFrom: number;
   readonly queryChecks: QueryChecks;
+  /** Why a query may not be changed so, whoever asks; undefined when it may. */
+  readonly changeProblem: (query: Query, changes: QueryChanges) => string | undefined;
 }
 
 const TAGS_MAX = 50;
@@ -108,6 +110,7 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
     const query = await writableQuery(deps.catalog, principal, id);
     stats.queryId = query.id;
     const changes = changesOf(await request.body());
+    requireChangeable(query, changes, deps);
     const { sql, parameters } = { ...query, ...changes };
     requireRunnable(query, changes);
     if (sql !== undefined && (changes.sql !== undefined || changes.parameters !== undefined)) {
@@ -120,6 +123,12 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
       return { query_id: query.id };
     });
   };
+}
+
+/** @throws RequestError invalid_query */
+function requireChangeable(query: Query, changes: QueryChanges, { changeProblem }: QueryWritesDeps): void {
+  const problem = changeProblem(query, changes);
+  if (problem !== undefined) throw new RequestError('invalid_query', problem);
 }
 
 /** @throws RequestError where the query would have a schedule that could not run it */
