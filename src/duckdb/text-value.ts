@@ -20,6 +20,9 @@ const INT128_MIN_DIGITS = (2n ** 127n).toString();
 /** Whatever its exponent is. */
 const ZERO = '[-+]?(0+\\.?0*|\\.0+)([eE][-+]?[0-9]+)?';
 const WHOLE = '[-+]?[0-9]+(\\.0*)?';
+const DIGITS = '[-+]?[0-9]+';
+/** Up to here these hold every whole number. */
+const WHOLE_MAX = { real: 2 ** 24, double: 2 ** 53 };
 const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?';
 const ZONE = '(Z|z| ?UTC| ?[-+]([01][0-9]|2[0-3])(:?[0-5][0-9])?)';
@@ -66,9 +69,10 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     case 'real':
     case 'double': {
       const named = `lower(ltrim(${trimmed}, '-+')) IN ('nan', 'inf', 'infinity')`;
-      // The nearest number that there is: neither infinity for 1e400 nor zero for 1e-400; and a cast reads 1_0 as ten. Cases, so that what is
+      // A whole number exactly, another the nearest number that there is: neither infinity for 1e400 nor zero for 1e-400; and a cast reads 1_0 as ten. Cases, so that what is
       // dear is worked out for few values.
-      const fits = `CASE WHEN isfinite(${tryCast}) AND ${tryCast} <> 0 THEN NOT contains(${trimmed}, '_')
+      const fits = `CASE WHEN abs(${tryCast}) < ${WHOLE_MAX[type.kind]} AND ${tryCast} <> 0 THEN NOT contains(${trimmed}, '_')
+        WHEN isfinite(${tryCast}) AND ${tryCast} <> 0 THEN CASE WHEN ${matches(trimmed, DIGITS)} THEN ${keepsWhole(tryCast, trimmed)} ELSE NOT contains(${trimmed}, '_') END
         WHEN ${tryCast} = 0 THEN ${matches(trimmed, ZERO)} ELSE ${tryCast} IS NOT NULL AND ${named} END`;
       return when(fits, positiveZero(tryCast));
     }
@@ -254,6 +258,20 @@ export function matches(text: string, pattern: string): string {
 function wholeDigits(text: string): string {
   const canonical = `regexp_replace(regexp_replace(${text}, '^\\+|\\.0*$', '', 'g'), '^(-?)0+([0-9])', '\\1\\2')`;
   return `CASE WHEN ${matches(text, WHOLE)} THEN CASE ${canonical} WHEN '-0' THEN '0' ELSE ${canonical} END END`;
+}
+
+/**
+ * SQL: whether the real or double `number`, which was read from the whole number `text`, still tells its digits: it is that number, or prints those digits
+ * as its own, as JavaScript writes 2 ** 60 as 1152921504606847000.
+ */
+function keepsWhole(number: string, text: string): string {
+  const digits = significantDigits(text);
+  const printed = [
+    `${number}::VARCHAR`,
+    `CAST(CAST(${number} AS DOUBLE) AS BIGNUM)::VARCHAR`,
+    `format('{:.16e}', ${number})`,
+  ];
+  return `CASE ${printed.map((p) => `WHEN ${digits} = ${significantDigits(p)} THEN true`).join(' ')} ELSE false END`;
 }
 
 /** Compares by length and then digit by digit: no number type of DuckDB's is both wide enough and exact. */

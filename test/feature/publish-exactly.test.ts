@@ -27,6 +27,47 @@ const UNFIT: readonly (readonly [value: string, fits: string, type: string])[] =
 
 const FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 
+/** The second row's value, as each format holds it, and the type that it is declared to be. */
+const ROUNDED: readonly (readonly [value: string, type: string, parquet: string])[] = [
+  ['9007199254740993', 'double', 'BIGINT'],
+  ['-18446744073709551615', 'double', 'DECIMAL(38, 0)'],
+  ['16777217', 'real', 'INTEGER'],
+];
+
+test('a whole number that a declared double would round is refused in each format; one that it holds, and fractions, are not', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('queries', 'add', '--id', '7', '--user', 'ann');
+  const duckDb = await (await DuckDBInstance.create(':memory:')).connect();
+  t.after(() => duckDb.closeSync());
+  const publish = async (
+    format: (typeof FORMATS)[number],
+    type: string,
+    values: readonly string[],
+    parquet: string,
+  ) => {
+    const path = join(qrs.directory, `whole.${format}`);
+    if (format === 'csv') await writeFile(path, `v\n${values.join('\n')}\n`);
+    else if (format === 'ndjson') await writeFile(path, values.map((v) => `{"v":${v}}\n`).join(''));
+    else await duckDb.run(`COPY (SELECT unnest([${values.map((v) => `${v}::${parquet}`).join()}]) AS v) TO '${path}'`);
+    return await qrs.run(['publish', path, '--query', '7', '--types', `v=${type}`]);
+  };
+  for (const format of FORMATS) {
+    for (const [value, type, parquet] of ROUNDED) {
+      const { code, err } = await publish(format, type, ['1', value], parquet);
+      const says = `error: row 2, column "v": "${value}" cannot be stored as ${type}, which would round it: declare bigint, decimal or varchar`;
+      assert.deepEqual([code, err.trimEnd().split('\n').at(-1)], [1, says], `${type} in ${format}`);
+    }
+    const held = ['9007199254740992', '1152921504606846976', '10000000000000000000000'];
+    assert.equal(
+      (await publish(format, 'double', held, 'DECIMAL(38, 0)')).code,
+      0,
+      `2^53, 2^60 and 10^22 in ${format}`,
+    );
+    assert.equal((await publish(format, 'double', ['0.1'], 'DECIMAL(38, 3)')).code, 0, `a fraction in ${format}`);
+  }
+});
+
 test('a value that does not fit is refused in each format, with row, column and type, and nothing has changed', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');

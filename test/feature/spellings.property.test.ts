@@ -73,7 +73,7 @@ function randomRow(random: Random): string {
     huge: () => `"${random.whole(30)}"`,
     wei: () => `"${2n ** 256n - BigInt(1 + random.below(9))}"`,
     price: () => `"${random.whole(16)}.${100 + random.below(899)}"`,
-    ratio: () => random.pick(['1e300', '-0.5', '"-Infinity"', '9007199254740993', '-17']),
+    ratio: () => random.pick(['1e300', '-0.5', '"-Infinity"', '9007199254740992', '-17']),
     '=text': word,
     '@span': () => random.pick(['"-1 day"', '"2 days"', '"-3 years"']),
     doc: () => random.pick([`{"big":${bigint()}}`, '-5', '[1]']),

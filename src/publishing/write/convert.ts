@@ -196,7 +196,15 @@ async function explain(error: Error, context: SourceContext, source: Source, sig
   const where = row === undefined ? '' : `row ${row}, `;
   const value = JSON.stringify(invalidValue.value.slice(0, VALUE_LENGTH_MAX));
   const type = formatColumnType(column.type);
-  return new PublishError(`${where}column ${JSON.stringify(column.name)}: ${value} cannot be stored as ${type}`);
+  const hint = isWholeBeyond(column.type, invalidValue.value)
+    ? ', which would round it: declare bigint, decimal or varchar'
+    : '';
+  return new PublishError(`${where}column ${JSON.stringify(column.name)}: ${value} cannot be stored as ${type}${hint}`);
+}
+
+/** Whether a whole number did not fit a double, which has fewer digits. NDJSON tells texts in their quotes. */
+function isWholeBeyond({ kind }: ColumnType, value: string): boolean {
+  return (kind === 'double' || kind === 'real') && /^"?[-+]?[0-9]{1,300}"?$/.test(value);
 }
 
 /** What nobody has words for is no fault of the file's. */
