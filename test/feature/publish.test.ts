@@ -217,6 +217,31 @@ for (const [source, values, type, expected] of PARQUET) {
   });
 }
 
+test('Parquet: a float that is declared double is that very number, in lists and rows too', async () => {
+  const file = join(place.folder, 'float.parquet');
+  const floats = `1.1::FLOAT AS f, 1152921504606846976::FLOAT AS big, 'nan'::FLOAT AS n, [1.1::FLOAT, NULL] AS l, {x: 1.1::FLOAT, y: 1.1::FLOAT} AS r`;
+  await place.query(`COPY (SELECT ${floats}, 1.1::FLOAT AS t) TO '${file}'`);
+  const declared = {
+    f: 'double',
+    big: 'double',
+    n: 'double',
+    l: 'array(double)',
+    r: 'row(x double, y real)',
+    t: 'varchar',
+  };
+  const execution = await place.publish(file, { declared });
+  assert.deepEqual(await place.rows(execution), [
+    [
+      '1.100000023841858',
+      '1.152921504606847e+18',
+      'nan',
+      '[1.100000023841858, NULL]',
+      "{'f0': 1.100000023841858, 'f1': 1.1}",
+      '1.1',
+    ],
+  ]);
+});
+
 test('Parquet: a column may be called file_row_number, and a folder or file may have glob characters in its name', async () => {
   const folder = join(place.folder, 'in [a]*');
   await mkdir(folder, { recursive: true });

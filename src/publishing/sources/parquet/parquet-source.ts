@@ -13,6 +13,7 @@ import { bareLeaves, type ParquetNode, readSchema, schemaStatement } from '../..
 import { TYPES_KEY, typeInParquet } from '../../../duckdb/parquet-value.ts';
 import { quoteText } from '../../../duckdb/quoting.ts';
 import { SchemaProblem, sourceTypeOf } from '../../../duckdb/source-type.ts';
+import { storageType } from '../../../duckdb/storage-type.ts';
 import type { StoredConversion } from '../../../duckdb/stored-conversion.ts';
 import { jsonToStored, textToStored } from '../../../duckdb/text-value.ts';
 import { PublishError } from '../../publish-error.ts';
@@ -94,7 +95,7 @@ function column(
     return { name, type: natural.type, raw, stored: natural.stored(expression), inferred: false };
   }
   const exact = typeOf(node, described, declared !== undefined, fail);
-  const text = textOf(exact, expression);
+  const text = textOf(withExactDoubles(exact, type), expression);
   const stored = isNested(exact.type)
     ? jsonToStored(type, text, fail(text), false)
     : textToStored(type, text, fail(text));
@@ -136,6 +137,35 @@ function typeOf(
     if (!(error instanceof SchemaProblem)) throw error;
     throw new PublishError(`column ${JSON.stringify(node.name)} ${error.message}`);
   }
+}
+
+/**
+ * A float of 32 bits that is to be a double is that very number, as every database casts it. By way of its shortest text 2^60 would become 1152921500000000000: that text
+ * tells one float from another, and a double has more.
+ */
+function withExactDoubles(source: StoredConversion, wanted: ColumnType): StoredConversion {
+  const type = widenReals(source.type, wanted);
+  if (isSame(type, source.type)) return source;
+  return { ...source, type, stored: (expression) => `CAST(${source.stored(expression)} AS ${storageType(type)})` };
+}
+
+/** The type, in which each real is a double that `wanted` has as one. */
+function widenReals(type: ColumnType, wanted: ColumnType): ColumnType {
+  if (type.kind === 'real' && wanted.kind === 'double') return wanted;
+  if (type.kind === 'array' && wanted.kind === 'array') {
+    return { kind: 'array', element: widenReals(type.element, wanted.element) };
+  }
+  if (type.kind === 'map' && wanted.kind === 'map') {
+    return { kind: 'map', key: widenReals(type.key, wanted.key), value: widenReals(type.value, wanted.value) };
+  }
+  if (type.kind === 'row' && wanted.kind === 'row') {
+    const fields = type.fields.map((field) => {
+      const other = wanted.fields.find(({ name }) => name === field.name);
+      return other === undefined ? field : { ...field, type: widenReals(field.type, other.type) };
+    });
+    return { kind: 'row', fields };
+  }
+  return type;
 }
 
 /** SQL for a value as the service would answer with it. */
