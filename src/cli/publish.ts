@@ -6,6 +6,7 @@ import { changeDescriptions, descriptionsProblem, isSameDescriptions } from '../
 import type { ColumnType } from '../domain/column-type.ts';
 import type { Execution } from '../domain/execution.ts';
 import { nearest } from '../domain/nearest.ts';
+import type { Column } from '../domain/result-set.ts';
 import { TypeDeclarationError, typeDeclarations } from '../domain/type-declarations.ts';
 import { PublishError } from '../publishing/publish-error.ts';
 import { delimiterProblem } from '../publishing/sources/csv/csv-header.ts';
@@ -65,7 +66,7 @@ export function addPublishCommand(program: Command, context: CommandContext): vo
       context.priority.serviceFirst();
       await withService(context, async (service) => {
         const execution = await publishFile(service, file, options, context).catch(nameOption);
-        if (options.describe !== undefined) await describe(service, execution, options.describe, context);
+        if (options.describe !== undefined) await describe(service, execution.queryId, options.describe, context);
         if (options.json) printJson(context, executionRecord(execution, context.clock()));
         else {
           await tellIfTruncated(service, execution, context);
@@ -95,7 +96,13 @@ async function publishFile(service: Service, file: string, options: PublishComma
   });
   using progress = new PublishProgress(context, options.json ?? false);
   return await publish(
-    dependencies,
+    {
+      ...dependencies,
+      checkColumns: async (queryId, columns) => {
+        await dependencies.checkColumns?.(queryId, columns);
+        if (options.describe !== undefined) await requireDescribable(service, queryId, options.describe, columns);
+      },
+    },
     {
       queryId: options.query ?? (await queryOf(service, options.execution ?? '')),
       source: file === STANDARD_INPUT ? { kind: 'stream', stream: context.stdin() } : { kind: 'file', path: file },
@@ -112,26 +119,36 @@ async function publishFile(service: Service, file: string, options: PublishComma
   );
 }
 
-/** Keeps what columns mean. A query that says so already gets no new version. @throws Error for a column that the result does not have */
-async function describe(
+/** Looked at before anything is stored. @throws PublishError for a column that the result does not have, and for texts that are too long */
+async function requireDescribable(
   service: Service,
-  { id, queryId }: Execution,
+  queryId: number,
   described: ReadonlyMap<string, string>,
-  context: CommandContext,
+  columns: readonly Column[],
 ): Promise<void> {
-  const { executions, queries } = await service.catalog();
-  const names = (await executions.findResultSet(id))?.columns.map(({ name }) => name) ?? [];
+  const names = columns.map(({ name }) => name);
   const unknown = [...described.keys()].find((name) => !names.includes(name));
   if (unknown !== undefined) {
     const [near] = nearest(unknown, names);
     const instead = near === undefined ? `it has ${names.slice(0, 10).join(', ')}` : `did you mean ${near}?`;
-    throw new Error(`run ${id} is published, and no column is described: it has no column ${unknown}; ${instead}`);
+    throw new PublishError(`--describe: the result has no column ${unknown}; ${instead}`);
   }
+  const before = (await (await service.catalog()).queries.find(queryId))?.columnDescriptions;
+  const problem = descriptionsProblem(changeDescriptions(before, described) ?? {});
+  if (problem !== undefined) throw new PublishError(`--describe: ${problem}`);
+}
+
+/** Keeps what columns mean. A query that says so already gets no new version. */
+async function describe(
+  service: Service,
+  queryId: number,
+  described: ReadonlyMap<string, string>,
+  context: CommandContext,
+): Promise<void> {
+  const { queries } = await service.catalog();
   const before = (await queries.find(queryId))?.columnDescriptions;
   const columnDescriptions = changeDescriptions(before, described);
   if (isSameDescriptions(before, columnDescriptions)) return;
-  const problem = descriptionsProblem(columnDescriptions ?? {});
-  if (problem !== undefined) throw new Error(`run ${id} is published, and no column is described: ${problem}`);
   await queries.update(queryId, { columnDescriptions }, context.clock());
 }
 
