@@ -158,6 +158,20 @@ test('a schedule that could not run the query is refused, and nothing has change
   assert.equal((await send('GET', '/v1/query/1')).json.version, 1);
 });
 
+test('parameters are what they say, also of a query without SQL', async (t) => {
+  const { send } = await annWrites(await startHttpService(t));
+  const parameters = [{ key: 'n', type: 'number', value: 'abc' }];
+  const noNumber = 'parameter n is a number, as 12, -0.5 or 1e9: found "abc"';
+  assertRefused(await send('POST', '/v1/query', { body: { parameters } }), 400, 'invalid_query', noNumber);
+  await send('POST', '/v1/query', { body: { query_id: 1 } });
+  assertRefused(await send('PATCH', '/v1/query/1', { body: { parameters } }), 400, 'invalid_query', noNumber);
+  const noOptions = 'parameter e is an enum: give its values as enumOptions';
+  const bare = { parameters: [{ key: 'e', type: 'enum' }] };
+  assertRefused(await send('PATCH', '/v1/query/1', { body: bare }), 400, 'invalid_query', noOptions);
+  const whole = [{ key: 'n', type: 'number', value: '12' }];
+  assert.equal((await send('PATCH', '/v1/query/1', { body: { parameters: whole } })).status, 200);
+});
+
 test('a taken id is refused, and the id of a removed query is not chosen again', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);

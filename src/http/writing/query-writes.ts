@@ -5,6 +5,7 @@ import {
   descriptionsProblem,
 } from '../../domain/column-descriptions.ts';
 import { CronError, checkCron } from '../../domain/cron.ts';
+import { checkParameters, ParameterError } from '../../domain/parameter-values.ts';
 import {
   type NewQuery,
   QUERY_PARAMETER_TYPES,
@@ -85,9 +86,7 @@ function adding(deps: QueryWritesDeps): JsonHandler {
     const definition = definitionOf(rest);
     const { visibility = 'public', ...more } = definition;
     requireRunnable(undefined, definition);
-    if (definition.sql !== undefined) {
-      await deps.queryChecks.check(definition.sql, definition.parameters ?? [], request);
-    }
+    await checkQuery(definition, deps, request);
     const query: Omit<NewQuery, 'id'> = { ...withoutUndefined(more), owner: principal.owner, visibility };
     const answer = await request.commit(async ({ queries }) => {
       const now = deps.clock();
@@ -113,8 +112,8 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
     requireChangeable(query, changes, deps);
     const { sql, parameters } = { ...query, ...changes };
     requireRunnable(query, changes);
-    if (sql !== undefined && (changes.sql !== undefined || changes.parameters !== undefined)) {
-      await deps.queryChecks.check(sql, parameters ?? [], request);
+    if (changes.sql !== undefined || changes.parameters !== undefined) {
+      await checkQuery({ sql, parameters }, deps, request);
     }
     return await commitChange(commit, async (transaction, current) => {
       // Checked again in this transaction: the query may have been given to another owner in the meantime.
@@ -123,6 +122,21 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
       return { query_id: query.id };
     });
   };
+}
+
+/** Whether the engine could run it; without SQL, whether the parameters are what they say. @throws RequestError invalid_query */
+async function checkQuery(
+  { sql, parameters = [] }: Pick<QueryChanges, 'sql' | 'parameters'>,
+  { queryChecks }: QueryWritesDeps,
+  request: Parameters<JsonHandler>[0],
+): Promise<void> {
+  if (sql !== undefined) return await queryChecks.check(sql, parameters, request);
+  try {
+    checkParameters(parameters);
+  } catch (error) {
+    if (!(error instanceof ParameterError)) throw error;
+    throw new RequestError('invalid_query', error.message);
+  }
 }
 
 /** @throws RequestError invalid_query */
