@@ -13,6 +13,14 @@ after(() => place[Symbol.asyncDispose]());
 
 const REFUSED: readonly (readonly [string, string, string | Buffer, RegExp, Record<string, string>?])[] = [
   ['no header', 'x.csv', '', /line 1: the file is empty/],
+  [
+    'a header that is an empty line',
+    'x.csv',
+    '\n',
+    /line 1: the line is empty, expected a header line of column names/,
+  ],
+  ['a header that is a blank line', 'x.csv', ' \r\n1\r\n', /line 1: the line is empty, expected a header line/],
+  ['NUL, far below the first bytes', 'x.csv', `v\n${'x\n'.repeat(9000)}a\0b\n`, /line 9002: a NUL byte/],
   ['a column half a million times', 'x.csv', `${'a,'.repeat(400_000)}a\n`, /line 1: more than 10000 columns/],
   [
     'a column a thousand times',

@@ -1,6 +1,6 @@
 /**
  * Holds a CSV file against RFC 4180, byte by byte, where DuckDB is lenient and would drop something without a word: an empty
- * field too many at the end of a row, blanks around a field in quotes, an empty line among rows of several columns. Runs
+ * field too many at the end of a row, blanks around a field in quotes, an empty line among rows of several columns; and for NUL, which it takes. Runs
  * beside the conversion, at about a nanosecond a byte.
  *
  * Allowed: empty lines at the end of the file, and a quote inside of a field that does not begin with one (it is text).
@@ -43,7 +43,10 @@ export async function checkCsv(
     const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
     if (bytesRead === 0) break;
     const hasMark = start && buffer.subarray(0, 3).equals(Buffer.from('\ufeff'));
-    check.read(buffer.subarray(hasMark ? 3 : 0, bytesRead));
+    const bytes = buffer.subarray(hasMark ? 3 : 0, bytesRead);
+    const nul = bytes.indexOf(0);
+    check.read(nul < 0 ? bytes : bytes.subarray(0, nul));
+    if (nul >= 0) check.refuseNul();
     await letOthersRun();
   }
   check.end();
@@ -109,6 +112,11 @@ class CsvCheck {
       this.#begunAt = this.#line;
       this.#state = IN_QUOTES;
     } else if (state !== IN_FIELD) this.#state = byte === BLANK ? IN_BLANKS : IN_FIELD;
+  }
+
+  /** The file may be damaged, or binary from here on. Among its first bytes NUL is refused before the file is opened as CSV. */
+  refuseNul(): never {
+    this.#fail(this.#line, 'a NUL byte, which CSV does not have: leave it out, or publish NDJSON or Parquet');
   }
 
   get rows(): number {

@@ -50,6 +50,10 @@ export function parseCsvHeader(text: string, whole: boolean, said?: string): Csv
     // A row index written without a name, as data frames do.
     name === '' ? `column_${i + 1}` : name,
   );
+  // One column may have the name "", in quotes; a blank line says nothing of columns.
+  if (names.length === 1 && /^[ \t]*(?:[\r\n]|$)/.test(text)) {
+    throw new PublishError('line 1: the line is empty, expected a header line of column names');
+  }
   checkNames(names, 'line 1: ');
   return { delimiter, names };
 }
