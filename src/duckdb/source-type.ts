@@ -11,6 +11,7 @@ import { quoteText } from './quoting.ts';
 import { scalarConversion } from './scalar-conversion.ts';
 import { storedField } from './storage-type.ts';
 import { type ConversionOptions, cast, type StoredConversion, same } from './stored-conversion.ts';
+import { countOfKeys } from './text-value.ts';
 
 /** What is wrong with the schema of a column, to stand behind its name. */
 export class SchemaProblem extends Error {}
@@ -81,7 +82,7 @@ function mapOf(
     type,
     stored: (expression) => {
       const keys = `map_keys(${expression})`;
-      const repeated = `len(list_distinct(${keys})) < len(${keys})`;
+      const repeated = `${countOfKeys(key.type, keys)} < len(${keys})`;
       const values = eachOf(value, `map_values(${expression})`, depth);
       const map = isSame(key) && isSame(value) ? expression : `map(${eachOf(key, keys, depth)}, ${values})`;
       return `CASE WHEN ${expression} IS NULL THEN NULL WHEN ${repeated} THEN ${fail(`'a map with a key twice'`)} ELSE ${map} END`;

@@ -83,6 +83,7 @@ const READ: readonly (readonly [string, string, string])[] = [
   ['array(uint256)', `["0xff", ${UINT256_MAX}]`, `[255, ${UINT256_MAX}]`],
   ['array(array(varchar))', '[["a"], null, []]', '[[a], NULL, []]'],
   ['map(varchar, bigint)', '{"a": 1, "A": 2}', '{a=1, A=2}'],
+  ['map(double, bigint)', '{"NaN": 1, "1": 2}', '{nan=1, 1.0=2}'],
   ['row(a bigint, "A" bigint, b varchar)', '{"A": 2, "a": null}', `{'f0': NULL, 'f1': 2, 'f2': NULL}`],
   ['row(a bigint, b row(c varchar))', '{"a": 1, "b": {"c": "x"}}', `{'f0': 1, 'f1': {'f0': x}}`],
 ];
@@ -108,6 +109,9 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['double', `${2n ** 200n + 1n}`],
   ['array(double)', '[9007199254740993]'],
   ['real', '16777217'],
+  ['map(double, bigint)', '{"NaN": 1, "nan": 2}'],
+  ['map(real, bigint)', '{"nan": 1, "-NaN": 2}'],
+  ['map(double, bigint)', '{"1": 1, "1.0": 2}'],
   ['double', '1e400'],
   ['double', '1e-400'],
   ['double', '1_0'],

@@ -172,7 +172,7 @@ function fromJson(type: ColumnType, json: string, fail: string, reading: JsonRea
       return when('ARRAY', 'true', each(type.element, `json_extract(${json}, '$[*]')`));
     case 'map': {
       const keys = `list_transform(json_keys(${json}), lambda ${member}: ${fromText(type.key, member, fail, inner.depth)})`;
-      const unique = `len(list_distinct(${keys})) = len(json_keys(${json}))`;
+      const unique = `${countOfKeys(type.key, keys)} = len(json_keys(${json}))`;
       return when('OBJECT', unique, `map(${keys}, ${each(type.value, `json_extract(${json}, '$.*')`)})`);
     }
     case 'row': {
@@ -258,6 +258,13 @@ export function matches(text: string, pattern: string): string {
 function wholeDigits(text: string): string {
   const canonical = `regexp_replace(regexp_replace(${text}, '^\\+|\\.0*$', '', 'g'), '^(-?)0+([0-9])', '\\1\\2')`;
   return `CASE WHEN ${matches(text, WHOLE)} THEN CASE ${canonical} WHEN '-0' THEN '0' ELSE ${canonical} END END`;
+}
+
+/** SQL: how many different keys a map of this list of keys would have. */
+export function countOfKeys(type: ColumnType, keys: string): string {
+  // Two NaN may differ to `list_distinct`, and are one key to a map.
+  const isNumber = type.kind === 'real' || type.kind === 'double';
+  return `len(list_distinct(${isNumber ? `list_transform(${keys}, lambda key: CASE WHEN isnan(key) THEN 'nan' ELSE key::VARCHAR END)` : keys}))`;
 }
 
 /**
