@@ -304,14 +304,26 @@ function wideDecimal(
   trimmed: string,
   fail: string,
 ): string {
-  const before = `ltrim(regexp_extract(${trimmed}, '^[-+]?([0-9]*)', 1), '0')`;
-  const after = `rtrim(regexp_extract(${trimmed}, '\\.([0-9]*)$', 1), '0')`;
-  const isNumber = matches(trimmed, '[-+]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)');
+  const isNumber = matches('plain', '[-+]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)');
+  const before = `ltrim(regexp_extract(plain, '^[-+]?([0-9]*)', 1), '0')`;
+  const after = `rtrim(regexp_extract(plain, '\\.([0-9]*)$', 1), '0')`;
   const fits = `${isNumber} AND strlen(${before}) <= ${precision - scale} AND strlen(${after}) <= ${scale}`;
-  const sign = `CASE WHEN starts_with(${trimmed}, '-') AND ${before} || ${after} <> '' THEN '-' ELSE '' END`;
+  const sign = `CASE WHEN starts_with(plain, '-') AND ${before} || ${after} <> '' THEN '-' ELSE '' END`;
   const fraction = scale === 0 ? '' : ` || '.' || rpad(${after}, ${scale}, '0')`;
   const value = `${sign} || coalesce(nullif(${before}, ''), '0')${fraction}`;
-  return `CASE WHEN ${text} IS NULL THEN NULL WHEN ${fits} THEN ${value} ELSE ${fail} END`;
+  // Worked out once.
+  return `list_transform([${withoutExponent(trimmed)}], lambda plain: CASE WHEN ${text} IS NULL THEN NULL WHEN ${fits} THEN ${value} ELSE ${fail} END)[1]`;
+}
+
+/** SQL: the number without an exponent, its point moved; as it is where it has none, or one that no decimal has room for. */
+function withoutExponent(number: string): string {
+  const parts = `regexp_extract(${number}, '^([-+]?)([0-9]*)\\.?([0-9]*)[eE]([-+]?0*[0-9]{1,3})$', ['sign', 'whole', 'rest', 'power'])`;
+  const point = 'strlen(n.whole) + n.power::INTEGER';
+  const digits = 'n.whole || n.rest';
+  const moved = `CASE WHEN ${point} <= 0 THEN '0.' || repeat('0', -(${point})) || ${digits}
+    ELSE substr(rpad(${digits}, greatest(strlen(${digits}), ${point})::INTEGER, '0'), 1, ${point}) || '.' || substr(${digits}, ${point} + 1) END`;
+  const read = `list_transform([${parts}], lambda n: CASE WHEN n.power = '' OR ${digits} = '' THEN ${number} ELSE n.sign || ${moved} END)[1]`;
+  return `CASE WHEN contains(lower(${number}), 'e') THEN ${read} ELSE ${number} END`;
 }
 
 /** By doubling: sixteen times a big number is its sum with itself, four times over, and DuckDB can only add these exactly. */

@@ -175,8 +175,8 @@ test('a body that is not what its headers say changes nothing', async (t) => {
       [
         gzipSync(`n\n${'0\n'.repeat(60_000)}`),
         csv,
-        400,
-        'invalid_result',
+        413,
+        'body_too_large',
         'the file has more than 100000 bytes when it is decompressed',
       ],
       [

@@ -47,7 +47,10 @@ export async function decompress(
   async function* atMost(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
       bytes += chunk.byteLength;
-      if (bytes > bytesMax) throw new PublishError(`the file has more than ${bytesMax} bytes when it is decompressed`);
+      if (bytes > bytesMax) {
+        const message = `the file has more than ${bytesMax} bytes when it is decompressed`;
+        throw new PublishError(message, { kind: 'too_large' });
+      }
       staged.take(chunk.byteLength);
       yield chunk;
     }
