@@ -1,6 +1,7 @@
 /** Files that publishing refuses: the error says where and what is wrong, and nothing is left behind. */
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { publish } from '../../src/publishing/publish.ts';
 import { NEVER, OPTIONS, QUERY_ID, Workplace } from './publishing.ts';
@@ -71,6 +72,19 @@ for (const [what, name, content, message, declared = {}] of REFUSED) {
     assert.deepEqual(await place.catalog.leases.list('write:'), []);
   });
 }
+
+test('a Parquet file with a damaged text is refused by column, row group and rows', async () => {
+  const file = join(place.folder, 'damaged.parquet');
+  const texts = `SELECT i AS n, 'text ' || i AS t FROM range(7000) r(i)`;
+  await place.query(`COPY (${texts}) TO '${file}' (FORMAT parquet, ROW_GROUP_SIZE 2048, COMPRESSION uncompressed)`);
+  const bytes = await readFile(file);
+  bytes[bytes.indexOf('text 2500')] = 0xff;
+  await writeFile(file, bytes);
+  await assert.rejects(place.publish(file), {
+    name: 'PublishError',
+    message: 'column "t", row group 2 (rows 2049 to 4096): the Parquet file cannot be read: a text in it is no UTF-8',
+  });
+});
 
 test('rows too wide for the memory of publishing are refused, and the error says which setting to raise', async () => {
   const wide = 'x'.repeat(2_000_000);

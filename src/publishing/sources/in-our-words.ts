@@ -7,6 +7,7 @@ type Words = readonly (readonly [said: RegExp, ours: string])[];
 
 const PARQUET: Words = [
   [/encrypt/i, 'it is encrypted: publish it decrypted'],
+  [/string encoding|not valid UTF-?8/i, 'a text in it is no UTF-8'],
   [/Timestamp\(/, 'a time in it is beyond those that can be stored'],
   [
     /codec|unsupported|not implemented|not supported|only supported|unrecognized/i,

@@ -190,10 +190,50 @@ async function explainColumn(
     } catch (found) {
       signal.throwIfAborted();
       const reason = found instanceof Error ? explainParquet(found).message : '';
-      return new PublishError(`column ${JSON.stringify(name)}: ${reason}`);
+      const where = await damagedGroup(source, `s${index}`, duckDb, signal);
+      return new PublishError(`column ${JSON.stringify(name)}${where}: ${reason}`);
     }
   }
   return explained;
+}
+
+/**
+ * The first row group of which the column cannot be read, to stand behind its name. It is found by halving: a LIMIT leaves out the row groups
+ * behind it.
+ */
+async function damagedGroup(
+  source: Source,
+  column: string,
+  duckDb: SourceContext['duckDb'],
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    const text = 'SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata($1) ORDER BY row_group_id';
+    const groups = await duckDb.query({ text, values: [source.path] }, signal);
+    if (groups.length < 2) return '';
+    const ends: number[] = [];
+    for (const [, rows] of groups) ends.push((ends.at(-1) ?? 0) + Number(rows));
+    const isReadable = async (rows: number) => {
+      const relation = `(SELECT ${column} FROM ${source.relation} LIMIT ${rows})`;
+      const read = duckDb.query(statementOver({ ...source, relation }, `count(hash(${column}))`), signal);
+      return await read.then(
+        () => true,
+        () => false,
+      );
+    };
+    let [low, high] = [0, ends.length - 1];
+    while (low < high) {
+      signal.throwIfAborted();
+      const middle = Math.floor((low + high) / 2);
+      if (await isReadable(ends[middle] ?? 0)) low = middle + 1;
+      else high = middle;
+    }
+    const end = ends[low];
+    return end === undefined ? '' : `, row group ${low + 1} (rows ${(ends[low - 1] ?? 0) + 1} to ${end})`;
+  } catch {
+    signal.throwIfAborted();
+    return '';
+  }
 }
 
 function explainParquet(error: Error): Error {
