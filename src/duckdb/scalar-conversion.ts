@@ -1,10 +1,16 @@
 /** What a value that holds no others becomes when it is published, by its DuckDB type. */
 import { type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
+import { quoteNonFinite } from './non-finite-json.ts';
 import { positiveZero } from './positive-zero.ts';
 import { type ConversionOptions, cast, type StoredConversion, same } from './stored-conversion.ts';
 import { countSince1970, type InstantType, inYears } from './years.ts';
 
 const TIMESTAMP_MILLIS = cast({ kind: 'timestamp', digits: 3, withZone: false });
+
+const JSON_TEXT: StoredConversion = {
+  type: { kind: 'json' },
+  stored: (expression) => quoteNonFinite(`CAST(${expression} AS VARCHAR)`),
+};
 
 /** The types that are always converted in the same way. */
 const CONVERSIONS: Partial<Record<DuckDBTypeId, StoredConversion>> = {
@@ -29,7 +35,7 @@ const CONVERSIONS: Partial<Record<DuckDBTypeId, StoredConversion>> = {
   [DuckDBTypeId.TIMESTAMP_MS]: TIMESTAMP_MILLIS,
   [DuckDBTypeId.VARIANT]: {
     type: { kind: 'json' },
-    stored: (expression) => `CAST(CAST(${expression} AS JSON) AS VARCHAR)`,
+    stored: (expression) => quoteNonFinite(`CAST(CAST(${expression} AS JSON) AS VARCHAR)`),
   },
 };
 
@@ -39,7 +45,7 @@ export function scalarConversion(source: DuckDBType, digits: 3 | 6, options: Con
     case DuckDBTypeId.DECIMAL:
       return same({ kind: 'decimal', precision: source.width, scale: source.scale });
     case DuckDBTypeId.VARCHAR:
-      return source.alias === 'JSON' ? cast({ kind: 'json' }) : same({ kind: 'varchar' });
+      return source.alias === 'JSON' ? JSON_TEXT : same({ kind: 'varchar' });
     case DuckDBTypeId.DATE:
       return instant({ kind: 'date' }, options);
     case DuckDBTypeId.TIME:

@@ -6,6 +6,7 @@
 import type { ColumnType } from '../domain/column-type.ts';
 import { isExactDouble, significantDigits } from './exact-double.ts';
 import { hasNumberMark, losesDigits, losesWriting, NUMBER_MARK, unwrapNumbers, wrapNumbers } from './exact-json.ts';
+import { quoteNonFinite } from './non-finite-json.ts';
 import { positiveZero } from './positive-zero.ts';
 import { quoteText } from './quoting.ts';
 import { isWideDecimal, storageType, storedField } from './storage-type.ts';
@@ -211,7 +212,8 @@ function isJson(text: string): string {
 
 /** Declared json takes text as JSON, which is how answers spell it; where json is what was found, text is a JSON string. */
 function jsonFromJson(json: string, fail: string, { exact, wrapped }: JsonReading): string {
-  const asIs = wrapped ? unwrapNumbers(`CAST(${json} AS VARCHAR)`) : `CAST(${json} AS VARCHAR)`;
+  const text = quoteNonFinite(`CAST(${json} AS VARCHAR)`);
+  const asIs = wrapped ? unwrapNumbers(text) : text;
   if (exact) return `CASE WHEN json_type(${json}) <> 'NULL' THEN ${asIs} END`;
   const held = `json_extract_string(${json}, '$')`;
   const isText = `json_type(${json}) = 'VARCHAR'${wrapped ? ` AND NOT starts_with(${held}, '${NUMBER_MARK}')` : ''}`;

@@ -32,6 +32,12 @@ const EXACT: readonly (readonly [readonly string[], string, readonly (string | n
   [['1e-400', '3e-324', '1'], 'varchar', ['1e-400', '3e-324', '1']],
   [['[1e-400]'], 'json', ['[1e-400]']],
   [['1.5', '"NaN"', '"-Infinity"'], 'double', ['1.5', 'nan', '-inf']],
+  [
+    ['[NaN,{"a":-Infinity,"b":"NaN, \\" inf"},1.50,1e2,null,true]', '{"a":NaN}'],
+    'json',
+    ['["NaN",{"a":"-Infinity","b":"NaN, \\" inf"},1.50,1e2,null,true]', '{"a":"NaN"}'],
+  ],
+  [[`[${LONG},{"a":NaN}]`], '!json', [`[${LONG},{"a":"NaN"}]`]],
   [['"NaN"', '"x"'], 'varchar', ['NaN', 'x']],
   [[`[${LONG},null]`], '!array(decimal(38, 6))', [`[${LONG}, NULL]`]],
   [[`"[${LONG},null]"`], '!array(decimal(38, 6))', [`[${LONG}, NULL]`]],

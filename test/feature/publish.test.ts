@@ -187,6 +187,8 @@ const PARQUET: readonly (readonly [string, string, string, readonly (string | nu
   ['BLOB', `'\\x00\\xFF', ''`, 'varbinary', ['\\x00\\xFF', '']],
   ['UUID', `'6f2a3c1e-0000-4000-8000-000000000000'`, 'uuid', ['6f2a3c1e-0000-4000-8000-000000000000']],
   ['JSON', `'{"a": 1}'`, 'json', ['{"a": 1}']],
+  ['JSON', `'{"a": [NaN, -Infinity]}', 'NaN', '"NaN"'`, 'json', ['{"a": ["NaN", "-Infinity"]}', '"NaN"', '"NaN"']],
+  ['JSON[]', `['{"a": NaN}', 'null']`, 'array(json)', [`['{"a": "NaN"}', 'null']`]],
   ['DATE', `'0001-01-01', '9999-12-31'`, 'date', ['0001-01-01', '9999-12-31']],
   ['TIME', `'23:59:59.999999'`, 'time', ['23:59:59.999999']],
   ['INTERVAL', `'1 month 2 days 3 hours'`, 'interval', ['1 month 2 days 03:00:00']],
