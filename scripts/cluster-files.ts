@@ -129,6 +129,7 @@ export const AT_NIGHT: readonly LeftOut[] = [
       'publish-foreign',
       'publish-input',
       'publish-json',
+      'publish-page-checksums',
       'publish-refused',
       'publish-types',
       'publish-words',

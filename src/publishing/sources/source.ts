@@ -53,8 +53,11 @@ export interface Source {
   /** SQL over the relation for the list of the columns' raw values, of a source that reads them as a list. */
   readonly list?: string;
   readonly path: string;
-  /** Reads the file beside the conversion, for what DuckDB would let pass; tells how many rows there are. @throws PublishError naming the line */
-  readonly check?: (signal: AbortSignal) => Promise<number>;
+  /**
+   * Reads the file beside the conversion, for what DuckDB would let pass; tells how many rows there are, where it sees them.
+   * @throws PublishError naming where
+   */
+  readonly check?: (signal: AbortSignal) => Promise<number | undefined>;
   /** How many rows there are, where that can be found out cheaply; told beside the conversion, to show how far that is. */
   readonly count?: (signal: AbortSignal) => Promise<number>;
   /** The same source with types inferred from every row, after a value beyond the sample did not fit. */

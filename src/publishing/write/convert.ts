@@ -140,7 +140,9 @@ async function withCheck(
   const counting = count?.(during).then(told, () => undefined);
   const [written, checked] = await Promise.allSettled([
     write(during, (rows, bytes) => tell({ rows, bytes })).catch(fail),
-    check?.(during).then(told).catch(fail),
+    check?.(during)
+      .then((rowsTotal) => (rowsTotal === undefined ? undefined : told(rowsTotal)))
+      .catch(fail),
   ]);
   await counting;
   if (checked.status === 'rejected') throw checked.reason;

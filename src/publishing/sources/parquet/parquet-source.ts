@@ -20,6 +20,7 @@ import { PublishError } from '../../publish-error.ts';
 import { checkNames } from '../column-names.ts';
 import { whyNotParquet } from '../in-our-words.ts';
 import { failIn, opened, type Source, type SourceColumn, type SourceContext, statementOver } from '../source.ts';
+import { checkPageChecksums } from './page-checksums.ts';
 import { copyWithBareLeaves } from './parquet-footer.ts';
 
 /** @throws PublishError when the file is not Parquet, or a column of it cannot be stored. */
@@ -55,6 +56,10 @@ async function openColumns(context: SourceContext, told: boolean, signal: AbortS
       const text = 'SELECT num_rows FROM parquet_file_metadata($1)';
       const [[rows] = []] = await duckDb.query({ text, values: [path] }, during);
       return Number(rows);
+    },
+    check: async (during) => {
+      await checkPageChecksums(duckDb, context, during);
+      return undefined;
     },
     widen: (during) => openColumns(context, false, during),
     explain: (error, during) => explainColumn(error, context, source, during),
