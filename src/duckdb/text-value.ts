@@ -264,9 +264,10 @@ function wholeDigits(text: string): string {
 
 /** SQL: how many different keys a map of this list of keys would have. */
 export function countOfKeys(type: ColumnType, keys: string): string {
-  // Two NaN may differ to `list_distinct`, and are one key to a map.
-  const isNumber = type.kind === 'real' || type.kind === 'double';
-  return `len(list_distinct(${isNumber ? `list_transform(${keys}, lambda key: CASE WHEN isnan(key) THEN 'nan' ELSE key::VARCHAR END)` : keys}))`;
+  if (type.kind !== 'real' && type.kind !== 'double') return `len(list_distinct(${keys}))`;
+  // Two NaN may differ to `list_distinct`, and are one key to a map, as the two zeros are.
+  const texts = `list_transform(${keys}, lambda key: CASE WHEN isnan(key) THEN 'nan' ELSE ${positiveZero('key')}::VARCHAR END)`;
+  return `len(list_distinct(${texts}))`;
 }
 
 /**

@@ -86,6 +86,24 @@ test('a Parquet file with a damaged text is refused by column, row group and row
   });
 });
 
+test('a Parquet map with both zeros as keys is refused, as one with a key twice is', async () => {
+  const file = join(place.folder, 'zeros.parquet');
+  await place.query(`COPY (SELECT map([7.0, 9.0]::DOUBLE[], [1, 2]) AS m) TO '${file}' (COMPRESSION uncompressed)`);
+  const bytes = await readFile(file);
+  for (const [key, zero] of [
+    [7, 0],
+    [9, -0],
+  ] as const) {
+    const written = Buffer.from(Float64Array.of(key).buffer);
+    for (let at = bytes.indexOf(written); at >= 0; at = bytes.indexOf(written)) bytes.writeDoubleLE(zero, at);
+  }
+  await writeFile(file, bytes);
+  await assert.rejects(place.publish(file), {
+    name: 'PublishError',
+    message: 'column "m": "a map with a key twice" cannot be stored as map(double, integer)',
+  });
+});
+
 test('rows too wide for the memory of publishing are refused, and the error says which setting to raise', async () => {
   const wide = 'x'.repeat(2_000_000);
   const csv = await place.write('wide.csv', `n,word\n${`1,${wide}\n`.repeat(30)}`);
