@@ -109,13 +109,14 @@ function rowsToSort({ paths, firstRows, column }: IndexBuild, form: KeyForm, par
 async function hasFewValues(
   duckDb: DuckDb,
   { samplePath, rowCount, column }: IndexBuild,
-  { kind }: KeyForm,
+  form: KeyForm,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (kind !== 'text' || samplePath === undefined || rowCount > GROUPED_ROWS_MAX) return false;
+  if (form.kind !== 'text' || samplePath === undefined || rowCount > GROUPED_ROWS_MAX) return false;
   const parameters = new Parameters();
   const sample = partAt(samplePath, parameters);
-  const text = `SELECT count(DISTINCT ${storedColumn(column.index)}) FROM ${sample}`;
+  // Counting keeps what it has counted in memory: long texts would not fit.
+  const text = `SELECT count(DISTINCT hash(${handedOver(storedColumn(column.index), form)})) FROM ${sample}`;
   const [[values] = []] = await duckDb.query({ text, values: parameters.values }, signal);
   return Number(values) <= GROUPED_VALUES_MAX;
 }

@@ -15,7 +15,7 @@ import { type ColumnType, formatColumnType } from '../../../domain/column-type.t
 import { DuckDb } from '../../../duckdb/duckdb.ts';
 import type { Value } from '../../plan/predicate.ts';
 import { NotBuildable } from '../build-queue.ts';
-import { buildIndex } from './build-index.ts';
+import { buildIndex, type IndexBuild } from './build-index.ts';
 import { IndexFile } from './index-file.ts';
 import { IndexDamaged, NO_RANK } from './index-format.ts';
 import { type Key, keyFormOf, keyOf } from './ordered-key.ts';
@@ -64,6 +64,16 @@ test(`texts with few values are grouped, which gives the same file as sorting th
     const grouped = await bench.build(column, `grouped-${number}`, t.signal, { isSampled: true });
     assert.deepEqual(await readFile(grouped), await readFile(sorted), `case ${number} of seed ${SEED}`);
   }
+});
+
+test('texts that together take more memory than there is are told from few, and get their index', async (t) => {
+  await using bench = await Bench.open('128MB');
+  const path = join(bench.directory, 'long.parquet');
+  const rowCount = 30_000;
+  await bench.write(`SELECT repeat(md5(i::VARCHAR), 200) AS c0 FROM range(${rowCount}) r(i)`, path);
+  const column = { index: 0, type: { kind: 'varchar' } } as const;
+  const order = { paths: [path], firstRows: [0], rowCount, samplePath: path, column, bytesMax: 1e9 };
+  assert.ok((await bench.buildFrom({ ...order, destination: join(bench.directory, 'long.index') }, t.signal)) > 0);
 });
 
 test(`a file with one changed byte is refused or gives what it gave before (seed ${SEED})`, async (t) => {
@@ -136,10 +146,20 @@ class Bench implements AsyncDisposable {
     this.#duckDb = duckDb;
   }
 
-  static async open(): Promise<Bench> {
+  static async open(memoryLimit = '256MB'): Promise<Bench> {
     const directory = await mkdtemp(join(tmpdir(), 'qrs-indexes-'));
-    const options = { threads: 2, memoryLimit: '256MB', tempDirectory: directory, tempSizeMax: '64MB', sleep };
+    const options = { threads: 2, memoryLimit, tempDirectory: directory, tempSizeMax: '64MB', sleep };
     return new Bench(directory, await DuckDb.open({ ...options, allowedDirectories: [directory] }));
+  }
+
+  /** Writes the rows of a SELECT as a Parquet file. */
+  async write(rows: string, path: string): Promise<void> {
+    const text = `COPY (${rows}) TO '${path}' (ROW_GROUP_SIZE 2048)`;
+    await this.#duckDb.query({ text, values: [] }, new AbortController().signal);
+  }
+
+  async buildFrom(order: IndexBuild, signal: AbortSignal): Promise<number> {
+    return await buildIndex(this.#duckDb, order, signal);
   }
 
   /** @param options with `isSampled` the first part stands for a sample of few values @returns the index's path */
@@ -160,8 +180,7 @@ class Bench implements AsyncDisposable {
     const destination = join(this.directory, `${name}.index`);
     const column = { index: 0, type };
     const samplePath = isSampled ? paths[0] : undefined;
-    const bytes = await buildIndex(
-      this.#duckDb,
+    const bytes = await this.buildFrom(
       { paths, firstRows, rowCount: cells.length, samplePath, column, destination, bytesMax },
       signal,
     );
