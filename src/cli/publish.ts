@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Service } from '../compose/service.ts';
+import { declaredChangeProblem } from '../datasets/declared-by-dataset.ts';
 import { changeDescriptions, descriptionsProblem, isSameDescriptions } from '../domain/column-descriptions.ts';
 import type { ColumnType } from '../domain/column-type.ts';
 import type { Execution } from '../domain/execution.ts';
@@ -119,7 +120,7 @@ async function publishFile(service: Service, file: string, options: PublishComma
   );
 }
 
-/** Looked at before anything is stored. @throws PublishError for a column that the result does not have, and for texts that are too long */
+/** Looked at before anything is stored. @throws PublishError for a column that the result does not have, and where the query cannot be given these texts */
 async function requireDescribable(
   service: Service,
   queryId: number,
@@ -133,8 +134,10 @@ async function requireDescribable(
     const instead = near === undefined ? `it has ${names.slice(0, 10).join(', ')}` : `did you mean ${near}?`;
     throw new PublishError(`--describe: the result has no column ${unknown}; ${instead}`);
   }
-  const before = (await (await service.catalog()).queries.find(queryId))?.columnDescriptions;
-  const problem = descriptionsProblem(changeDescriptions(before, described) ?? {});
+  const query = await (await service.catalog()).queries.find(queryId);
+  const columnDescriptions = changeDescriptions(query?.columnDescriptions, described);
+  if (query === undefined || isSameDescriptions(query.columnDescriptions, columnDescriptions)) return;
+  const problem = declaredChangeProblem(query, { columnDescriptions }) ?? descriptionsProblem(columnDescriptions ?? {});
   if (problem !== undefined) throw new PublishError(`--describe: ${problem}`);
 }
 

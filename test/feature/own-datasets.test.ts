@@ -104,6 +104,17 @@ test('what the start would set back cannot be changed in the catalog', async (t)
   const { code, err } = await service.commandLine.run(['queries', 'schedule', '990500001', '--off']);
   assert.equal(code, 1);
   assert.match(err.replace('error: ', ''), says('its schedule'));
+  const file = join(await write({ 'rows.csv': 'day,chain,total\n2024-03-06,base,1.5\n' }), 'rows.csv');
+  const publish = ['publish', file, '--query', '990500001', '--types', 'total=decimal(38,2)', '--describe'];
+  const described = await service.commandLine.run([...publish, 'chain=Which chain']);
+  assert.equal(described.code, 1);
+  const [last = ''] = described.err.trimEnd().split('\n').slice(-1);
+  assert.match(last.replace('error: --describe: ', ''), says('the descriptions of its columns'));
+  assert.equal(
+    (await service.commandLine.run([...publish, 'chain=Where they were paid'])).code,
+    0,
+    'as it is declared',
+  );
   assert.equal((await patch({ tags: ['shop'] })).status, 200);
 });
 
