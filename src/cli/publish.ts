@@ -137,7 +137,8 @@ async function requireDescribable(
   const query = await (await service.catalog()).queries.find(queryId);
   const columnDescriptions = changeDescriptions(query?.columnDescriptions, described);
   if (query === undefined || isSameDescriptions(query.columnDescriptions, columnDescriptions)) return;
-  const problem = declaredChangeProblem(query, { columnDescriptions }) ?? descriptionsProblem(columnDescriptions ?? {});
+  const declared = await declaredChangeProblem(query, { columnDescriptions }, service);
+  const problem = declared ?? descriptionsProblem(columnDescriptions ?? {});
   if (problem !== undefined) throw new PublishError(`--describe: ${problem}`);
 }
 

@@ -120,7 +120,7 @@ function addSet(queries: Command, context: CommandContext): void {
           ...(await readSql(options, { service, signal: context.signal }, before)),
         };
         if (Object.keys(whole).length === 0) throw new UsageError('nothing to change: name an option');
-        const problem = before && declaredChangeProblem(before, whole);
+        const problem = before && (await declaredChangeProblem(before, whole, service));
         if (problem !== undefined) throw new Error(problem);
         const query = await all.update(id, whole, context.clock());
         if (options.json) printJson(context, queryRecord(query));

@@ -74,7 +74,8 @@ export function addScheduleCommand(queries: Command, context: CommandContext): v
         if (query === undefined) throw new Error(`there is no query ${id}: add it first`);
         if (query.sql === undefined)
           throw new Error(`query ${id} has no SQL: its results are published by whoever runs it`);
-        const problem = declaredChangeProblem(query, { schedule }) ?? scheduleProblem(query, { schedule });
+        const declared = await declaredChangeProblem(query, { schedule }, service);
+        const problem = declared ?? scheduleProblem(query, { schedule });
         if (problem !== undefined) throw new Error(problem);
         await all.update(id, { schedule }, context.clock());
         printLines(context, [id]);

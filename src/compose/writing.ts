@@ -54,7 +54,7 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
     leases: { catalog, clock, sleep, owner, leaseMillis: settings.leaseMillis },
     newId,
     reservedIdsFrom: RESERVED_QUERY_IDS_FROM,
-    changeProblem: declaredChangeProblem,
+    changeProblem: async (query, changes) => await declaredChangeProblem(query, changes, service),
     queryChecks: new QueryChecks(queryChecker(service), sleep),
     runQueue: await runQueueOf(service, { newExecutionId: newId }),
     runsAnySql: settings.sqlExecute,

@@ -4,21 +4,27 @@ import { declaredChangeProblem } from './declared-by-dataset.ts';
 import { CURATORS } from './register.ts';
 
 const CURATED = { id: 990_000_001, owner: { kind: 'team', name: CURATORS } } as const;
+const SERVICE = { datasets: async () => [{ queryId: 990_000_001 }] };
 
-test('what the start would set back is named', () => {
+test('what the start would set back is named', async () => {
   const changes = { sql: 'select 1', schedule: undefined, visibility: 'private', description: 'd' } as const;
   assert.equal(
-    declaredChangeProblem(CURATED, changes),
+    await declaredChangeProblem(CURATED, changes, SERVICE),
     "query 990000001 is a curated dataset: its SQL, its schedule, that it is public would be set back at the next start; change the dataset's declaration (dataset.json and query.sql of one of your own), and start the service again; description, tags and archiving may be changed here",
   );
 });
 
-test('what no declaration says may be changed', () => {
+test('what no declaration says may be changed', async () => {
   const changes = { description: 'd', tags: ['a'], isArchived: true, visibility: 'public' } as const;
-  assert.equal(declaredChangeProblem(CURATED, changes), undefined);
+  assert.equal(await declaredChangeProblem(CURATED, changes, SERVICE), undefined);
 });
 
-test('a query that has the id of a dataset and belongs to somebody else is its own', () => {
+test('a query that has the id of a dataset and belongs to somebody else is its own', async () => {
   const query = { id: 990_000_001, owner: { kind: 'user', name: 'ann' } } as const;
-  assert.equal(declaredChangeProblem(query, { sql: 'select 1' }), undefined);
+  assert.equal(await declaredChangeProblem(query, { sql: 'select 1' }, SERVICE), undefined);
+});
+
+test('a query of a dataset that is declared no more may be changed: no start sets it back', async () => {
+  const service = { datasets: async () => [{ queryId: 990_000_002 }] };
+  assert.equal(await declaredChangeProblem(CURATED, { visibility: 'private' }, service), undefined);
 });

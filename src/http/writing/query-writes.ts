@@ -41,7 +41,7 @@ export interface QueryWritesDeps extends WriteDeps {
   readonly reservedIdsFrom: number;
   readonly queryChecks: QueryChecks;
   /** Why a query may not be changed so, whoever asks; undefined when it may. */
-  readonly changeProblem: (query: Query, changes: QueryChanges) => string | undefined;
+  readonly changeProblem: (query: Query, changes: QueryChanges) => Promise<string | undefined>;
 }
 
 const TAGS_MAX = 50;
@@ -109,7 +109,7 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
     const query = await writableQuery(deps.catalog, principal, id);
     stats.queryId = query.id;
     const changes = changesOf(await request.body());
-    requireChangeable(query, changes, deps);
+    await requireChangeable(query, changes, deps);
     const { sql, parameters } = { ...query, ...changes };
     requireRunnable(query, changes);
     if (changes.sql !== undefined || changes.parameters !== undefined) {
@@ -140,8 +140,12 @@ async function checkQuery(
 }
 
 /** @throws RequestError invalid_query */
-function requireChangeable(query: Query, changes: QueryChanges, { changeProblem }: QueryWritesDeps): void {
-  const problem = changeProblem(query, changes);
+async function requireChangeable(
+  query: Query,
+  changes: QueryChanges,
+  { changeProblem }: QueryWritesDeps,
+): Promise<void> {
+  const problem = await changeProblem(query, changes);
   if (problem !== undefined) throw new RequestError('invalid_query', problem);
 }
 
