@@ -59,6 +59,14 @@ test('one that was made private is public again', async () => {
   assert.equal((await catalog.queries.find(990_000_001))?.visibility, 'public');
 });
 
+test('one that was given parameters has none again', async () => {
+  await using catalog = await openSqliteCatalog(join(root, 'parameters.sqlite'), { clock: Date.now, sleep });
+  await registerDatasets(catalog, datasets, 0);
+  await catalog.queries.update(990_000_001, { parameters: [{ key: 'n', type: 'number' }] }, 0);
+  await registerDatasets(catalog, datasets, 0);
+  assert.deepEqual((await catalog.queries.find(990_000_001))?.parameters, []);
+});
+
 test('a dataset whose name was changed, as by renaming its folder, has a query of the new name', async () => {
   await using catalog = await openSqliteCatalog(join(root, 'renamed.sqlite'), { clock: Date.now, sleep });
   await registerDatasets(catalog, datasets, 0);

@@ -39,7 +39,7 @@ export async function registerDatasets(
   for (const dataset of datasets) {
     const { name, queryId, sql, schedule } = dataset;
     const columnDescriptions = descriptionsOf(dataset);
-    const said = { name, sql, schedule, columnDescriptions, visibility: 'public' } as const;
+    const said = { name, sql, parameters: [], schedule, columnDescriptions, visibility: 'public' } as const;
     const query = { id: queryId, owner, ...said } as const;
     let found = await catalog.queries.find(queryId);
     if (found === undefined) {
@@ -49,7 +49,11 @@ export async function registerDatasets(
     }
     if (found !== undefined && isCurated(found)) {
       const isSame =
-        found.name === name && found.sql === sql && found.schedule === schedule && found.visibility === 'public';
+        found.name === name &&
+        found.sql === sql &&
+        found.parameters.length === 0 &&
+        found.schedule === schedule &&
+        found.visibility === 'public';
       if (!isSame || !isSameDescriptions(found.columnDescriptions, columnDescriptions)) {
         await catalog.queries.update(queryId, said, now);
       }
