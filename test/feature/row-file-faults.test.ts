@@ -166,6 +166,20 @@ test('a file forgotten while it is being opened is closed, and whoever waits for
   assert.notEqual(reading, undefined);
 });
 
+test('wide rows of which one range fits into memory, and not two, get their row file', async (t) => {
+  const directory = await folder(t);
+  const rowCount = 700;
+  const part = join(directory, 'part.parquet');
+  await using duckDb = await openFolderDuckDb(directory, 1, '1GB');
+  const text = `COPY (SELECT repeat(md5(i::VARCHAR), 3200) AS c0 FROM range(${rowCount}) r(i)) TO '${part}' (COMPRESSION zstd)`;
+  await duckDb.query({ text, values: [] }, signal);
+  await using builder = builderIn(directory, '192MB');
+  const wide = [{ name: 't', type: parseColumnType('varchar') }];
+  const order = { part, path: join(directory, 'made.rows'), identity: 'one', columns: wide, rowCount };
+  const bytes = await builder.buildRowFile({ ...order, cellBytes: rowCount * 102_400, bytesMax: 1e9 }, signal);
+  assert.ok(bytes > 0);
+});
+
 test('a file that was made from something else is not read', async (t) => {
   const directory = await folder(t);
   const order = await orderOf(directory, 100);

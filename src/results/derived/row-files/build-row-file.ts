@@ -48,9 +48,13 @@ export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: 
   try {
     const written = new BlockWriter(file, Math.min(order.bytesMax, FILE_BYTES_MAX));
     let blockRows = 0;
-    const read = async (range: RowRange, during: AbortSignal) =>
-      await readRange(duckDb, order, sized ?? [], range, during);
-    // DuckDB reads the next range while this thread packs the one before.
+    let last: Promise<unknown> = Promise.resolve();
+    const read = async (range: RowRange, during: AbortSignal) => {
+      const result = last.then(async () => await readRange(duckDb, order, sized ?? [], range, during));
+      last = result.catch(() => undefined);
+      return await result;
+    };
+    // DuckDB reads the next range while this thread packs the one before; one at a time, since rows may be so wide that two ranges do not fit.
     for await (const rows of readAhead(rangesOf(order), 1, read, signal)) {
       if (blockRows === 0) blockRows = blockRowsFor(rows.text.length / Math.max(1, rows.numbers[0]?.length ?? 0));
       await written.add(rows, blockRows);
