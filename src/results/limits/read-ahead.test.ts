@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAhead } from './read-ahead.ts';
+import { inTurn, readAhead } from './read-ahead.ts';
 
 const never = new AbortController().signal;
 
@@ -87,4 +87,22 @@ test("the consumer's signal cancels it", async () => {
 test('no items give no results', async () => {
   const { read } = controlled();
   assert.deepEqual(await Array.fromAsync(readAhead([], 2, read, never)), []);
+});
+
+test('in turn, no two are read at a time', async () => {
+  let [running, most] = [0, 0];
+  const read = inTurn(async (item: number) => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    if (item === 3) throw new Error('three');
+    return item;
+  });
+  const got: number[] = [];
+  const all = async () => {
+    for await (const item of readAhead([1, 2, 3, 4], 1, read, never)) got.push(item);
+  };
+  await assert.rejects(all, /three/);
+  assert.deepEqual([got, most, running], [[1, 2], 1, 0]);
 });

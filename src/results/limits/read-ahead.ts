@@ -31,3 +31,15 @@ export async function* readAhead<T, R>(
     await Promise.allSettled(reading);
   }
 }
+
+/** The same read, of which each begins when the one before has ended: where two together need more of something than there is. */
+export function inTurn<T, R>(
+  read: (item: T, signal: AbortSignal) => Promise<R>,
+): (item: T, signal: AbortSignal) => Promise<R> {
+  let last: Promise<unknown> = Promise.resolve();
+  return async (item, signal) => {
+    const result = last.then(async () => await read(item, signal));
+    last = result.catch(() => undefined);
+    return await result;
+  };
+}

@@ -10,7 +10,7 @@ import type { Statement } from '../../../duckdb/statement.ts';
 import { storedColumn } from '../../../duckdb/storage-type.ts';
 import { partAt, partsAt } from '../../compile/range.ts';
 import { compileSortKeys } from '../../compile/sort.ts';
-import { readAhead } from '../../limits/read-ahead.ts';
+import { inTurn, readAhead } from '../../limits/read-ahead.ts';
 import { BLOCK_ENTRIES, type Entries } from './entry-block.ts';
 import { ROWS_MAX } from './index-format.ts';
 import { IndexWriter } from './index-writer.ts';
@@ -61,8 +61,8 @@ export async function buildIndex(duckDb: DuckDb, build: IndexBuild, signal: Abor
     await using file = await open(destination, 'wx', 0o600);
     const shape = { rowCount, keyBytes: keyBytesOf(form) ?? 0, hasCutKeys: hasCutKeys === true };
     const writer = new IndexWriter(file, shape, build.bytesMax);
-    const read = async (step: Step, during: AbortSignal) => await readStep(duckDb, form, step, during);
-    // DuckDB hands over the next step while this thread writes the one before.
+    const read = inTurn(async (step: Step, during: AbortSignal) => await readStep(duckDb, form, step, during));
+    // DuckDB hands over the next step while this thread writes the one before; in turn, since two steps of long texts may not fit into its memory.
     for await (const entries of readAhead(stepsOf(0, valueCount), 1, read, signal)) await writer.add(entries);
     for (const [from, to] of stepsOf(valueCount, rowCount)) {
       const [positions] = await duckDb.fixedColumns(stepStatement('p', from, to), signal);

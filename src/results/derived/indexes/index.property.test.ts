@@ -76,6 +76,16 @@ test('texts that together take more memory than there is are told from few, and 
   assert.ok((await bench.buildFrom({ ...order, destination: join(bench.directory, 'long.index') }, t.signal)) > 0);
 });
 
+test('texts of which one step fits into memory, and not two, get their index', async (t) => {
+  await using bench = await Bench.open('192MB');
+  const path = join(bench.directory, 'wide.parquet');
+  const rowCount = 150_000;
+  await bench.write(`SELECT i || repeat('😀', 250) AS c0 FROM range(${rowCount}) r(i)`, path);
+  const column = { index: 0, type: { kind: 'varchar' } } as const;
+  const order = { paths: [path], firstRows: [0], rowCount, samplePath: undefined, column, bytesMax: 1e9 };
+  assert.ok((await bench.buildFrom({ ...order, destination: join(bench.directory, 'wide.index') }, t.signal)) > 0);
+});
+
 test(`a file with one changed byte is refused or gives what it gave before (seed ${SEED})`, async (t) => {
   await using bench = await Bench.open();
   const random = new Random(SEED);

@@ -10,7 +10,7 @@ import { type DuckDb, isOutOfMemory, type Row } from '../../../duckdb/duckdb.ts'
 import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
 import type { ReadMode } from '../../compile/range.ts';
 import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
-import { readAhead } from '../../limits/read-ahead.ts';
+import { inTurn, readAhead } from '../../limits/read-ahead.ts';
 import { NotBuildable } from '../build-queue.ts';
 import { BLOCK_BYTES_MAX, packBlock } from './row-block.ts';
 import { blockCrc, encodeIndex, type RowFileAbout } from './row-file-format.ts';
@@ -48,13 +48,10 @@ export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: 
   try {
     const written = new BlockWriter(file, Math.min(order.bytesMax, FILE_BYTES_MAX));
     let blockRows = 0;
-    let last: Promise<unknown> = Promise.resolve();
-    const read = async (range: RowRange, during: AbortSignal) => {
-      const result = last.then(async () => await readRange(duckDb, order, sized ?? [], range, during));
-      last = result.catch(() => undefined);
-      return await result;
-    };
-    // DuckDB reads the next range while this thread packs the one before; one at a time, since rows may be so wide that two ranges do not fit.
+    const read = inTurn(
+      async (range: RowRange, during: AbortSignal) => await readRange(duckDb, order, sized ?? [], range, during),
+    );
+    // DuckDB reads the next range while this thread packs the one before; in turn, since rows may be so wide that two ranges do not fit.
     for await (const rows of readAhead(rangesOf(order), 1, read, signal)) {
       if (blockRows === 0) blockRows = blockRowsFor(rows.text.length / Math.max(1, rows.numbers[0]?.length ?? 0));
       await written.add(rows, blockRows);
