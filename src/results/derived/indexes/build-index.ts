@@ -22,7 +22,7 @@ export interface IndexBuild {
   /** The position in the whole result of each part's first row. */
   readonly firstRows: readonly number[];
   readonly rowCount: number;
-  /** Path of rows that were drawn at random from the result; undefined where it is too small to have any. */
+  /** Path of rows that were drawn at random from the result; undefined where it is too small to have any. Not read unless `mayGroup`. */
   readonly samplePath: string | undefined;
   readonly column: { readonly index: number; readonly type: ColumnType };
   /** Path of the index. No file is there yet. */
@@ -106,13 +106,14 @@ function rowsToSort({ paths, firstRows, column }: IndexBuild, form: KeyForm, par
   return `(SELECT ${handedOver(stored, form)} AS v, ${position} AS p, ${stored} FROM ${partsAt(paths, parameters)})`;
 }
 
-async function hasFewValues(
-  duckDb: DuckDb,
-  { samplePath, rowCount, column }: IndexBuild,
-  form: KeyForm,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (form.kind !== 'text' || samplePath === undefined || rowCount > GROUPED_ROWS_MAX) return false;
+/** Whether it depends on the values how the entries of a column are put in order. */
+export function mayGroup({ rowCount, column }: Pick<IndexBuild, 'rowCount' | 'column'>): boolean {
+  return keyFormOf(column.type)?.kind === 'text' && rowCount <= GROUPED_ROWS_MAX;
+}
+
+async function hasFewValues(duckDb: DuckDb, build: IndexBuild, form: KeyForm, signal: AbortSignal): Promise<boolean> {
+  const { samplePath, column } = build;
+  if (samplePath === undefined || !mayGroup(build)) return false;
   const parameters = new Parameters();
   const sample = partAt(samplePath, parameters);
   // Counting keeps what it has counted in memory: long texts would not fit.

@@ -5,7 +5,7 @@ import type { ResultStore } from '../../../store/result-store.ts';
 import { openAll } from '../../limits/open-all.ts';
 import type { Wanted } from '../build-queue.ts';
 import type { DerivedFiles } from '../derived-files.ts';
-import type { IndexBuild } from './build-index.ts';
+import { type IndexBuild, mayGroup } from './build-index.ts';
 import type { IndexOrigin } from './index-origin.ts';
 
 /** Builds indexes outside this process. */
@@ -50,7 +50,8 @@ async function build(
   try {
     const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
     const paths = await openAll(parts, open, objects, signal);
-    const [samplePath] = await openAll(preSample === undefined ? [] : [preSample], open, objects, signal);
+    const samples = preSample !== undefined && mayGroup({ rowCount, column }) ? [preSample] : [];
+    const [samplePath] = await openAll(samples, open, objects, signal);
     const order: IndexBuild = {
       paths,
       firstRows: parts.map(({ firstRow }) => firstRow),
