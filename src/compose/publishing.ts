@@ -60,7 +60,7 @@ export async function findCuratedDataset(service: Service, queryId: number): Pro
 /** The address of a dataset answers with whatever run is its query's latest, so each has the columns that are declared. */
 async function requireDeclaredColumns(service: Service, queryId: number, columns: readonly Column[]): Promise<void> {
   const dataset = await findCuratedDataset(service, queryId);
-  const mismatch = dataset && columnMismatch(dataset, columns);
+  const mismatch = dataset && columnMismatch(dataset, columns, { exact: true });
   if (mismatch === undefined) return;
   throw new PublishError(`${mismatch}; where the file cannot say a type, declare it (--types, types=)`);
 }

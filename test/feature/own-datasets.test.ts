@@ -85,6 +85,9 @@ test('a result with other columns than the dataset declares is not published, wh
   const refused = await service.commandLine.run(['publish', file, '--query', '990500001']);
   assert.deepEqual([refused.code, refused.out], [1, '']);
   assert.ok(refused.err.includes(says), refused.err);
+  const inCapitals = { ...body, body: csv.replace('day', 'Day') };
+  const answer = await send('POST', '/v1/query/990500001/results?types=total=decimal(38,2)', inCapitals);
+  assertRefused(answer, 400, 'invalid_result', /column 1: found Day date, expected day date/);
   assert.equal((await getEnvelope(service, '/v1/shop/orders-by-day')).execution_id, execution_id);
   const declared = await send('POST', '/v1/query/990500001/results?types=total=decimal(38,2)', body);
   assert.deepEqual([declared.status, declared.json.state], [201, 'QUERY_STATE_COMPLETED']);
