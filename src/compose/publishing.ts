@@ -4,6 +4,7 @@ import { columnMismatch } from '../datasets/check-columns.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { isCurated } from '../datasets/register.ts';
 import { isReservedQueryId } from '../datasets/reserved-ids.ts';
+import { formatColumnType } from '../domain/column-type.ts';
 import type { Column } from '../domain/result-set.ts';
 import { PART_LAYOUT, type PublishDependencies, type PublishOptions } from '../publishing/publish.ts';
 import { PublishError } from '../publishing/publish-error.ts';
@@ -62,5 +63,7 @@ async function requireDeclaredColumns(service: Service, queryId: number, columns
   const dataset = await findCuratedDataset(service, queryId);
   const mismatch = dataset && columnMismatch(dataset, columns, { exact: true });
   if (mismatch === undefined) return;
-  throw new PublishError(`${mismatch}; where the file cannot say a type, declare it (--types, types=)`);
+  const isNamed = columns.every(({ name }, i) => name === dataset?.columns[i]?.name);
+  const declaration = dataset?.columns.map(({ name, type }) => `${name}=${formatColumnType(type)}`).join(',') ?? '';
+  throw new PublishError(mismatch, isNamed ? { remedy: { say: 'types', declaration } } : {});
 }

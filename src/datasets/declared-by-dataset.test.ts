@@ -3,7 +3,14 @@ import { test } from 'node:test';
 import { declaredChangeProblem } from './declared-by-dataset.ts';
 import { CURATORS } from './register.ts';
 
-const CURATED = { id: 990_000_001, owner: { kind: 'team', name: CURATORS } } as const;
+const CURATED = {
+  id: 990_000_001,
+  owner: { kind: 'team', name: CURATORS },
+  name: 'points',
+  sql: 'select 2',
+  parameters: [],
+  schedule: '0 * * * *',
+} as const;
 const SERVICE = { datasets: async () => [{ queryId: 990_000_001 }] };
 
 test('what the start would set back is named', async () => {
@@ -19,8 +26,14 @@ test('what no declaration says may be changed', async () => {
   assert.equal(await declaredChangeProblem(CURATED, changes, SERVICE), undefined);
 });
 
+test('what is sent back as it was told changes nothing', async () => {
+  const { name, sql, schedule } = CURATED;
+  const changes = { name, sql, parameters: [], schedule, columnDescriptions: undefined };
+  assert.equal(await declaredChangeProblem(CURATED, changes, SERVICE), undefined);
+});
+
 test('a query that has the id of a dataset and belongs to somebody else is its own', async () => {
-  const query = { id: 990_000_001, owner: { kind: 'user', name: 'ann' } } as const;
+  const query = { ...CURATED, owner: { kind: 'user', name: 'ann' } } as const;
   assert.equal(await declaredChangeProblem(query, { sql: 'select 1' }, SERVICE), undefined);
 });
 
