@@ -18,7 +18,7 @@ const PART: Part = {
 };
 
 /** What is opened for the index of a column of a result that has a sample. */
-async function openedFor(type: ColumnType, rowCount: number, t: { readonly signal: AbortSignal }) {
+async function openedFor(type: ColumnType, rowCount: number, t: { readonly signal: AbortSignal }, damaged?: string) {
   const columns = [{ name: 'v', type }];
   const preSample = { ...PART, key: 'sample', rowCount: 100_000 };
   const resultSet = { columns, rowCount, cellBytes: 0, truncated: false, parts: [{ ...PART, rowCount }], preSample };
@@ -40,6 +40,7 @@ async function openedFor(type: ColumnType, rowCount: number, t: { readonly signa
     store: {
       open: async ({ key }) => {
         opened.push(key);
+        if (key === damaged) throw new Error(`${key} is damaged`);
         return { path: `/nowhere/${key}`, [Symbol.asyncDispose]: async () => undefined };
       },
     },
@@ -55,4 +56,11 @@ test('the sample is opened where it is read: for texts, unless there are too man
   const part = { opened: ['part'], samplePath: undefined };
   assert.deepEqual(await openedFor(varchar, 5_000_000, t), part);
   assert.deepEqual(await openedFor(parseColumnType('bigint'), 200_000, t), part);
+});
+
+test('an index is made without a sample that cannot be read, and not without a part', async (t) => {
+  const varchar = parseColumnType('varchar');
+  const without = { opened: ['part', 'sample'], samplePath: undefined };
+  assert.deepEqual(await openedFor(varchar, 200_000, t, 'sample'), without);
+  await assert.rejects(openedFor(varchar, 200_000, t, 'part'), { message: 'part is damaged' });
 });

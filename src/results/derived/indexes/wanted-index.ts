@@ -50,8 +50,11 @@ async function build(
   try {
     const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
     const paths = await openAll(parts, open, objects, signal);
-    const samples = preSample !== undefined && mayGroup({ rowCount, column }) ? [preSample] : [];
-    const [samplePath] = await openAll(samples, open, objects, signal);
+    const sample = mayGroup({ rowCount, column }) ? preSample : undefined;
+    // It only helps to choose: an index does without a sample that is damaged or cannot be had.
+    const opened = sample && (await open(sample, signal).catch(() => undefined));
+    signal.throwIfAborted();
+    const samplePath = opened && objects.use(opened).path;
     const order: IndexBuild = {
       paths,
       firstRows: parts.map(({ firstRow }) => firstRow),
