@@ -1,6 +1,6 @@
 /**
  * NaN and the infinities in JSON text. JSON has no such numbers (RFC 8259), but Python writes them, and DuckDB reads them and keeps them bare. In
- * values of type json they become the strings as which answers spell them (contract §6), so that whoever parses the value can.
+ * values of type json they become strings, spelled as they stand, so that whoever parses the value can.
  */
 import { quoteText } from './quoting.ts';
 

@@ -111,6 +111,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['int256', `${2n ** 255n}`],
   ['int256', `-${2n ** 255n + 1n}`],
   ['double', '9007199254740993'],
+  ['double', '\t9007199254740993\r '],
   ['double', '-00012345678901234567890'],
   ['double', `${2n ** 200n + 1n}`],
   ['array(double)', '[9007199254740993]'],

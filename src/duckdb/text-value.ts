@@ -72,8 +72,10 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
       const named = `lower(ltrim(${trimmed}, '-+')) IN ('nan', 'inf', 'infinity')`;
       // A whole number exactly, another the nearest number that there is: neither infinity for 1e400 nor zero for 1e-400; and a cast reads 1_0 as ten. Cases, so that what is
       // dear is worked out for few values.
+      // A cast passes over more kinds of blanks than trim does.
+      const bare = `regexp_replace(${trimmed}, '^\\s+|\\s+$', '', 'g')`;
       const fits = `CASE WHEN abs(${tryCast}) < ${WHOLE_MAX[type.kind]} AND ${tryCast} <> 0 THEN NOT contains(${trimmed}, '_')
-        WHEN isfinite(${tryCast}) AND ${tryCast} <> 0 THEN CASE WHEN ${matches(trimmed, DIGITS)} THEN ${keepsWhole(tryCast, trimmed)} ELSE NOT contains(${trimmed}, '_') END
+        WHEN isfinite(${tryCast}) AND ${tryCast} <> 0 THEN CASE WHEN ${matches(bare, DIGITS)} THEN ${keepsWhole(tryCast, bare)} ELSE NOT contains(${trimmed}, '_') END
         WHEN ${tryCast} = 0 THEN ${matches(trimmed, ZERO)} ELSE ${tryCast} IS NOT NULL AND ${named} END`;
       return when(fits, positiveZero(tryCast));
     }
