@@ -24,6 +24,8 @@ const ROWS = Number(process.env.BENCH_ROWS ?? 3_000_000);
 const RUNS = 60;
 /** What our rival indexes, and we are asked about. */
 const COLUMNS = ['user_name', 'amount_usd', 'tx_hash', 'token_pair'] as const;
+/** Of whole numbers: its index is there soonest. */
+const FIRST_COLUMN = 'gas_used';
 
 const user = (run: number) => `user_${(run * 977 + 1) % 100_000}`;
 const quoted = (text: string) => `'${text}'`;
@@ -156,19 +158,27 @@ function removeDerived(): void {
   rmSync(join(DATA_DIR, 'derived'), { recursive: true, force: true });
 }
 
+/** The process that builds is there: the first index of all has started it, which is told apart. */
 async function buildAlone(): Promise<void> {
   removeDerived();
   await using service = await startService({ QRS_INDEX_USES: '1', QRS_ROW_FILES: 'off' });
+  await untilIndexed(service, { sort_by: FIRST_COLUMN });
+  const first = await buildMillis(service);
   for (const column of COLUMNS) await untilIndexed(service, { sort_by: column });
-  const metrics = await (await fetch(`${service.url}/metrics`)).text();
-  const millis = 1000 * Number(/^qrs_indexes_seconds_total (\S+)$/m.exec(metrics)?.[1]);
+  const millis = (await buildMillis(service)) - first;
   const sorted = await sortMillis();
   report(
     `making ${COLUMNS.length} indexes / sorting the columns by COPY, one thread`,
     millis / sorted,
     '≤ 2',
-    `${(millis / 1000).toFixed(1)} s / ${(sorted / 1000).toFixed(1)} s`,
+    `${(millis / 1000).toFixed(1)} s / ${(sorted / 1000).toFixed(1)} s; before it one of ${FIRST_COLUMN} and the start of the process: ${(first / 1000).toFixed(1)} s`,
   );
+}
+
+/** Of all indexes so far. */
+async function buildMillis({ url }: Service): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  return 1000 * Number(/^qrs_indexes_seconds_total (\S+)$/m.exec(metrics)?.[1]);
 }
 
 async function buildBesidePages(): Promise<void> {
