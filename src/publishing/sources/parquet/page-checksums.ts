@@ -8,6 +8,7 @@ import { crc32 } from 'node:zlib';
 import type { DuckDb, Row } from '../../../duckdb/duckdb.ts';
 import { ThriftDamaged, ThriftReader } from '../../../files/thrift.ts';
 import { PublishError } from '../../publish-error.ts';
+import { inRowGroup, readRowGroups } from './row-groups.ts';
 
 /** Field numbers of PageHeader in parquet.thrift. */
 const HEADER = { bytes: 3, crc: 4 };
@@ -23,8 +24,6 @@ const CHUNKS_AT_ONCE = 4000;
 interface ColumnChunk {
   readonly column: string;
   readonly group: number;
-  /** Rows of the group. */
-  readonly rowCount: number;
   readonly start: number;
   readonly end: number;
 }
@@ -53,20 +52,16 @@ export async function checkPageChecksums(
   const pages = new PageReader(opened);
   if (!(await someHasChecksum(pages, first, signal))) return;
   const groupsAtOnce = Math.max(1, Math.floor(CHUNKS_AT_ONCE / first.length));
-  let firstRow = 0;
   for (let group = 0; ; group += groupsAtOnce) {
     const chunks = await chunksOf(duckDb, path, group, group + groupsAtOnce, signal);
     if (chunks.length === 0) return;
-    for (const [at, chunk] of chunks.entries()) {
-      const before = chunks[at - 1];
-      if (before !== undefined && before.group !== chunk.group) firstRow += before.rowCount;
+    for (const chunk of chunks) {
       if (await isIntact(pages, chunk, signal)) continue;
-      const rows = `rows ${firstRow + 1} to ${firstRow + chunk.rowCount}`;
+      const where = inRowGroup(await readRowGroups(duckDb, path, signal), chunk.group);
       throw new PublishError(
-        `column ${JSON.stringify(chunk.column)}, row group ${chunk.group + 1} (${rows}): the file is damaged: a page has not the checksum that was written with it`,
+        `column ${JSON.stringify(chunk.column)}${where}: the file is damaged: a page has not the checksum that was written with it`,
       );
     }
-    firstRow += chunks.at(-1)?.rowCount ?? 0;
   }
 }
 
@@ -77,19 +72,19 @@ async function chunksOf(
   toGroup: number,
   signal: AbortSignal,
 ): Promise<readonly ColumnChunk[]> {
-  const text = `SELECT path_in_schema, row_group_id, row_group_num_rows, dictionary_page_offset, data_page_offset, total_compressed_size
+  const text = `SELECT path_in_schema, row_group_id, dictionary_page_offset, data_page_offset, total_compressed_size
     FROM parquet_metadata($1) WHERE row_group_id >= $2 AND row_group_id < $3 ORDER BY row_group_id, column_id`;
   const rows = await duckDb.query({ text, values: [path, BigInt(fromGroup), BigInt(toGroup)] }, signal);
   return rows.map(chunkOf);
 }
 
-function chunkOf([column, group, rowCount, dictionary, data, bytes]: Row): ColumnChunk {
+function chunkOf([column, group, dictionary, data, bytes]: Row): ColumnChunk {
   // Some writers say 0 where there is no dictionary.
   const start = Number(dictionary ?? 0) > 0 ? Math.min(Number(dictionary), Number(data)) : Number(data);
   const end = start + Number(bytes);
   const isPlace = start >= 0 && Number.isSafeInteger(end);
   const place = isPlace ? { start, end } : { start: 0, end: 0 };
-  return { column: String(column), group: Number(group), rowCount: Number(rowCount), ...place };
+  return { column: String(column), group: Number(group), ...place };
 }
 
 async function someHasChecksum(

@@ -22,6 +22,7 @@ import { whyNotParquet } from '../in-our-words.ts';
 import { failIn, opened, type Source, type SourceColumn, type SourceContext, statementOver } from '../source.ts';
 import { checkPageChecksums } from './page-checksums.ts';
 import { copyWithBareLeaves } from './parquet-footer.ts';
+import { inRowGroup, type RowGroup, readRowGroups } from './row-groups.ts';
 
 /** @throws PublishError when the file is not Parquet, or a column of it cannot be stored. */
 export async function openParquet(context: SourceContext, signal: AbortSignal): Promise<Source> {
@@ -213,28 +214,24 @@ async function damagedGroup(
   signal: AbortSignal,
 ): Promise<string> {
   try {
-    const text = 'SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata($1) ORDER BY row_group_id';
-    const groups = await duckDb.query({ text, values: [source.path] }, signal);
+    const groups = await readRowGroups(duckDb, source.path, signal);
     if (groups.length < 2) return '';
-    const ends: number[] = [];
-    for (const [, rows] of groups) ends.push((ends.at(-1) ?? 0) + Number(rows));
-    const isReadable = async (rows: number) => {
-      const relation = `(SELECT ${column} FROM ${source.relation} LIMIT ${rows})`;
+    const isReadable = async ({ firstRow, rowCount }: RowGroup) => {
+      const relation = `(SELECT ${column} FROM ${source.relation} LIMIT ${firstRow + rowCount})`;
       const read = duckDb.query(statementOver({ ...source, relation }, `count(hash(${column}))`), signal);
       return await read.then(
         () => true,
         () => false,
       );
     };
-    let [low, high] = [0, ends.length - 1];
+    let [low, high] = [0, groups.length - 1];
     while (low < high) {
       signal.throwIfAborted();
       const middle = Math.floor((low + high) / 2);
-      if (await isReadable(ends[middle] ?? 0)) low = middle + 1;
+      if (await isReadable(groups[middle] as RowGroup)) low = middle + 1;
       else high = middle;
     }
-    const end = ends[low];
-    return end === undefined ? '' : `, row group ${low + 1} (rows ${(ends[low - 1] ?? 0) + 1} to ${end})`;
+    return inRowGroup(groups, low);
   } catch {
     signal.throwIfAborted();
     return '';
