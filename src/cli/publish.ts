@@ -134,26 +134,33 @@ async function requireDescribable(
     const instead = near === undefined ? `it has ${names.slice(0, 10).join(', ')}` : `did you mean ${near}?`;
     throw new PublishError(`--describe: the result has no column ${unknown}; ${instead}`);
   }
-  const query = await (await service.catalog()).queries.find(queryId);
-  const columnDescriptions = changeDescriptions(query?.columnDescriptions, described);
-  if (query === undefined || isSameDescriptions(query.columnDescriptions, columnDescriptions)) return;
+  const change = await describedChange(service, queryId, described);
+  if (change === undefined) return;
+  const { query, columnDescriptions } = change;
   const declared = await declaredChangeProblem(query, { columnDescriptions }, service);
   const problem = declared ?? descriptionsProblem(columnDescriptions ?? {});
   if (problem !== undefined) throw new PublishError(`--describe: ${problem}`);
 }
 
-/** Keeps what columns mean. A query that says so already gets no new version. */
+/** Keeps what columns mean. */
 async function describe(
   service: Service,
   queryId: number,
   described: ReadonlyMap<string, string>,
   context: CommandContext,
 ): Promise<void> {
-  const { queries } = await service.catalog();
-  const before = (await queries.find(queryId))?.columnDescriptions;
-  const columnDescriptions = changeDescriptions(before, described);
-  if (isSameDescriptions(before, columnDescriptions)) return;
-  await queries.update(queryId, { columnDescriptions }, context.clock());
+  const change = await describedChange(service, queryId, described);
+  if (change === undefined) return;
+  const { columnDescriptions } = change;
+  await (await service.catalog()).queries.update(queryId, { columnDescriptions }, context.clock());
+}
+
+/** What the query would say of its columns. Undefined where it says so already, which gives it no new version, or there is no such query. */
+async function describedChange(service: Service, queryId: number, described: ReadonlyMap<string, string>) {
+  const query = await (await service.catalog()).queries.find(queryId);
+  const columnDescriptions = changeDescriptions(query?.columnDescriptions, described);
+  if (query === undefined || isSameDescriptions(query.columnDescriptions, columnDescriptions)) return undefined;
+  return { query, columnDescriptions };
 }
 
 /** Adds the option that says what was not said about the file. */
