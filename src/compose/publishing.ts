@@ -61,9 +61,10 @@ export async function findCuratedDataset(service: Service, queryId: number): Pro
 /** The address of a dataset answers with whatever run is its query's latest, so each has the columns that are declared. */
 async function requireDeclaredColumns(service: Service, queryId: number, columns: readonly Column[]): Promise<void> {
   const dataset = await findCuratedDataset(service, queryId);
-  const mismatch = dataset && columnMismatch(dataset, columns, { exact: true });
+  if (dataset === undefined) return;
+  const mismatch = columnMismatch(dataset, columns, { exact: true });
   if (mismatch === undefined) return;
-  const isNamed = columns.every(({ name }, i) => name === dataset?.columns[i]?.name);
-  const declaration = dataset?.columns.map(({ name, type }) => `${name}=${formatColumnType(type)}`).join(',') ?? '';
+  const isNamed = columns.every(({ name }, i) => name === dataset.columns[i]?.name);
+  const declaration = dataset.columns.map(({ name, type }) => `${name}=${formatColumnType(type)}`).join(',');
   throw new PublishError(mismatch, isNamed ? { remedy: { say: 'types', declaration } } : {});
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { makeCommandLine } from './command.ts';
 
@@ -27,6 +27,16 @@ const UNFIT: readonly (readonly [value: string, fits: string, type: string])[] =
 
 const FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 
+/** A command line with query 7, and a DuckDB that writes files for it. */
+async function queryToPublishTo(t: TestContext) {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('queries', 'add', '--id', '7', '--user', 'ann');
+  const duckDb = await (await DuckDBInstance.create(':memory:')).connect();
+  t.after(() => duckDb.closeSync());
+  return { qrs, duckDb };
+}
+
 /** The second row's value, as each format holds it, and the type that it is declared to be. */
 const ROUNDED: readonly (readonly [value: string, type: string, parquet: string])[] = [
   ['9007199254740993', 'double', 'BIGINT'],
@@ -35,11 +45,7 @@ const ROUNDED: readonly (readonly [value: string, type: string, parquet: string]
 ];
 
 test('a whole number that a declared double would round is refused in each format; one that it holds, and fractions, are not', async (t) => {
-  const qrs = await makeCommandLine(t);
-  await qrs.get('users', 'add', 'ann');
-  await qrs.get('queries', 'add', '--id', '7', '--user', 'ann');
-  const duckDb = await (await DuckDBInstance.create(':memory:')).connect();
-  t.after(() => duckDb.closeSync());
+  const { qrs, duckDb } = await queryToPublishTo(t);
   const publish = async (
     format: (typeof FORMATS)[number],
     type: string,
@@ -69,11 +75,7 @@ test('a whole number that a declared double would round is refused in each forma
 });
 
 test('a value that does not fit is refused in each format, with row, column and type, and nothing has changed', async (t) => {
-  const qrs = await makeCommandLine(t);
-  await qrs.get('users', 'add', 'ann');
-  await qrs.get('queries', 'add', '--id', '7', '--user', 'ann');
-  const duckDb = await (await DuckDBInstance.create(':memory:')).connect();
-  t.after(() => duckDb.closeSync());
+  const { qrs, duckDb } = await queryToPublishTo(t);
   const publish = async (format: (typeof FORMATS)[number], type: string, values: readonly string[]) => {
     const path = join(qrs.directory, `values.${format}`);
     const rows = values.map((v) => `('${v}')`).join();
