@@ -17,7 +17,7 @@ import {
   type RowFileIndex,
 } from './row-file-format.ts';
 import { RowNumbers, SIZED_TABLES } from './row-numbers.ts';
-import { GROUP_BYTES_MAX, type StoredBlock, Unpacker } from './unpack-blocks.ts';
+import { GROUP_BYTES_MAX, type StoredBlock, unpackBlocks } from './unpack-blocks.ts';
 
 const openFile = promisify(open);
 const statFile = promisify(fstat);
@@ -35,7 +35,6 @@ export class RowFile {
   readonly #index: RowFileIndex;
   readonly #deps: RowFileDeps;
   readonly #reads: FileReads;
-  readonly #unpacker = new Unpacker();
   #readers = 0;
   #retired = false;
 
@@ -202,7 +201,7 @@ export class RowFile {
 
   /** All rows of each block. @throws RowFileDamaged */
   #unpacked(blocks: readonly StoredBlock[]): readonly BlockRows[] {
-    const text = this.#unpacker.unpack(blocks);
+    const text = unpackBlocks(blocks);
     let end = 0;
     return blocks.map(({ numbers, rows, bytes }) => {
       const start = end;

@@ -1,0 +1,131 @@
+/**
+ * zstd for many small texts. `zstdCompressSync` and `zstdDecompressSync` make a compressor or a decompressor for each call, which takes longer
+ * than to pack or unpack 8 KB, and most of all in a virtual machine: zstd asks the processor what it can do each time, and the hypervisor
+ * answers (decision 51). Node keeps them for streams only, each of whose writes waits for a turn of another thread. So the call beneath
+ * those streams is made here. Node does not document it; where it does not do what is expected of it, Node's functions serve.
+ */
+import {
+  constants,
+  createZstdCompress,
+  createZstdDecompress,
+  type ZstdCompress,
+  type ZstdDecompress,
+  zstdCompressSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+
+export interface Zstd {
+  /** @returns a frame that names the bytes of its content, in memory of its own */
+  compress(text: Uint8Array): Buffer;
+  /** @returns whether the frame has just as many bytes as there is room for; if it has, they are there now */
+  decompress(frame: Uint8Array, into: Uint8Array): boolean;
+}
+
+/** Level 3 is both larger and slower for texts of a few kilobytes. */
+const LEVEL_1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+/** With an output buffer of just the right size zlib would be called once more, only to find that nothing is left. */
+const SPARE_BYTES = 64;
+
+/** By Node's functions. */
+export const plainZstd: Zstd = {
+  compress(text) {
+    return zstdCompressSync(text, LEVEL_1);
+  },
+
+  decompress(frame, into) {
+    // Damaged frames may say that they hold gigabytes.
+    const bytesMax = into.length + SPARE_BYTES;
+    try {
+      const text = zstdDecompressSync(frame, { chunkSize: bytesMax, maxOutputLength: bytesMax });
+      if (text.length !== into.length) return false;
+      into.set(text);
+      return true;
+    } catch {
+      return false;
+    }
+  },
+};
+
+/** What lies beneath a zlib stream of Node. */
+interface Stream {
+  readonly destroyed: boolean;
+  readonly _handle: {
+    writeSync(
+      flush: number,
+      input: Uint8Array,
+      inputStart: number,
+      inputBytes: number,
+      output: Uint8Array,
+      outputStart: number,
+      outputBytes: number,
+    ): void;
+  };
+  /** After a write: the bytes of the output that are free, and those of the input that are left. */
+  readonly _writeState: Uint32Array;
+  destroy(): void;
+}
+
+/** By a compressor and a decompressor that are kept. What fails with them is done by Node's functions, and what follows with new ones. */
+export class KeptZstd implements Zstd {
+  #compressor: Stream | undefined;
+  #decompressor: Stream | undefined;
+  #output = Buffer.allocUnsafeSlow(64 * 1024);
+
+  compress(text: Uint8Array): Buffer {
+    const bytesMax = text.length + (text.length >> 7) + 512;
+    if (this.#output.length < bytesMax) this.#output = Buffer.allocUnsafeSlow(bytesMax);
+    this.#compressor ??= streamOf(createZstdCompress(LEVEL_1));
+    const left = write(this.#compressor, constants.ZSTD_e_end, text, this.#output);
+    if (left.input === 0 && left.output > 0) {
+      return Buffer.from(this.#output.subarray(0, this.#output.length - left.output));
+    }
+    this.#compressor.destroy();
+    this.#compressor = undefined;
+    return plainZstd.compress(text);
+  }
+
+  decompress(frame: Uint8Array, into: Uint8Array): boolean {
+    this.#decompressor ??= streamOf(createZstdDecompress());
+    const left = write(this.#decompressor, constants.ZSTD_e_continue, frame, into);
+    if (left.input === 0 && left.output === 0) return true;
+    this.#decompressor.destroy();
+    this.#decompressor = undefined;
+    return plainZstd.decompress(frame, into);
+  }
+}
+
+/** Of the running Node. */
+export const zstd: Zstd = isKeptZstdRight() ? new KeptZstd() : plainZstd;
+
+function isKeptZstdRight(): boolean {
+  const text = Buffer.from('a text, and a text');
+  const into = Buffer.alloc(text.length);
+  try {
+    const kept = new KeptZstd();
+    return kept.decompress(kept.compress(text), into) && into.equals(text);
+  } catch {
+    return false;
+  }
+}
+
+/** @throws where nothing of the kind lies beneath it */
+function streamOf(stream: ZstdCompress | ZstdDecompress): Stream {
+  const { _handle: binding, _writeState: state } = stream as Partial<Stream>;
+  if (typeof binding?.writeSync !== 'function' || !(state instanceof Uint32Array) || state.length !== 2) {
+    throw new Error('this Node has other streams');
+  }
+  // Where zstd fails, the stream is destroyed, and says so a turn later.
+  stream.on('error', () => undefined);
+  return stream as unknown as Stream;
+}
+
+function write(
+  stream: Stream,
+  flush: number,
+  input: Uint8Array,
+  output: Uint8Array,
+): { readonly input: number; readonly output: number } {
+  stream._handle.writeSync(flush, input, 0, input.length, output, 0, output.length);
+  const [outputLeft = 0, inputLeft = 0] = stream._writeState;
+  return stream.destroyed ? { input: input.length, output: output.length } : { input: inputLeft, output: outputLeft };
+}
