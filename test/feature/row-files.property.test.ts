@@ -241,7 +241,7 @@ function stored(texts: readonly string[]): readonly StoredBlock[] {
       numbers,
       frame: packed.frame,
       bytes: bytes.length,
-      crc: blockCrc(number, numbers.bytes, bytes),
+      crc: blockCrc(number, numbers.bytes, packed.frame),
     };
   });
 }

@@ -35,6 +35,8 @@ const BLOCK_ROWS_MAX = 32;
 const BLOCK_BYTES_AIM = 64 * 1024;
 const RANGE_BYTES_AIM = 4 * 1024 * 1024;
 const RANGE_CELLS_AIM = 512 * 1024;
+/** Of each range, a tenth of the time goes into opening the part. */
+const RANGE_ROWS_MAX = 2 * ROW_GROUP_ROWS;
 /** Offsets have 32 bits. */
 const FILE_BYTES_MAX = 2 ** 32 - 1;
 
@@ -131,7 +133,7 @@ class BlockWriter {
       const ofBlock = text.subarray(at, end);
       const packed = packBlock(numbers, from, to, ofBlock);
       this.#sizes.push(ofBlock.length);
-      this.#crcs.push(blockCrc(this.#crcs.length, packed.numbers, ofBlock));
+      this.#crcs.push(blockCrc(this.#crcs.length, packed.numbers, packed.frame));
       this.#offsets.push(this.#end + packed.numbers.length + packed.frame.length);
       blocks.push(packed.numbers, packed.frame);
       at = end;
@@ -157,11 +159,12 @@ function* rangesOf(order: RowFileOrder): Generator<RowRange> {
   for (let from = 0; from < order.rowCount; from += rows) yield { from, to: Math.min(order.rowCount, from + rows) };
 }
 
-/** A multiple of every possible number of rows in a block. */
+/** A multiple of every possible number of rows in a block, and of row groups if so many rows fit. */
 function rangeRows({ columns, rowCount, cellBytes }: RowFileOrder): number {
   const rowBytes = Math.max(1, cellBytes / Math.max(1, rowCount));
-  const fitting = Math.min(RANGE_BYTES_AIM / rowBytes, RANGE_CELLS_AIM / Math.max(1, columns.length), ROW_GROUP_ROWS);
-  return Math.max(BLOCK_ROWS_MAX, fitting - (fitting % BLOCK_ROWS_MAX));
+  const fitting = Math.min(RANGE_BYTES_AIM / rowBytes, RANGE_CELLS_AIM / Math.max(1, columns.length), RANGE_ROWS_MAX);
+  const step = fitting < ROW_GROUP_ROWS ? BLOCK_ROWS_MAX : ROW_GROUP_ROWS;
+  return Math.max(BLOCK_ROWS_MAX, fitting - (fitting % step));
 }
 
 /** @param rowBytes about the bytes of a row's text */

@@ -1,4 +1,4 @@
-/** Unpacks blocks of a row file, and compares the checksum of each. */
+/** Unpacks blocks of a row file, and compares their checksums. */
 import { blockCrc, RowFileDamaged } from './row-file-format.ts';
 import type { RowNumbers } from './row-numbers.ts';
 import { zstd } from './zstd.ts';
@@ -33,6 +33,6 @@ export function unpackBlocks(blocks: readonly StoredBlock[]): Buffer {
 }
 
 function unpackInto(text: Buffer, { number, numbers, frame, crc }: StoredBlock): void {
-  if (zstd.decompress(frame, text) && blockCrc(number, numbers.bytes, text) === crc) return;
+  if (blockCrc(number, numbers.bytes, frame) === crc && zstd.decompress(frame, text)) return;
   throw new RowFileDamaged(`block ${number} is not what was written`);
 }

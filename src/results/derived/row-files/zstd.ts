@@ -15,26 +15,29 @@ import {
 } from 'node:zlib';
 
 export interface Zstd {
-  /** @returns a frame that names the bytes of its content, in memory of its own */
+  /** @returns a frame that names the bytes of its content and ends with a checksum of them, in memory of its own */
   compress(text: Uint8Array): Buffer;
-  /** @returns whether the frame has just as many bytes as there is room for; if it has, they are there now */
+  /** @returns whether the frame has as many bytes as there is room for, and its checksum is right; then they are there now */
   decompress(frame: Uint8Array, into: Uint8Array): boolean;
 }
 
 /** Level 3 is both larger and slower for texts of a few kilobytes. */
-const LEVEL_1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 } };
+/** Of a frame's checksum: the lower half of the XXH64 of its content. */
+export const CHECKSUM_BYTES = 4;
 /** With an output buffer of just the right size zlib would be called once more, only to find that nothing is left. */
 const SPARE_BYTES = 64;
 
 /** By Node's functions. */
 export const plainZstd: Zstd = {
   compress(text) {
-    return zstdCompressSync(text, LEVEL_1);
+    return zstdCompressSync(text, OPTIONS);
   },
 
   decompress(frame, into) {
     // Damaged frames may say that they hold gigabytes.
     const bytesMax = into.length + SPARE_BYTES;
+    if (!isChecked(frame)) return false;
     try {
       const text = zstdDecompressSync(frame, { chunkSize: bytesMax, maxOutputLength: bytesMax });
       if (text.length !== into.length) return false;
@@ -45,6 +48,32 @@ export const plainZstd: Zstd = {
     }
   },
 };
+
+/** After the magic number: what the frame's header has. */
+const DESCRIPTOR = 4;
+const [DICTIONARY, CHECKSUM, SINGLE_SEGMENT] = [0x03, 0x04, 0x20];
+const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
+const BLOCK_HEADER_BYTES = 3;
+const RUN = 1;
+
+/**
+ * Whether it is one frame from its first byte to its last and ends with a checksum, so that whoever has unpacked all of its bytes has compared
+ * that (RFC 8878, 3.1.1).
+ */
+function isChecked(frame: Uint8Array): boolean {
+  const descriptor = frame[DESCRIPTOR] ?? 0;
+  if ((descriptor & CHECKSUM) === 0 || (descriptor & DICTIONARY) !== 0) return false;
+  const sizeBytes = CONTENT_SIZE_BYTES[descriptor >> 6] ?? 0;
+  // A single segment has no window, and a content size of at least one byte.
+  let at = DESCRIPTOR + 1 + ((descriptor & SINGLE_SEGMENT) === 0 ? 1 + sizeBytes : Math.max(1, sizeBytes));
+  for (let isLast = false; !isLast; ) {
+    if (at >= frame.length) return false;
+    const header = (frame[at] ?? 0) | ((frame[at + 1] ?? 0) << 8) | ((frame[at + 2] ?? 0) << 16);
+    isLast = (header & 1) === 1;
+    at += BLOCK_HEADER_BYTES + (((header >> 1) & 3) === RUN ? 1 : header >> 3);
+  }
+  return at + CHECKSUM_BYTES === frame.length;
+}
 
 /** What lies beneath a zlib stream of Node. */
 interface Stream {
@@ -74,7 +103,7 @@ export class KeptZstd implements Zstd {
   compress(text: Uint8Array): Buffer {
     const bytesMax = text.length + (text.length >> 7) + 512;
     if (this.#output.length < bytesMax) this.#output = Buffer.allocUnsafeSlow(bytesMax);
-    this.#compressor ??= streamOf(createZstdCompress(LEVEL_1));
+    this.#compressor ??= streamOf(createZstdCompress(OPTIONS));
     const left = write(this.#compressor, constants.ZSTD_e_end, text, this.#output);
     if (left.input === 0 && left.output > 0) {
       return Buffer.from(this.#output.subarray(0, this.#output.length - left.output));
@@ -85,6 +114,7 @@ export class KeptZstd implements Zstd {
   }
 
   decompress(frame: Uint8Array, into: Uint8Array): boolean {
+    if (!isChecked(frame)) return false;
     this.#decompressor ??= streamOf(createZstdDecompress());
     const left = write(this.#decompressor, constants.ZSTD_e_continue, frame, into);
     if (left.input === 0 && left.output === 0) return true;
