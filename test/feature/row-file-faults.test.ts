@@ -1,20 +1,23 @@
 /** Row files when something fails: nothing half-made is ever read, no request waits, and the build is tried again later. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseColumnType } from '../../src/domain/column-type.ts';
-import type { ResultSet } from '../../src/domain/result-set.ts';
+import { type ResultSet, ROW_GROUP_ROWS } from '../../src/domain/result-set.ts';
 import type { Sleep } from '../../src/domain/time.ts';
 import { Turns } from '../../src/domain/turns.ts';
 import { NotBuildable } from '../../src/results/derived/build-queue.ts';
 import { buildRowFile, type RowFileOrder } from '../../src/results/derived/row-files/build-row-file.ts';
 import { BuilderProcess } from '../../src/results/derived/row-files/builder-process.ts';
 import { OpenRowFiles } from '../../src/results/derived/row-files/open-row-files.ts';
-import type { RowFileDeps } from '../../src/results/derived/row-files/row-file.ts';
+import { readScattered } from '../../src/results/derived/row-files/read-rows.ts';
+import { RowFile, type RowFileDeps } from '../../src/results/derived/row-files/row-file.ts';
 import { RowFileDamaged } from '../../src/results/derived/row-files/row-file-format.ts';
 import type { RowOrigin } from '../../src/results/derived/row-files/row-origin.ts';
+import { rowProjection } from '../../src/results/derived/row-files/row-projection.ts';
 import { type RowFileBuilder, wantedRowFiles } from '../../src/results/derived/row-files/wanted-row-files.ts';
 import { sleep } from '../real-time.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
@@ -168,17 +171,42 @@ test('a file forgotten while it is being opened is closed, and whoever waits for
 
 test('wide rows of which one range fits into memory, and not two, get their row file', async (t) => {
   const directory = await folder(t);
-  const rowCount = 700;
+  const order = await wideOrder(directory, { rowCount: 700, hashes: 3200, rowBytes: 102_400 });
+  await using builder = builderIn(directory, '192MB');
+  assert.ok((await builder.buildRowFile(order, signal)) > 0);
+});
+
+test('rows of which one row group fits into memory, and not two, get it too where the other rows of the part are small', async (t) => {
+  const directory = await folder(t);
+  const order = await wideOrder(directory, { rowCount: 3 * ROW_GROUP_ROWS, hashes: 48, rowBytes: 80 });
+  await using builder = builderIn(directory, '192MB');
+  assert.ok((await builder.buildRowFile(order, signal)) > 0);
+  const file = await RowFile.open(order.path, deps);
+  t.after(() => file.retire());
+  const projection = rowProjection([{ name: 't', type: parseColumnType('varchar'), index: 0 }], file.about);
+  const rows = [0, ROW_GROUP_ROWS - 1, ROW_GROUP_ROWS, 2 * ROW_GROUP_ROWS, order.rowCount - 1];
+  const read = await readScattered(file, rows, projection ?? assert.fail(), signal);
+  const hash = (row: number) => createHash('md5').update(String(row)).digest('hex');
+  assert.deepEqual(
+    read.map(({ text }) => JSON.parse(Buffer.from(text).toString())),
+    rows.map((row) => ({ t: hash(row).repeat(48) })),
+  );
+});
+
+/** For a part of texts, each a hash so many times. @param rowBytes what the order says of a row on average */
+async function wideOrder(
+  directory: string,
+  { rowCount, hashes, rowBytes }: { readonly rowCount: number; readonly hashes: number; readonly rowBytes: number },
+): Promise<RowFileOrder> {
   const part = join(directory, 'part.parquet');
   await using duckDb = await openFolderDuckDb(directory, 1, '1GB');
-  const text = `COPY (SELECT repeat(md5(i::VARCHAR), 3200) AS c0 FROM range(${rowCount}) r(i)) TO '${part}' (COMPRESSION zstd)`;
+  const texts = `SELECT repeat(md5(i::VARCHAR), ${hashes}) AS c0 FROM range(${rowCount}) r(i)`;
+  const text = `COPY (${texts}) TO '${part}' (COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`;
   await duckDb.query({ text, values: [] }, signal);
-  await using builder = builderIn(directory, '192MB');
   const wide = [{ name: 't', type: parseColumnType('varchar') }];
-  const order = { part, path: join(directory, 'made.rows'), identity: 'one', columns: wide, rowCount };
-  const bytes = await builder.buildRowFile({ ...order, cellBytes: rowCount * 102_400, bytesMax: 1e9 }, signal);
-  assert.ok(bytes > 0);
-});
+  const path = join(directory, 'made.rows');
+  return { part, path, identity: 'one', columns: wide, rowCount, cellBytes: rowCount * rowBytes, bytesMax: 1e9 };
+}
 
 test('a file that was made from something else is not read', async (t) => {
   const directory = await folder(t);

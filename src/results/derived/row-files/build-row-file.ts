@@ -54,9 +54,11 @@ export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: 
       async (range: RowRange, during: AbortSignal) => await readRange(duckDb, order, sized ?? [], range, during),
     );
     // DuckDB reads the next range while this thread packs the one before; in turn, since rows may be so wide that two ranges do not fit.
-    for await (const rows of readAhead(rangesOf(order), 1, read, signal)) {
-      if (blockRows === 0) blockRows = blockRowsFor(rows.text.length / Math.max(1, rows.numbers[0]?.length ?? 0));
-      await written.add(rows, blockRows);
+    for await (const range of readAhead(rangesOf(order), 1, read, signal)) {
+      for (const rows of range) {
+        if (blockRows === 0) blockRows = blockRowsFor(rows.text.length / Math.max(1, rows.numbers[0]?.length ?? 0));
+        await written.add(rows, blockRows);
+      }
     }
     return await written.finish({
       identity: order.identity,
@@ -77,7 +79,28 @@ interface RangeRows {
   readonly numbers: readonly Uint32Array[];
 }
 
+/** @returns the rows in order, one row group after the other where they do not fit into memory together */
 async function readRange(
+  duckDb: DuckDb,
+  order: RowFileOrder,
+  sized: readonly number[],
+  range: RowRange,
+  signal: AbortSignal,
+): Promise<readonly RangeRows[]> {
+  const again = async (rows: RowRange) => await readRange(duckDb, order, sized, rows, signal);
+  try {
+    return [await readRows(duckDb, order, sized, range, signal)];
+  } catch (error) {
+    if (!isOutOfMemory(error)) throw error;
+  }
+  // What lay about of earlier ranges has been freed by now.
+  const { from, to } = range;
+  const middle = from + ROW_GROUP_ROWS;
+  if (middle < to) return [...(await again({ from, to: middle })), ...(await again({ from: middle, to }))];
+  return [await readRows(duckDb, order, sized, range, signal).catch(refuseOutOfMemory)];
+}
+
+async function readRows(
   duckDb: DuckDb,
   { part, columns }: RowFileOrder,
   sized: readonly number[],
@@ -86,12 +109,7 @@ async function readRange(
 ): Promise<RangeRows> {
   const readIn = async (mode: ReadMode): Promise<Row> => {
     const statement = compileRowTexts(columns, sized, { path: part, from, to }, mode);
-    const read = async () => await duckDb.query(statement, signal);
-    const [row] = await read().catch(async (error: unknown) => {
-      if (!isOutOfMemory(error)) throw error;
-      // What lay about of earlier ranges has been freed by now.
-      return await read().catch(refuseOutOfMemory);
-    });
+    const [row] = await duckDb.query(statement, signal);
     return row ?? [];
   };
   let row = await readIn(columns.length > FEW_COLUMNS_MAX ? 'safe' : 'fast');
