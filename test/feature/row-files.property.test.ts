@@ -271,6 +271,20 @@ test('blocks of any texts, in any order, give the texts', (t) => {
   }
 });
 
+test('a block in the place of another, and whole numbers or a whole text of another block, are noticed', () => {
+  const [one, other] = stored(['{"n":1},', '{"n":2},']);
+  assert.ok(one !== undefined && other !== undefined);
+  const { numbers } = stored(['{"n":10},'])[0] ?? assert.fail();
+  assert.equal(unpackBlocks([one]).toString(), '{"n":1},');
+  for (const damaged of [
+    { ...other, number: one.number },
+    { ...one, frame: other.frame },
+    { ...one, numbers },
+  ]) {
+    assert.throws(() => unpackBlocks([damaged]), RowFileDamaged);
+  }
+});
+
 test('rows too wide to unpack between requests, and text that takes too much room, have no row file', async () => {
   const columns = [{ name: 'text', type: parseColumnType('varchar') }];
   const wide = (path: string) => `COPY (SELECT repeat('x', 3000000) AS c0) TO '${path}' (FORMAT parquet)`;

@@ -48,8 +48,9 @@ test('a frame with one other byte, cut or followed by more gives its text or not
         for (const codec of [kept, plainZstd]) {
           const [memory, name] = [Buffer.alloc(text.length + 1000), `${what} at ${at} of ${frame.length}`];
           const into = memory.subarray(0, text.length);
-          if (codec.decompress(damaged, into)) assert.deepEqual(into, text, name);
-          if (what !== 'changed') assert.equal(content(codec, damaged, text.length), undefined, name);
+          const isGiven = codec.decompress(damaged, into);
+          if (isGiven) assert.deepEqual(into, text, name);
+          assert.ok(!isGiven || what === 'changed', name);
           assert.deepEqual(memory.subarray(text.length), Buffer.alloc(1000), name);
           assert.deepEqual(content(codec, frame, text.length), text, `after one ${name}`);
         }
