@@ -72,13 +72,18 @@ test('a frame of more or fewer bytes than there is room for is told', () => {
 test('this Node has what is needed to keep them; where streams are others, its functions serve', async (t) => {
   assert.ok(zstd instanceof KeptZstd);
   const { createZstdDecompress } = zlib;
-  t.mock.method(zlib, 'createZstdDecompress', () => Object.assign(createZstdDecompress(), { _writeState: undefined }));
-  syncBuiltinESMExports();
-  const again = `./zstd.ts?${SEED}`;
-  const loaded = (await import(again)) as typeof import('./zstd.ts');
-  t.mock.restoreAll();
-  syncBuiltinESMExports();
-  assert.equal(loaded.zstd, loaded.plainZstd);
+  for (const [name, other] of Object.entries({
+    stateless: { _writeState: { value: undefined } },
+    late: { destroyed: { get: () => false } },
+  })) {
+    t.mock.method(zlib, 'createZstdDecompress', () => Object.defineProperties(createZstdDecompress(), other));
+    syncBuiltinESMExports();
+    const again = `./zstd.ts?${name}`;
+    const loaded = (await import(again)) as typeof import('./zstd.ts');
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+    assert.equal(loaded.zstd, loaded.plainZstd, name);
+  }
 });
 
 function content(codec: { decompress: typeof zstd.decompress }, frame: Uint8Array, bytes: number): Buffer | undefined {
