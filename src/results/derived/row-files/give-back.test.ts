@@ -16,3 +16,14 @@ test('bytes in the pool of Buffers stay: others lie beside them', () => {
   giveBack(bytes);
   assert.equal(neighbour.toString(), 'neighbour');
 });
+
+test('so they do where the pool is larger than Node says, as in Node 26', (t) => {
+  const { poolSize } = Buffer;
+  t.after(() => {
+    Buffer.poolSize = poolSize;
+  });
+  const neighbour = Buffer.from('neighbour');
+  Buffer.poolSize = neighbour.buffer.byteLength - 64;
+  giveBack(neighbour.subarray(1));
+  assert.equal(neighbour.toString(), 'neighbour');
+});
