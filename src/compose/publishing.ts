@@ -4,7 +4,7 @@ import { columnMismatch } from '../datasets/check-columns.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { isCurated } from '../datasets/register.ts';
 import { isReservedQueryId } from '../datasets/reserved-ids.ts';
-import { formatColumnType } from '../domain/column-type.ts';
+import { type ColumnType, formatColumnType } from '../domain/column-type.ts';
 import type { Column } from '../domain/result-set.ts';
 import { PART_LAYOUT, type PublishDependencies, type PublishOptions } from '../publishing/publish.ts';
 import { PublishError } from '../publishing/publish-error.ts';
@@ -38,6 +38,7 @@ export async function publisherOf(service: Service, effects: PublisherEffects): 
       tempSizeMax: `${tempBytesOfEach(settings)}B`,
       clock,
       sleep,
+      defaultTypes: async (queryId) => await declaredTypes(service, queryId),
       checkColumns: async (queryId, columns) => await requireDeclaredColumns(service, queryId, columns),
       ...effects,
     },
@@ -58,13 +59,20 @@ export async function findCuratedDataset(service: Service, queryId: number): Pro
   return query !== undefined && isCurated(query) ? dataset : undefined;
 }
 
+/** The dataset's columns have these types, so nobody has to declare them again; other types are refused anyway. */
+async function declaredTypes(service: Service, queryId: number): Promise<ReadonlyMap<string, ColumnType>> {
+  const dataset = await findCuratedDataset(service, queryId);
+  return new Map(dataset?.columns.map(({ name, type }) => [name, type]));
+}
+
 /** The address of a dataset answers with whatever run is its query's latest, so each has the columns that are declared. */
 async function requireDeclaredColumns(service: Service, queryId: number, columns: readonly Column[]): Promise<void> {
   const dataset = await findCuratedDataset(service, queryId);
   if (dataset === undefined) return;
   const mismatch = columnMismatch(dataset, columns, { exact: true });
   if (mismatch === undefined) return;
-  const isNamed = columns.every(({ name }, i) => name === dataset.columns[i]?.name);
+  const isNamed =
+    columns.length === dataset.columns.length && columns.every(({ name }, i) => name === dataset.columns[i]?.name);
   const declaration = dataset.columns.map(({ name, type }) => `${name}=${formatColumnType(type)}`).join(',');
   throw new PublishError(mismatch, isNamed ? { remedy: { say: 'types', declaration } } : {});
 }

@@ -7,6 +7,7 @@
  */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { ColumnType } from '../domain/column-type.ts';
 import type { Execution } from '../domain/execution.ts';
 import { type Column, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/result-set.ts';
 import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
@@ -29,6 +30,8 @@ export interface PublishDependencies extends WriteDependencies {
   readonly random: () => number;
   /** Of one thread each, and able to reach the staging directory; one is opened for each result when left out. */
   readonly duckDbs?: Pick<WarmDuckDbs, 'use'>;
+  /** Types of the query's columns, by name, for those whose types the request does not declare. None when left out. */
+  readonly defaultTypes?: (queryId: number) => Promise<ReadonlyMap<string, ColumnType>>;
   /** Throws a PublishError for columns that the query's results must not have; nothing is stored then. Any when left out. */
   readonly checkColumns?: (queryId: number, columns: readonly Column[]) => Promise<void>;
   /** A place among those that convert at the same time, each with the memory above; at once when left out. */
@@ -102,9 +105,12 @@ async function stage(
   const onRead = (bytes: number) => onProgress({ phase: 'reading', bytes });
   const { staged = UNLIMITED_STAGING } = dependencies;
   const copies = { folder: staging, staged, onRead };
-  const input = await localInput(request, copies, signal);
+  const declared: ReadonlyMap<string, ColumnType> = request.types ?? new Map();
+  const defaults = (await dependencies.defaultTypes?.(request.queryId)) ?? new Map();
+  const typed = { ...request, types: new Map([...defaults, ...declared]) };
+  const input = await localInput(typed, copies, signal);
   using _ = await dependencies.takeTurn?.(signal);
-  const { path, kind, types } = await readInput(request, input, copies, signal);
+  const { path, kind, types } = await readInput(typed, input, copies, signal);
   const isSmall = (await stat(path)).size <= SMALL_BYTES_MAX;
   const context = {
     ...{ path: escapeGlob(path), file: path, types, scratch: staging, delimiter: request.delimiter },
@@ -112,6 +118,7 @@ async function stage(
   };
   const conversion = {
     kind,
+    declared: [...declared.keys()],
     folder: join(staging, 'parts'),
     layout,
     random: dependencies.random,

@@ -78,25 +78,40 @@ test('a result with other columns than the dataset declares is not published, wh
   const says =
     'dataset orders-by-day: column 3: found total double, expected total decimal(38, 2), which orders-by-day/dataset.json:10 declares';
   const types = 'day=date,chain=varchar,total=decimal(38, 2)';
+  const path = '/v1/query/990500001/results';
   const csv = 'day,chain,total\n2024-03-06,base,1.5\n';
   const send = sender(service, await service.commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'admin'));
   const body = { body: csv, headers: { 'content-type': 'text/csv' } };
-  assertRefused(
-    await send('POST', '/v1/query/990500001/results', body),
-    400,
-    'invalid_result',
-    `${says} (?types=${types})`,
-  );
+  const refused = await send('POST', `${path}?types=total=double`, body);
+  assertRefused(refused, 400, 'invalid_result', `${says} (?types=${types})`);
   const file = join(await write({ 'rows.csv': csv }), 'rows.csv');
-  const refused = await service.commandLine.run(['publish', file, '--query', '990500001']);
-  assert.deepEqual([refused.code, refused.out], [1, '']);
-  assert.ok(refused.err.includes(`${says} (--types ${types})`), refused.err);
-  const inCapitals = { ...body, body: csv.replace('day', 'Day') };
-  const answer = await send('POST', '/v1/query/990500001/results?types=total=decimal(38,2)', inCapitals);
-  assertRefused(answer, 400, 'invalid_result', /column 1: found Day date, expected day date/);
+  const command = await service.commandLine.run(['publish', file, '--query', '990500001', '--types', 'total=double']);
+  assert.deepEqual([command.code, command.out], [1, '']);
+  assert.ok(command.err.includes(`${says} (--types ${types})`), command.err);
+  const inCapitals = await send('POST', path, { ...body, body: csv.replace('day', 'Day') });
+  assertRefused(inCapitals, 400, 'invalid_result', /column 1: found Day date, expected day date/);
+  const oneLess = await send('POST', path, { ...body, body: 'day,chain\n2024-03-06,base\n' });
+  assertRefused(oneLess, 400, 'invalid_result', /column 3, total decimal\(38, 2\), which \S+ declares, is missing$/);
   assert.equal((await getEnvelope(service, '/v1/shop/orders-by-day')).execution_id, execution_id);
-  const declared = await send('POST', '/v1/query/990500001/results?types=total=decimal(38,2)', body);
-  assert.deepEqual([declared.status, declared.json.state], [201, 'QUERY_STATE_COMPLETED']);
+});
+
+test("what is published to a dataset's query has its declared types, which need not be declared again", async (t) => {
+  const service = await startHttpService(t, { QRS_DATASETS_DIR: await write(DATASET) });
+  const send = sender(service, await service.commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'admin'));
+  const publish = async (type: string, body: string) => {
+    const sent = { body, headers: { 'content-type': type } };
+    return await send('POST', '/v1/query/990500001/results', sent);
+  };
+  const rows = async () => (await getEnvelope(service, '/v1/shop/orders-by-day')).result.rows;
+  assert.equal((await publish('text/csv', 'day,chain,total\n2024-03-06,8453,1.5\n')).status, 201);
+  assert.deepEqual(await rows(), [{ day: '2024-03-06', chain: '8453', total: '1.50' }]);
+  const line = '{"day":"2024-03-07","chain":"base","total":12345678901234567890.25}\n';
+  assert.equal((await publish('application/x-ndjson', line)).status, 201);
+  assert.deepEqual(await rows(), [{ day: '2024-03-07', chain: 'base', total: '12345678901234567890.25' }]);
+  assert.equal((await publish('text/csv', 'day,chain,total\n')).status, 201, 'no rows');
+  assert.deepEqual(await rows(), []);
+  const says = 'row 1, column "total": "1.555" cannot be stored as decimal(38, 2)';
+  assertRefused(await publish('text/csv', 'day,chain,total\n2024-03-06,base,1.555\n'), 400, 'invalid_result', says);
 });
 
 test('what the start would set back cannot be changed in the catalog', async (t) => {
@@ -119,7 +134,7 @@ test('what the start would set back cannot be changed in the catalog', async (t)
   assert.equal(code, 1);
   assert.match(err.replace('error: ', ''), says('its schedule'));
   const file = join(await write({ 'rows.csv': 'day,chain,total\n2024-03-06,base,1.5\n' }), 'rows.csv');
-  const publish = ['publish', file, '--query', '990500001', '--types', 'total=decimal(38,2)', '--describe'];
+  const publish = ['publish', file, '--query', '990500001', '--describe'];
   const described = await service.commandLine.run([...publish, 'chain=Which chain']);
   assert.equal(described.code, 1);
   const [last = ''] = described.err.trimEnd().split('\n').slice(-1);

@@ -9,7 +9,7 @@ export type Input = FileInput | { readonly kind: 'rows'; readonly rows: Rows };
 
 export interface InputRequest extends Reading {
   readonly source: Input;
-  /** Types of columns that the input cannot tell. */
+  /** Types of columns that the input cannot tell; it need not have all of these columns. */
   readonly types?: ReadonlyMap<string, ColumnType>;
 }
 

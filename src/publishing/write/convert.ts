@@ -46,6 +46,8 @@ export interface RowsDone {
 export interface Conversion {
   readonly context: SourceContext;
   readonly kind: FileKind;
+  /** Names of columns that the input must have, since whoever publishes it declared their types; `context` may know more types. */
+  readonly declared: readonly string[];
   /** Where the parts are staged; not there yet. */
   readonly folder: string;
   readonly layout: PartLayout;
@@ -65,10 +67,10 @@ export interface Converted extends StagedParts {
  *   reason once it is aborted.
  */
 export async function convert(conversion: Conversion, signal: AbortSignal): Promise<Converted> {
-  const { context, layout, folder, ...effects } = conversion;
+  const { context, declared, layout, folder, ...effects } = conversion;
   const staged = new RemovedTogether(context.staged);
   let source = await openSource(context, conversion.kind, signal);
-  checkDeclared(context.types, source);
+  checkDeclared(declared, source);
   let widened = false;
   let groups = layout;
   for (;;) {
@@ -171,13 +173,13 @@ function openSource(context: SourceContext, kind: FileKind, signal: AbortSignal)
   }
 }
 
-function checkDeclared(types: ReadonlyMap<string, ColumnType>, source: Source): void {
+function checkDeclared(declared: Conversion['declared'], source: Source): void {
   const names = source.columns.map((column) => column.name);
-  for (const declared of types.keys()) {
-    if (names.includes(declared)) continue;
-    const near = nearest(declared, names).map((name) => JSON.stringify(name));
+  for (const name of declared) {
+    if (names.includes(name)) continue;
+    const near = nearest(name, names).map((found) => JSON.stringify(found));
     const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`;
-    throw new PublishError(`types name the column ${JSON.stringify(declared)}, which the input does not have${hint}`);
+    throw new PublishError(`types name the column ${JSON.stringify(name)}, which the input does not have${hint}`);
   }
 }
 
