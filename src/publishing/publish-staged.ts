@@ -13,6 +13,7 @@ import {
   type Executions,
   IllegalTransition,
   type Queries,
+  QueryArchived,
   RUN_BY_ENGINE,
   type Runs,
 } from '../catalog/catalog.ts';
@@ -117,6 +118,8 @@ export async function publishStaged(
     const giveUp = async () => await (held === undefined ? lease.end() : held.giveUp(error));
     const committed = await settle(dependencies, resultSet, lease, giveUp);
     if (committed !== undefined) return committed;
+    // It was archived after the first look.
+    if (error instanceof QueryArchived) throw new PublishError(error.message, { cause: error, kind: 'archived' });
     if (!isStorageFull(error)) throw error;
     throw new PublishError(
       'nothing was published, since a disk of the service is full: free some space (`qrs sweep` deletes what has expired)',

@@ -296,13 +296,22 @@ for (const [name, open] of Object.entries(PUBLISHERS)) {
     });
 
     test('an archived query takes no run', async (t) => {
-      const { publisher, service } = await start(t, open);
+      const { publisher, service, runs } = await start(t, open);
       const key = await service.commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'write');
-      await sender(service, key)('POST', '/v1/query/100/archive');
-      await assert.rejects(publisher.publish({ queryId: 100, source: ROWS }), {
+      const archive = async () => await sender(service, key)('POST', '/v1/query/100/archive');
+      async function* untilArchived() {
+        yield { n: 1 };
+        await archive();
+      }
+      const refused = {
         name: 'PublishError',
+        kind: 'archived',
         message: 'query 100 is archived: it is served, not run; unarchive it first',
-      });
+      };
+      const late = { queryId: 100, source: { kind: 'rows', rows: untilArchived() } } as const;
+      await assert.rejects(publisher.publish(late), refused, 'archived while the rows are read');
+      await assert.rejects(publisher.publish({ queryId: 100, source: ROWS }), refused);
+      assert.deepEqual(await runs(), []);
       await assert.rejects(publisher.submit({ queryId: 100 }), {
         name: 'CatalogConflict',
         message: 'query 100 is archived: it is served, not run; unarchive it first',

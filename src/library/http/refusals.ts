@@ -47,7 +47,9 @@ export function refusalOf(answer: Answer, { run, publishes = false }: Asked): Er
     return new IllegalTransition(run.id, from, run.to, text.startsWith(message) ? text.slice(message.length) : '');
   }
   if (code === 'conflict') return publishes ? new PublishError(text, { kind: 'busy' }) : new CatalogConflict(text);
-  if (code === 'query_not_runnable' && !publishes) return new CatalogConflict(text);
+  if (code === 'query_not_runnable') {
+    return publishes ? new PublishError(text, { kind: 'archived' }) : new CatalogConflict(text);
+  }
   if (NO_SUCH_QUERY.includes(code)) return publishes ? new PublishError(text) : new CatalogConflict(text);
   if (code === 'taken_over') return new LeaseLost(text);
   if ((code !== undefined && WRONG_STATUSES.includes(status)) || status === 431) return new PublishError(text);
