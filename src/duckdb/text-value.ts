@@ -84,7 +84,9 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
       const plain = matches(trimmed, `[-+]?[0-9]*(\\.[0-9]{0,${type.scale}}0*)?`);
       const digits = `${significantDigits(`${tryCast}::VARCHAR`)} = ${significantDigits(trimmed)}`;
       const exponent = `CASE WHEN contains(lower(${trimmed}), 'e') THEN ${digits} ELSE false END`;
-      return when(`${tryCast} IS NOT NULL AND (${plain} OR ${exponent})`, tryCast);
+      // A cast reads no exponent of more than some digits, whatever stands before it.
+      const zero = `CASE WHEN ${isZeroWithExponent(trimmed)} THEN CAST(0 AS ${storageType(type)}) ELSE ${fail} END`;
+      return `CASE WHEN ${text} IS NULL THEN NULL WHEN ${tryCast} IS NOT NULL AND (${plain} OR ${exponent}) THEN ${tryCast} ELSE ${zero} END`;
     }
     case 'varbinary':
       return when(matches(trimmed, '0[xX]([0-9a-fA-F]{2})*'), `unhex(substr(${trimmed}, 3))`);
@@ -320,6 +322,11 @@ function wideDecimal(
   return `list_transform([${withoutExponent(trimmed)}], lambda plain: CASE WHEN ${text} IS NULL THEN NULL WHEN ${fits} THEN ${value} ELSE ${fail} END)[1]`;
 }
 
+/** SQL: whether the number is zero, whatever its exponent is. */
+function isZeroWithExponent(number: string): string {
+  return `contains(lower(${number}), 'e') AND ${matches(number, ZERO)}`;
+}
+
 /** SQL: the number without an exponent, its point moved; as it is where it has none, or one that no decimal has room for. */
 function withoutExponent(number: string): string {
   const parts = `regexp_extract(${number}, '^([-+]?)([0-9]*)\\.?([0-9]*)[eE]([-+]?0*[0-9]{1,3})$', ['sign', 'whole', 'rest', 'power'])`;
@@ -328,7 +335,7 @@ function withoutExponent(number: string): string {
   const moved = `CASE WHEN ${point} <= 0 THEN '0.' || repeat('0', -(${point})) || ${digits}
     ELSE substr(rpad(${digits}, greatest(strlen(${digits}), ${point})::INTEGER, '0'), 1, ${point}) || '.' || substr(${digits}, ${point} + 1) END`;
   const read = `list_transform([${parts}], lambda n: CASE WHEN n.power = '' OR ${digits} = '' THEN ${number} ELSE n.sign || ${moved} END)[1]`;
-  return `CASE WHEN contains(lower(${number}), 'e') THEN ${read} ELSE ${number} END`;
+  return `CASE WHEN ${isZeroWithExponent(number)} THEN '0' WHEN contains(lower(${number}), 'e') THEN ${read} ELSE ${number} END`;
 }
 
 /** By doubling: sixteen times a big number is its sum with itself, four times over, and DuckDB can only add these exactly. */
