@@ -30,6 +30,30 @@ const BROKEN_JSON: readonly (readonly [string, string])[] = [
   [`{"a":"${'x'.repeat(40_000_000)}"}\n`, 'the JSON cannot be read: an object is larger than 16 MB'],
 ];
 
+/** Blanks that other readers take. */
+const NO_BLANKS: readonly (readonly [string, string])[] = [
+  ['\f{"a":1}\n', 'line 1: the JSON cannot be read: it has a form feed'],
+  ['{"a":1}\n{"a":2}\f\n', 'line 2: the JSON cannot be read: it has a form feed'],
+  [`${'{"a":1}\n'.repeat(30_000)}\v\n{"a":2}`, 'line 30001: the JSON cannot be read: it has a vertical tab'],
+  ['[{"a":1},\n\f{"a":2}]', 'line 2: the JSON cannot be read: it has a form feed'],
+];
+
+for (const [text, message] of NO_BLANKS) {
+  test(`${JSON.stringify(text.slice(-20))}: ${message}`, async () => {
+    const says = `${message}, and JSON allows only spaces, tabs and line ends between values; in a text it is written`;
+    await assert.rejects(place.publish(await place.write('blanks.ndjson', text)), (error: Error) => {
+      assert.equal(error.name, 'PublishError');
+      assert.equal(error.message.slice(0, says.length), says);
+      return true;
+    });
+  });
+}
+
+test('blanks that JSON has may stand between values, and any blank may be escaped in a text', async () => {
+  const file = await place.write('blanks.ndjson', ' \t{"a" : "\\f\\u000b"}\t \r\n \r\n\n{"a":"b"}');
+  assert.deepEqual(await place.rows(await place.publish(file)), [['\f\v'], ['b']]);
+});
+
 for (const [text, message] of BROKEN_JSON) {
   test(`${text.slice(0, 20).trim()}: ${message}`, async () => {
     await assert.rejects(place.publish(await place.write('broken.ndjson', text)), { name: 'PublishError', message });

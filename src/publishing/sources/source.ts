@@ -54,10 +54,12 @@ export interface Source {
   readonly list?: string;
   readonly path: string;
   /**
-   * Reads the file beside the conversion, for what DuckDB would let pass; tells how many rows there are, where it sees them.
+   * Reads the file beside the conversion, for what DuckDB would let pass.
+   * @param onCount told about how many rows there are, where that is seen on the way
+   * @returns how many rows there are, where it sees them
    * @throws PublishError naming where
    */
-  readonly check?: (signal: AbortSignal) => Promise<number | undefined>;
+  readonly check?: (signal: AbortSignal, onCount: (rows: number) => void) => Promise<number | undefined>;
   /** How many rows there are, where that can be found out cheaply; told beside the conversion, to show how far that is. */
   readonly count?: (signal: AbortSignal) => Promise<number>;
   /** The same source with types inferred from every row, after a value beyond the sample did not fit. */

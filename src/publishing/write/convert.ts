@@ -142,7 +142,7 @@ async function withCheck(
   const counting = count?.(during).then(told, () => undefined);
   const [written, checked] = await Promise.allSettled([
     write(during, (rows, bytes) => tell({ rows, bytes })).catch(fail),
-    check?.(during)
+    check?.(during, told)
       .then((rowsTotal) => (rowsTotal === undefined ? undefined : told(rowsTotal)))
       .catch(fail),
   ]);

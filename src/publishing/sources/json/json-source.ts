@@ -7,7 +7,6 @@ import { type ColumnType, formatColumnType, isNested } from '../../../domain/col
 import { mapInTurns } from '../../../domain/in-turns.ts';
 import { jsonToStored, keepsWriting, textToStored } from '../../../duckdb/text-value.ts';
 import { PublishError } from '../../publish-error.ts';
-import { countLines } from '../count-lines.ts';
 import { resolve } from '../inference.ts';
 import {
   columnReadAs,
@@ -18,6 +17,7 @@ import {
   type SourceContext,
 } from '../source.ts';
 import { collectColumnStats, inferredReading, sampleRows } from '../text-columns.ts';
+import { checkJson } from './json-check.ts';
 import { explainJson } from './json-problem.ts';
 import { type JsonLayout, relationOf } from './json-relation.ts';
 import { inferNested } from './nested-columns.ts';
@@ -62,7 +62,11 @@ async function build(
       ...relationOf(objects, keys, asWritten),
       path: context.path,
       columns,
-      ...(layout === 'newline_delimited' && { count: (s) => countLines(context.file, s) }),
+      check: async (s, onCount) => {
+        const lines = await checkJson(context.file, s);
+        if (layout === 'newline_delimited') onCount(lines);
+        return undefined;
+      },
       widen: (s) => build(context, layout, true, s),
       explain,
     };
