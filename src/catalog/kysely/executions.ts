@@ -25,7 +25,7 @@ import {
   listExpired,
   listResultSets,
 } from './result-sets.ts';
-import { isQueued, queuePosition } from './runs.ts';
+import { queuedState, queuePosition } from './runs.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 import { transact } from './transact.ts';
 
@@ -136,9 +136,8 @@ export class KyselyExecutions implements Executions {
 
 /** A run that has ended is in the queue no more, and its state says why the step is refused. */
 async function requireUnqueued(trx: Transaction<CatalogTables>, id: string, to: ExecutionState): Promise<void> {
-  if (!(await isQueued(trx, id))) return;
-  const { state } = await trx.selectFrom('executions').select('state').where('id', '=', id).executeTakeFirstOrThrow();
-  throw new IllegalTransition(id, state, to, RUN_BY_ENGINE);
+  const from = await queuedState(trx, id);
+  if (from !== undefined) throw new IllegalTransition(id, from, to, RUN_BY_ENGINE);
 }
 
 /** The commit that makes a result exist: all of it or nothing. */

@@ -3,7 +3,7 @@
  * lease, taken in the same step that makes the run EXECUTING.
  */
 import type { Expression, Kysely, Transaction } from 'kysely';
-import type { Execution } from '../../domain/execution.ts';
+import type { Execution, ExecutionState } from '../../domain/execution.ts';
 import type { ParameterValue } from '../../domain/parameter-values.ts';
 import type { RunProgress } from '../../domain/run-progress.ts';
 import { writeResource } from '../../domain/written-names.ts';
@@ -144,13 +144,24 @@ async function claimNext(
   };
 }
 
-export async function isQueued(db: Kysely<CatalogTables>, executionId: string): Promise<boolean> {
+async function isQueued(db: Kysely<CatalogTables>, executionId: string): Promise<boolean> {
   const row = await db
     .selectFrom('run_queue')
     .select('execution_id')
     .where('execution_id', '=', executionId)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/** The state of a run that is in the queue; undefined when it is not. One statement, since a run may end between two. */
+export async function queuedState(db: Kysely<CatalogTables>, executionId: string): Promise<ExecutionState | undefined> {
+  const row = await db
+    .selectFrom('run_queue')
+    .innerJoin('executions', 'executions.id', 'run_queue.execution_id')
+    .select('executions.state')
+    .where('run_queue.execution_id', '=', executionId)
+    .executeTakeFirst();
+  return row?.state;
 }
 
 /** The place of a pending run in the queue. */

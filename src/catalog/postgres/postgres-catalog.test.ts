@@ -223,6 +223,27 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
     assert.equal(await found(now - HOUR), "wrong: this host is 3600 s behind the catalog's database");
   });
 
+  test('a run that is cancelled while another process fails it is told to be cancelled, and not that it can be', async (t) => {
+    const url = await server.newSchema();
+    const catalog = await open(t, url);
+    await addQuery(catalog);
+    const { id } = pendingRun(1);
+    await catalog.runs.enqueue({ execution: pendingRun(1), sql: 'select 1', values: [] }, NO_LIMITS);
+    const other = new Client({ connectionString: url });
+    await other.connect();
+    t.after(async () => await other.end());
+    // Cancelling takes no lock that keeps others from reading: this stands for a cancelling that comes between two reads.
+    await other.query('begin; lock table executions in access exclusive mode');
+    const refused = assert.rejects(catalog.executions.fail(id, { type: 'x', message: 'y' }, 1), {
+      from: 'CANCELLED',
+      message: `execution ${id} is CANCELLED: it cannot become FAILED`,
+    });
+    const waiting = `select 1 from pg_locks where not granted and relation = 'executions'::regclass`;
+    while ((await server.run(waiting, url)).length === 0) await sleep(1, t.signal);
+    await other.query(`update executions set state = 'CANCELLED', cancelled_at = 1; commit`);
+    await refused;
+  });
+
   test('a text with NUL, which PostgreSQL cannot keep, is refused as such', async (t) => {
     const catalog = await open(t, await server.newSchema());
     const refused = { name: 'TextRefused', message: 'a text holds the character NUL, which the catalog cannot keep' };
