@@ -3,10 +3,10 @@
  * no key acts for.
  */
 import { type Catalog, CatalogConflict } from '../catalog/catalog.ts';
-import { type ColumnDescriptions, isSameDescriptions } from '../domain/column-descriptions.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Query } from '../domain/query.ts';
 import type { Dataset } from './dataset.ts';
+import { declaredQuery, differingFields } from './declared-query.ts';
 import type { Datasets } from './registry.ts';
 import { isReservedQueryId } from './reserved-ids.ts';
 
@@ -37,10 +37,9 @@ export async function registerDatasets(
   const registered: Dataset[] = [];
   const refusals: string[] = [];
   for (const dataset of datasets) {
-    const { name, queryId, sql, schedule } = dataset;
-    const columnDescriptions = descriptionsOf(dataset);
-    const said = { name, sql, parameters: [], schedule, columnDescriptions, visibility: 'public' } as const;
-    const query = { id: queryId, owner, ...said } as const;
+    const { name, queryId } = dataset;
+    const declared = declaredQuery(dataset);
+    const query = { id: queryId, owner, ...declared };
     let found = await catalog.queries.find(queryId);
     if (found === undefined) {
       await unlessThere(catalog.principals.addTeam(CURATORS, [], now));
@@ -48,15 +47,7 @@ export async function registerDatasets(
       found = await catalog.queries.find(queryId);
     }
     if (found !== undefined && isCurated(found)) {
-      const isSame =
-        found.name === name &&
-        found.sql === sql &&
-        found.parameters.length === 0 &&
-        found.schedule === schedule &&
-        found.visibility === 'public';
-      if (!isSame || !isSameDescriptions(found.columnDescriptions, columnDescriptions)) {
-        await catalog.queries.update(queryId, said, now);
-      }
+      if (differingFields(found, declared).length > 0) await catalog.queries.update(queryId, declared, now);
       registered.push(dataset);
     } else {
       const whose = `${found?.owner.kind} ${found?.owner.name}`;
@@ -64,14 +55,6 @@ export async function registerDatasets(
     }
   }
   return { datasets: registered, refusals };
-}
-
-function descriptionsOf({ columns, meanings }: Dataset): ColumnDescriptions {
-  const described = columns.flatMap(({ name }) => {
-    const meaning = Object.hasOwn(meanings, name) ? meanings[name] : undefined;
-    return meaning === undefined ? [] : [[name, meaning.about] as const];
-  });
-  return Object.fromEntries(described);
 }
 
 async function unlessThere(adding: Promise<unknown>): Promise<void> {
