@@ -54,6 +54,19 @@ const DAYS_MAX = 41 * 366;
 
 /** @throws CronError naming the field, what was found and what was expected; also when no day can ever match. */
 export function parseCron(text: string): Cron {
+  return readCron(text, false);
+}
+
+/**
+ * Reads what somebody writes now: as `parseCron`, but a step beyond all values of its field is refused. It matches the first value alone, so that
+ * 61 minutes would be an hour. What was written before that was checked is still read.
+ * @throws CronError
+ */
+export function checkCron(text: string): Cron {
+  return readCron(text, true);
+}
+
+function readCron(text: string, checksSteps: boolean): Cron {
   const parts = text.trim().split(/\s+/);
   const [minute, hour, dayOfMonth, month, dayOfWeek, more] = parts;
   if (dayOfWeek === undefined || more !== undefined) {
@@ -61,7 +74,7 @@ export function parseCron(text: string): Cron {
       `cron "${text}": found ${text.trim() === '' ? 0 : parts.length} fields, expected 5: minute, hour, day of month, month, day of week`,
     );
   }
-  const read = (field: Field, value = '') => parseField(text, field, value);
+  const read = (field: Field, value = '') => parseField(text, { ...field, checksSteps }, value);
   const cron: Cron = {
     minutes: read(FIELDS[0], minute),
     hours: read(FIELDS[1], hour),
@@ -74,37 +87,28 @@ export function parseCron(text: string): Cron {
   return cron;
 }
 
-/**
- * Reads what somebody writes now: as `parseCron`, but a step beyond all values of its field is refused. It matches the first value alone, so that
- * 61 minutes would be an hour. What was written before that was checked is still read.
- * @throws CronError
- */
-export function checkCron(text: string): Cron {
-  const cron = parseCron(text);
-  for (const [index, value] of text.trim().split(/\s+/).entries()) {
-    const { name, min, max, count = max - min + 1 } = FIELDS[index] ?? FIELDS[0];
-    const steps = [...value.matchAll(/\/(\d+)/g)].map(([, digits]) => Number(digits));
-    const step = steps.find((found) => found > count);
-    if (step === undefined) continue;
-    throw new CronError(
-      `cron "${text}", ${name}: found a step of ${step}, expected at most ${count}, the number of values`,
-    );
-  }
-  return cron;
-}
-
-function parseField(text: string, field: Field, value: string): ReadonlySet<number> {
+function parseField(
+  text: string,
+  field: Field & { readonly checksSteps: boolean },
+  value: string,
+): ReadonlySet<number> {
+  const { name, min, max, count = max - min + 1, checksSteps } = field;
   const values = new Set<number>();
   for (const item of value.split(',')) {
     const match = /^(?:(\*)|([0-9]{1,2}|[a-z]{3})(?:-([0-9]{1,2}|[a-z]{3}))?)(?:\/([0-9]{1,2}))?$/i.exec(item);
     const [, all, first = '', last, stepText] = match ?? [];
     const step = stepText === undefined ? 1 : Number(stepText);
-    const from = all === undefined ? fieldValue(field, first) : field.min;
+    const from = all === undefined ? fieldValue(field, first) : min;
     const lastGiven = last ?? (stepText === undefined ? first : undefined);
-    const to = all !== undefined || lastGiven === undefined ? field.max : fieldValue(field, lastGiven);
+    const to = all !== undefined || lastGiven === undefined ? max : fieldValue(field, lastGiven);
     if (match === null || step === 0 || from === undefined || to === undefined || from > to) {
       throw new CronError(
-        `cron "${text}", ${field.name}: found "${item}", expected *, a value from ${field.min} to ${field.max}, a range such as ${field.min}-${field.max} or a step such as */2`,
+        `cron "${text}", ${name}: found "${item}", expected *, a value from ${min} to ${max}, a range such as ${min}-${max} or a step such as */2`,
+      );
+    }
+    if (checksSteps && step > count) {
+      throw new CronError(
+        `cron "${text}", ${name}: found a step of ${step}, expected at most ${count}, the number of values`,
       );
     }
     for (let at = from; at <= to; at += step) values.add(at);
