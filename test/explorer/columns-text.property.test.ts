@@ -20,3 +20,24 @@ test('names that are written are read back', () => {
     }),
   );
 });
+
+/** As the service reads it; undefined where it refuses. */
+function readByService(text: string): readonly string[] | undefined {
+  try {
+    return parseColumnNames(text);
+  } catch {
+    return undefined;
+  }
+}
+
+test('what somebody wrote by hand is read as the service reads it, and what it refuses is not read', () => {
+  assert.deepEqual(namesIn(' a , "b, ""c""" '), ['a', 'b, "c"']);
+  assert.deepEqual(namesIn('"a\\b"'), ['a\\b']);
+  for (const text of ['', 'a,,b', 'a,', '"a', '"a"b', '"a\\"']) assert.equal(namesIn(text), undefined, text);
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'\\", a') }), (text) => {
+      assert.deepEqual(namesIn(text), readByService(text), text);
+    }),
+    { numRuns: 2000 },
+  );
+});

@@ -16,7 +16,8 @@ const NAMES_MAX = 200;
 
 export function ColumnsTab({ run, query }: ColumnsProps) {
   const { column_names: names = [], column_types: types = [] } = run.result_metadata ?? {};
-  const chosen = parameter('columns') === '' ? names : namesIn(parameter('columns'));
+  // Where the names cannot be read, the rows say so; the first box that is ticked here writes them anew.
+  const chosen = namesIn(parameter('columns')) ?? names;
   const meanings = new Map(Object.entries(query.column_descriptions ?? {}));
   const { columns, error } = useStatistics(run.execution_id, names.slice(0, NAMES_MAX));
   const toggle = (name: string) => {
