@@ -57,8 +57,8 @@ const SIMPLE = [
 /** As many digits as 256 bits hold. */
 const DECIMAL_PRECISION_MAX = 76;
 
-/** Deeper types than this are refused: no engine produces them and every walk over a type is recursive. */
-const DEPTH_MAX = 16;
+/** Deeper types than this are refused: every walk over a type is recursive, and what DuckDB takes to plan one over lists doubles with each level. */
+export const COLUMN_TYPE_DEPTH_MAX = 16;
 
 export class ColumnTypeError extends Error {
   override readonly name: string = 'ColumnTypeError';
@@ -108,7 +108,9 @@ class TypeReader {
   }
 
   type(depth: number): ColumnType {
-    if (depth > DEPTH_MAX) throw new ColumnTypeError(`the type is nested more than ${DEPTH_MAX} deep`);
+    if (depth > COLUMN_TYPE_DEPTH_MAX) {
+      throw new ColumnTypeError(`the type is nested more than ${COLUMN_TYPE_DEPTH_MAX} deep`);
+    }
     const at = this.#at;
     const word = this.#word();
     switch (word) {

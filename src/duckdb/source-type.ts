@@ -4,7 +4,7 @@
  * becomes text, and a value that DuckDB reads as another, or could not print, ends the statement.
  */
 import { type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
-import type { ColumnType } from '../domain/column-type.ts';
+import { COLUMN_TYPE_DEPTH_MAX, type ColumnType } from '../domain/column-type.ts';
 import { bareLeafType } from './bare-leaf.ts';
 import { type ParquetNode, unwrap } from './parquet-schema.ts';
 import { quoteText } from './quoting.ts';
@@ -19,7 +19,7 @@ export class SchemaProblem extends Error {}
 /**
  * @param source as DuckDB reads the column
  * @param node the column in the file's own schema
- * @throws SchemaProblem when the two do not fit each other, or a row (struct) has two fields of one name
+ * @throws SchemaProblem when the two do not fit each other, a row (struct) has two fields of one name, or the column is nested too deep
  */
 export function sourceTypeOf(source: DuckDBType, node: ParquetNode, options: ConversionOptions): StoredConversion {
   return convert(source, unwrap(node), options, 0);
@@ -27,6 +27,7 @@ export function sourceTypeOf(source: DuckDBType, node: ParquetNode, options: Con
 
 /** @param node unwrapped */
 function convert(source: DuckDBType, node: ParquetNode, options: ConversionOptions, depth: number): StoredConversion {
+  if (depth > COLUMN_TYPE_DEPTH_MAX) throw new SchemaProblem(`is nested more than ${COLUMN_TYPE_DEPTH_MAX} deep`);
   const bare = node.leaf?.bare;
   if (bare !== undefined && !isNested(source)) return bareLeafType(bare, options.asNanos, options.fail);
   switch (source.typeId) {
@@ -103,7 +104,7 @@ function rowOf(
   const nodes = fieldNodes.map(unwrap);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new SchemaProblem(`has the field name ${JSON.stringify(twice)} twice in one struct`);
-  const fields = types.map((type, i) => convert(type, nodes[i] ?? node, options, depth));
+  const fields = types.map((type, i) => convert(type, nodes[i] ?? node, options, depth + 1));
   return {
     type: { kind: 'row', fields: fields.map((field, i) => ({ name: names[i] ?? '', type: field.type })) },
     stored: (expression) => {

@@ -86,6 +86,23 @@ test('a Parquet file with a damaged text is refused by column, row group and row
   });
 });
 
+test('a Parquet column of lists or structs more than 16 deep is refused by name; one of 16 is published', async () => {
+  const file = join(place.folder, 'deep.parquet');
+  const lists = (depth: number) => `${'['.repeat(depth)}7${']'.repeat(depth)}`;
+  const rows = (depth: number) => `${"{'a': ".repeat(depth)}7${'}'.repeat(depth)}`;
+  for (const column of [lists(17), lists(40), rows(17), rows(40), `{'a': ${lists(8)}, 'b': ${rows(16)}}`]) {
+    await place.query(`COPY (SELECT ${column} AS d) TO '${file}'`);
+    await assert.rejects(place.publish(file), {
+      name: 'PublishError',
+      message: 'column "d" is nested more than 16 deep',
+    });
+  }
+  await place.query(`COPY (SELECT ${lists(16)} AS d) TO '${file}'`);
+  const execution = await place.publish(file);
+  assert.deepEqual(await place.columns(execution), [`d ${'array('.repeat(16)}integer${')'.repeat(16)}`]);
+  assert.deepEqual(await place.rows(execution), [[lists(16)]]);
+});
+
 test('a Parquet map with both zeros as keys is refused, as one with a key twice is', async () => {
   const file = join(place.folder, 'zeros.parquet');
   await place.query(`COPY (SELECT map([7.0, 9.0]::DOUBLE[], [1, 2]) AS m) TO '${file}' (COMPRESSION uncompressed)`);

@@ -2,7 +2,7 @@
  * Trino's types → column types, and how their values travel in the JSON of its protocol: as texts, numbers, or lists and objects of
  * these. A type that a result cannot hold exactly is refused, with the column and what to write instead.
  */
-import type { ColumnType } from '../../domain/column-type.ts';
+import { COLUMN_TYPE_DEPTH_MAX, type ColumnType } from '../../domain/column-type.ts';
 import { EngineError } from '../engine.ts';
 
 /** A type as the coordinator describes it: `timestamp with time zone` with the argument 3. */
@@ -54,9 +54,6 @@ const KEYS: readonly ColumnType['kind'][] = [
   'date',
   'timestamp',
 ];
-/** Deeper types are refused: every walk over a type is recursive. */
-const DEPTH_MAX = 16;
-
 /** @throws EngineError when a result cannot have such a column */
 export function wireTypeOf(column: string, signature: TypeSignature): WireType {
   return convert(signature, 0, (problem) => {
@@ -86,7 +83,7 @@ export function columnTypeOf(wire: WireType): ColumnType {
 type Refuse = (problem: string) => EngineError;
 
 function convert(signature: TypeSignature, depth: number, refuse: Refuse): WireType {
-  if (depth > DEPTH_MAX) throw refuse(`it is nested more than ${DEPTH_MAX} deep`);
+  if (depth > COLUMN_TYPE_DEPTH_MAX) throw refuse(`it is nested more than ${COLUMN_TYPE_DEPTH_MAX} deep`);
   const { rawType } = signature;
   const plain = PLAIN.find((kind) => kind === rawType);
   if (plain !== undefined) return scalar({ kind: plain });
@@ -191,7 +188,7 @@ export function isSignature(value: unknown): value is TypeSignature {
 
 /** The type as Trino writes it, nearly. */
 function spelled({ rawType, arguments: given }: TypeSignature, depth: number): string {
-  if (given.length === 0 || depth > DEPTH_MAX) return rawType;
+  if (given.length === 0 || depth > COLUMN_TYPE_DEPTH_MAX) return rawType;
   const inner = given.map(({ value }) => {
     if (isSignature(value)) return spelled(value, depth + 1);
     const { fieldName, typeSignature } = (typeof value === 'object' && value !== null ? value : {}) as NamedType;
