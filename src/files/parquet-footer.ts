@@ -12,14 +12,21 @@ export interface ParquetFooter {
   readonly start: number;
 }
 
-/** @returns undefined where the file has none @throws the filesystem's error */
-export async function readParquetFooter(file: FileHandle): Promise<ParquetFooter | undefined> {
+/** Longer than what was allowed. */
+export class FooterTooLong extends Error {}
+
+/** @returns undefined where the file has none @throws FooterTooLong before it is read; the filesystem's error */
+export async function readParquetFooter(
+  file: FileHandle,
+  bytesMax = Number.POSITIVE_INFINITY,
+): Promise<ParquetFooter | undefined> {
   const { size } = await file.stat();
   const tail = Buffer.alloc(TAIL_BYTES);
   await file.read(tail, 0, TAIL_BYTES, Math.max(0, size - TAIL_BYTES));
   const length = tail.readUInt32LE(0);
   const start = size - TAIL_BYTES - length;
   if (!tail.subarray(4).equals(PARQUET_MARK) || start < PARQUET_MARK.length) return undefined;
+  if (length > bytesMax) throw new FooterTooLong();
   const footer = Buffer.alloc(length);
   await file.read(footer, 0, length, start);
   return { footer, start };

@@ -85,18 +85,25 @@ export class ThriftReader {
     return encoded % 2 === 0 ? encoded / 2 : -(encoded + 1) / 2;
   }
 
+  binary(): Buffer {
+    const length = this.#varint();
+    const start = this.at;
+    this.#advance(length);
+    return this.#bytes.subarray(start, this.at);
+  }
+
   skip(type: number, depth = 0): void {
     if (depth > DEPTH_MAX) throw new ThriftDamaged();
     if (type === THRIFT.struct) this.fields(depth);
     else if (type === THRIFT.list || type === THRIFT.set) {
       const list = this.listHeader();
-      for (let i = 0; i < list.size; i += 1) this.#skipElement(list.type, depth);
+      for (let i = 0; i < list.size; i += 1) this.skipElement(list.type, depth);
     } else if (type === THRIFT.map) {
       const size = this.#varint();
       const types = size === 0 ? 0 : this.#byte();
       for (let i = 0; i < size; i += 1) {
-        this.#skipElement(types >> 4, depth);
-        this.#skipElement(types & 15, depth);
+        this.skipElement(types >> 4, depth);
+        this.skipElement(types & 15, depth);
       }
     } else if (type === THRIFT.binary) this.#advance(this.#varint());
     else if (type === THRIFT.double) this.#advance(8);
@@ -106,7 +113,7 @@ export class ThriftReader {
   }
 
   /** A boolean within a list takes a byte; as a field, its type says its value. */
-  #skipElement(type: number, depth: number): void {
+  skipElement(type: number, depth = 0): void {
     if (type <= THRIFT.false) this.#advance(1);
     else this.skip(type, depth + 1);
   }

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { PARQUET_MARK, withParquetTail } from '../../src/files/parquet-footer.ts';
+import { encodeInteger, encodeStruct, encodeStructs, THRIFT } from '../../src/files/thrift.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import { NEVER, OPTIONS, QUERY_ID, Workplace } from './publishing.ts';
 
@@ -101,6 +103,49 @@ test('a Parquet column of lists or structs more than 16 deep is refused by name;
   const execution = await place.publish(file);
   assert.deepEqual(await place.columns(execution), [`d ${'array('.repeat(16)}integer${')'.repeat(16)}`]);
   assert.deepEqual(await place.rows(execution), [[lists(16)]]);
+});
+
+/** A Parquet file without rows, of a column `d` that is so many structs within each other: DuckDB itself could not write it. */
+function nestedParquet(depth: number, schemas: number): Buffer {
+  const name = (text: string) => ({
+    id: 4,
+    type: THRIFT.binary,
+    bytes: Buffer.from([text.length, ...Buffer.from(text)]),
+  });
+  const i32 = (id: number, value: number) => ({ id, type: THRIFT.i32, bytes: encodeInteger(value) });
+  const optional = i32(3, 1);
+  const root = encodeStruct([name('root'), i32(5, 1)]);
+  const leaf = encodeStruct([i32(1, 1), optional, name('d')]);
+  const group = encodeStruct([optional, name('d'), i32(5, 1)]);
+  const schema = (levels: number) => encodeStructs([root, ...Array<Buffer>(levels).fill(group), leaf]);
+  const field = (id: number, value: Uint8Array) => [Uint8Array.of(THRIFT.list), encodeInteger(id), value];
+  const benign = Array.from({ length: schemas - 1 }, () => field(2, schema(0))).flat();
+  const rest = [
+    Uint8Array.of((1 << 4) | THRIFT.i64),
+    encodeInteger(0),
+    Uint8Array.of((1 << 4) | THRIFT.list),
+    encodeStructs([]),
+  ];
+  const version = [Uint8Array.of((1 << 4) | THRIFT.i32), encodeInteger(1)];
+  const footer = Buffer.concat([...version, ...benign, ...field(2, schema(depth)), ...rest, Uint8Array.of(0)]);
+  return Buffer.concat([PARQUET_MARK, withParquetTail(footer)]);
+}
+
+test('a Parquet file whose schema is nested so deep that DuckDB would end the process is refused', async () => {
+  const file = join(place.folder, 'abyss.parquet');
+  for (const [depth, schemas] of [
+    [3000, 1],
+    [100_000, 1],
+    [100_000, 2],
+  ] as const) {
+    await writeFile(file, nestedParquet(depth, schemas));
+    await assert.rejects(place.publish(file), {
+      name: 'PublishError',
+      message: 'column "d" is nested more than 16 deep',
+    });
+  }
+  await writeFile(file, nestedParquet(16, 1));
+  assert.match((await place.columns(await place.publish(file))).join(), /^d (row\(d ){16}integer\){16}$/);
 });
 
 test('a Parquet map with both zeros as keys is refused, as one with a key twice is', async () => {

@@ -23,6 +23,7 @@ import { failIn, opened, type Source, type SourceColumn, type SourceContext, sta
 import { checkPageChecksums } from './page-checksums.ts';
 import { copyWithBareLeaves } from './parquet-footer.ts';
 import { inRowGroup, type RowGroup, readRowGroups } from './row-groups.ts';
+import { checkSchemaDepth } from './schema-depth.ts';
 
 /** @throws PublishError when the file is not Parquet, or a column of it cannot be stored. */
 export async function openParquet(context: SourceContext, signal: AbortSignal): Promise<Source> {
@@ -36,6 +37,7 @@ export async function openParquet(context: SourceContext, signal: AbortSignal): 
 /** @param told whether to believe what the file says of our types */
 async function openColumns(context: SourceContext, told: boolean, signal: AbortSignal): Promise<Source> {
   const { duckDb, types } = context;
+  await checkSchemaDepth(context.file, signal);
   const nodes = readSchema(await duckDb.query(schemaStatement(context.path), signal));
   checkNames(nodes.map(({ name }) => name));
   const path = await exactFile(context, nodes);
