@@ -162,6 +162,24 @@ test('a number with an exponent goes into a column of decimals, also beside text
   ]);
 });
 
+test('values nested more than 100 deep are json, and kept as they are', async () => {
+  const objects = (depth: number) => `${'{"k":'.repeat(depth)}1${'}'.repeat(depth)}`;
+  const lists = (depth: number) => `${'['.repeat(depth)}1${']'.repeat(depth)}`;
+  for (const deep of [objects(101), objects(50_000), lists(101), lists(300_000)]) {
+    const file = await place.write('abyss.ndjson', `{"d":${deep}}\n{"d":[1]}\n`);
+    const execution = await place.publish(file);
+    assert.deepEqual(await place.columns(execution), ['d json']);
+    assert.deepEqual(await place.rows(execution), [[deep], ['[1]']]);
+  }
+});
+
+test('values with very many brackets that are not deep keep their type, whatever their texts hold', async () => {
+  const wide = `[${'{"k":[1],"t":"]}\\"[[{"},'.repeat(2000)}{"k":[2],"t":"${'[{'.repeat(200)}"}]`;
+  const file = await place.write('wide.ndjson', `{"d":${wide}}\n`);
+  const execution = await place.publish(file);
+  assert.deepEqual(await place.columns(execution), ['d array(row(k array(bigint), t varchar))']);
+});
+
 test('an object with a key twice, nested and without a declared type, is kept as it is written', async () => {
   const key = fc.constantFrom('a', 'b');
   const { value, object } = fc.letrec<{ value: string; object: string }>((tie) => ({

@@ -15,6 +15,8 @@ import { typeOfStructures } from './json-structure.ts';
 
 /** A column whose values have more shapes than this is json: as a row it would be mostly nulls. */
 const SHAPES_MAX = 1000;
+/** Far more than a type has: what is deeper is json anyway. */
+const LEVELS_MAX = 100;
 /** So many shapes, of whatever columns, are held at a time. */
 const SHAPES_AT_ONCE = 50_000;
 
@@ -62,7 +64,7 @@ async function findShapes(
   const columns = keys.map((_, index) => ({ raw: `s${index}` }));
   const cells = `SELECT unnest(${rawValuesOf({ ...rows, columns }, indexes)}) AS cell, unnest([${indexes.join(', ')}]) AS place FROM ${rows.relation}`;
   const most = indexes.length === 1 ? SHAPES_MAX : SHAPES_AT_ONCE;
-  const text = `SELECT DISTINCT place, json_structure(CAST(cell AS JSON))::VARCHAR FROM (${cells}) WHERE cell IS NOT NULL LIMIT ${most + 1}`;
+  const text = `SELECT DISTINCT place, ${shapeOf('cell')} FROM (${cells}) WHERE cell IS NOT NULL LIMIT ${most + 1}`;
   const found = await context.duckDb.query({ text, values: [rows.path] }, signal);
   if (found.length > most && indexes.length > 1) {
     const middle = Math.ceil(indexes.length / 2);
@@ -72,6 +74,20 @@ async function findShapes(
   }
   const shapes = Map.groupBy(found, ([place]) => Number(place));
   return new Map([...shapes].map(([place, each]) => [place, each.map(([, shape]) => String(shape))]));
+}
+
+/** json_structure calls itself for each level, and a value some ten thousand deep ends the process. One this deep is json. */
+function shapeOf(cell: string): string {
+  const opening = `strlen(${cell}) - strlen(replace(replace(${cell}, '{', ''), '[', ''))`;
+  const withoutTexts = `regexp_replace(${cell}, '"(?:[^"\\\\]|\\\\.)*"', '', 'g')`;
+  const brackets = `regexp_replace(${withoutTexts}, '[^\\[\\]{}]+', '', 'g')`;
+  // Each turn takes the innermost pairs away, so it is one level less deep.
+  const rest = Array.from({ length: LEVELS_MAX }).reduce<string>(
+    (inner) => `regexp_replace(${inner}, '\\[\\]|\\{\\}', '', 'g')`,
+    brackets,
+  );
+  const isDeep = `CASE WHEN ${opening} > ${LEVELS_MAX} THEN ${rest} <> '' ELSE false END`;
+  return `CASE WHEN ${isDeep} THEN '"JSON"' ELSE json_structure(CAST(${cell} AS JSON))::VARCHAR END`;
 }
 
 /** Leaves the columns out that hold a value that does not convert. What a shape does not tell, such as a number over 64 bits, shows only here. */
