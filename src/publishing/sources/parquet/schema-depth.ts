@@ -3,8 +3,8 @@
  * process.
  */
 import { open } from 'node:fs/promises';
-import { setImmediate as turn } from 'node:timers/promises';
 import { COLUMN_TYPE_DEPTH_MAX } from '../../../domain/column-type.ts';
+import { letOthersRun } from '../../../domain/time.ts';
 import { FooterTooLong, readParquetFooter } from '../../../files/parquet-footer.ts';
 import { type Field, THRIFT, ThriftDamaged, ThriftReader } from '../../../files/thrift.ts';
 import { PublishError } from '../../publish-error.ts';
@@ -57,7 +57,7 @@ async function walk(footer: Buffer, signal: AbortSignal): Promise<void> {
       else schema.take(reader.fields());
       if (reader.at - told < SLICE_BYTES) continue;
       told = reader.at;
-      await turn();
+      await letOthersRun();
       signal.throwIfAborted();
     }
   }
