@@ -14,7 +14,15 @@ export interface AskedRange {
   readonly encoding: Encoding | undefined;
 }
 
-/** The tag of the answer as it is sent. */
+/**
+ * The tag of the answer as it is sent by one who compresses it as it is read. What a compressor makes of the same bytes depends on the pieces that they
+ * come in, so the tag is a weak one: it says that the answer is the same, and not its bytes.
+ */
+export function streamedTagOf(etag: string, encoding: Encoding | undefined): string {
+  return encoding === undefined ? etag : `W/${tagOf(etag, encoding)}`;
+}
+
+/** The tag of the answer as it is sent, compressed in one piece if at all. */
 export function tagOf(etag: string, encoding: Encoding | undefined): string {
   return encodedEtag(etag, encoding && encodingVersion(encoding));
 }

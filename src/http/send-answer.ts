@@ -14,7 +14,7 @@ import { type ByteSlice, resolveRange } from '../results/request/byte-range.ts';
 import { wantsSha256 } from '../results/request/want-digest.ts';
 import { matchedTag } from '../results/respond/cache-policy.ts';
 import { answerHeaders } from './answer-headers.ts';
-import { askedRange, tagOf } from './byte-ranges.ts';
+import { askedRange, streamedTagOf, tagOf } from './byte-ranges.ts';
 import { ChunkStream, type ChunkStreamOptions, giveBackSent } from './chunk-stream.ts';
 import type { CompressedCache } from './compressed-cache.ts';
 import { COMPRESSED_BYTES_MIN, compressor, type Encoding, negotiateEncoding } from './compression.ts';
@@ -51,7 +51,7 @@ export async function sendAnswer(
   const accepted = answer.compressed === true ? undefined : negotiateEncoding(request.headers['accept-encoding']);
   switch (body.kind) {
     case 'unchanged':
-      setHead(sending, accepted);
+      setHead(sending, accepted, streamedTagOf);
       // Which of its stored answers the client may go on using, it knows by the tag that it has.
       reply.header('etag', matchedTag(request.headers['if-none-match'], answer.etag ?? '') ?? reply.getHeader('etag'));
       return reply.code(304).send();
@@ -86,20 +86,24 @@ interface Sending {
   readonly options: SendOptions;
 }
 
-/** What is known of an answer before its bytes. */
+/**
+ * What is known of an answer before its bytes.
+ * @param tag how its bytes come about; where nobody knows yet, as if they were compressed as they are read, which promises less
+ */
 function setHead(
   { answer: { headers, etag }, request, reply, options }: Sending,
   encoding: Encoding | undefined,
+  tag: typeof tagOf,
 ): void {
   for (const [name, value] of answerHeaders(headers, options.headerPrefixes)) reply.header(name, value);
   // A browser, and a client that keeps answers, may serve several keys. What one was given is not for the next.
   const keys = request.principal === undefined ? [] : ['authorization', ...options.keyHeaders];
   reply.header('vary', ['accept', 'accept-encoding', ...keys].join(', ').toLowerCase());
-  if (etag !== undefined) reply.header('etag', tagOf(etag, encoding)).header('accept-ranges', 'bytes');
+  if (etag !== undefined) reply.header('etag', tag(etag, encoding)).header('accept-ranges', 'bytes');
 }
 
 function sendHead(sending: Sending, size: AnswerSize | undefined, encoding: Encoding | undefined): FastifyReply {
-  setHead(sending, encoding);
+  setHead(sending, encoding, streamedTagOf);
   setContent(sending, encoding);
   setSize(sending, size, encoding);
   return sending.reply.send(Readable.from([]));
@@ -143,7 +147,7 @@ async function sendWhole(
   const slice = asked && resolveRange(asked.range, bytes);
   const sha256 = encoding === undefined ? await wantedDigest(request, whole) : undefined;
   if (request.method !== 'HEAD') countUnsent(sending, whole);
-  setHead(sending, encoding);
+  setHead(sending, encoding, tagOf);
   setContent(sending, encoding);
   setDigest(sending, sha256);
   if (slice !== undefined) {
@@ -226,7 +230,7 @@ async function sendStream(
   const { request, reply, options } = sending;
   // The first chunk is read before any header goes out, so that a read that cannot start is an error with a status.
   const first = await body.chunks.next();
-  setHead(sending, encoding);
+  setHead(sending, encoding, streamedTagOf);
   setContent(sending, encoding);
   setSize(sending, body.size, encoding);
   if (body.kind === 'partial') setRange(sending, body.slice, body.size.bytes);

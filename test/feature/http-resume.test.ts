@@ -119,6 +119,34 @@ test("If-Range with the answer's own tag gives the rest, with any other tag the 
   }
 });
 
+test('an answer that is compressed while it is read has a weak tag, which gives 304 and no range', async (t) => {
+  const service = await startHttpService(t);
+  const { id } = await publishLongResult(service, 7);
+  const path = `/v1/execution/${id}/results/csv${WHOLE}`;
+  const ask = async (headers: Readonly<Record<string, string>>, method = 'GET') => {
+    const answer = await service.get(path, { method, headers });
+    await answer.body?.cancel();
+    return [answer.status, answer.headers.get('etag') ?? ''] as const;
+  };
+  const [, plain] = await ask(PLAIN);
+  assert.match(plain, /^"[\w-]+"$/);
+  for (const encoding of ['gzip', 'br', 'zstd']) {
+    const accepted = { 'accept-encoding': encoding };
+    const [status, weak] = await ask(accepted);
+    assert.deepEqual([status, weak.replace(/-[\w-]*"$/, '"')], [200, `W/${plain.slice(0, -1)}+${encoding}"`]);
+    assert.deepEqual(await ask(accepted, 'HEAD'), [200, weak]);
+    const strong = weak.slice('W/'.length);
+    for (const tag of [weak, strong, plain]) {
+      assert.deepEqual(await ask({ ...accepted, 'if-none-match': tag }), [304, tag], 'as of earlier releases, too');
+    }
+    assert.deepEqual(await ask({ ...accepted, 'if-none-match': '*' }), [304, weak]);
+    assert.deepEqual(await ask({ ...accepted, range: 'bytes=5-', 'if-range': weak }), [200, weak]);
+    assert.deepEqual(await ask({ ...accepted, range: 'bytes=5-', 'if-range': plain }), [206, plain]);
+  }
+  const page = await service.get(`/v1/execution/${id}/results?limit=1000`, { headers: { 'accept-encoding': 'br' } });
+  assert.match(page.headers.get('etag') ?? '', /^"[\w-]+\+br-[\w-]+"$/, 'a page is compressed in one piece');
+});
+
 test('If-Match: a piece of another run is refused, however often it is asked for, and nothing is counted', async (t) => {
   const service = await startHttpService(t);
   await service.publish(1, 'n\n1\n2\n');

@@ -55,8 +55,8 @@ const COMMON_HEADERS: Readonly<Record<string, Fragment>> = {
   'Last-Modified': { description: 'When the execution ended.', schema: { type: 'string' } },
   ETag: {
     description:
-      'Identifies the bytes of the answer. Sent back in `If-None-Match`, it gives 304 while they are the same. Absent if the next answer may have others.',
-    schema: { type: 'string', pattern: '^"[^"]+"$' },
+      'Identifies the bytes of the answer; a weak one (`W/"…"`), of an answer that was compressed while it was read, those that it is decompressed to. Sent back in `If-None-Match`, it gives 304 while they are the same. Absent if the next answer may have others.',
+    schema: { type: 'string', pattern: '^(W/)?"[^"]+"$' },
   },
   'Accept-Ranges': {
     description: '`bytes`: a broken download may be continued with `Range` and `If-Range`.',

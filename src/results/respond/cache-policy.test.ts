@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Execution } from '../../domain/execution.ts';
-import { cacheControlOf, encodedEtag, etagOf, matchesEtag } from './cache-policy.ts';
+import { cacheControlOf, encodedEtag, etagOf, matchedTag, matchesEtag } from './cache-policy.ts';
 
 const execution: Execution = {
   id: '01HR864GXKRBB3WRAPTF11A40C',
@@ -44,5 +44,6 @@ test('If-None-Match finds the answer in any encoding, among other tags, weak or 
   for (const header of [etag, `W/${etag}`, `"x", ${etag}`, encodedEtag(etag, 'zstd'), '*']) {
     assert.ok(matchesEtag(header, etag), header);
   }
+  assert.equal(matchedTag('"x", W/"abc+br-1"', '"abc"'), 'W/"abc+br-1"', 'as the client wrote it');
   for (const header of [undefined, '', '"x"', encodedEtag('"x"', 'br')]) assert.ok(!matchesEtag(header, etag), header);
 });

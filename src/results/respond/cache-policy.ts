@@ -77,10 +77,10 @@ export function matchesEtag(ifNoneMatch: string | undefined, etag: string): bool
   return ifNoneMatch?.trim() === '*' || matchedTag(ifNoneMatch, etag) !== undefined;
 }
 
-/** The client's own tag of the answer, with the content encoding in which it has it; undefined when it has none. */
+/** The client's own tag of the answer, weak or strong, with the content encoding in which it has it; undefined when it has none. */
 export function matchedTag(ifNoneMatch: string | undefined, etag: string): string | undefined {
-  const sent = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return sent?.find((tag) => unencodedEtag(tag) === etag);
+  const sent = ifNoneMatch?.split(',').map((tag) => tag.trim());
+  return sent?.find((tag) => unencodedEtag(tag.replace(/^W\//, '')) === etag);
 }
 
 /**
