@@ -307,3 +307,32 @@ test('a file that is removed while it is read can be read to its end', async (t)
   const asked = { ...randomAsked(new Random(SEED), table), from: 0, to: table.rowCount };
   assert.deepEqual(await byRowFile(file, asked), await byDuckDb(table, asked));
 });
+
+test('of long reads that begin together one goes on in each round of the event loop; small ones go on at once', async (t) => {
+  const columns = [{ name: 'a', type: { kind: 'varchar' } }] as const;
+  const table = await make(
+    columns,
+    2000,
+    (path) => `COPY (SELECT repeat('x', 200) AS c0 FROM range(2000)) TO '${path}'`,
+  );
+  const file = await opened(table.path, t);
+  const mostInARound = async (rows: number): Promise<number> => {
+    const taken: number[] = [];
+    let round = 0;
+    let isOver = false;
+    const count = () => {
+      round += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    const read = async () => {
+      const take = () => taken.push(round);
+      for await (const _ of file.read(0, rows, take, signal));
+    };
+    await Promise.all(Array.from({ length: 20 }, read));
+    isOver = true;
+    return Math.max(...Object.values(Object.groupBy(taken, String)).map((each) => each?.length ?? 0));
+  };
+  assert.equal(await mostInARound(100), 20);
+  assert.ok((await mostInARound(1000)) <= 2);
+});

@@ -22,6 +22,8 @@ import { GROUP_BYTES_MAX, type StoredBlock, unpackBlocks } from './unpack-blocks
 const openFile = promisify(open);
 const statFile = promisify(fstat);
 const NO_BYTES = Buffer.alloc(0);
+/** Text of a small page, which waits for nobody. Of hundreds of long reads that begin in one round of the event loop, one goes on in each. */
+const AT_ONCE_BYTES_MAX = 64 * 1024;
 
 /** What all row files of a process share. */
 export interface RowFileDeps {
@@ -112,6 +114,7 @@ export class RowFile {
     try {
       for (const [place, group] of groups.entries()) {
         if (place > 0) await this.#deps.turns.next();
+        else if (this.#textBytes(group) > AT_ONCE_BYTES_MAX) await this.#deps.turns.nextIfMany();
         const bytes = await ahead;
         signal.throwIfAborted();
         // Another thread reads the next ones while these are unpacked.
@@ -153,6 +156,10 @@ export class RowFile {
       const [first] = unpacked;
       if (first !== undefined) giveBack(first.text);
     }
+  }
+
+  #textBytes(blocks: readonly number[]): number {
+    return blocks.reduce((sum, block) => sum + (this.#index.sizes[block] ?? 0), 0);
   }
 
   /** The blocks, in groups of which each is unpacked in a moment. @param blocks ascending */
