@@ -1,9 +1,13 @@
 /** Where the footer of a Parquet file is: behind it stand its length in four bytes, and the mark PAR1. */
 import type { FileHandle } from 'node:fs/promises';
+import { letOthersRun } from '../domain/time.ts';
+import type { ThriftReader } from './thrift.ts';
 
 /** Every Parquet file begins with it, and ends with it. */
 export const PARQUET_MARK: Uint8Array = Buffer.from('PAR1', 'latin1');
 const TAIL_BYTES = 8;
+/** So much of a footer takes about a millisecond to take apart. */
+const BYTES_AT_ONCE = 128 * 1024;
 
 export interface ParquetFooter {
   /** A struct in the compact protocol of Thrift: FileMetaData of parquet.thrift. */
@@ -37,4 +41,22 @@ export function withParquetTail(footer: Uint8Array): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32LE(footer.length, 0);
   return Buffer.concat([footer, length, PARQUET_MARK]);
+}
+
+/** Lets others run now and then while a footer is taken apart. */
+export class FooterTurns {
+  readonly #signal: AbortSignal;
+  #last = 0;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** @throws the signal's reason */
+  async at(reader: ThriftReader): Promise<void> {
+    if (reader.at >= this.#last && reader.at - this.#last < BYTES_AT_ONCE) return;
+    this.#last = reader.at;
+    await letOthersRun();
+    this.#signal.throwIfAborted();
+  }
 }

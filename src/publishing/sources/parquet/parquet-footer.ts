@@ -21,7 +21,7 @@ import {
 import { PublishError } from '../../publish-error.ts';
 
 /** Field numbers of parquet.thrift. */
-const FILE_SCHEMA = 2;
+export const FILE_SCHEMA = 2;
 const ELEMENT = { type: 1, typeLength: 2, children: 5, convertedType: 6, scale: 7, precision: 8, logicalType: 10 };
 const INT96 = 3;
 const FIXED_LEN_BYTE_ARRAY = 7;
@@ -90,6 +90,6 @@ function bareElement(fields: readonly Field[], footer: Buffer): readonly Encoded
   return [i32(type, FIXED_LEN_BYTE_ARRAY), i32(typeLength, INT96_BYTES), ...rest];
 }
 
-function notAFooter(): PublishError {
+export function notAFooter(): PublishError {
   return new PublishError('the Parquet file cannot be read: its footer is damaged');
 }

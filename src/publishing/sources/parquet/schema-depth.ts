@@ -4,20 +4,17 @@
  */
 import { open } from 'node:fs/promises';
 import { COLUMN_TYPE_DEPTH_MAX } from '../../../domain/column-type.ts';
-import { letOthersRun } from '../../../domain/time.ts';
-import { FooterTooLong, readParquetFooter } from '../../../files/parquet-footer.ts';
+import { FooterTooLong, FooterTurns, readParquetFooter } from '../../../files/parquet-footer.ts';
 import { type Field, THRIFT, ThriftDamaged, ThriftReader } from '../../../files/thrift.ts';
 import { PublishError } from '../../publish-error.ts';
+import { FILE_SCHEMA, notAFooter } from './parquet-footer.ts';
 
 /** Field numbers of parquet.thrift. */
-const FILE_SCHEMA = 2;
 const ELEMENT = { name: 4, children: 5 };
 /** A list or map within another is two levels below it, and a column is one below the root. */
 const LEVELS_MAX = 1 + 2 * COLUMN_TYPE_DEPTH_MAX;
 /** That of a million column chunks takes less; DuckDB would take many times as much memory for it. */
 const FOOTER_BYTES_MAX = 256 * 1024 * 1024;
-/** What is walked over in one turn of the event loop. */
-const SLICE_BYTES = 64 * 1024;
 
 /**
  * What has no footer is left to DuckDB, which says so.
@@ -29,19 +26,17 @@ export async function checkSchemaDepth(path: string, signal: AbortSignal): Promi
     const found = await readParquetFooter(file, FOOTER_BYTES_MAX);
     if (found !== undefined) await walk(found.footer, signal);
   } catch (error) {
-    if (error instanceof FooterTooLong) throw refused(`longer than ${FOOTER_BYTES_MAX} bytes`);
-    throw error instanceof ThriftDamaged ? refused('damaged') : error;
+    if (error instanceof FooterTooLong) {
+      throw new PublishError(`the Parquet file cannot be read: its footer is longer than ${FOOTER_BYTES_MAX} bytes`);
+    }
+    throw error instanceof ThriftDamaged ? notAFooter() : error;
   }
-}
-
-function refused(what: string): PublishError {
-  return new PublishError(`the Parquet file cannot be read: its footer is ${what}`);
 }
 
 /** To the footer's end: of a field that is there twice, DuckDB takes the second. */
 async function walk(footer: Buffer, signal: AbortSignal): Promise<void> {
   const reader = new ThriftReader(footer);
-  let told = 0;
+  const turns = new FooterTurns(signal);
   for (let id = 0; ; ) {
     const field = reader.fieldHeader(id);
     if (field === undefined) return;
@@ -53,12 +48,9 @@ async function walk(footer: Buffer, signal: AbortSignal): Promise<void> {
     const list = reader.listHeader();
     const schema = id === FILE_SCHEMA && list.type === THRIFT.struct ? new SchemaLevels(footer) : undefined;
     for (let index = 0; index < list.size; index += 1) {
+      await turns.at(reader);
       if (schema === undefined) reader.skipElement(list.type);
       else schema.take(reader.fields());
-      if (reader.at - told < SLICE_BYTES) continue;
-      told = reader.at;
-      await letOthersRun();
-      signal.throwIfAborted();
     }
   }
 }

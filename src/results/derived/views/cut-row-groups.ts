@@ -4,8 +4,7 @@
  * file. https://parquet.apache.org/docs/file-format/metadata/
  */
 import { type FileHandle, open } from 'node:fs/promises';
-import { letOthersRun } from '../../../domain/time.ts';
-import { PARQUET_MARK, readParquetFooter, withParquetTail } from '../../../files/parquet-footer.ts';
+import { FooterTurns, PARQUET_MARK, readParquetFooter, withParquetTail } from '../../../files/parquet-footer.ts';
 import {
   type EncodedField,
   encodeInteger,
@@ -25,8 +24,6 @@ const METADATA = { compressedBytes: 7, dataPage: 9, dictionaryPage: 11 };
 const METADATA_REFUSED: ReadonlySet<number> = new Set([10, 14]);
 const CHUNK_REFUSED: ReadonlySet<number> = new Set([4, 6]);
 
-/** So much of a footer takes about a millisecond to take apart. */
-const FOOTER_BYTES_AT_ONCE = 128 * 1024;
 const COPY_BYTES = 4 * 1024 * 1024;
 
 export interface CutFile {
@@ -192,23 +189,6 @@ class MovedGroups {
   #copied(fields: readonly Field[], without: readonly number[]): readonly EncodedField[] {
     const kept = fields.filter(({ id }) => !without.includes(id));
     return kept.map(({ id, type, start, end }) => ({ id, type, bytes: this.#footer.subarray(start, end) }));
-  }
-}
-
-/** Lets others run now and then while a footer is taken apart. */
-class FooterTurns {
-  readonly #signal: AbortSignal;
-  #last = 0;
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-  }
-
-  async at(reader: ThriftReader): Promise<void> {
-    if (reader.at >= this.#last && reader.at - this.#last < FOOTER_BYTES_AT_ONCE) return;
-    this.#last = reader.at;
-    await letOthersRun();
-    this.#signal.throwIfAborted();
   }
 }
 
