@@ -89,7 +89,9 @@ suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
     }
     await server.resume();
     for (const { rows, child } of replicas) {
-      assert.deepEqual(rowsIn((await rows(key)).body), [{ n: 1 }]);
+      const { status, body } = await rows(key);
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.deepEqual(rowsIn(body), [{ n: 1 }]);
       assert.equal(child.exitCode, null);
     }
   });

@@ -17,7 +17,7 @@ const SEEDS: Readonly<Record<MutationName, number>> = {
   'sweep-sees-no-readers': 15,
   'sweep-clock-ahead': 2,
   'read-clock-behind': 1,
-  'any-lease-commits': 7,
+  'any-lease-commits': 19,
   'sweep-lists-nothing': 2,
   'accepted-before-commit': 1,
   'any-state-follows': 1,

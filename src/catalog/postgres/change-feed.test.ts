@@ -8,17 +8,34 @@ import { ChangeFeed } from './change-feed.ts';
 
 /** A connection of which each question waits until it is answered. */
 class Connection extends EventEmitter {
-  readonly #asked: (() => void)[] = [];
+  readonly #asked: PromiseWithResolvers<void>[] = [];
 
   async query(text: string): Promise<{ rows: readonly object[] }> {
-    if (text === 'select 1') await new Promise<void>((resolve) => this.#asked.push(resolve));
+    if (text === 'select 1') {
+      const answered = Promise.withResolvers<void>();
+      this.#asked.push(answered);
+      await answered.promise;
+    }
     return { rows: [{ statement: 'listen to_all' }] };
   }
 
   /** Answers the oldest question, when there is one. */
   async answer(): Promise<void> {
-    while (this.#asked.length === 0) await new Promise(setImmediate);
-    this.#asked.shift()?.();
+    (await this.#oldest()).resolve();
+  }
+
+  /** Refuses the oldest question, when there is one. */
+  async refuse(error: Error): Promise<void> {
+    (await this.#oldest()).reject(error);
+  }
+
+  async #oldest(): Promise<PromiseWithResolvers<void>> {
+    for (let turn = 0; turn < 1000; turn += 1) {
+      const oldest = this.#asked.shift();
+      if (oldest !== undefined) return oldest;
+      await new Promise(setImmediate);
+    }
+    throw new Error('nothing was asked');
   }
 
   get waiting(): number {
@@ -26,7 +43,7 @@ class Connection extends EventEmitter {
   }
 
   async end(): Promise<void> {
-    for (const resolve of this.#asked.splice(0)) resolve();
+    for (const { resolve } of this.#asked.splice(0)) resolve();
   }
 }
 
@@ -67,4 +84,28 @@ test('with a bound of 0 nobody is content with a question that was asked before'
   connection.emit('notification');
   await connection.answer();
   assert.equal(await second, 2);
+});
+
+test('a question that was asked before, and that the server refuses, tells nothing of now', async () => {
+  const { connection, feed } = makeFeed(0);
+  await using _ = feed;
+  const [early, late] = [feed.version(), feed.version()];
+  const refused = assert.rejects(async () => await early, { name: 'CatalogUnavailable' });
+  await connection.refuse(Object.assign(new Error('the database system is starting up'), { code: '57P03' }));
+  await refused;
+  await connection.answer();
+  assert.equal(await late, 2);
+});
+
+test('who asks of a server that is away is told after one question of its own', async () => {
+  const { connection, feed } = makeFeed(0);
+  await using _ = feed;
+  const away = Object.assign(new Error('the database system is shutting down'), { code: '57P03' });
+  const refused = [feed.version(), feed.version(), feed.version()].map((version) =>
+    assert.rejects(async () => await version, { name: 'CatalogUnavailable' }),
+  );
+  await connection.refuse(away);
+  await connection.refuse(away);
+  await Promise.all(refused);
+  assert.equal(connection.waiting, 0);
 });

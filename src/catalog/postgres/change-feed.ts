@@ -64,7 +64,13 @@ export class ChangeFeed implements AsyncDisposable {
       this.#asking ??= this.#ask().finally(() => {
         this.#asking = undefined;
       });
-      await this.#asking;
+      const asked = this.#questions;
+      try {
+        await this.#asking;
+      } catch (error) {
+        // The server may have come back since a question that was asked before.
+        if (asked > before) throw error;
+      }
       // An answer that was asked for before our commit may not know of it: then the next one does.
     } while (this.#confirmed.writes < writes || !(this.#confirmed.number > before || this.#isFresh(now)));
   }
