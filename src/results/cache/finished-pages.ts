@@ -2,7 +2,7 @@
  * Finished pages, by the identity of their bytes. Results are immutable, so a page never becomes stale; access and expiry are checked
  * before it is looked up.
  */
-import { type ByteChunks, byteLengthOf, gather } from '../read/byte-chunks.ts';
+import { type ByteChunks, byteLengthOf } from '../read/byte-chunks.ts';
 import type { AskedOnce } from './asked-once.ts';
 import type { LruBytes } from './lru-bytes.ts';
 
@@ -28,8 +28,6 @@ export interface PageCaches {
  * second time. To use so much memory for the first time takes longer than to read the page from row files.
  */
 export const KEPT_AT_ONCE_BYTES = 64 * 1024;
-/** Up to this size, copying a page into one array costs less than sending several of them each time. */
-const JOINED_BYTES_MAX = 1024 * 1024;
 
 /** @returns whether the page is kept, so that others may get its bytes */
 export function keepPage(
@@ -38,6 +36,6 @@ export function keepPage(
   page: FinishedPage,
 ): boolean {
   const isKept = byteLengthOf(page.byteChunks) <= KEPT_AT_ONCE_BYTES || asked.note(page.etag);
-  if (isKept) pages.put(identity, { ...page, byteChunks: gather(page.byteChunks, JOINED_BYTES_MAX) });
+  if (isKept) pages.put(identity, page);
   return isKept;
 }

@@ -15,6 +15,21 @@ test('few bytes are gathered into one chunk, many are left where they are', () =
   assert.equal(gather(byteChunks, 5), byteChunks);
 });
 
+test('what has been gathered gives its memory back, but for that in Node’s pool, which others have parts of', () => {
+  const chunks = [Buffer.alloc(200_000, 'a'), Buffer.from(','), Buffer.alloc(200_000, 'b')];
+  assert.deepEqual(gather(chunks, 500_000), [Buffer.from(`${'a'.repeat(200_000)},${'b'.repeat(200_000)}`)]);
+  assert.deepEqual(
+    chunks.map(({ byteLength }) => byteLength),
+    [0, 1, 0],
+  );
+});
+
+test('what is one array already stays that', () => {
+  const only = Buffer.alloc(200_000, 'a');
+  assert.equal(gather([only], 500_000)[0], only);
+  assert.equal(only.byteLength, 200_000);
+});
+
 test('what is kept has memory of its own, and no part of Node’s pool or of a larger block', () => {
   for (const chunks of [byteChunks, [Buffer.from('only')], [Buffer.alloc(1000).subarray(990)], []]) {
     const own = ownBytes(chunks);

@@ -1,5 +1,6 @@
 /** Bytes in one or several arrays. Large arrays are never copied only to make one of them. */
 import { letOthersRun } from '../../domain/time.ts';
+import { giveBack } from '../derived/row-files/give-back.ts';
 
 export type ByteChunks = readonly Uint8Array[];
 
@@ -10,9 +11,15 @@ export function byteLengthOf(byteChunks: ByteChunks): number {
   return byteChunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
 }
 
-/** The same bytes, in one array with memory of its own if they are at most so many. */
+/**
+ * The same bytes, in one array with memory of its own if they are at most so many. The memory that they had is given back.
+ * @param byteChunks memory of nobody else
+ */
 export function gather(byteChunks: ByteChunks, bytesMax: number): ByteChunks {
-  return byteLengthOf(byteChunks) <= bytesMax ? [ownBytes(byteChunks)] : byteChunks;
+  if (byteLengthOf(byteChunks) > bytesMax) return byteChunks;
+  const own = ownBytes(byteChunks);
+  for (const chunk of byteChunks) if (chunk !== own) giveBack(chunk);
+  return [own];
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Execution, ExecutionState } from '../../domain/execution.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
-import { type FinishedPage, KEPT_AT_ONCE_BYTES } from '../cache/finished-pages.ts';
+import type { FinishedPage } from '../cache/finished-pages.ts';
 import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import { type ByteChunks, gather } from '../read/byte-chunks.ts';
 import { type PageOfRows, releaseAfter } from '../read/page.ts';
@@ -42,6 +42,9 @@ export interface TextRequest {
   /** What `result.metadata` has besides. */
   readonly metadata?: object;
 }
+
+/** Up to this size, to copy an answer into one array takes less than to send several. */
+const JOINED_BYTES_MAX = 1024 * 1024;
 
 const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as const satisfies Readonly<
   Record<TextFormat, (source: SourceWithRows) => AsyncGenerator<ByteChunks>>
@@ -80,7 +83,7 @@ export async function finishText(answer: LargeAnswer, signal: AbortSignal): Prom
   for await (const byteChunks of segments) all.push(...byteChunks);
   const { rowCount, cellBytes, datapoints } = stats;
   const price = { 'row-count': String(rowCount), 'datapoint-count': String(datapoints) };
-  const finished = { contentType, headers: { ...headers, ...price }, byteChunks: gather(all, KEPT_AT_ONCE_BYTES) };
+  const finished = { contentType, headers: { ...headers, ...price }, byteChunks: gather(all, JOINED_BYTES_MAX) };
   return { kind: 'finished', page: { ...finished, rowCount, cellBytes, datapoints } };
 }
 
