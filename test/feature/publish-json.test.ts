@@ -104,6 +104,16 @@ test('a number that its declared type cannot hold is refused with its digits, na
   }
 });
 
+test('a byte order mark at the beginning of a key or a text is a part of it', async () => {
+  const file = await place.write('marks.ndjson', '{"\ufeffn":1,"n":"\ufefftext"}\n{"n":"\ufeff","\ufeffn":2}\n');
+  const execution = await place.publish(file);
+  assert.deepEqual(await place.columns(execution), ['\ufeffn bigint', 'n varchar']);
+  assert.deepEqual(await place.rows(execution), [
+    ['1', '\ufefftext'],
+    ['2', '\ufeff'],
+  ]);
+});
+
 test('the noncharacter U+FDD0 is text, but not beside a number of many digits', async () => {
   const fine = await place.publish(
     await place.write('mark.ndjson', '{"d":1.5,"t":"\\ufdd0"}\n{"d":1.50,"t":"\ufdd0"}\n'),
