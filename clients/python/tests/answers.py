@@ -9,12 +9,20 @@ from typing import Any, Dict, List, NamedTuple, Optional
 class Refusal(NamedTuple):
     status: int
     headers: Dict[str, str] = {}
+    error: Any = None
 
 
 class Broken(NamedTuple):
     """Says that it is longer than it is."""
 
     text: str
+
+
+class Whole(NamedTuple):
+    """As it is."""
+
+    text: str
+    type_name: Optional[str] = None
 
 
 class Asked(NamedTuple):
@@ -34,9 +42,13 @@ class Service:
                 service.asked.append(Asked(self.path, dict(self.headers)))
                 answer = service.left.pop(0)
                 if isinstance(answer, Broken):
-                    return self.reply(200, answer.text.encode(), len(answer.text) + 10)
+                    headers = {"Content-Type": "text/csv; charset=utf-8"}
+                    return self.reply(200, answer.text.encode(), len(answer.text) + 10, headers)
+                if isinstance(answer, Whole):
+                    headers = {} if answer.type_name is None else {"Content-Type": answer.type_name}
+                    return self.reply(200, answer.text.encode(), headers=headers)
                 if isinstance(answer, Refusal):
-                    text = json.dumps({"error": f"status {answer.status}"})
+                    text = json.dumps({"error": answer.error or f"status {answer.status}"})
                     return self.reply(answer.status, text.encode(), headers=answer.headers)
                 text = answer if isinstance(answer, str) else json.dumps(answer)
                 self.reply(200, text.replace("BASE", service.url).encode())

@@ -9,7 +9,7 @@ from typing import Any, Dict, List
 from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 
-from answers import Broken, Refusal, Service
+from answers import Broken, Refusal, Service, Whole
 from query_results import IncompleteResult, QueryResults, QueryResultsError, RunFailed, ServiceError
 from query_results.frames import needed
 from query_results.target import Read, parameter_text
@@ -122,6 +122,37 @@ class Retries(unittest.TestCase):
         self.assertEqual(keys[1:3], [keys[0], keys[0]])
         self.assertNotEqual(keys[3], keys[0])
 
+    def test_an_answer_that_is_not_of_the_service_is_told_as_that_also_as_a_file_and_asked_for_once(self) -> None:
+        told = "^/v1/query/7/results: the answer is {}: is this the address of a service.$"
+        types = {"csv": "text/csv", "ndjson": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
+        for answer in (Whole("<html>Log in</html>", "text/html"), Whole(""), Whole("null", "application/json"), Whole("[]")):
+            with self.subTest(answer), tempfile.TemporaryDirectory() as folder, Service([answer] * 4) as service:
+                client = self.client(service)
+                with self.assertRaisesRegex(ServiceError, told.format("no JSON")):
+                    client.read(query=7)
+                for format, type_name in types.items():
+                    with self.assertRaisesRegex(ServiceError, told.format(f"not {type_name}")):
+                        client.download(os.path.join(folder, "x"), format, query=7)
+                self.assertEqual(os.listdir(folder), [])
+        self.assertEqual(self.pauses, [])
+
+    def test_a_redirect_is_not_followed_as_the_key_is_for_nobody_else(self) -> None:
+        words = "redirected to BASE/elsewhere, which is not followed: url is where the service itself answers$"
+        with Service([]) as other, Service([Refusal(307, {"Location": other.url + "/elsewhere?token=x"})] * 2) as service:
+            client = self.client(service)
+            with self.assertRaisesRegex(ServiceError, "^/v1/query/7/results: " + words.replace("BASE", other.url)) as raised:
+                client.read(query=7)
+            self.assertEqual(raised.exception.status, 307)
+            with self.assertRaisesRegex(ServiceError, "^/v1/query/7/execute: redirected to "):
+                client.execute(7)
+            self.assertEqual((other.asked, self.pauses), ([], []))
+
+    def test_a_refusal_in_words_that_are_not_the_service_s_is_told_by_its_status(self) -> None:
+        answers = [Refusal(503, {"Retry-After": "\u00b2"}, [7]), Refusal(503, {"Retry-After": "1.5"}), Refusal(400, {}, {"a": 1})]
+        with Service(answers) as service, self.assertRaisesRegex(ServiceError, "^the service answered 400$"):
+            self.client(service).read(query=7)
+        self.assertEqual(self.pauses, [0.5, 1.0])
+
     def test_a_run_is_waited_for_less_and_less_often_and_no_longer_than_one_says(self) -> None:
         running = {
             "execution_id": "A",
@@ -136,7 +167,7 @@ class Retries(unittest.TestCase):
     def test_a_download_that_breaks_is_begun_again_and_none_is_left_in_part(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "x.csv")
-            with Service([Broken("n\n1\n2\n"), "n\n1\n"]) as service:
+            with Service([Broken("n\n1\n2\n"), Whole("n\n1\n", "text/csv; charset=utf-8")]) as service:
                 self.client(service).download(path, "csv", query=7)
             with open(path, encoding="utf-8") as file:
                 self.assertEqual(file.read(), "n\n1\n")
@@ -147,7 +178,7 @@ class Retries(unittest.TestCase):
     def test_two_downloads_to_one_place_do_not_mix(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "x.csv")
-            with Service(["n\n1\n2\n3\n", "n\n4\n"]) as service:
+            with Service([Whole("n\n1\n2\n3\n", "text/csv"), Whole("n\n4\n", "text/csv")]) as service:
                 client = self.client(service)
                 replace = os.replace
 
@@ -184,7 +215,7 @@ class Misuse(unittest.TestCase):
         self.assertEqual(Read(query=7, columns=[]).address(), "/v1/query/7/results?")
 
     def test_an_address_and_a_key_that_cannot_be_ones_are_told_at_once_and_no_key_is_shown(self) -> None:
-        for url in ("", "127.0.0.1:8080", "localhost:8080", "ftp://results.example.com", "https://"):
+        for url in ("", "127.0.0.1:8080", "localhost:8080", "ftp://results.example.com", "https://", "http://h:99999", "http://h:x", "http://[::1"):
             with self.subTest(url), self.assertRaisesRegex(ValueError, "expected the service's scheme and host"):
                 QueryResults(url, "k")
         for key in ("qrs_a\nb", "\u201cqrs_ab\u201d", "qrs_\u2026"):

@@ -47,6 +47,7 @@ export interface RunStatus {
 export type AnyRow = Readonly<Record<string, Value>>;
 export type Read = Target & Filter & { readonly signal?: AbortSignal };
 
+const FILE_TYPES = { csv: 'text/csv', parquet: 'application/vnd.apache.parquet' } as const;
 const FIRST_POLL_MILLIS = 250;
 const POLL_MAX_MILLIS = 5000;
 
@@ -144,7 +145,7 @@ export class QueryResults {
   async #file(format: 'csv' | 'parquet', read: Read): Promise<ReadableStream<Uint8Array>> {
     // A file is wanted whole, so the limit of datapoints is lifted.
     const more = { format, ignore_max_datapoints_per_request: 'true' };
-    const { body } = await this.#requests.open(addressOf(read, read, more), read.signal);
+    const { body } = await this.#requests.open(addressOf(read, read, more), FILE_TYPES[format], read.signal);
     return body ?? new ReadableStream({ start: (controller) => controller.close() });
   }
 }

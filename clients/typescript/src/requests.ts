@@ -32,18 +32,28 @@ export class Requests {
 
   /** @param address absolute, or a path of the service @throws ServiceError */
   async get(address: string, signal?: AbortSignal): Promise<Fields> {
-    return await this.#send(address, {}, jsonOf, signal);
+    return await this.#send(address, {}, (response) => jsonOf(response, address), signal);
   }
 
   /** @throws ServiceError */
   async post(path: string, body: Fields, signal?: AbortSignal): Promise<Fields> {
     const headers = { 'content-type': 'application/json', 'idempotency-key': `"${newIdempotencyKey()}"` };
-    return await this.#send(path, { method: 'POST', body: JSON.stringify(body), headers }, jsonOf, signal);
+    const sent = { method: 'POST', body: JSON.stringify(body), headers };
+    return await this.#send(path, sent, (response) => jsonOf(response, path), signal);
   }
 
-  /** Once the body has begun, there is no new attempt: the stream fails if its connection does. @throws ServiceError */
-  async open(path: string, signal?: AbortSignal): Promise<Response> {
-    return await this.#send(path, {}, async (response) => response, signal);
+  /**
+   * Once the body has begun, there is no new attempt: the stream fails if its connection does.
+   * @param type what the body must be: the page of a proxy where people log in is none
+   * @throws ServiceError
+   */
+  async open(path: string, type: string, signal?: AbortSignal): Promise<Response> {
+    const ofType = async (response: Response) => {
+      if (response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() === type) return response;
+      await response.body?.cancel();
+      throw notOfService(path, `not ${type}`);
+    };
+    return await this.#send(path, {}, ofType, signal);
   }
 
   async #send<T>(
@@ -72,17 +82,19 @@ export class Requests {
     const { fetch, key } = this.#options;
     try {
       const headers = { ...init.headers, 'x-service-api-key': key };
-      const response = await fetch(this.#urlOf(address), { ...init, headers, ...(signal && { signal }) });
+      // The service never redirects; elsewhere the key is nobody's business.
+      const sent = { ...init, headers, redirect: 'manual', ...(signal && { signal }) } as const;
+      const response = await fetch(this.#urlOf(address), sent);
       if (response.ok) return await read(response);
-      const error = await refusalOf(response);
+      const error = isRedirect(response) ? redirected(address, response) : await refusalOf(response);
+      signal?.throwIfAborted();
       const passes = PASSING.includes(response.status) || error.code === 'idempotency_in_progress';
       if (!passes) throw error;
       return new Passing(error, retryAfterMillis(response.headers.get('retry-after')));
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof ServiceError) throw error;
-      const [path] = address.split('?');
-      const message = `${path}: no whole answer came: ${reasonOf(error)}`;
+      const message = `${pathIn(address)}: no whole answer came: ${reasonOf(error)}`;
       return new Passing(new ServiceError(message, undefined, undefined, { cause: error }), undefined);
     }
   }
@@ -132,19 +144,40 @@ class Passing {
   }
 }
 
-async function jsonOf(response: Response): Promise<Fields> {
+async function jsonOf(response: Response, address: string): Promise<Fields> {
   const text = await response.text();
   try {
-    return JSON.parse(text) as Fields;
+    const fields = JSON.parse(text) as Fields | null;
+    if (typeof fields === 'object' && fields !== null) return fields;
   } catch {
-    throw new ServiceError(
-      `${new URL(response.url).pathname}: the answer is no JSON: is this the address of a service?`,
-    );
+    // Told below, as all that is no object.
   }
+  throw notOfService(address, 'no JSON');
+}
+
+function notOfService(address: string, what: string): ServiceError {
+  return new ServiceError(`${pathIn(address)}: the answer is ${what}: is this the address of a service?`);
+}
+
+function pathIn(address: string): string {
+  return address.replace(/\?.*$/s, '');
+}
+
+/** A browser does not say more of a redirect than that it is one. */
+function isRedirect({ type, status }: Response): boolean {
+  return type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
+}
+
+function redirected(address: string, { headers, status }: Response): ServiceError {
+  const to = headers.get('location');
+  const where = to === null ? '' : ` to ${pathIn(to)}`;
+  const message = `${pathIn(address)}: redirected${where}, which is not followed: url is where the service itself answers`;
+  return new ServiceError(message, status === 0 ? undefined : status);
 }
 
 async function refusalOf(response: Response): Promise<ServiceError> {
-  const text = await response.text();
+  // The status counts, even if the words break off.
+  const text = await response.text().catch(() => '');
   const code = response.headers.get('x-error-code') ?? undefined;
   return new ServiceError(textOf(text) ?? `the service answered ${response.status}`, response.status, code);
 }
@@ -158,9 +191,9 @@ function textOf(body: string): string | undefined {
   }
 }
 
-/** Seconds, or a date. */
+/** Seconds, or a date. `Date.parse` finds a date in nearly anything: 1.5 is the 5th of January 2001. */
 function retryAfterMillis(header: string | null): number | undefined {
-  if (header === null) return undefined;
+  if (header === null || !/^(\d+$|[A-Z])/i.test(header)) return undefined;
   const millis = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isNaN(millis) ? undefined : Math.max(0, millis);
 }

@@ -1,5 +1,7 @@
 /** The client when services and networks are as bad as they get: what is asked again, and what must not pass for an answer. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { IncompleteResult, QueryResults } from '../src/index.ts';
 import { addressOf, pathOf } from '../src/target.ts';
@@ -153,6 +155,67 @@ test('what cannot pass is not asked again, and what does not pass within the lim
     status: undefined,
     message: '/v1/query/7/results: no whole answer came: connect ECONNREFUSED',
   });
+});
+
+test('an answer that is not of the service is told as that, also as a file, and is asked for once', async () => {
+  const html = () => new Response('<html>Log in</html>', { headers: { 'content-type': 'text/html' } });
+  const answers: Readonly<Record<string, () => Response>> = {
+    'a page': html,
+    nothing: () => new Response(null, { status: 204 }),
+    null: () => new Response('null', { headers: { 'content-type': 'application/json' } }),
+  };
+  for (const [what, answer] of Object.entries(answers)) {
+    let calls = 0;
+    const fetch = async () => {
+      calls += 1;
+      return answer();
+    };
+    const client = new QueryResults({ url: 'https://x.example', key: 'k', fetch, sleep: async () => undefined });
+    const told = (type: string) => ({
+      name: 'ServiceError',
+      message: `/v1/query/7/results: the answer is ${type}: is this the address of a service?`,
+    });
+    await assert.rejects(client.read({ query: 7 }), told('no JSON'), what);
+    await assert.rejects(client.csv({ query: 7 }), told('not text/csv'), what);
+    await assert.rejects(client.parquet({ query: 7 }), told('not application/vnd.apache.parquet'), what);
+    assert.equal(calls, 3, what);
+  }
+});
+
+test('a redirect is not followed: the key is for nobody else', async (t) => {
+  const keys: (string | undefined)[] = [];
+  const server = createServer(({ headers }, response) => {
+    keys.push(headers['x-service-api-key']?.toString());
+    response.writeHead(307, { location: '/elsewhere?token=x' }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = new QueryResults({ url, key: 'k' });
+  const words = 'redirected to /elsewhere, which is not followed: url is where the service itself answers';
+  const refusal = { name: 'ServiceError', status: 307 };
+  await assert.rejects(client.read({ query: 7 }), { ...refusal, message: `/v1/query/7/results: ${words}` });
+  await assert.rejects(client.execute(7), { ...refusal, message: `/v1/query/7/execute: ${words}` });
+  assert.deepEqual(keys, ['k', 'k']);
+});
+
+test('a refusal whose words break off is the refusal, and a Retry-After that is none is not a pause of nothing', async () => {
+  const broken = (status: number, retryAfter?: string) => {
+    const body = new ReadableStream({ pull: (controller) => controller.error(new Error('other side closed')) });
+    return new Response(body, { status, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } });
+  };
+  const left = [broken(503, '1.5'), broken(503, '-5'), broken(429, 'soon'), broken(503, '3'), broken(400)];
+  const pauses: number[] = [];
+  const client = new QueryResults({
+    url: 'https://x.example',
+    key: 'k',
+    fetch: async () => left.shift() ?? assert.fail('asked once more than there are answers'),
+    sleep: async (millis) => {
+      pauses.push(millis);
+    },
+  });
+  await assert.rejects(client.read({ query: 7 }), { status: 400, message: 'the service answered 400' });
+  assert.deepEqual(pauses, [500, 1000, 2000, 3000]);
 });
 
 test('a run is asked for once: what is sent again has the same Idempotency-Key, another run another', async () => {

@@ -13,6 +13,12 @@ from .transport import Transport
 
 MEMORY_BYTES = 64 << 20
 """A larger download goes to a temporary file."""
+FILE_TYPES = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "ndjson": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
 
 
 def needed(name: str, call: str) -> Any:
@@ -46,7 +52,7 @@ def polars(transport: Transport, read: Read) -> Any:
 @contextmanager
 def _downloaded(transport: Transport, read: Read) -> "Iterator[tuple[BinaryIO, Optional[int]]]":
     with tempfile.SpooledTemporaryFile(max_size=MEMORY_BYTES) as file:
-        row_count = transport.download(file_address(read, "parquet"), file)  # type: ignore[arg-type]
+        row_count = transport.download(file_address(read, "parquet"), file, FILE_TYPES["parquet"])  # type: ignore[arg-type]
         file.seek(0)
         yield file, row_count  # type: ignore[misc]
 

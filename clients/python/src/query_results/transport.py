@@ -13,6 +13,7 @@ import urllib.request
 import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, BinaryIO, Callable, Dict, Iterator, Mapping, Optional, TypeVar
 from urllib.parse import urlsplit
 
@@ -24,6 +25,8 @@ PAUSE_MAX = 20.0
 RETRY_AFTER_MAX = 300.0
 """Seconds. If the service asks for a longer pause, no new attempt is made."""
 CHUNK_BYTES = 1 << 20
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 T = TypeVar("T")
 
@@ -47,9 +50,17 @@ class _Unwritable(Exception):
 
 def service_address(url: str) -> str:
     address = url.strip()
-    if not address.startswith(("http://", "https://")) or urlsplit(address).hostname is None:
+    if not address.startswith(("http://", "https://")) or not _has_host_and_port(address):
         raise ValueError(f"url is {url!r}: expected the service's scheme and host, such as http://127.0.0.1:8080")
     return address
+
+
+def _has_host_and_port(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.hostname is not None and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 def sent_key(key: str) -> str:
@@ -59,6 +70,18 @@ def sent_key(key: str) -> str:
     if re.fullmatch("[ -~]*", key.strip()) is None:
         raise ValueError("the key has a character that no key has: was it copied whole, without quotes around it?")
     return key.strip()
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """The service never redirects; elsewhere the key is nobody's business."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+@lru_cache(maxsize=None)
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_NoRedirects)
 
 
 @contextmanager
@@ -86,10 +109,14 @@ class Transport:
         headers = {"Content-Type": "application/json", "Idempotency-Key": f'"{uuid.uuid4()}"'}
         return self._send(path, json.dumps(body).encode(), headers, _json_of)
 
-    def download(self, path: str, file: BinaryIO) -> Optional[int]:
-        """Writes the whole answer into the file, from its beginning, and returns how many rows the service says it has."""
+    def download(self, path: str, file: BinaryIO, type_name: Optional[str] = None) -> Optional[int]:
+        """Writes the whole answer into the file, from its beginning, and returns how many rows the service says it has.
+
+        :param type_name: what the answer must be: the page of a proxy where people log in is none"""
 
         def read(response: http.client.HTTPResponse) -> Optional[int]:
+            if type_name not in (None, (response.headers["Content-Type"] or "").split(";")[0].strip().lower()):
+                raise _not_of_service(response, f"not {type_name}")
             with _writing():
                 file.seek(0)
                 file.truncate()
@@ -138,10 +165,10 @@ class Transport:
         given = {**headers, "X-Service-Api-Key": self.key}
         request = urllib.request.Request(self._url_of(address), data=body, headers=given)
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout) as response:
+            with _opener().open(request, timeout=self.timeout) as response:
                 return read(response)
         except urllib.error.HTTPError as refusal:
-            error = _error_of(refusal)
+            error = _redirected(address, refusal) if refusal.code in REDIRECTS else _error_of(refusal)
             if error.status in PASSING or error.code == "idempotency_in_progress":
                 raise _Passing(error, _retry_after(refusal.headers["Retry-After"])) from refusal
             raise error from None
@@ -163,18 +190,33 @@ def _json_of(response: http.client.HTTPResponse) -> Dict[str, Any]:
     # Read whole, so that an answer that breaks off is noticed. Python's integers have every digit.
     text = response.read()
     try:
-        return json.loads(text)
+        fields = json.loads(text)
     except ValueError:
-        path = urlsplit(response.url).path
-        raise ServiceError(f"{path}: the answer is no JSON: is this the address of a service?") from None
+        fields = None
+    if not isinstance(fields, dict):
+        raise _not_of_service(response, "no JSON")
+    return fields
+
+
+def _not_of_service(response: http.client.HTTPResponse, what: str) -> ServiceError:
+    return ServiceError(f"{urlsplit(response.url).path}: the answer is {what}: is this the address of a service?")
+
+
+def _redirected(address: str, redirect: urllib.error.HTTPError) -> ServiceError:
+    redirect.close()
+    to = redirect.headers["Location"]
+    where = "" if to is None else f" to {to.split('?')[0]}"
+    path = address.split("?")[0]
+    said = f"{path}: redirected{where}, which is not followed: url is where the service itself answers"
+    return ServiceError(said, redirect.code)
 
 
 def _error_of(refusal: urllib.error.HTTPError) -> ServiceError:
     try:
         said = json.loads(refusal.read())["error"]
+        message = said if isinstance(said, str) else str(said["message"])
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
-        said = f"the service answered {refusal.code}"
-    message = said if isinstance(said, str) else str(said.get("message", said))
+        message = f"the service answered {refusal.code}"
     return ServiceError(message, refusal.code, refusal.headers["X-Error-Code"])
 
 
@@ -182,7 +224,7 @@ def _retry_after(header: Optional[str]) -> Optional[float]:
     """Seconds, or a date."""
     if header is None:
         return None
-    if header.isdigit():
+    if re.fullmatch("[0-9]+", header):
         return float(header)
     try:
         return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
