@@ -1,5 +1,5 @@
 /**
- * Makes a folder, with those above it that are missing, for its owner alone, and syncs each new name in the folder that holds it:
+ * Makes a folder, with those above it that are missing, for its owner alone unless told otherwise, and syncs each new name in the folder that holds it:
  * what is durable inside of a folder is lost with the folder's own name. Node's recursive `mkdir` is not used, since it never ends
  * where the system answers ENOENT for a folder whose parent is there (below /proc).
  */
@@ -10,8 +10,11 @@ import { hasCode } from '../errors/system-code.ts';
 /** Deeper than any path that a system takes. */
 const DEPTH_MAX = 4096;
 
-/** @throws the system's error, EEXIST where `path` is something else than a folder */
-export async function makeFolder(path: string): Promise<void> {
+/**
+ * @param mode of those that it makes, less what the process's mask takes away
+ * @throws the system's error, EEXIST where `path` is something else than a folder
+ */
+export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   const missing: string[] = [];
   for (let folder = resolve(path); !(await isFolder(folder)); folder = dirname(folder)) {
     missing.push(folder);
@@ -19,7 +22,7 @@ export async function makeFolder(path: string): Promise<void> {
   }
   for (const folder of missing.toReversed()) {
     try {
-      await mkdir(folder, { mode: 0o700 });
+      await mkdir(folder, { mode });
     } catch (error) {
       // Another process made it at the same moment.
       if (!hasCode(error, 'EEXIST') || !(await isFolder(folder))) throw error;

@@ -1,6 +1,8 @@
 /** `qrs datasets` and `qrs demo-sources`. */
 import assert from 'node:assert/strict';
-import { readdir, rm } from 'node:fs/promises';
+import { watch } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ulid } from 'ulid';
@@ -165,4 +167,27 @@ test('demo sources are written as Parquet, one file for each table, and the comm
   const json = JSON.parse(await qrs.get('demo-sources', folder, '--size', 'small', '--json'));
   assert.equal(json.find(({ name }: { name: string }) => name === 'social.profiles').row_count > 100, true);
   assert.equal((await qrs.run(['demo-sources', folder, '--size', 'huge'])).code, 2);
+  assert.equal((await qrs.run(['demo-sources', '/proc/made-up'])).code, 1);
+});
+
+test('a table of demo sources that was not written to its end is not there', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'qrs-demo-sources-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const stopping = new AbortController();
+  const reason = new Error('it is enough');
+  const onTable = () => {
+    // As soon as the first file of all has bytes.
+    const watcher = watch(folder, { recursive: true }, (_, name) => {
+      if (!name?.endsWith('.parquet')) return;
+      watcher.close();
+      stopping.abort(reason);
+    });
+    stopping.signal.addEventListener('abort', () => watcher.close());
+  };
+  const writing = writeDemoSources(folder, { size: 'full', until: 0, signal: stopping.signal, sleep, onTable });
+  await assert.rejects(writing, (error) => error === reason);
+  assert.deepEqual(
+    (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.parquet')),
+    [],
+  );
 });

@@ -3,12 +3,13 @@
  * shape and skew, with withdrawals, re-delegations, deregistrations and missing names. Every row is a pure function of its
  * number, so the same size and end give the same tables, on any machine.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { DAY_MILLIS, type Instant } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { DuckDb } from '../../duckdb/duckdb.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import type { DemoSize } from './demo-table.ts';
 import { MACROS } from './macros.ts';
 import { pointsTables } from './points-tables.ts';
@@ -44,7 +45,8 @@ export function lastMidnight(now: Instant): Instant {
 }
 
 /**
- * Writes `schema/table.parquet` below `directory` for every source table of the datasets, replacing those of that name.
+ * Writes `schema/table.parquet` below `directory` for every source table of the datasets, replacing those of that name: each is there as
+ * a whole, or as it was before.
  * @throws the signal's reason once it is aborted.
  */
 export async function writeDemoSources(directory: string, options: DemoOptions): Promise<readonly DemoTableWritten[]> {
@@ -52,7 +54,7 @@ export async function writeDemoSources(directory: string, options: DemoOptions):
   const size = typeof options.size === 'string' ? DEMO_SIZES[options.size] : options.size;
   const untilSeconds = Math.floor(options.until / 60_000) * 60;
   const tempDirectory = join(root, '.demo-sources-temp');
-  await mkdir(root, { recursive: true });
+  await makeFolder(root, 0o777);
   const written: DemoTableWritten[] = [];
   try {
     await using duckDb = await DuckDb.open({
@@ -70,10 +72,12 @@ export async function writeDemoSources(directory: string, options: DemoOptions):
       if (table.kind === 'scratch') await run(`CREATE TABLE ${table.name} AS ${table.sql}`);
       else {
         const path = join(root, `${table.name.replace('.', '/')}.parquet`);
-        await mkdir(dirname(path), { recursive: true });
+        const part = join(tempDirectory, 'part.parquet');
         const rows = await run(
-          `COPY (SELECT * FROM (${table.sql}) ORDER BY ${table.orderBy}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`,
+          `COPY (SELECT * FROM (${table.sql}) ORDER BY ${table.orderBy}) TO ${quoteText(part)} (FORMAT parquet, COMPRESSION zstd)`,
         );
+        await mkdir(dirname(path), { recursive: true });
+        await rename(part, path);
         written.push({ name: table.name, rowCount: Number(rows[0]?.[0]) });
       }
     }
