@@ -1,5 +1,4 @@
 /** The SQL of a query on the command line: its text as a file, its parameters, its schedule. */
-import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Service } from '../compose/service.ts';
 import { declaredChangeProblem } from '../datasets/declared-by-dataset.ts';
@@ -7,6 +6,7 @@ import { CronError, checkCron } from '../domain/cron.ts';
 import type { QueryDefinition, QueryParameter } from '../domain/query.ts';
 import { scheduleProblem } from '../domain/schedule-problem.ts';
 import { fileProblem } from '../files/file-problem.ts';
+import { readUtf8 } from '../files/read-utf8.ts';
 import { queryId, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printLines } from './printing.ts';
@@ -86,10 +86,9 @@ export function addScheduleCommand(queries: Command, context: CommandContext): v
 /** @throws Error which names the option and the file */
 async function readSqlFile(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readUtf8(file);
   } catch (error) {
-    const problem = fileProblem(file, error);
-    throw problem === undefined ? error : new Error(`--sql: ${problem}`, { cause: error });
+    throw new Error(`--sql: ${fileProblem(file, error) ?? (error as Error).message}`, { cause: error });
   }
 }
 

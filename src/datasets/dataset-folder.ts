@@ -4,7 +4,7 @@
  * noticed by its users only.
  */
 import type { Dirent } from 'node:fs';
-import { access, readdir, readFile, stat } from 'node:fs/promises';
+import { access, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ColumnTypeError, parseColumnType } from '../domain/column-type.ts';
@@ -12,6 +12,8 @@ import { CronError, checkCron } from '../domain/cron.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { Column } from '../domain/result-set.ts';
 import type { SourceTable } from '../engine/engine.ts';
+import { codeOf } from '../errors/system-code.ts';
+import { readUtf8 } from '../files/read-utf8.ts';
 import type { ColumnMeanings, Dataset } from './dataset.ts';
 import { type LocatedJson, NotJson, readLocatedJson } from './located-json.ts';
 
@@ -48,7 +50,8 @@ async function isFolder(entry: Dirent, parent: string): Promise<boolean> {
 
 async function readDataset(name: string, folder: string): Promise<Dataset> {
   const file = join(folder, DECLARATION_FILE);
-  const text = await readFile(file, 'utf8').catch(() => {
+  const text = await readUtf8(file).catch((error) => {
+    if (codeOf(error) === undefined) throw error;
     throw new Error(`${file} is missing: each folder of QRS_DATASETS_DIR is a dataset`);
   });
   try {
@@ -57,7 +60,7 @@ async function readDataset(name: string, folder: string): Promise<Dataset> {
     await access(sqlFile).catch(() => {
       throw new Error(`${sqlFile} is missing: it has the SQL of the dataset`);
     });
-    return { ...declaration, sqlFile: pathToFileURL(sqlFile), sql: (await readFile(sqlFile, 'utf8')).trimEnd() };
+    return { ...declaration, sqlFile: pathToFileURL(sqlFile), sql: (await readUtf8(sqlFile)).trimEnd() };
   } catch (error) {
     if (error instanceof NotJson || error instanceof DeclarationError) {
       throw new Error(`${file}:${error.line}: ${error.message}`, { cause: error });

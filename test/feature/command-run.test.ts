@@ -78,6 +78,10 @@ test('a file of SQL that cannot be read is told with its option, and no query is
   assert.deepEqual(await adding(none), { code: 1, out: '', err: `error: --sql: there is no file ${none}\n` });
   const { code, err } = await adding(qrs.directory);
   assert.deepEqual([code, err.includes(`error: --sql: ${qrs.directory} cannot be read: EISDIR`)], [1, true], err);
+  const latin = join(qrs.directory, 'latin.sql');
+  await writeFile(latin, Buffer.from("SELECT 'caf\xe9' AS name", 'latin1'));
+  const refusal = `error: --sql: ${latin} is not UTF-8: save it as UTF-8\n`;
+  assert.deepEqual(await adding(latin), { code: 1, out: '', err: refusal });
   assert.equal(await qrs.get('queries', 'list'), '7');
 });
 

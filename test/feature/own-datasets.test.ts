@@ -40,7 +40,7 @@ ORDER BY 1, 2
 let folders = 0;
 
 /** Makes a folder with these files. */
-async function write(files: Readonly<Record<string, string>>): Promise<string> {
+async function write(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
   const folder = join(root, String(++folders));
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
@@ -185,7 +185,8 @@ describe('an error is told with its file and line', () => {
     'a/dataset.json': DECLARATION.replace(from, to),
     'a/query.sql': SQL,
   });
-  const cases: readonly (readonly [files: Record<string, string>, message: RegExp])[] = [
+  const LATIN = Buffer.from('caf\xe9', 'latin1');
+  const cases: readonly (readonly [files: Record<string, string | Buffer>, message: RegExp])[] = [
     [replaced('"keep": 3,', '"keep": 3'), /\/a\/dataset\.json:7: Expected ',' or '\}' after property value/],
     [replaced('"title"', '"titel"'), /\/a\/dataset\.json:2: titel: unknown field "titel": did you mean "title"\?/],
     [replaced('"0 * * * *"', '"61 * * * *"'), /\/a\/dataset\.json:5: schedule: .*61/],
@@ -203,6 +204,8 @@ describe('an error is told with its file and line', () => {
     [replaced('"shop.orders"', '"orders"'), /\/a\/dataset\.json:13: sources\.orders: a source table is schema\.table/],
     [{ 'a/query.sql': SQL }, /\/a\/dataset\.json is missing: each folder of QRS_DATASETS_DIR is a dataset/],
     [{ 'a/dataset.json': DECLARATION }, /\/a\/query\.sql is missing/],
+    [{ 'a/dataset.json': DECLARATION, 'a/query.sql': LATIN }, /\/a\/query\.sql is not UTF-8: save it as UTF-8/],
+    [{ 'a/dataset.json': LATIN, 'a/query.sql': SQL }, /\/a\/dataset\.json is not UTF-8: save it as UTF-8/],
     [{ 'A b/dataset.json': DECLARATION, 'A b/query.sql': SQL }, /dataset\.json:1: the folder is the dataset's name/],
   ];
   for (const [files, message] of cases) {

@@ -1,0 +1,14 @@
+import { readFile } from 'node:fs/promises';
+
+/**
+ * The text of a file that somebody wrote. In another encoding each byte beyond ASCII would become U+FFFD, and nobody would be told.
+ * @throws Error for what is not UTF-8; the system's error
+ */
+export async function readUtf8(path: string): Promise<string> {
+  const bytes = await readFile(path);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new Error(`${path} is not UTF-8: save it as UTF-8`, { cause: error });
+  }
+}
