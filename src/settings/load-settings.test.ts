@@ -177,6 +177,15 @@ test('a kind of catalog, store or engine that does not exist yet is refused by n
   assert.match(refusal({ QRS_ENGINE_URL: 'spark://host' }), /expected duckdb: or trino:/);
 });
 
+test('the address of a service has no password, and one that is given is not shown', () => {
+  for (const name of ['QRS_URL', 'QRS_PUBLIC_URL']) {
+    assert.equal(
+      refusal({ [name]: 'https://ann:s3cret@results.example.com' }),
+      `${name} is "https://ann:***@results.example.com": expected an address such as https://results.example.com`,
+    );
+  }
+});
+
 test('a password that is not written as it should be is masked as a whole', () => {
   for (const password of ['s3/cret', 's3?cret', 's3#cret', '53/cret', 's3:cr/et', 's3,cr/et', 's3@cr/et@x']) {
     const said = refusal({ QRS_CATALOG_URL: `postgres://ann:${password}@host:5432/qrs` });

@@ -51,6 +51,7 @@ export const SETTINGS = {
   publicUrl: setting('QRS_PUBLIC_URL', '', optional(httpUrl()), {
     about:
       'Scheme and host under which clients reach the service; `next_uri` begins with it. Empty: as each client addressed the service.',
+    secret: 'password',
   }),
   publicKey: setting('QRS_PUBLIC_KEY', '', optional(keyText(512)), {
     about: 'What visitors of the explorer read with who have no key. They can see it: make it of scope `read`.',
@@ -211,6 +212,7 @@ export const SETTINGS = {
   }),
   clientUrl: setting('QRS_URL', '', optional(httpUrl()), {
     about: 'The service that `qrs rows` and `qrs open` ask. Empty: the one of these settings.',
+    secret: 'password',
     of: 'client',
   }),
   clientKey: setting('QRS_KEY', '', optional(keyText(1000)), {
