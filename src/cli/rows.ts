@@ -31,6 +31,12 @@ export interface RowsOptions {
 
 export const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const;
 export type RowsFormat = (typeof FORMATS)[number];
+const TYPES = {
+  table: 'application/json',
+  csv: 'text/csv',
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+} as const satisfies Record<RowsFormat, string>;
 
 /** Of a table that nobody limits: about a screen. */
 const TABLE_ROWS = 20;
@@ -89,7 +95,7 @@ async function* askedRows(
   if (url !== undefined) {
     if (key === undefined) throw new UsageError('QRS_URL names a service, and QRS_KEY is not set: it needs a key');
     const path = `/${isExecution ? 'execution' : 'query'}/${encodeURIComponent(query)}/results`;
-    yield* remoteRows({ url, key }, { path, queryString }, context.signal);
+    yield* remoteRows({ url, key }, { path, queryString, type: TYPES[format] }, context.signal);
     return;
   }
   const { localRows } = await import('../compose/local-rows.ts');

@@ -126,8 +126,14 @@ test('an address that is no service, one where nothing listens, and an answer th
   const broken = createServer((request, response) => {
     if (request.url?.startsWith('/v1/query/1/'))
       response.writeHead(404, { 'content-type': 'text/html' }).end('<p>no</p>');
-    else {
-      response.writeHead(200, { 'content-length': '1000' });
+    else if (request.url?.startsWith('/v1/query/3/'))
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Log in</p>');
+    else if (request.url?.startsWith('/v1/query/4/')) response.writeHead(204).end();
+    else if (request.url?.startsWith('/v1/query/5/')) {
+      response.writeHead(503, { 'content-length': '1000', 'retry-after': '3' });
+      response.write('{"error":', () => response.destroy());
+    } else {
+      response.writeHead(200, { 'content-length': '1000', 'content-type': 'text/csv; charset=utf-8' });
       response.write('a\n1\n', () => response.destroy());
     }
   });
@@ -138,6 +144,16 @@ test('an address that is no service, one where nothing listens, and an answer th
   const qrs = await makeCommandLine(t, { QRS_URL: url, QRS_KEY: 'qrs_x' });
   const other = await qrs.run(['rows', '1']);
   assert.equal(other.err, `error: ${url} (QRS_URL) answered 404, and not as a Query Results Service does\n`);
+  for (const [query, status] of [
+    ['3', 200],
+    ['4', 204],
+    ['5', 503],
+  ] as const) {
+    const err = `error: ${url} (QRS_URL) answered ${status}, and not as a Query Results Service does\n`;
+    for (const format of ['csv', 'table', 'json', 'ndjson']) {
+      assert.deepEqual(await qrs.run(['rows', query, '--format', format]), { code: 1, out: '', err });
+    }
+  }
   const cut = await qrs.run(['rows', '2']);
   assert.equal(cut.code, 1);
   assert.match(cut.err, /^error: the answer of http:\/\/127\.0\.0\.1:\d+ broke off after 4 bytes: /);

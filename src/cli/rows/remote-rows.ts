@@ -8,6 +8,8 @@ export interface RemoteRequest {
   /** Below `/v1`: `/query/100/results`. */
   readonly path: string;
   readonly queryString: string;
+  /** The media type of the answer: the page of a proxy where people log in is none. */
+  readonly type: string;
 }
 
 /**
@@ -16,12 +18,16 @@ export interface RemoteRequest {
  */
 export async function* remoteRows(
   { url, key }: RemoteService,
-  { path, queryString }: RemoteRequest,
+  { path, queryString, type }: RemoteRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const base = url.replace(/\/+$/, '');
   const response = await asked(base, `${base}/v1${path}?${queryString}`, key, signal);
   if (!response.ok) throw new Error(await refusalOf(response, base));
+  if (response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() !== type) {
+    await response.body?.cancel();
+    throw new Error(notOfService(response, base));
+  }
   let bytes = 0;
   try {
     for await (const chunk of response.body ?? []) {
@@ -54,13 +60,18 @@ function reasonOf(error: unknown): string {
 const ANSWER_LENGTH_MAX = 100_000;
 
 async function refusalOf(response: Response, base: string): Promise<string> {
-  const text = (await response.text()).slice(0, ANSWER_LENGTH_MAX);
+  // The status counts, even if the words break off.
+  const text = (await response.text().catch(() => '')).slice(0, ANSWER_LENGTH_MAX);
   const after = response.headers.get('retry-after');
   const again = after === null ? '' : ` (try again in ${after} ${after === '1' ? 'second' : 'seconds'})`;
   const key = response.status === 401 ? ' (QRS_KEY)' : '';
   const error = errorIn(text);
   if (error !== undefined) return `${error}${key}${again}`;
-  return `${base} (QRS_URL) answered ${response.status}, and not as a Query Results Service does`;
+  return notOfService(response, base);
+}
+
+function notOfService({ status }: Response, base: string): string {
+  return `${base} (QRS_URL) answered ${status}, and not as a Query Results Service does`;
 }
 
 function errorIn(text: string): string | undefined {
