@@ -5,7 +5,11 @@ import { readFile } from 'node:fs/promises';
  * @throws Error for what is not UTF-8; the system's error
  */
 export async function readUtf8(path: string): Promise<string> {
-  const bytes = await readFile(path);
+  return utf8Text(await readFile(path), path);
+}
+
+/** @throws Error naming the file for what is not UTF-8 */
+export function utf8Text(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,6 +101,17 @@ test('bad settings are one line and exit 1, whatever the command', async (t) => 
     trino.err,
     /^error: QRS_ENGINE_URL is "trino:\/\/qrs:\*\*\*@host": expected trino:\/\/user@host:port\/catalog /,
   );
+});
+
+test('a file of settings that is not UTF-8 is refused: a folder would have another name', async (t) => {
+  const cwd = await workingDirectory(t);
+  await writeFile(join(cwd, 'qrs.env'), Buffer.from('QRS_DATA_DIR=donn\xe9es\n', 'latin1'));
+  assert.deepEqual(qrs(cwd, ['users', 'list']), {
+    code: 1,
+    out: '',
+    err: 'error: QRS_CONFIG_FILE: qrs.env cannot be read: qrs.env is not UTF-8: save it as UTF-8\n',
+  });
+  assert.deepEqual(await readdir(cwd), ['qrs.env']);
 });
 
 test('the settings are printed without passwords', async (t) => {
