@@ -38,7 +38,7 @@ export async function runCommand(args: readonly string[], context: CommandContex
   } catch (error) {
     // Help that was asked for has 0; help shown because a word was missing, and every mistake, another number.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    tell(context, `error: ${oneLine(error)}`);
+    tell(context, `error: ${oneLine(whyEnded(error, context.signal))}`);
     return error instanceof UsageError ? 2 : 1;
   }
 }
@@ -76,6 +76,11 @@ export function makeProgram(context: CommandContext): Command {
   addHelpCommand(program);
   addExamples(program);
   return program;
+}
+
+/** A wait that is interrupted says no more than that; the signal says by what. */
+function whyEnded(error: unknown, { aborted, reason }: AbortSignal): unknown {
+  return aborted && error instanceof Error && error.name === 'AbortError' ? reason : error;
 }
 
 function oneLine(error: unknown): string {

@@ -5,10 +5,12 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { on, once } from 'node:events';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { sleep } from '../real-time.ts';
 import { withoutSettings } from '../without-settings.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -96,6 +98,28 @@ async function hangingFile(t: TestContext, path: string): Promise<{ readonly ope
   t.after(async () => await (await writer).close());
   return { opened: writer.then(() => undefined) };
 }
+
+test('qrs run, interrupted, says by what, and its run is cancelled', { timeout: 60_000 }, async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
+  t.after(async () => await rm(cwd, { recursive: true, force: true }));
+  const qrs = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [QRS, ...args], { cwd, env: environment(), encoding: 'utf8' }).stdout;
+  await writeFile(join(cwd, 'slow.sql'), 'SELECT count(*) AS n FROM range(100000000000) a(i) WHERE i % 7 = 3');
+  qrs('users', 'add', 'ann');
+  qrs('queries', 'add', '--id', '7', '--user', 'ann', '--sql', 'slow.sql');
+  const running = spawn(process.execPath, [QRS, 'run', '7'], {
+    cwd,
+    env: environment(),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  t.after(() => running.kill('SIGKILL'));
+  const said = text(running.stderr);
+  while (qrs('executions', 'list', '--state', 'EXECUTING') === '') await sleep(100, t.signal);
+  running.kill('SIGINT');
+  assert.equal(await said, 'error: interrupted (SIGINT)\n');
+  assert.equal(running.exitCode ?? (await once(running, 'exit'))[0], 1);
+  assert.notEqual(qrs('executions', 'list', '--state', 'CANCELLED'), '');
+});
 
 test('a thread that hangs does not keep an interrupted command from ending', { timeout: 120_000 }, async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
