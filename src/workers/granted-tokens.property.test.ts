@@ -1,6 +1,6 @@
 /**
  * Law: several workers together allow a key no more requests than one process would. Tokens that one worker does not use are
- * free for the others after a moment.
+ * free for the others after a moment, and for its own requests at once.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -61,6 +61,18 @@ test('tokens that one worker holds and does not use are free for another after a
       while ((await second?.take('k'))?.allowed) allowed += 1;
       stop();
       assert.equal(allowed, burst);
+    }),
+    { numRuns: Number(process.env.TEST_CASES ?? 50) },
+  );
+});
+
+test('requests that come together are allowed as many as there are tokens, whichever answers come first', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 4 }), small, small, async (count, burst, requests) => {
+      const { workers, stop } = workersWith(count, 0.001, burst);
+      const together = await Promise.all(Array.from({ length: requests }, () => workers[0]?.take('k')));
+      stop();
+      assert.equal(together.filter((allowance) => allowance?.allowed).length, Math.min(requests, burst));
     }),
     { numRuns: Number(process.env.TEST_CASES ?? 50) },
   );

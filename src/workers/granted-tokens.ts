@@ -27,6 +27,8 @@ const KEPT_MILLIS = 250;
 export class GrantedTokens {
   readonly #options: GrantedTokensOptions;
   readonly #stocks = new Map<string, Stock>();
+  /** What the supervisor is being asked, by the id of the key. */
+  readonly #asking = new Map<string, Promise<TokenGrant>>();
   #returning = false;
 
   constructor(options: GrantedTokensOptions) {
@@ -41,17 +43,29 @@ export class GrantedTokens {
     return { allowed: true, remaining: stock.left.remaining + stock.tokens, seconds: stock.left.seconds };
   }
 
-  /** Takes a token: from the stock, else from the supervisor. `allowed` is false when there is none. */
+  /**
+   * Takes a token: from the stock, else from the supervisor. `allowed` is false when there is none. Requests that come together ask once: if each
+   * asked for a share, the first would get all there is, and the last be refused while shares of the first are left.
+   */
   async take(keyId: string): Promise<Allowance> {
-    const atHand = this.takeNow(keyId);
-    if (atHand !== undefined) return atHand;
-    const { tokens, allowance } = await this.#options.ask(keyId);
-    if (tokens === 0) return { ...allowance, allowed: false };
-    // Another request may have added tokens during the `await`.
-    const others = this.#stocks.get(keyId)?.tokens ?? 0;
-    this.#stocks.set(keyId, { tokens: others + tokens, left: allowance });
-    void this.#returnUnused();
-    return this.takeNow(keyId) ?? { ...allowance, allowed: false };
+    for (;;) {
+      const atHand = this.takeNow(keyId);
+      if (atHand !== undefined) return atHand;
+      const { tokens, allowance } = await (this.#asking.get(keyId) ?? this.#ask(keyId));
+      if (tokens === 0) return { ...allowance, allowed: false };
+    }
+  }
+
+  #ask(keyId: string): Promise<TokenGrant> {
+    const stocked = this.#options.ask(keyId).then((grant) => {
+      if (grant.tokens === 0) return grant;
+      this.#stocks.set(keyId, { tokens: grant.tokens, left: grant.allowance });
+      void this.#returnUnused();
+      return grant;
+    });
+    const asking = stocked.finally(() => this.#asking.delete(keyId));
+    this.#asking.set(keyId, asking);
+    return asking;
   }
 
   /** Gives unused tokens back, round after round, while the stock holds any. */
