@@ -113,6 +113,9 @@ function observeAnswer(
   if (method === 'HEAD') stats.nothingHandedOut();
   // Streams have counted their bytes as they were sent.
   else if (stats.bodyBytes === 0) stats.bodyBytes = Number(reply.getHeader('content-length') ?? 0);
+  const { countedBytes = 0, bodyBytes } = stats;
+  // Who left in the middle was not given all the rows that had been counted.
+  if (bodyBytes < countedBytes) stats.keepShare(bodyBytes / countedBytes);
   const { traceparent } = request.headers;
   context.observe({
     kind: 'answered',

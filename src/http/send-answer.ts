@@ -44,7 +44,6 @@ export async function sendAnswer(
     requireUnchanged(request, answer.etag, answer.headers['last-modified']);
   } catch (error) {
     await letGo(body);
-    request.stats.nothingHandedOut();
     throw error;
   }
   const sending: Sending = { answer, request, reply, options };
@@ -155,6 +154,7 @@ async function sendWhole(
     request.stats.keepShare((slice.to - slice.from) / bytes);
   }
   const sent = slice === undefined ? whole : [...cutBytes(whole, slice.from, slice.to)];
+  request.stats.countedBytes = byteLengthOf(sent);
   const [only, ...more] = sent;
   if (more.length === 0) {
     if (isOwn === true && only !== undefined && encoding === undefined) {
@@ -164,9 +164,10 @@ async function sendWhole(
   }
   reply.header('content-length', byteLengthOf(sent));
   if (request.method === 'HEAD') return reply.send(Readable.from([]));
-  if (isOwn !== true) return reply.send(Readable.from(sent));
   const rest = givenOut(sent);
-  return reply.send(new ChunkStream({ first: await rest.next(), rest, target: reply.raw, onError: () => undefined }));
+  if (isOwn !== true) return reply.send(oneAhead(countedBytes(rest, request.stats)));
+  const chunks = { first: await rest.next(), rest, onError: () => undefined };
+  return reply.send(streamOf(chunks, reply.raw, undefined, request.stats));
 }
 
 /** The digest of bytes that are all there, for a client that asks for it. Other requests are answered between the chunks. */
@@ -180,16 +181,11 @@ async function wantedDigest(request: FastifyRequest, byteChunks: ByteChunks): Pr
   return hash.digest('base64');
 }
 
-/** @throws RequestError where too much waits for slow clients already; then nothing is handed out */
+/** @throws RequestError where too much waits for slow clients already */
 function countUnsent({ request, reply, options }: Sending, byteChunks: ByteChunks): void {
-  try {
-    const held = options.unsent.take(request.principal?.keyId ?? '', byteChunks);
-    if (reply.raw.closed) held[Symbol.dispose]();
-    else reply.raw.once('close', () => held[Symbol.dispose]());
-  } catch (error) {
-    request.stats.nothingHandedOut();
-    throw error;
-  }
+  const held = options.unsent.take(request.principal?.keyId ?? '', byteChunks);
+  if (reply.raw.closed) held[Symbol.dispose]();
+  else reply.raw.once('close', () => held[Symbol.dispose]());
 }
 
 async function* givenOut(byteChunks: ByteChunks): AsyncGenerator<Uint8Array> {
@@ -208,6 +204,7 @@ async function sendFile(
   }
   const asked = askedRange(request, answer.etag, undefined);
   if (asked === undefined) {
+    request.stats.countedBytes = size.bytes;
     return await sendStream(sending, { kind: 'stream', chunks: chunks({ from: 0, to: size.bytes }), size }, undefined);
   }
   let slice: ByteSlice;
@@ -218,6 +215,7 @@ async function sendFile(
     throw error;
   }
   request.stats.keepShare((slice.to - slice.from) / size.bytes);
+  request.stats.countedBytes = slice.to - slice.from;
   return await sendStream(sending, { kind: 'partial', chunks: chunks(slice), slice, size }, undefined);
 }
 

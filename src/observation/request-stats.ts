@@ -16,6 +16,8 @@ export class RequestStats {
   way: string | undefined;
   /** Bytes of the body that was handed to the connection, compressed as it was sent. */
   bodyBytes = 0;
+  /** Bytes of a body whose rows were all counted before any of it was sent. */
+  countedBytes: number | undefined;
   /** Of an answer that is an error. */
   errorCode: string | undefined;
 

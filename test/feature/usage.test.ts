@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { sleep } from '../real-time.ts';
 import { openAnswer, rawRequest } from './http-client.ts';
 import { startHttpService } from './http-service.ts';
 
@@ -45,6 +46,37 @@ test('a streamed answer counts what was sent, compressed as it was', async (t) =
   assert.deepEqual(JSON.parse(await service.commandLine.get('usage', '--by', 'query', '--json')), [
     { query_id: 7, requests: 1, datapoints: 60_000, bytes: body.byteLength },
   ]);
+});
+
+test('an answer that is refused after its rows were found counts none of them', async (t) => {
+  const service = await startHttpService(t, NEVER);
+  await service.publish(7, CSV);
+  const bytes: number[] = [];
+  for (const format of ['csv', 'csv', 'parquet', 'parquet']) {
+    const answer = await service.get(`/v1/query/7/results?format=${format}`, { headers: { range: 'bytes=99999-' } });
+    assert.equal(answer.status, 416);
+    bytes.push((await answer.arrayBuffer()).byteLength);
+  }
+  await service.close();
+  assert.deepEqual(JSON.parse(await service.commandLine.get('usage', '--by', 'query', '--json')), [
+    { query_id: 7, requests: 4, datapoints: 0, bytes: bytes.reduce((sum, each) => sum + each, 0) },
+  ]);
+});
+
+test('a client that leaves in the middle of an answer out of memory counts what was sent of it', async (t) => {
+  const service = await startHttpService(t, NEVER);
+  await service.publish(7, `w\n${`${'x'.repeat(9999)}\n`.repeat(900)}`);
+  const path = '/v1/query/7/results/csv?limit=900';
+  const headers = { 'x-service-api-key': service.key, 'accept-encoding': 'identity' };
+  const whole = await rawRequest(service.url, path, headers);
+  assert.deepEqual([whole.body.length, whole.headers['x-service-datapoint-count']], [9_000_002, '89991']);
+  // More than the system takes for a client that reads nothing.
+  (await openAnswer(service.url, path, headers)).destroy();
+  while (service.observed.filter(({ kind }) => kind === 'answered').length < 2) await sleep(10, t.signal);
+  const [, left] = service.observed.flatMap((seen) => (seen.kind === 'answered' ? [seen.stats] : []));
+  const { bodyBytes = 0, datapoints = 0 } = left ?? {};
+  assert(bodyBytes < 8_000_000, `${bodyBytes}`);
+  assert.equal(datapoints, Math.ceil((89_991 * bodyBytes) / 9_000_002));
 });
 
 test('the caller sees its key and its owner, and nobody else', async (t) => {
