@@ -84,7 +84,9 @@ export class Replica {
     this.readClock = parts.readClock ?? clock;
     this.queue = new RunQueue({ catalog, clock, newExecutionId: parts.newId, limits: LIMITS, coalesce: true });
     const find = async (key: string) => await findPrincipal(catalog.principals, key);
-    this.cache = new CatalogCache(CACHE_BYTES, catalog, find, async () => false);
+    // The real event loop's numbers would be others each time.
+    const turnNumber = () => 0;
+    this.cache = new CatalogCache(CACHE_BYTES, catalog, find, async () => false, turnNumber);
     const add = async (uses: readonly Use[], batch?: UsageBatch) => {
       await catalog.usage.add(uses, batch);
       for (const { keyId, requests } of uses) this.#unwritten.set(keyId, (this.#unwritten.get(keyId) ?? 0) - requests);

@@ -1,5 +1,6 @@
 /** From the service's parts to the read path: the databases, queues, caches and limits that answering requests needs. */
 import { availableParallelism } from 'node:os';
+import { performance } from 'node:perf_hooks';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Sleep } from '../domain/time.ts';
 import { type DuckDb, duckDbVersion } from '../duckdb/duckdb.ts';
@@ -87,6 +88,7 @@ export async function openReadPath(
     catalog,
     (key) => findPrincipal(catalog.principals, key),
     (executionId, resultSet) => missing.isMissing(executionId, resultSet),
+    () => performance.nodeTiming.uvMetricsInfo.loopCount,
   );
   const readStore = missing.noticing(store);
   const duckDbs = await openDuckDbs(service);

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { stat } from 'node:fs';
+import { performance } from 'node:perf_hooks';
 import { test } from 'node:test';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { CatalogCache } from './catalog-cache.ts';
 
 const ANN: Principal = { keyId: 'k', owner: { kind: 'user', name: 'ann' }, teams: [] } as never;
+
+const turnNumber = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 
 /** Counts look-ups in a catalog with one right key. */
 function countRows() {
@@ -19,13 +23,14 @@ function countRows() {
       return key === 'right' ? ANN : undefined;
     },
     async () => false,
+    turnNumber,
   );
   const find = async (key: string) => await catalogCache.principal(key, `hash of ${key}`);
   const commit = async () => {
     state.version += 1;
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { asked, find, commit };
+  return { asked, find, commit, state };
 }
 
 test('a wrong key costs one look-up until the next commit', async () => {
@@ -35,6 +40,21 @@ test('a wrong key costs one look-up until the next commit', async () => {
   await commit();
   await find('wrong');
   assert.deepEqual(asked, ['wrong', 'wrong'], 'it may have been added');
+});
+
+test('a commit is seen by a request of the next turn, though one at the end of the turn before has asked', async () => {
+  const { asked, find, state } = countRows();
+  await new Promise<void>((resolve, reject) => {
+    // Requests that had to wait begin at the end of a turn, when all that came in it has been dealt with.
+    setImmediate(() => {
+      find('wrong').catch(reject);
+      stat(import.meta.filename, () => find('wrong').then(() => resolve(), reject));
+      state.version += 1;
+      // What is known of the file is there before the next turn looks for what has come.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    });
+  });
+  assert.deepEqual(asked, ['wrong', 'wrong']);
 });
 
 test('any number of wrong keys leaves the entries of right ones', async () => {
@@ -66,6 +86,7 @@ test('entries take a bounded number of bytes; the least recently used is looked 
     catalog,
     async () => undefined,
     async () => false,
+    turnNumber,
   );
   await cache.execution('first');
   await cache.resultSet('first');

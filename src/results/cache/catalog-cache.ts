@@ -60,6 +60,7 @@ export class CatalogCache {
   readonly #findPrincipal: FindPrincipal;
   readonly #isMissing: (executionId: string, resultSet: ResultSet) => Promise<boolean>;
   readonly #bytesMax: number;
+  readonly #turnNumber: () => number;
   #known: LruBytes<Known>;
   /** Hashes. */
   readonly #wrongKeys = new Set<string>();
@@ -67,20 +68,23 @@ export class CatalogCache {
   #catalogVersion: number | undefined;
   #version = 0;
   #asking: Promise<void> | undefined;
-  /** The catalog has been asked in this turn of the event loop. */
-  #isCurrent = false;
+  /** The turn of the event loop in which the catalog has been asked; undefined when that is over. */
+  #askedIn: number | undefined;
 
   /**
    * @param bytesMax the most memory that it takes, wrong keys apart
    * @param isMissing whether parts of a result are missing from the store
+   * @param turnNumber another number in each turn of the event loop
    */
   constructor(
     bytesMax: number,
     catalog: Catalog,
     findPrincipal: FindPrincipal,
     isMissing: (executionId: string, resultSet: ResultSet) => Promise<boolean>,
+    turnNumber: () => number,
   ) {
     this.#bytesMax = bytesMax;
+    this.#turnNumber = turnNumber;
     this.#known = makeKnown(bytesMax);
     this.#catalog = catalog;
     this.#findPrincipal = findPrincipal;
@@ -98,24 +102,27 @@ export class CatalogCache {
 
   /**
    * Asks for the version, and forgets everything if it has changed. Asks at most once in a turn of the event loop, for all requests
-   * that came in with it: with many connections, asking for each would be a tenth of a page's cost.
+   * that came in with it: with many connections, asking for each would be a tenth of a page's cost. A request that begins at the end of a turn
+   * asks for none that comes in the next, since there may have been a commit before it came.
    * @returns a promise if the catalog cannot answer at once
    */
   refresh(): void | Promise<void> {
-    if (this.#asking !== undefined) return this.#asking;
-    if (this.#isCurrent) return;
+    const turn = this.#turnNumber();
+    if (this.#askedIn === turn) return this.#asking;
+    this.#askedIn = turn;
     afterThisTurn(() => {
-      this.#isCurrent = false;
-      this.#asking = undefined;
+      if (this.#askedIn === turn) this.#askedIn = undefined;
     });
-    const version = this.#catalog.version();
-    if (typeof version === 'number') {
-      this.#take(version);
-      this.#isCurrent = true;
-    } else {
-      this.#asking = version.then((answer) => this.#take(answer));
-      return this.#asking;
+    this.#asking = undefined;
+    try {
+      const version = this.#catalog.version();
+      if (typeof version === 'number') this.#take(version);
+      else this.#asking = version.then((answer) => this.#take(answer));
+    } catch (error) {
+      this.#askedIn = undefined;
+      throw error;
     }
+    return this.#asking;
   }
 
   #take(version: number): void {
