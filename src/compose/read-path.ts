@@ -99,8 +99,9 @@ export async function openReadPath(
     { store: readStore, duckDb: duckDbs.writer, queue: queues.heavy },
     opened,
   );
+  const leases = readLeasesOf(service, catalog, effects);
   const read: ReadDeps = {
-    store: readStore,
+    ...{ store: readStore, leases },
     scanner: duckDbs.scanner,
     rangeReader: duckDbs.rangeReader,
     pageTurns: queues.pages,
@@ -130,7 +131,7 @@ export async function openReadPath(
     statistics: statisticsCachesOf(settings.pageCacheBytes, derived.statistics),
     read,
     parquet: derived.parquet,
-    leases: readLeasesOf(service, catalog, effects),
+    leases,
   };
   return {
     results,

@@ -29,7 +29,7 @@ export interface ResultsDeps {
   readonly statistics: StatisticsCaches;
   readonly read: ReadDeps;
   readonly parquet: ParquetFiles;
-  readonly leases: ReadLeases;
+  readonly leases: Pick<ReadLeases, 'hold' | 'during'>;
 }
 
 export interface ResultsSettings extends PlanLimits, AnswerSettings {

@@ -132,6 +132,40 @@ test('a long difference stays until it is sent, though it takes more disk than t
   assert.deepEqual(service.faults, []);
 });
 
+for (const [length, isLong] of [
+  ['short', false],
+  ['long', true],
+] as const) {
+  test(`a ${length} difference that is being made keeps both results from a sweep, though they expire meanwhile`, async (t) => {
+    // They expire after 8.64 seconds.
+    const service = await startHttpService(t, { QRS_RETENTION_DAYS: '0.0001', QRS_LEASE_SECONDS: '300' });
+    const numbers = (from: number) => Array.from({ length: 200_000 }, (_, n) => n + from);
+    const [before, now] = [numbers(0), numbers(isLong ? 200_000 : 1)];
+    const one = await service.publish(7, `n\n${before.join('\n')}\n`);
+    const two = await service.publish(7, `n\n${now.join('\n')}\n`);
+    const path = `/v1/execution/${two.id}/diff/${one.id}?format=csv&ignore_max_datapoints_per_request=true`;
+    let isAnswered = false;
+    const answering = service.get(path).finally(() => {
+      isAnswered = true;
+    });
+    const { leases } = await service.catalog();
+    const held = new Set<string>();
+    while (held.size < 2 && !isAnswered) {
+      for (const { resource } of await leases.list('read:')) held.add(resource.split(':')[1] ?? '');
+    }
+    assert.deepEqual([...held].sort(), [one.id, two.id].sort());
+    // And the sweep waits 60 seconds for reads without a lease.
+    service.commandLine.now += 80_000;
+    assert.match(await service.commandLine.get('sweep'), /^expired=2\n/);
+    const answer = await answering;
+    const lines = isLong
+      ? [...now.map((n) => `added,${n}`), ...before.map((n) => `removed,${n}`)]
+      : ['added,200000', 'removed,0'];
+    assert.deepEqual([answer.status, await answer.text()], [200, `change,n\n${lines.join('\n')}\n`]);
+    assert.deepEqual(service.faults, []);
+  });
+}
+
 test('columns that are not in both are named, and not compared; a column called change keeps its name', async (t) => {
   const service = await startHttpService(t);
   const one = await service.publish(7, 'a,b,change\n1,2,x\n');

@@ -176,6 +176,26 @@ test('a sweep does not break a long read of a result that has just expired', asy
   assert.deepEqual(await stored(), []);
 });
 
+test('a sweep does not take a result away from a view that is being made of it', async (t) => {
+  const { service, id } = await withLongResult(t, { QRS_RETENTION_DAYS: '0.0001', QRS_LEASE_SECONDS: '300' });
+  let isAnswered = false;
+  const answering = service.get('/v1/query/7/results?sort_by=n desc&limit=2&offset=2&format=csv').finally(() => {
+    isAnswered = true;
+  });
+  const { leases } = await service.catalog();
+  const held = new Set<string>();
+  while (held.size === 0 && !isAnswered) {
+    for (const { resource } of await leases.list('read:')) held.add(resource.split(':')[1] ?? '');
+  }
+  assert.deepEqual([...held], [id]);
+  service.commandLine.now += 80_000;
+  assert.match(await service.commandLine.get('sweep'), /^expired=2\n/);
+  const answer = await answering;
+  const w = 'x'.repeat(100);
+  assert.deepEqual([answer.status, await answer.text()], [200, `n,w\n196605,${w}\n196604,${w}\n`]);
+  assert.deepEqual(service.faults, []);
+});
+
 test('where there is little memory an export is read in smaller ranges, and is whole', async (t) => {
   // As bin/qrs.js has it for the service.
   setFlagsFromString('--expose-gc');

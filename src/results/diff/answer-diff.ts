@@ -39,6 +39,14 @@ export interface DiffTargets {
   readonly to: Target;
 }
 
+/** A difference that is made is no result that a sweep could take. */
+const NO_LEASES: ResultsDeps['leases'] = {
+  hold: async () => new AsyncDisposableStack(),
+  async *during(_, chunks) {
+    yield* chunks;
+  },
+};
+
 /** @throws RequestError */
 export async function answerDiff(
   request: ResultsRequest,
@@ -89,7 +97,7 @@ export async function answerDiff(
   const { keyId } = principal;
   using opened = await stats.stage('diff', deps.monotonic, () => openDiff(diff, keyId, deps.read, signal));
   const { resultSet } = opened;
-  const read = readDepsOf(deps.read);
+  const ofDiff = { ...deps, read: readDepsOf(deps.read), leases: NO_LEASES };
   const planned = {
     request: asked,
     execution,
@@ -108,9 +116,9 @@ export async function answerDiff(
     metadata: { diff: toldOf(diff, opened.counts ?? {}) },
   };
   if (format !== 'parquet') {
-    return heldWhileSent(await answerText(planned, format, { ...deps, read }, stats, signal), opened);
+    return heldWhileSent(await answerText(planned, format, ofDiff, stats, signal), opened);
   }
-  return await respondParquet(planned, { ...deps, read, segmentIndexes: caches.segmentIndexes }, stats, signal);
+  return await respondParquet(planned, { ...ofDiff, segmentIndexes: caches.segmentIndexes }, stats, signal);
 }
 
 function requireResult(execution: Execution, request: ResultsRequest, partialAsCompleted: boolean, now: Instant): void {
@@ -148,6 +156,7 @@ function readDepsOf(read: ReadDeps): ReadDeps {
     store: { open: async ({ key }) => read.views.openPart(key), prefetch: async () => undefined },
     rowFiles: { ofResult: () => undefined, ofView: () => undefined },
     indexes: { ask: async () => undefined },
+    leases: NO_LEASES,
   };
 }
 

@@ -28,17 +28,21 @@ export function diffIdentity({ from, to, columns: { compared, key } }: DiffReque
   return `diff-${createHash('sha256').update(made).digest('hex').slice(0, 32)}`;
 }
 
-/** @throws RequestError overloaded · read_timeout · result_damaged; the signal's reason */
+/** @throws RequestError overloaded · read_timeout · result_damaged · execution_not_found; the signal's reason */
 export async function openDiff(
   request: DiffRequest,
   keyId: string,
-  { views, store, limiter }: Pick<ReadDeps, 'views' | 'store' | 'limiter'>,
+  { views, store, limiter, leases }: Pick<ReadDeps, 'views' | 'store' | 'limiter' | 'leases'>,
   signal: AbortSignal,
 ): Promise<OpenView> {
   const identity = diffIdentity(request);
-  // As with views, only making one is heavy work.
-  using _ = views.hasMade(identity) ? undefined : await limiter.acquire(keyId, signal);
-  return await views.getMade(identity, makeDiff(request, store), keyId, signal);
+  const open = () => views.getMade(identity, makeDiff(request, store), keyId, signal);
+  // As with views, only making one is heavy work, which may take longer than the sweep waits for reads without a lease.
+  if (views.hasMade(identity)) return await open();
+  using _ = await limiter.acquire(keyId, signal);
+  await using held = new AsyncDisposableStack();
+  for (const { executionId } of [request.from, request.to]) held.use(await leases.hold(executionId));
+  return await open();
 }
 
 function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, 'open'>): MakeView {

@@ -36,6 +36,8 @@ export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'prefe
   readonly rowFiles: Pick<RowFiles, 'ofResult' | 'ofView'>;
   readonly exclusion: Pick<PartExclusion, 'exclude'>;
   readonly limiter: ConcurrencyLimiter;
+  /** Keeps the sweep away from a result for as long as something is made of it. */
+  readonly leases: { hold(executionId: string): Promise<AsyncDisposable> };
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /**
@@ -187,11 +189,12 @@ async function withCount(
 async function openView(
   { executionId, resultSet, keyId }: ReadRequest,
   view: View,
-  { views, limiter }: Pick<ReadDeps, 'views' | 'limiter'>,
+  { views, limiter, leases }: Pick<ReadDeps, 'views' | 'limiter' | 'leases'>,
   signal: AbortSignal,
 ): Promise<OpenView> {
   if (views.has(executionId, view)) return await views.get(executionId, resultSet, view, keyId, signal);
   using _ = await limiter.acquire(keyId, signal);
+  await using _held = await leases.hold(executionId);
   return await views.get(executionId, resultSet, view, keyId, signal);
 }
 

@@ -33,7 +33,7 @@ export interface ParquetRequest extends ReadRequest, StreamRequest {
 export interface ParquetDeps {
   readonly read: ReadDeps;
   readonly parquet: ParquetFiles;
-  readonly leases: ReadLeases;
+  readonly leases: Pick<ReadLeases, 'hold' | 'during'>;
   readonly segmentIndexes: LruBytes<SegmentIndex>;
 }
 

@@ -15,7 +15,7 @@ import { measureSegments, readSlice, recordSegments, type StreamSource } from '.
 import type { LargeAnswer } from './text.ts';
 
 export interface StreamDeps {
-  readonly leases: ReadLeases;
+  readonly leases: Pick<ReadLeases, 'hold' | 'during'>;
   readonly segmentIndexes: LruBytes<SegmentIndex>;
 }
 
