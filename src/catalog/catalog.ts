@@ -7,7 +7,7 @@
  */
 import type { ClockRecord } from '../domain/clock-record.ts';
 import type { Execution, ExecutionError, ExecutionState } from '../domain/execution.ts';
-import type { Instant } from '../domain/instant.ts';
+import type { Clock, Instant } from '../domain/instant.ts';
 import type { KeptAnswer } from '../domain/kept-answer.ts';
 import type { Owner, Principal } from '../domain/principal.ts';
 import { archivedProblem, type NewQuery, type Query, type QueryChanges, type QueryFilter } from '../domain/query.ts';
@@ -242,8 +242,11 @@ export interface Executions {
    * @throws IllegalTransition · LeaseLost when `lease` is not held any more.
    */
   complete(id: string, completion: Completion, lease: Lease): Promise<Execution>;
-  /** Adds a run that is finished already: as `add` and `complete` in one step. */
-  addCompleted(execution: Execution, completion: Completion, lease: Lease): Promise<Execution>;
+  /**
+   * Adds a run that is finished already: as `add` and `complete` in one step.
+   * @param clock of whoever adds it; it is read when the commit has its turn
+   */
+  addCompleted(execution: Execution, completion: Completion, lease: Lease, clock: Clock): Promise<Execution>;
 
   findResultSet(executionId: string): Promise<ResultSet | undefined>;
   /** Runs whose result is stored and past its expiry at `now`, oldest expiry first. */

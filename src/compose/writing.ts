@@ -121,8 +121,7 @@ function committingBy(
     executions: {
       find: (id) => executions.find(id),
       findResultSet: (id) => executions.findResultSet(id),
-      addCompleted: (execution, completion, lease) =>
-        commit((transaction) => transaction.executions.addCompleted(execution, completion, lease)),
+      addCompleted: (...run) => commit((transaction) => transaction.executions.addCompleted(...run)),
       complete: (id, completion, lease) =>
         commit((transaction) => transaction.executions.complete(id, completion, lease)),
     },

@@ -112,7 +112,7 @@ export async function publishStaged(
     working.throwIfAborted();
     const completion = completionOf(execution, resultSet, dependencies.clock(), options.retentionDays);
     return request.executionId === undefined
-      ? await catalog.executions.addCompleted(execution, completion, lease.current)
+      ? await catalog.executions.addCompleted(execution, completion, lease.current, dependencies.clock)
       : await catalog.executions.complete(execution.id, completion, lease.current);
   } catch (error) {
     const giveUp = async () => await (held === undefined ? lease.end() : held.giveUp(error));

@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { Execution, ExecutionError, ExecutionState } from '../../domain/execution.ts';
-import type { Instant } from '../../domain/instant.ts';
+import type { Clock, Instant } from '../../domain/instant.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import {
   type Completion,
@@ -91,9 +91,10 @@ export class KyselyExecutions implements Executions {
     return await transact(this.#db, async (trx) => await finish(trx, id, completion, lease));
   }
 
-  async addCompleted(execution: Execution, completion: Completion, lease: Lease): Promise<Execution> {
+  async addCompleted(execution: Execution, completion: Completion, lease: Lease, clock: Clock): Promise<Execution> {
     return await transact(this.#db, async (trx) => {
-      await insertExecution(trx, execution, completion.endedAt);
+      // Not when it ended: others may have been submitted, finished and committed since, while this commit waited for its turn.
+      await insertExecution(trx, execution, clock());
       return await finish(trx, execution.id, completion, lease);
     });
   }

@@ -88,10 +88,11 @@ export async function addFinished(
   catalog: Catalog,
   run: Execution,
   more: Partial<Completion> = {},
+  committedAt = completion(more).endedAt,
 ): Promise<Execution> {
   const lease = await catalog.leases.acquire(`write:${run.id}`, 'test', 1000);
   if (lease === undefined) throw new Error(`someone holds write:${run.id}`);
-  return await catalog.executions.addCompleted(run, completion(more), lease);
+  return await catalog.executions.addCompleted(run, completion(more), lease, () => committedAt);
 }
 
 /** For `assert.rejects`: a conflict with exactly this message. */

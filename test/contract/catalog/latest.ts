@@ -38,6 +38,15 @@ export function latestContract(prepare: CatalogFactory): void {
     assert.equal((await catalog.executions.find(executionId(3)))?.submittedAt, NOON + 1000);
   });
 
+  test('a run whose commit had to wait stays before one that was submitted after it had ended', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    await addFinished(catalog, pendingRun(2, { submittedAt: NOON + 20 }), { endedAt: NOON + 25 });
+    await addFinished(catalog, pendingRun(1, { submittedAt: NOON }), { endedAt: NOON + 10 }, NOON + 30);
+    assert.equal(await latest(catalog), 2);
+    const asOf = { queryId: 7, parameters: {}, asOf: NOON + 25, now: NOON + 40 };
+    assert.equal((await catalog.browsing.findLatestAsOf(asOf))?.id, executionId(2));
+  });
+
   test('a run without a result never hides one that has a result', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await addFinished(catalog, pendingRun(1));

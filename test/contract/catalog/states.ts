@@ -98,7 +98,10 @@ export function statesContract(prepare: CatalogFactory): void {
     const taken = await leases.acquire('write:1', 'quick', 1000);
     assert(taken !== undefined);
     await assert.rejects(executions.complete(executionId(1), completion(), lost), LeaseLost);
-    await assert.rejects(executions.addCompleted(pendingRun(2), completion(), lost), LeaseLost);
+    await assert.rejects(
+      executions.addCompleted(pendingRun(2), completion(), lost, () => NOON + 200),
+      LeaseLost,
+    );
     assert.deepEqual(await executions.find(executionId(1)), pendingRun(1));
     assert.equal(await executions.find(executionId(2)), undefined);
     assert.deepEqual(await leases.list('write:'), [taken]);
