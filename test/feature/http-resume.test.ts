@@ -232,6 +232,30 @@ test('only the part of a page that is sent is counted', async (t) => {
   ]);
 });
 
+test('of a download only the part that is sent is counted, so that its pieces together cost what it costs in one', async (t) => {
+  const service = await startHttpService(t);
+  const { id } = await publishLongResult(service, 7);
+  const path = `/v1/execution/${id}/results/csv${WHOLE}`;
+  const ask = async (headers: Readonly<Record<string, string>>) => {
+    const answer = await service.get(path, { headers: { ...PLAIN, ...headers } });
+    return (await answer.arrayBuffer()).byteLength;
+  };
+  const bytes = await ask({});
+  await ask({ range: 'bytes=1000000-1000009' });
+  const pieces = 10;
+  for (let piece = 0; piece < pieces; piece += 1) {
+    const [from, to] = [piece, piece + 1].map((cut) => Math.floor((bytes * cut) / pieces)) as [number, number];
+    assert.equal(await ask({ range: `bytes=${from}-${to - 1}` }), to - from);
+  }
+  const [whole, few, ...costs] = service.observed.flatMap((seen) =>
+    seen.kind === 'answered' ? [seen.stats.datapoints] : [],
+  );
+  assert.deepEqual([whole, few, costs.length], [393_216, 1, pieces]);
+  const sum = costs.reduce((all, cost) => all + cost, 0);
+  // Each piece rounds what it cuts up: a datapoint at each of its ends.
+  assert.ok(sum >= 393_216 && sum <= 393_216 + 2 * pieces, String(sum));
+});
+
 test('a sweep during the first pass over a download does not remove its parts', async (t) => {
   const service = await startHttpService(t, { QRS_RETENTION_DAYS: '0.0001', QRS_LEASE_SECONDS: '300' });
   const { id } = await publishLongResult(service, 7);

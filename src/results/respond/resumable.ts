@@ -56,7 +56,10 @@ export async function* recordSegments(
   onIndex({ marks, bytes, sha256: undefined });
 }
 
-/** Some bytes of the answer, reading only the rows that they hold, and at most some before them. */
+/**
+ * Some bytes of the answer, reading only the rows that they hold, and at most some before them.
+ * @param stats counts of each segment's rows the share that is sent
+ */
 export async function* readSlice(
   { page, encode }: StreamSource,
   { marks }: SegmentIndex,
@@ -67,7 +70,9 @@ export async function* readSlice(
   const skipped = marks.findLast(({ bytes }) => bytes <= slice.from) ?? BEGINNING;
   let start = skipped.bytes;
   let isSkipped = skipped.rowCount > 0;
-  for await (const segment of encode(countRows(page.chunks(signal, skipped), page, stats))) {
+  /** Counts one segment. */
+  const read = new RequestStats();
+  for await (const segment of encode(countRows(page.chunks(signal, skipped), page, read))) {
     // The rows that were skipped come first, as a segment that has not their bytes.
     if (isSkipped) {
       isSkipped = false;
@@ -76,6 +81,10 @@ export async function* readSlice(
     // Once it is handed out, the segment's memory belongs to whoever takes it.
     const from = start;
     start += byteLengthOf(segment);
+    const sent = Math.min(start, slice.to) - Math.max(from, slice.from);
+    read.keepShare(Math.max(0, sent) / Math.max(1, start - from));
+    stats.add(read);
+    read.nothingHandedOut();
     yield* cutBytes(segment, slice.from - from, slice.to - from);
     if (start >= slice.to) return;
   }
