@@ -14,7 +14,7 @@ import type { Statement } from './statement.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
 // The driver's own drops a U+FEFF at the beginning of a text: a column's name would be that of another.
-(accessors as { textDecoder: TextDecoder }).textDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
+(accessors as { textDecoder: unknown }).textDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** A row's values. A BLOB is its bytes, and a list of UINTEGER, of which none may be null, its numbers. */
 export type Row = readonly (DuckDBValue | Uint8Array | Uint32Array)[];

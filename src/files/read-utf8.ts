@@ -1,7 +1,8 @@
+/** Text files that somebody wrote, of which no letter may be lost. */
 import { readFile } from 'node:fs/promises';
 
 /**
- * The text of a file that somebody wrote. In another encoding each byte beyond ASCII would become U+FFFD, and nobody would be told.
+ * The text of a file. In another encoding each byte beyond ASCII would become U+FFFD, and nobody would be told.
  * @throws Error for what is not UTF-8; the system's error
  */
 export async function readUtf8(path: string): Promise<string> {
