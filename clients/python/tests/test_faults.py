@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import tempfile
 import unittest
 from typing import Any, Dict, List
@@ -146,6 +147,9 @@ class Retries(unittest.TestCase):
             with self.assertRaisesRegex(ServiceError, "^/v1/query/7/execute: redirected to "):
                 client.execute(7)
             self.assertEqual((other.asked, self.pauses), ([], []))
+        with Service([Refusal(302, {"Location": "http://[::1"})]) as service:
+            with self.assertRaisesRegex(ServiceError, words.replace("BASE/elsewhere", re.escape("http://[::1"))):
+                self.client(service).read(query=7)
 
     def test_a_refusal_in_words_that_are_not_the_service_s_is_told_by_its_status(self) -> None:
         answers = [Refusal(503, {"Retry-After": "\u00b2"}, [7]), Refusal(503, {"Retry-After": "1.5"}), Refusal(400, {}, {"a": 1})]

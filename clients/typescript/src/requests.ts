@@ -148,7 +148,7 @@ async function jsonOf(response: Response, address: string): Promise<Fields> {
   const text = await response.text();
   try {
     const fields = JSON.parse(text) as Fields | null;
-    if (typeof fields === 'object' && fields !== null) return fields;
+    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields;
   } catch {
     // Told below, as all that is no object.
   }

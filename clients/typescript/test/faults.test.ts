@@ -163,6 +163,7 @@ test('an answer that is not of the service is told as that, also as a file, and 
     'a page': html,
     nothing: () => new Response(null, { status: 204 }),
     null: () => new Response('null', { headers: { 'content-type': 'application/json' } }),
+    'a list': () => new Response('[]', { headers: { 'content-type': 'application/json' } }),
   };
   for (const [what, answer] of Object.entries(answers)) {
     let calls = 0;
