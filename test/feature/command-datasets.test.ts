@@ -191,3 +191,15 @@ test('a table of demo sources that was not written to its end is not there', asy
     [],
   );
 });
+
+test('demo sources that are written twice at once are whole', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'qrs-demo-sources-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const write = () => writeDemoSources(folder, { size: 'small', until: 0, signal: t.signal, sleep });
+  const [tables, others] = await Promise.all([write(), write()]);
+  assert.deepEqual(others, tables);
+  assert.deepEqual(
+    (await readdir(folder, { recursive: true })).filter((name) => !name.includes('/')).sort(),
+    [...new Set(tables.map(({ name }) => name.split('.')[0]))].sort(),
+  );
+});

@@ -3,13 +3,14 @@
  * shape and skew, with withdrawals, re-delegations, deregistrations and missing names. Every row is a pure function of its
  * number, so the same size and end give the same tables, on any machine.
  */
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { DAY_MILLIS, type Instant } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { DuckDb } from '../../duckdb/duckdb.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
 import { makeFolder } from '../../files/make-folder.ts';
+import { makeScratchFolder } from '../../files/scratch-folder.ts';
 import type { DemoSize } from './demo-table.ts';
 import { MACROS } from './macros.ts';
 import { pointsTables } from './points-tables.ts';
@@ -53,36 +54,33 @@ export async function writeDemoSources(directory: string, options: DemoOptions):
   const root = resolve(directory);
   const size = typeof options.size === 'string' ? DEMO_SIZES[options.size] : options.size;
   const untilSeconds = Math.floor(options.until / 60_000) * 60;
-  const tempDirectory = join(root, '.demo-sources-temp');
   await makeFolder(root, 0o777);
+  // Below the folder, since a file is moved as a whole within one file system only; of this run alone, as another may write there, too.
+  await using scratch = await makeScratchFolder(root);
   const written: DemoTableWritten[] = [];
-  try {
-    await using duckDb = await DuckDb.open({
-      threads: options.threads ?? 2,
-      memoryLimit: options.memoryLimit ?? '1GB',
-      tempDirectory,
-      tempSizeMax: '10GB',
-      sleep: options.sleep,
-      allowedDirectories: [root],
-    });
-    const run = (text: string) => duckDb.query({ text, values: [] }, options.signal);
-    for (const macro of MACROS) await run(macro);
-    for (const table of [...restakingTables(size, untilSeconds), ...pointsTables(size, untilSeconds)]) {
-      options.onTable?.(table.name);
-      if (table.kind === 'scratch') await run(`CREATE TABLE ${table.name} AS ${table.sql}`);
-      else {
-        const path = join(root, `${table.name.replace('.', '/')}.parquet`);
-        const part = join(tempDirectory, 'part.parquet');
-        const rows = await run(
-          `COPY (SELECT * FROM (${table.sql}) ORDER BY ${table.orderBy}) TO ${quoteText(part)} (FORMAT parquet, COMPRESSION zstd)`,
-        );
-        await mkdir(dirname(path), { recursive: true });
-        await rename(part, path);
-        written.push({ name: table.name, rowCount: Number(rows[0]?.[0]) });
-      }
+  await using duckDb = await DuckDb.open({
+    threads: options.threads ?? 2,
+    memoryLimit: options.memoryLimit ?? '1GB',
+    tempDirectory: scratch.path,
+    tempSizeMax: '10GB',
+    sleep: options.sleep,
+    allowedDirectories: [root],
+  });
+  const run = (text: string) => duckDb.query({ text, values: [] }, options.signal);
+  for (const macro of MACROS) await run(macro);
+  for (const table of [...restakingTables(size, untilSeconds), ...pointsTables(size, untilSeconds)]) {
+    options.onTable?.(table.name);
+    if (table.kind === 'scratch') await run(`CREATE TABLE ${table.name} AS ${table.sql}`);
+    else {
+      const path = join(root, `${table.name.replace('.', '/')}.parquet`);
+      const part = join(scratch.path, 'part.parquet');
+      const rows = await run(
+        `COPY (SELECT * FROM (${table.sql}) ORDER BY ${table.orderBy}) TO ${quoteText(part)} (FORMAT parquet, COMPRESSION zstd)`,
+      );
+      await mkdir(dirname(path), { recursive: true });
+      await rename(part, path);
+      written.push({ name: table.name, rowCount: Number(rows[0]?.[0]) });
     }
-  } finally {
-    await rm(tempDirectory, { recursive: true, force: true });
   }
   return written;
 }
