@@ -219,6 +219,34 @@ test('a refusal whose words break off is the refusal, and a Retry-After that is 
   assert.deepEqual(pauses, [500, 1000, 2000, 3000]);
 });
 
+test('a signal that ends the words of a refusal is what is told', async () => {
+  const stopping = new AbortController();
+  const reason = new Error('it is enough');
+  const body = new ReadableStream({
+    pull: (controller) => {
+      stopping.abort(reason);
+      controller.error(reason);
+    },
+  });
+  const fetch = async () => new Response(body, { status: 503 });
+  const client = new QueryResults({ url: 'https://x.example', key: 'k', fetch, retries: 0 });
+  await assert.rejects(client.read({ query: 7, signal: stopping.signal }), (error) => error === reason);
+});
+
+test('a redirect of which a browser says nothing is told as one', async () => {
+  const response = Object.defineProperties(new Response(), {
+    type: { value: 'opaqueredirect' },
+    status: { value: 0 },
+    ok: { value: false },
+  });
+  const client = new QueryResults({ url: 'https://x.example', key: 'k', fetch: async () => response });
+  await assert.rejects(client.read({ query: 7 }), {
+    name: 'ServiceError',
+    status: undefined,
+    message: '/v1/query/7/results: redirected, which is not followed: url is where the service itself answers',
+  });
+});
+
 test('a run is asked for once: what is sent again has the same Idempotency-Key, another run another', async () => {
   const { client, asked } = scripted([
     { status: 503 },

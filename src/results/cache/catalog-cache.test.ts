@@ -13,8 +13,12 @@ const turnNumber = () => performance.nodeTiming.uvMetricsInfo.loopCount;
 /** Counts look-ups in a catalog with one right key. */
 function countRows() {
   const asked: string[] = [];
-  const state = { version: 1 };
-  const catalog = { version: () => state.version } as unknown as Catalog;
+  const state = { version: 1, isBroken: false };
+  const version = () => {
+    if (state.isBroken) throw new Error('disk I/O error');
+    return state.version;
+  };
+  const catalog = { version } as unknown as Catalog;
   const catalogCache = new CatalogCache(
     1_000_000,
     catalog,
@@ -54,6 +58,18 @@ test('a commit is seen by a request of the next turn, though one at the end of t
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
     });
   });
+  assert.deepEqual(asked, ['wrong', 'wrong']);
+});
+
+test('a catalog that cannot tell its version is asked anew by the next request of the turn', async () => {
+  const { asked, find, commit, state } = countRows();
+  await find('wrong');
+  await commit();
+  state.isBroken = true;
+  const refused = assert.rejects(find('wrong'), /^Error: disk I\/O error$/);
+  state.isBroken = false;
+  await find('wrong');
+  await refused;
   assert.deepEqual(asked, ['wrong', 'wrong']);
 });
 
