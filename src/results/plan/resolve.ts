@@ -141,9 +141,12 @@ function nameOf({ name }: QueryAccess): Pick<Latest, 'queryName'> {
 export async function getResultSet({ id }: Execution, catalogCache: CatalogCache): Promise<ResultSet> {
   const resultSet = await catalogCache.resultSet(id);
   if (resultSet !== undefined) return resultSet;
-  // Swept between the two look-ups: on asking again the reader is told that it has expired.
+  // Swept between the two look-ups.
   throw new RequestError('execution_not_found', `The requested execution ID (ID ${id}) was not found.`);
 }
+
+/** As what a result that is not there any more is told, without a lease and under one. */
+const GONE: ReadonlySet<string> = new Set(['result_damaged', 'execution_not_found']);
 
 /**
  * Whether a read failed on a result that the request no longer means: the result expired and was swept a moment ago, or parts of it are
@@ -156,7 +159,7 @@ export async function wasReplaced(
   principal: Principal,
   { catalogCache, clock }: { readonly catalogCache: CatalogCache; readonly clock: Clock },
 ): Promise<boolean> {
-  if (!(error instanceof RequestError) || error.code !== 'result_damaged' || executionId === undefined) return false;
+  if (!(error instanceof RequestError) || !GONE.has(error.code) || executionId === undefined) return false;
   await catalogCache.refresh();
   if ((await catalogCache.resultSet(executionId)) === undefined) return true;
   const { execution } = await resolveTarget(target, parameters, principal, catalogCache, clock());
