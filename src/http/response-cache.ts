@@ -22,6 +22,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set once this request is answered from memory: until when its answer may be given again. */
     reusable: Reusable | undefined;
+    /** The catalog's version before the key was looked up. */
+    versionBefore: number | undefined;
   }
 }
 
@@ -78,9 +80,11 @@ export class ResponseCache {
    * @param fresh its headers that the next answer will have anew
    */
   offer(request: FastifyRequest, reply: FastifyReply, payload: unknown, fresh: Readonly<Record<string, string>>): void {
-    const { reusable, principal, stats, raw } = request;
+    const { reusable, principal, stats, raw, versionBefore } = request;
     if (reusable === undefined || principal === undefined || raw.method !== 'GET' || this.#context.inFlight.stopping)
       return;
+    // The key was looked up under an earlier version: it may have lost its rights since, while a token of its rate limit was waited for.
+    if (reusable.catalogVersion !== versionBefore) return;
     if (!(payload instanceof Uint8Array || (reply.statusCode === 304 && payload === undefined))) return;
     // A key in the address is not kept.
     if (raw.url?.includes('api_key=') === true) return;

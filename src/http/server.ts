@@ -194,8 +194,10 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   server.decorateRequest('principal');
   server.server.maxConnections = connectionsMax;
   server.decorateRequest('reusable');
+  server.decorateRequest('versionBefore');
   followRequests(server, context, (...answer) => responseCache.offer(...answer));
   server.addHook('onRequest', async (request) => {
+    request.versionBefore = deps.results.catalogCache.version;
     if (!isOpenPath(request)) await admitRequest(request, keyHeaders, deps.authenticate, context);
     refuseUnusual(request.raw);
     // Before the body is looked at: what is not there is 404 whatever is sent to it.
