@@ -283,3 +283,19 @@ test('methods that an address does not have are 404', async (t) => {
     assertRefused(await send(method, path), 404, 'route_not_found', `not found: ${method} ${path}`);
   }
 });
+
+test('two who change a query at the same moment leave one that could run: the second is checked against what the first has made of it', async (t) => {
+  const service = await startHttpService(t);
+  const { send } = await annWrites(service);
+  const parameters = [{ key: 'p', type: 'text', value: 'x' }];
+  const body = { query_sql: 'select 1 as a', parameters };
+  const pairs = [
+    [{ query_sql: 'select {{p}} as b' }, { parameters: [] }],
+    [{ query_sql: null }, { schedule: '0 0 1 1 *' }],
+  ];
+  for (const pair of pairs) {
+    const { query_id: id } = (await send('POST', '/v1/query', { body })).json;
+    const changed = await Promise.all(pair.map((one) => send('PATCH', `/v1/query/${id}`, { body: one })));
+    assert.deepEqual(changed.map(({ status }) => status).sort(), [200, 400]);
+  }
+});

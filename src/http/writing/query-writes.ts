@@ -1,4 +1,5 @@
 /** Queries over HTTP: adding, changing, archiving them, and making them private (contract §9). */
+import { isDeepStrictEqual } from 'node:util';
 import {
   type ColumnDescriptions,
   DESCRIPTION_LENGTH_MAX,
@@ -101,27 +102,41 @@ function adding(deps: QueryWritesDeps): JsonHandler {
   };
 }
 
+/** What the changes were checked against is no longer so: another request has changed it meanwhile. */
+class ChangedMeanwhile extends Error {}
+
 /** @param changesOf reads the changes from the body; a field that is left out stays as it is */
 function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChanges): JsonHandler {
   return async (request) => {
-    const { principal, path, stats, commit } = request;
+    const { principal, path, stats } = request;
     const { id = '' } = path;
-    const query = await writableQuery(deps.catalog, principal, id);
-    stats.queryId = query.id;
+    stats.queryId = (await writableQuery(deps.catalog, principal, id)).id;
     const changes = changesOf(await request.body());
-    await requireChangeable(query, changes, deps);
-    const { sql, parameters } = { ...query, ...changes };
-    requireRunnable(query, changes);
-    if (changes.sql !== undefined || changes.parameters !== undefined) {
-      await checkQuery({ sql, parameters }, deps, request);
+    for (;;) {
+      const query = await writableQuery(deps.catalog, principal, id);
+      await requireChangeable(query, changes, deps);
+      requireRunnable(query, changes);
+      if (changes.sql !== undefined || changes.parameters !== undefined) {
+        await checkQuery({ ...query, ...changes }, deps, request);
+      }
+      try {
+        return await commitChange(request.commit, async (transaction, current) => {
+          // Read again in this transaction: the query may have been changed, or given to another owner, in the meantime.
+          const now = await writableQuery(transaction, current, id);
+          if (!isDeepStrictEqual(whatRuns(now), whatRuns(query))) throw new ChangedMeanwhile();
+          await transaction.queries.update(query.id, changes, deps.clock());
+          return { query_id: query.id };
+        });
+      } catch (error) {
+        if (!(error instanceof ChangedMeanwhile)) throw error;
+      }
     }
-    return await commitChange(commit, async (transaction, current) => {
-      // Checked again in this transaction: the query may have been given to another owner in the meantime.
-      await writableQuery(transaction, current, id);
-      await transaction.queries.update(query.id, changes, deps.clock());
-      return { query_id: query.id };
-    });
   };
+}
+
+/** Of a query, what must fit together. */
+function whatRuns({ sql, parameters, schedule }: Query): object {
+  return { sql, parameters, schedule };
 }
 
 /** Whether the engine could run it; without SQL, whether the parameters are what they say. @throws RequestError invalid_query */
