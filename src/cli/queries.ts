@@ -112,8 +112,8 @@ function addSet(queries: Command, context: CommandContext): void {
     .action(async (id: number, options: SetOptions) => {
       const changes = changesOf(options);
       await withService(context, async (service) => {
-        const { queries: all } = await service.catalog();
-        const before = await all.find(id);
+        const catalog = await service.catalog();
+        const before = await catalog.queries.find(id);
         const whole = {
           ...changes,
           ...describedBy(before, options.describe),
@@ -122,7 +122,11 @@ function addSet(queries: Command, context: CommandContext): void {
         if (Object.keys(whole).length === 0) throw new UsageError('nothing to change: name an option');
         const problem = before && (await declaredChangeProblem(before, whole, service));
         if (problem !== undefined) throw new Error(problem);
-        const query = await all.update(id, whole, context.clock());
+        const query = await catalog.atomically(async ({ queries: all }) => {
+          // Read again: another command may have described other columns meanwhile.
+          const described = describedBy(await all.find(id), options.describe);
+          return await all.update(id, { ...whole, ...described }, context.clock());
+        });
         if (options.json) printJson(context, queryRecord(query));
         else printLines(context, [query.id]);
       });

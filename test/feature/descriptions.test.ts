@@ -136,3 +136,15 @@ test('a Parquet file says what the query and its columns are; other words make a
   assert.deepEqual(JSON.parse((await metadata(service, '&columns=wallet'))[key] ?? ''), { wallet: 'Who' });
   assert.equal((await metadata(service, '&columns=constructor'))[key], undefined);
 });
+
+test('two commands that describe columns at the same moment keep what each says', async (t) => {
+  const service = await startHttpService(t);
+  const qrs = service.commandLine;
+  await qrs.get('queries', 'add', '--id', '7', '--user', 'ann');
+  const columns = ['a', 'b', 'c', 'd'];
+  await Promise.all(
+    columns.map((column) => qrs.get('queries', 'set', '7', '--describe', `${column}=what ${column} is`)),
+  );
+  const query = await (await service.catalog()).queries.find(7);
+  assert.deepEqual(query?.columnDescriptions, { a: 'what a is', b: 'what b is', c: 'what c is', d: 'what d is' });
+});
