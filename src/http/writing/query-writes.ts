@@ -104,6 +104,8 @@ function adding(deps: QueryWritesDeps): JsonHandler {
 
 /** What the changes were checked against is no longer so: another request has changed it meanwhile. */
 class ChangedMeanwhile extends Error {}
+/** So many changes of others are checked against. */
+const ATTEMPTS_MAX = 20;
 
 /** @param changesOf reads the changes from the body; a field that is left out stays as it is */
 function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChanges): JsonHandler {
@@ -112,7 +114,7 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
     const { id = '' } = path;
     stats.queryId = (await writableQuery(deps.catalog, principal, id)).id;
     const changes = changesOf(await request.body());
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
       const query = await writableQuery(deps.catalog, principal, id);
       await requireChangeable(query, changes, deps);
       requireRunnable(query, changes);
@@ -129,6 +131,12 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
         });
       } catch (error) {
         if (!(error instanceof ChangedMeanwhile)) throw error;
+        if (attempt === ATTEMPTS_MAX) {
+          throw new RequestError(
+            'overloaded',
+            `the query ${id} is being changed all the time; try again in some seconds`,
+          );
+        }
       }
     }
   };
