@@ -1,8 +1,9 @@
 /** `qrs queries`: the queries whose results are stored, who owns them, and who may read them. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { declaredChangeProblem } from '../datasets/declared-by-dataset.ts';
 import { changeDescriptions } from '../domain/column-descriptions.ts';
-import type { NewQuery, QueryChanges, QueryDefinition } from '../domain/query.ts';
+import { type NewQuery, type QueryChanges, type QueryDefinition, whatRuns } from '../domain/query.ts';
 import {
   columnDescriptions,
   label,
@@ -114,17 +115,18 @@ function addSet(queries: Command, context: CommandContext): void {
       await withService(context, async (service) => {
         const catalog = await service.catalog();
         const before = await catalog.queries.find(id);
-        const whole = {
-          ...changes,
-          ...describedBy(before, options.describe),
-          ...(await readSql(options, { service, signal: context.signal }, before)),
-        };
+        const sql = await readSql(options, { service, signal: context.signal }, before);
+        const whole = { ...changes, ...describedBy(before, options.describe), ...sql };
         if (Object.keys(whole).length === 0) throw new UsageError('nothing to change: name an option');
         const problem = before && (await declaredChangeProblem(before, whole, service));
         if (problem !== undefined) throw new Error(problem);
         const query = await catalog.atomically(async ({ queries: all }) => {
-          // Read again: another command may have described other columns meanwhile.
-          const described = describedBy(await all.find(id), options.describe);
+          // Read again: somebody may have described other columns meanwhile, or changed what this was checked against.
+          const now = await all.find(id);
+          if (Object.keys(sql).length > 0 && !isDeepStrictEqual(now && whatRuns(now), before && whatRuns(before))) {
+            throw new Error(`query ${id} was changed by somebody else at this moment; try again`);
+          }
+          const described = describedBy(now, options.describe);
           return await all.update(id, { ...whole, ...described }, context.clock());
         });
         if (options.json) printJson(context, queryRecord(query));

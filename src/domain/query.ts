@@ -58,6 +58,11 @@ export type QueryChanges = {
   readonly [Name in keyof QueryDefinition]?: QueryDefinition[Name] | undefined;
 } & { readonly owner?: Owner };
 
+/** Of a query, what must fit together, and so is checked together. */
+export function whatRuns({ sql, parameters, schedule }: QueryDefinition): object {
+  return { sql, parameters, schedule };
+}
+
 export function mayRead(principal: Principal, query: Pick<Query, 'owner' | 'visibility'>): boolean {
   return query.visibility === 'public' || principal.scope === 'admin' || actsFor(principal, query.owner);
 }

@@ -1,6 +1,7 @@
 /** `qrs run`: a run of a query by the service's own engine, from its SQL to its rows (contract §10). */
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { QueryDefinition } from '../../src/domain/query.ts';
@@ -83,6 +84,28 @@ test('a file of SQL that cannot be read is told with its option, and no query is
   const refusal = `error: --sql: ${latin} is not UTF-8: save it as UTF-8\n`;
   assert.deepEqual(await adding(latin), { code: 1, out: '', err: refusal });
   assert.equal(await qrs.get('queries', 'list'), '7');
+});
+
+test('SQL is refused that was checked against parameters which somebody else has changed meanwhile', async (t) => {
+  const qrs = await withQuery(t, {
+    sql: 'SELECT {{floor}} AS n',
+    parameters: [{ key: 'floor', type: 'number', value: '1' }],
+  });
+  const pipe = join(qrs.directory, 'piped.sql');
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  const changing = qrs.run(['queries', 'set', '7', '--sql', pipe]);
+  // Opens once the command has begun to read.
+  await using writer = await open(pipe, 'w');
+  const other = join(qrs.directory, 'other.sql');
+  await writeFile(other, 'SELECT {{top}} AS n');
+  await qrs.get('queries', 'set', '7', '--sql', other, '--parameter', 'top:number=2');
+  await writer.writeFile('SELECT {{floor}} + 1 AS n');
+  await writer.close();
+  const err = 'error: query 7 was changed by somebody else at this moment; try again\n';
+  assert.deepEqual(await changing, { code: 1, out: '', err });
+  await using behind = await openBehind(qrs);
+  const { sql, parameters } = (await (await behind.catalog()).queries.find(7)) ?? {};
+  assert.deepEqual([sql, parameters], ['SELECT {{top}} AS n', [{ key: 'top', type: 'number', value: '2' }]]);
 });
 
 test('a query that cannot be run: exit 1, one line that says why', async (t) => {

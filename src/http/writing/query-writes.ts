@@ -14,6 +14,7 @@ import {
   type QueryChanges,
   type QueryDefinition,
   type QueryParameter,
+  whatRuns,
 } from '../../domain/query.ts';
 import { scheduleProblem } from '../../domain/schedule-problem.ts';
 import { RequestError } from '../../errors/errors.ts';
@@ -140,11 +141,6 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
       }
     }
   };
-}
-
-/** Of a query, what must fit together. */
-function whatRuns({ sql, parameters, schedule }: Query): object {
-  return { sql, parameters, schedule };
 }
 
 /** Whether the engine could run it; without SQL, whether the parameters are what they say. @throws RequestError invalid_query */
