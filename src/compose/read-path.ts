@@ -99,9 +99,9 @@ export async function openReadPath(
     { store: readStore, duckDb: duckDbs.writer, queue: queues.heavy },
     opened,
   );
-  const leases = readLeasesOf(service, catalog, effects);
   const read: ReadDeps = {
-    ...{ store: readStore, leases },
+    store: readStore,
+    leases: readLeasesOf(service, catalog, effects),
     scanner: duckDbs.scanner,
     rangeReader: duckDbs.rangeReader,
     pageTurns: queues.pages,
@@ -131,7 +131,6 @@ export async function openReadPath(
     statistics: statisticsCachesOf(settings.pageCacheBytes, derived.statistics),
     read,
     parquet: derived.parquet,
-    leases,
   };
   return {
     results,

@@ -1,6 +1,6 @@
 /**
- * Makes a folder, with those above it that are missing, for its owner alone unless told otherwise, and syncs each new name in the folder that holds it:
- * what is durable inside of a folder is lost with the folder's own name. Node's recursive `mkdir` is not used, since it never ends
+ * Makes a folder, with those above it that are missing, for its owner alone unless told otherwise, and syncs each new name in the folder
+ * that holds it: what is durable inside of a folder is lost with the folder's own name. Node's recursive `mkdir` is not used, since it never ends
  * where the system answers ENOENT for a folder whose parent is there (below /proc).
  */
 import { mkdir, open, stat } from 'node:fs/promises';

@@ -154,7 +154,8 @@ async function sendWhole(
     request.stats.keepShare((slice.to - slice.from) / bytes);
   }
   const sent = slice === undefined ? whole : [...cutBytes(whole, slice.from, slice.to)];
-  request.stats.countedBytes = byteLengthOf(sent);
+  const length = byteLengthOf(sent);
+  request.stats.countedBytes = length;
   const [only, ...more] = sent;
   if (more.length === 0) {
     if (isOwn === true && only !== undefined && encoding === undefined) {
@@ -162,7 +163,7 @@ async function sendWhole(
     }
     return reply.send(only);
   }
-  reply.header('content-length', byteLengthOf(sent));
+  reply.header('content-length', length);
   if (request.method === 'HEAD') return reply.send(Readable.from([]));
   const rest = givenOut(sent);
   if (isOwn !== true) return reply.send(oneAhead(countedBytes(rest, request.stats)));

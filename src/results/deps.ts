@@ -2,7 +2,6 @@
 import type { Execution } from '../domain/execution.ts';
 import type { Clock } from '../domain/instant.ts';
 import type { RunProgress } from '../domain/run-progress.ts';
-import type { ReadLeases } from '../leases/read-leases.ts';
 import type { CatalogCache } from './cache/catalog-cache.ts';
 import type { PageCaches } from './cache/finished-pages.ts';
 import type { LruBytes } from './cache/lru-bytes.ts';
@@ -29,7 +28,6 @@ export interface ResultsDeps {
   readonly statistics: StatisticsCaches;
   readonly read: ReadDeps;
   readonly parquet: ParquetFiles;
-  readonly leases: Pick<ReadLeases, 'hold' | 'during'>;
 }
 
 export interface ResultsSettings extends PlanLimits, AnswerSettings {

@@ -123,7 +123,7 @@ async function answerOnce(
 export async function answerText(
   asked: PlannedRequest,
   format: TextFormat,
-  { read, caches, leases, monotonic }: Pick<ResultsDeps, 'read' | 'caches' | 'leases' | 'monotonic'>,
+  { read, caches, monotonic }: Pick<ResultsDeps, 'read' | 'caches' | 'monotonic'>,
   stats: RequestStats,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -141,7 +141,7 @@ export async function answerText(
       ? { value: await open(), isShared: false }
       : await caches.opening.run(known.identity, signal, open, ({ kind }) => kind === 'finished');
   if (opened.kind === 'large') {
-    return await respondLarge(asked, opened, { leases, segmentIndexes: caches.segmentIndexes }, stats, signal);
+    return await respondLarge(asked, opened, { ...caches, leases: read.leases }, stats, signal);
   }
   const isKept = known !== undefined && keepPage(caches, known.identity, { ...opened.page, etag: known.etag });
   const isOwn = !isKept && !isShared;

@@ -113,10 +113,10 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
   return async (request) => {
     const { principal, path, stats } = request;
     const { id = '' } = path;
-    stats.queryId = (await writableQuery(deps.catalog, principal, id)).id;
+    let query = await writableQuery(deps.catalog, principal, id);
+    stats.queryId = query.id;
     const changes = changesOf(await request.body());
     for (let attempt = 1; ; attempt += 1) {
-      const query = await writableQuery(deps.catalog, principal, id);
       await requireChangeable(query, changes, deps);
       requireRunnable(query, changes);
       if (changes.sql !== undefined || changes.parameters !== undefined) {
@@ -138,6 +138,7 @@ function changing(deps: QueryWritesDeps, changesOf: (body: unknown) => QueryChan
             `the query ${id} is being changed all the time; try again in some seconds`,
           );
         }
+        query = await writableQuery(deps.catalog, principal, id);
       }
     }
   };

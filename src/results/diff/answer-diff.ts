@@ -40,7 +40,7 @@ export interface DiffTargets {
 }
 
 /** A difference that is made is no result that a sweep could take. */
-const NO_LEASES: ResultsDeps['leases'] = {
+const NO_LEASES: ReadDeps['leases'] = {
   hold: async () => new AsyncDisposableStack(),
   async *during(_, chunks) {
     yield* chunks;
@@ -97,7 +97,7 @@ export async function answerDiff(
   const { keyId } = principal;
   using opened = await stats.stage('diff', deps.monotonic, () => openDiff(diff, keyId, deps.read, signal));
   const { resultSet } = opened;
-  const ofDiff = { ...deps, read: readDepsOf(deps.read), leases: NO_LEASES };
+  const ofDiff = { ...deps, read: readDepsOf(deps.read) };
   const planned = {
     request: asked,
     execution,

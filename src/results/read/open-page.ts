@@ -9,6 +9,7 @@
 import { type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
+import type { ReadLeases } from '../../leases/read-leases.ts';
 import type { OpenObject, ResultStore } from '../../store/result-store.ts';
 import type { AskedIndexes, ResultIndexes } from '../derived/indexes/result-indexes.ts';
 import type { RowFiles, RowsOf } from '../derived/row-files/row-files.ts';
@@ -36,8 +37,8 @@ export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'prefe
   readonly rowFiles: Pick<RowFiles, 'ofResult' | 'ofView'>;
   readonly exclusion: Pick<PartExclusion, 'exclude'>;
   readonly limiter: ConcurrencyLimiter;
-  /** Keeps the sweep away from a result for as long as something is made of it. */
-  readonly leases: { hold(executionId: string): Promise<AsyncDisposable> };
+  /** Keep the sweep away from a result for as long as it is read, or something is made of it. */
+  readonly leases: Pick<ReadLeases, 'hold' | 'during'>;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /**

@@ -5,7 +5,6 @@
  * already.
  */
 import type { QueryWords } from '../../domain/column-descriptions.ts';
-import type { ReadLeases } from '../../leases/read-leases.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
 import type { LruBytes } from '../cache/lru-bytes.ts';
@@ -33,7 +32,6 @@ export interface ParquetRequest extends ReadRequest, StreamRequest {
 export interface ParquetDeps {
   readonly read: ReadDeps;
   readonly parquet: ParquetFiles;
-  readonly leases: Pick<ReadLeases, 'hold' | 'during'>;
   readonly segmentIndexes: LruBytes<SegmentIndex>;
 }
 
@@ -110,11 +108,11 @@ async function respondFile(
 /** Opens the rows of the file, under a read lease that keeps the sweep from removing them. */
 async function openContent(
   asked: ParquetRequest,
-  { read, leases }: Pick<ParquetDeps, 'read' | 'leases'>,
+  { read }: Pick<ParquetDeps, 'read'>,
   signal: AbortSignal,
 ): Promise<ParquetContent> {
   await using held = new AsyncDisposableStack();
-  held.use(await leases.hold(asked.executionId));
+  held.use(await read.leases.hold(asked.executionId));
   const { page, rows } = await openExport(asked, read, signal);
   held.defer(() => page.release());
   const kept = held.move();

@@ -70,7 +70,7 @@ export async function* readSlice(
   const skipped = marks.findLast(({ bytes }) => bytes <= slice.from) ?? BEGINNING;
   let start = skipped.bytes;
   let isSkipped = skipped.rowCount > 0;
-  /** Counts one segment. */
+  /** Of one segment. */
   const read = new RequestStats();
   for await (const segment of encode(countRows(page.chunks(signal, skipped), page, read))) {
     // The rows that were skipped come first, as a segment that has not their bytes.
@@ -84,6 +84,7 @@ export async function* readSlice(
     const sent = Math.min(start, slice.to) - Math.max(from, slice.from);
     read.keepShare(Math.max(0, sent) / Math.max(1, start - from));
     stats.add(read);
+    // The next segment is counted by itself.
     read.nothingHandedOut();
     yield* cutBytes(segment, slice.from - from, slice.to - from);
     if (start >= slice.to) return;

@@ -2,11 +2,12 @@
  * An answer that is sent while it is read: all of it, or the bytes that a client is missing. The read lease is held from the
  * first row that is read, also when that is in the pass that only measures.
  */
-import { holding, type ReadLeases } from '../../leases/read-leases.ts';
+import { holding } from '../../leases/read-leases.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer, AnswerBody } from '../answer.ts';
 import type { LruBytes } from '../cache/lru-bytes.ts';
 import type { SegmentIndex } from '../cache/segment-index.ts';
+import type { ReadDeps } from '../read/open-page.ts';
 import { releaseAfter } from '../read/page.ts';
 import { resolveRange } from '../request/byte-range.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
@@ -14,8 +15,7 @@ import { priceHeaders } from './price-headers.ts';
 import { measureSegments, readSlice, recordSegments, type StreamSource } from './resumable.ts';
 import type { LargeAnswer } from './text.ts';
 
-export interface StreamDeps {
-  readonly leases: Pick<ReadLeases, 'hold' | 'during'>;
+export interface StreamDeps extends Pick<ReadDeps, 'leases'> {
   readonly segmentIndexes: LruBytes<SegmentIndex>;
 }
 
