@@ -14,6 +14,15 @@ export function parameter(name: string): string {
   return parameters.value.get(name) ?? '';
 }
 
+/** A part of the path without its percent-encoding; as it is where that is broken, for the service to refuse. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 export type Changes = Readonly<Record<string, string | undefined>>;
 
 /** The same page with other parameters; '' and undefined remove one. */

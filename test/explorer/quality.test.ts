@@ -61,7 +61,8 @@ test('axe finds nothing on any page, in light and in dark, on a phone', { skip }
     ['difference', `/executions/${second}?since=${first}&key=amount`, '1 added'],
     ['code', '/queries/7?tab=code&language=Python', 'raise_for_status'],
     ['failed', `/executions/${failed}`, 'This run failed'],
-    ['usage', '/usage', 'Usage'],
+    ['refused', '/queries/8', 'not found'],
+    ['usage', '/usage', 'they are counted every few seconds'],
   ] as const;
   const found: string[] = [];
   for (const [scheme, options] of [
@@ -85,6 +86,31 @@ test('axe finds nothing on any page, in light and in dark, on a phone', { skip }
     }
   }
   assert.deepEqual(found, []);
+});
+
+test('a page has its heading while what it shows is on its way, and where that is refused', { skip }, async (t) => {
+  const { service, open } = await startExplorer(t);
+  const page = await open('/');
+  const places = [
+    ['/', 'Queries', 'queries'],
+    ['/queries/8', 'Query 8', 'the query'],
+    ['/executions/x', 'Run x', 'the query'],
+    ['/usage', 'Usage', 'usage'],
+  ] as const;
+  for (const [path, heading, what] of places) {
+    const { promise: until, resolve: answer } = Promise.withResolvers<void>();
+    await page.route('**/v1/**', async (route) => {
+      await until;
+      await route.fulfill({ status: 503, json: { error: 'Not at present.' } });
+    });
+    await page.goto(service.url + path);
+    await page.getByText(`Loading ${what} …`).waitFor();
+    assert.deepEqual(await page.locator('h1').allInnerTexts(), [heading]);
+    answer();
+    await page.getByText('Not at present.').waitFor();
+    assert.deepEqual(await page.locator('h1').allInnerTexts(), [heading]);
+    await page.unroute('**/v1/**');
+  }
 });
 
 test('the budget: bytes and requests of the first sight, time to the first row', { skip }, async (t) => {

@@ -42,6 +42,8 @@ test('waiting, running, failed, cancelled, expired, truncated, empty, never run,
   await sees('/queries/8', 'This query has never run');
   await sees('/queries/9', 'not found: Query not found or private');
   await sees('/executions/x', 'The requested execution ID (ID: x) is invalid.');
+  await sees('/executions/%', 'The requested execution ID (ID: %) is invalid.');
+  await sees('/queries/%E0', 'The requested query ID (ID: %E0) is invalid.');
   await sees(`/executions/${truncated.id}?filters=n < 0`, 'No row matches');
   await page.getByRole('button', { name: 'Show all rows' }).click();
   await page.locator('[id=cell-0-0]').waitFor();

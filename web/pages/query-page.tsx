@@ -30,11 +30,11 @@ export interface Shown {
 }
 
 export function QueryPage({ id }: { readonly id: string }) {
-  return <ShownPage load={(signal) => loadQuery(id, parameter('as_of'), signal)} />;
+  return <ShownPage title={`Query ${id}`} load={(signal) => loadQuery(id, parameter('as_of'), signal)} />;
 }
 
 export function ExecutionPage({ id }: { readonly id: string }) {
-  return <ShownPage load={(signal) => loadExecution(id, signal)} />;
+  return <ShownPage title={`Run ${id}`} load={(signal) => loadExecution(id, signal)} />;
 }
 
 async function loadQuery(id: string, asOf: string, signal: AbortSignal): Promise<Shown> {
@@ -73,7 +73,13 @@ async function loadRun(id: string, signal: AbortSignal): Promise<RunStatus> {
   return await requestJson<RunStatus>(`/v1/execution/${encodeURIComponent(id)}/status`, { signal });
 }
 
-function ShownPage({ load }: { readonly load: (signal: AbortSignal) => Promise<Shown> }) {
+interface ShownPageProps {
+  /** The page's heading as long as nothing more is known. */
+  readonly title: string;
+  readonly load: (signal: AbortSignal) => Promise<Shown>;
+}
+
+function ShownPage({ title, load }: ShownPageProps) {
   const asOf = parameter('as_of');
   const loaded = useLoaded(load, [asOf]);
   useEffect(() => {
@@ -84,12 +90,14 @@ function ShownPage({ load }: { readonly load: (signal: AbortSignal) => Promise<S
   if (loaded.kind === 'loading')
     return (
       <main class="whole">
+        <h1>{title}</h1>
         <Loading what="the query" />
       </main>
     );
   if (loaded.kind === 'failed')
     return (
       <main>
+        <h1>{title}</h1>
         <FailedNotice error={loaded.error} />
         {asOf !== '' && <LatestLink />}
       </main>

@@ -11,22 +11,19 @@ export function UsagePage() {
   useEffect(() => {
     document.title = 'Usage · Query Results Service';
   }, []);
-  if (usage.kind === 'loading')
-    return (
-      <main>
-        <Loading what="usage" />
-      </main>
-    );
-  if (usage.kind === 'failed')
-    return (
-      <main>
-        <FailedNotice error={usage.error} />
-      </main>
-    );
-  const { from, to, key, owner, days, queries } = usage.value;
   return (
     <main>
       <h1>Usage</h1>
+      {usage.kind === 'loading' && <Loading what="usage" />}
+      {usage.kind === 'failed' && <FailedNotice error={usage.error} />}
+      {usage.kind === 'here' && <Used {...usage.value} />}
+    </main>
+  );
+}
+
+function Used({ from, to, key, owner, days, queries }: UsageAnswer) {
+  return (
+    <>
       <p class="hint">
         From {from} to {to} (UTC). The newest requests are missing: they are counted every few seconds.
       </p>
@@ -47,7 +44,7 @@ export function UsagePage() {
           ])}
         />
       )}
-    </main>
+    </>
   );
 }
 
