@@ -1,5 +1,5 @@
 /** The filter, the order and the columns, as editable texts in the syntax of the API; and how many rows match. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { change, parameter } from '../address.ts';
 import type { Column } from '../api/answers.ts';
 import { ApiError } from '../api/client.ts';
@@ -85,7 +85,8 @@ interface ExpressionProps {
 /** Takes effect on Enter, or when the field loses focus. */
 function Expression({ name, label, text, error, example }: ExpressionProps) {
   const [typed, setTyped] = useState(text);
-  useEffect(() => setTyped(text), [text]);
+  // Before the visitor can type: later, it would undo what they have typed meanwhile.
+  useLayoutEffect(() => setTyped(text), [text]);
   const place = error instanceof ApiError ? errorPlace(error.message) : undefined;
   const message = place?.parameter === name && error instanceof ApiError ? error.message : undefined;
   const apply = () => {

@@ -1,5 +1,5 @@
 /** What changed since another run: how much of what, by which key, and the rows. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { change, changed, parameter } from '../address.ts';
 import type { QueryAnswer, RunStatus } from '../api/answers.ts';
 import { ApiError } from '../api/client.ts';
@@ -60,7 +60,7 @@ function Counts({ difference }: { readonly difference: Difference }) {
 
 function KeyForm({ typedKey, mistake }: { readonly typedKey: string; readonly mistake: string | undefined }) {
   const [typed, setTyped] = useState(typedKey);
-  useEffect(() => setTyped(typedKey), [typedKey]);
+  useLayoutEffect(() => setTyped(typedKey), [typedKey]);
   const apply = () => typed.trim() !== parameter('key') && change({ key: typed.trim(), row: '' });
   return (
     <form

@@ -1,5 +1,5 @@
 /** Lists and searches the queries that the key may read. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { change, changed, parameter } from '../address.ts';
 import type { ListAnswer, QueryAnswer } from '../api/answers.ts';
 import { requestJson } from '../api/client.ts';
@@ -41,8 +41,8 @@ export function QueriesPage() {
 
 function Search({ text }: { readonly text: string }) {
   const [typed, setTyped] = useState(text);
-  useEffect(() => setTyped(text), [text]);
-  useEffect(() => {
+  useLayoutEffect(() => setTyped(text), [text]);
+  useLayoutEffect(() => {
     if (typed === text) return;
     const timer = setTimeout(() => change({ search: typed, offset: '' }, 'replace'), TYPING_MILLIS);
     return () => clearTimeout(timer);

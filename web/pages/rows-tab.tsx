@@ -1,5 +1,5 @@
 /** The rows of a run: filters and count, the table, and the chosen cell. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { change, parameter } from '../address.ts';
 import type { Column, QueryAnswer, RunStatus } from '../api/answers.ts';
 import { ApiError } from '../api/client.ts';
@@ -47,7 +47,8 @@ export function RowsTab({ run, metadata, query }: RowsProps) {
       ),
     [identity],
   );
-  useEffect(() => {
+  // Before the new view is seen: a count of the one before would be wrong, and a cell chosen meanwhile would be closed.
+  useLayoutEffect(() => {
     const controller = new AbortController();
     setError(undefined);
     setCell(undefined);
