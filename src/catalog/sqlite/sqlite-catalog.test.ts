@@ -127,21 +127,20 @@ test("waiting for another process's lock does not stop the event loop", async (t
 
 test('a slow commit does not hold up reads', async (t) => {
   const path = join(await temporaryDirectory(t), 'catalog.sqlite');
-  await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep, commitMillis: 500 });
-  await catalog.principals.addUser('ann', 0);
+  await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep, commitMillis: 2000 });
   let isDone = false;
-  const write = catalog.principals.addTeam('crew', ['ann'], 0).then(() => {
+  const write = catalog.principals.addUser('ann', 0).then(() => {
     isDone = true;
   });
   const version = catalog.version();
-  for (let turn = 0; turn < 20; turn += 1) {
+  for (let turn = 0; turn < 5; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual(await catalog.principals.listTeams(), []);
+    assert.deepEqual(await catalog.principals.listUsers(), []);
     assert.equal(catalog.version(), version);
     assert.equal(isDone, false);
   }
   await write;
-  assert.equal((await catalog.principals.listTeams()).length, 1);
+  assert.equal((await catalog.principals.listUsers()).length, 1);
 });
 
 test('writers take turns, and a failed transaction leaves nothing behind and lets the next one write', async (t) => {
