@@ -69,15 +69,19 @@ export function addScheduleCommand(queries: Command, context: CommandContext): v
     .action(async (id: number, schedule: string | undefined, { off }: { readonly off?: true }) => {
       if ((schedule === undefined) === (off === undefined)) throw new UsageError('give one of CRON and --off');
       await withService(context, async (service) => {
-        const { queries: all } = await service.catalog();
-        const query = await all.find(id);
-        if (query === undefined) throw new Error(`there is no query ${id}: add it first`);
-        if (query.sql === undefined)
-          throw new Error(`query ${id} has no SQL: its results are published by whoever runs it`);
-        const declared = await declaredChangeProblem(query, { schedule }, service);
-        const problem = declared ?? scheduleProblem(query, { schedule });
-        if (problem !== undefined) throw new Error(problem);
-        await all.update(id, { schedule }, context.clock());
+        const catalog = await service.catalog();
+        const before = await catalog.queries.find(id);
+        const declared = before && (await declaredChangeProblem(before, { schedule }, service));
+        if (declared !== undefined) throw new Error(declared);
+        await catalog.atomically(async ({ queries: all }) => {
+          const query = await all.find(id);
+          if (query === undefined) throw new Error(`there is no query ${id}: add it first`);
+          if (query.sql === undefined)
+            throw new Error(`query ${id} has no SQL: its results are published by whoever runs it`);
+          const problem = scheduleProblem(query, { schedule });
+          if (problem !== undefined) throw new Error(problem);
+          await all.update(id, { schedule }, context.clock());
+        });
         printLines(context, [id]);
       });
     });

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { KyselyQueries } from '../../src/catalog/kysely/queries.ts';
 import type { QueryDefinition } from '../../src/domain/query.ts';
 import { openBehind } from './behind-the-command.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
@@ -106,6 +107,24 @@ test('SQL is refused that was checked against parameters which somebody else has
   await using behind = await openBehind(qrs);
   const { sql, parameters } = (await (await behind.catalog()).queries.find(7)) ?? {};
   assert.deepEqual([sql, parameters], ['SELECT {{top}} AS n', [{ key: 'top', type: 'number', value: '2' }]]);
+});
+
+test('a schedule is refused for a query that somebody else has changed meanwhile into one that it cannot run', async (t) => {
+  const qrs = await withQuery(t, { sql: 'SELECT 1 AS n' });
+  const other = join(qrs.directory, 'other.sql');
+  await writeFile(other, 'SELECT {{top}} AS n');
+  const find = KyselyQueries.prototype.find;
+  // The other change comes just after the command has looked the query up.
+  const mocked = t.mock.method(KyselyQueries.prototype, 'find', async function (this: KyselyQueries, id: number) {
+    const found = await find.call(this, id);
+    mocked.mock.restore();
+    await qrs.get('queries', 'set', '7', '--sql', other, '--parameter', 'top:number');
+    return found;
+  });
+  const err = 'error: a schedule names no values: give parameter top one of its own\n';
+  assert.deepEqual(await qrs.run(['queries', 'schedule', '7', '0 * * * *']), { code: 1, out: '', err });
+  await using behind = await openBehind(qrs);
+  assert.equal((await (await behind.catalog()).queries.find(7))?.schedule, undefined);
 });
 
 test('a query that cannot be run: exit 1, one line that says why', async (t) => {
