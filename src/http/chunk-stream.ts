@@ -4,7 +4,7 @@
  * fresh memory a read takes twice as long.
  */
 import { Readable } from 'node:stream';
-import { giveBack } from '../results/derived/row-files/give-back.ts';
+import { giveBack } from '../results/give-back.ts';
 
 export interface ChunkStreamOptions {
   /** The first chunk, which has been asked for already. */

@@ -1,6 +1,6 @@
 /** Bytes in one or several arrays. Large arrays are never copied only to make one of them. */
 import { letOthersRun } from '../../domain/time.ts';
-import { giveBack } from '../derived/row-files/give-back.ts';
+import { giveBack } from '../give-back.ts';
 
 export type ByteChunks = readonly Uint8Array[];
 

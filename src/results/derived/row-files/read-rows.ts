@@ -1,6 +1,6 @@
 /** Reads rows of one part from its row file. Bytes and cell bytes are the same as when DuckDB reads the part. */
 import type { RowRange } from '../../../domain/blocks.ts';
-import { giveBack } from './give-back.ts';
+import { giveBack } from '../../give-back.ts';
 import { type BlockRows, COMMA } from './row-block.ts';
 import type { RowFile } from './row-file.ts';
 import type { RowProjection, TakenRows } from './row-projection.ts';

@@ -5,8 +5,8 @@
 import { close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Turns } from '../../../domain/turns.ts';
+import { giveBack } from '../../give-back.ts';
 import { FileReads } from '../file-reads.ts';
-import { giveBack } from './give-back.ts';
 import type { BlockRows } from './row-block.ts';
 import {
   decodeIndex,
