@@ -23,7 +23,7 @@ export function sendError(
   const answer = isUnreadableType(error) ? unreadableType(request) : toRequestError(error, request.id);
   request.stats.errorCode = answer.code;
   // Rows may have been found before a check that follows them has failed, such as that of a range.
-  request.stats.nothingHandedOut();
+  request.stats.clearCounts();
   // What was found in memory was not sent, and an error is not kept in its place.
   request.reusable = undefined;
   if (isFault(answer) && !isClientGone(error) && !wasLeft(error, reply)) onFault({ requestId: request.id, error });

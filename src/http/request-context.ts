@@ -111,7 +111,7 @@ function observeAnswer(
   const { stats, method } = request;
   const millis = context.monotonic() - startMillis;
   // Who left before the head, such as while an answer was compressed, was given nothing.
-  if (method === 'HEAD' || !reply.raw.headersSent) stats.nothingHandedOut();
+  if (method === 'HEAD' || !reply.raw.headersSent) stats.clearCounts();
   // Streams have counted their bytes as they were sent.
   else if (stats.bodyBytes === 0) stats.bodyBytes = Number(reply.getHeader('content-length') ?? 0);
   const { countedBytes = 0, bodyBytes } = stats;

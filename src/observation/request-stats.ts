@@ -34,8 +34,8 @@ export class RequestStats {
     this.datapoints = Math.ceil(this.datapoints * share);
   }
 
-  /** The answer was worked out, but only its head was sent. */
-  nothingHandedOut(): void {
+  /** Nothing counts that was handed out so far, as when an answer was worked out and only its head is sent. */
+  clearCounts(): void {
     this.rowCount = 0;
     this.cellBytes = 0;
     this.datapoints = 0;

@@ -85,7 +85,7 @@ export async function* readSlice(
     read.keepShare(Math.max(0, sent) / Math.max(1, start - from));
     stats.add(read);
     // The next segment is counted by itself.
-    read.nothingHandedOut();
+    read.clearCounts();
     yield* cutBytes(segment, slice.from - from, slice.to - from);
     if (start >= slice.to) return;
   }
