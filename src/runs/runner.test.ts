@@ -408,6 +408,41 @@ test('a process that slept while its run was taken over changes nothing', async 
   assert.deepEqual(b.kinds(), ['started', 'completed']);
 });
 
+test('a process that comes upon its own run, since its lease ran out meanwhile, runs it once more and keeps count of both', async () => {
+  // The machine was suspended, or its clock was set ahead: the look at the queue comes before the renewal.
+  const process = new Process('a');
+  const { begun } = process.hold();
+  const { id } = await process.queue.submit({ query: QUERY, parameters: {} });
+  await process.runner.look();
+  await begun(1);
+  const [lease] = await catalog.leases.list('write:');
+  assert.ok(lease !== undefined);
+  await catalog.leases.revoke(lease);
+  const changed = process.runner.nextChange();
+  await process.runner.look();
+  await begun(2);
+  await changed;
+  assert.deepEqual(process.kinds(), ['started', 'started', 'lost']);
+  await process.queue.cancel(id);
+  await process.runner.drained();
+  assert.deepEqual(process.kinds(), ['started', 'started', 'lost', 'cancelled']);
+});
+
+test('where the clock was set back, the runs of a process that died are taken over as before', async () => {
+  const dead = new Set<string>();
+  const isLeaseOwnerDead = (owner: string) => dead.has(owner);
+  const [a, b] = [new Process('a', { isLeaseOwnerDead }), new Process('b', { isLeaseOwnerDead })];
+  a.hold();
+  await b.runner.look();
+  const { id } = await a.queue.submit({ query: QUERY, parameters: {} });
+  await a.runner.look();
+  time.moveTo(time.clock() - 10 * 3_600_000);
+  dead.add('a');
+  await b.runner.look();
+  await b.runner.drained();
+  assert.equal(await stateOf(id), 'COMPLETED');
+});
+
 test('a process claims no more runs than it has room for, and only so many of one key', async () => {
   const process = new Process('a', { runningMax: 3 });
   const { finish, begun } = process.hold();

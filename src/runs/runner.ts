@@ -26,6 +26,7 @@ export interface RunnerDeps extends RunDeps {
 }
 
 interface Running {
+  readonly executionId: string;
   readonly cancel: AbortController;
   readonly ended: Promise<void>;
 }
@@ -52,7 +53,7 @@ export async function runQueued(deps: RunnerDeps, signal: AbortSignal): Promise<
 export class Runner implements Disposable {
   readonly #deps: RunnerDeps;
   readonly #signal: AbortSignal;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Set<Running>();
   readonly #stopListening: () => void;
   #changed = Promise.withResolvers<void>();
   #reclaimedAt = Number.NEGATIVE_INFINITY;
@@ -75,9 +76,9 @@ export class Runner implements Disposable {
   /** Claims as many runs as there is room for, and stops those that other processes cancelled. */
   async look(): Promise<void> {
     const { catalog, owner, clock, leaseMillis, runningMax, runningOfKeyMax, only } = this.#deps;
-    for (const id of this.#running.keys()) {
-      const execution = await catalog.executions.find(id);
-      if (execution === undefined || STATES[execution.state].terminal) this.#cancel(id);
+    for (const { executionId } of this.#running) {
+      const execution = await catalog.executions.find(executionId);
+      if (execution === undefined || STATES[execution.state].terminal) this.#cancel(executionId);
     }
     await this.#reclaimDead();
     while (this.#running.size < runningMax && !this.#signal.aborted) {
@@ -95,7 +96,7 @@ export class Runner implements Disposable {
 
   /** Resolves when nothing is running any more. */
   async drained(): Promise<void> {
-    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    await Promise.all([...this.#running].map(({ ended }) => ended));
   }
 
   [Symbol.dispose](): void {
@@ -104,24 +105,30 @@ export class Runner implements Disposable {
 
   #start(run: ClaimedRun): void {
     const { id } = run.execution;
+    // Its lease ran out while this process was suspended, or the clock was set ahead: what runs already has lost it.
+    this.#cancel(id);
     const cancel = new AbortController();
     const ended = runClaimed(run, this.#deps, this.#signal, cancel.signal)
       .catch((error: unknown) => this.#deps.onFault(`run ${id}`, error))
       .finally(() => {
-        this.#running.delete(id);
+        this.#running.delete(running);
         this.#changed.resolve();
       });
-    this.#running.set(id, { cancel, ended });
+    const running: Running = { executionId: id, cancel, ended };
+    this.#running.add(running);
   }
 
   #cancel(executionId: string): void {
-    this.#running.get(executionId)?.cancel.abort(new RunCancelled('the run was cancelled'));
+    for (const running of this.#running) {
+      if (running.executionId === executionId) running.cancel.abort(new RunCancelled('the run was cancelled'));
+    }
   }
 
   /** Ends the leases of processes that are gone. Looks for them as often as a lease would be renewed. */
   async #reclaimDead(): Promise<void> {
     const { catalog, clock, leaseMillis, isLeaseOwnerDead } = this.#deps;
-    if (clock() - this.#reclaimedAt < leaseMillis / 3) return;
+    // A clock that was set back says nothing about how long ago that was.
+    if (Math.abs(clock() - this.#reclaimedAt) < leaseMillis / 3) return;
     this.#reclaimedAt = clock();
     for (const lease of await catalog.leases.list(writeResource(''))) {
       if (!isLeaseOwnerDead(lease.owner)) continue;
