@@ -98,6 +98,16 @@ test('an expired result gives way to one that has not expired', async (t) => {
   assert.deepEqual(await latest(service), [pending, 'QUERY_STATE_PENDING']);
 });
 
+test('a result that a clock ahead of its time took for expired is the latest again when the clock is right', async (t) => {
+  const { service, id, qrs } = await published(t);
+  const failed = await submit(service);
+  await qrs.get('executions', 'fail', failed, '--message', 'no such table');
+  qrs.now += 91 * DAY_MILLIS;
+  assert.deepEqual(await latest(service), [failed, 'QUERY_STATE_FAILED']);
+  qrs.now -= 91 * DAY_MILLIS;
+  assert.deepEqual(await latest(service), [id, 'QUERY_STATE_COMPLETED']);
+});
+
 test('without any result, the newest run is the latest', async (t) => {
   const service = await startHttpService(t);
   await service.commandLine.get('queries', 'add', '--id', '7', '--user', 'ann');

@@ -46,6 +46,9 @@ interface Known {
   readonly bytes: number;
 }
 
+/** Requests look at the clock some time before they look for a run: what another has found meanwhile is no sign of a clock set back. */
+const BACK_MILLIS = 60_000;
+
 const makeKnown = (bytesMax: number) => new LruBytes<Known>(bytesMax, ({ bytes }) => bytes);
 
 /** The newest run but for those with these ids. */
@@ -200,7 +203,7 @@ export class CatalogCache {
 
   /**
    * The latest run, as `Executions.findLatest`, but of the results with missing parts, as long as another is whole: time alone can change
-   * it, when the result it had expires.
+   * it, when the result it had expires, or when a clock is set back that was ahead and made others seem expired.
    */
   async latest(
     queryId: number,
@@ -228,11 +231,11 @@ export class CatalogCache {
   }
 
   async #latest(name: string, now: Instant, findNewest: FindNewest): Promise<Latest | undefined> {
-    const find = () => this.#findWhole(now, findNewest);
-    const found = await this.#remember(name, find);
-    if (now < (found?.execution.expiresAt ?? Number.POSITIVE_INFINITY)) return found;
+    const find = async () => ({ latest: await this.#findWhole(now, findNewest), foundAt: now });
+    const { latest, foundAt } = await this.#remember(name, find);
+    if (now > foundAt - BACK_MILLIS && now < (latest?.execution.expiresAt ?? Number.POSITIVE_INFINITY)) return latest;
     this.#known.delete(name);
-    return await this.#remember(name, find);
+    return (await this.#remember(name, find)).latest;
   }
 
   async #findWhole(now: Instant, findNewest: FindNewest): Promise<Latest | undefined> {
