@@ -54,6 +54,13 @@ test('a dataset that never had a good run has no age', async () => {
   assert.deepEqual([age.served, age.ageMillis], [undefined, undefined]);
 });
 
+test('a dataset whose last result has expired serves none, swept or not', async () => {
+  const expired = { ...run('1', 'COMPLETED', '10:00:00'), expiresAt: at('10:20:00') };
+  const servedAt = async (time: string) =>
+    (await datasetAgeOf(dataset, catalogWith(expired, expired), at(time))).served;
+  assert.deepEqual([await servedAt('10:19:59.999'), await servedAt('10:20:00')], [expired, undefined]);
+});
+
 test('the period is the longest interval around now, also where refreshes are not evenly spaced', () => {
   const hours = (schedule: string, now: string) => periodMillisOf({ schedule }, Date.parse(now)) / 3_600_000;
   assert.equal(hours('*/15 * * * *', '2024-03-05T10:07:00Z'), 0.25);

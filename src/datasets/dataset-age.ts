@@ -1,7 +1,7 @@
 /** How fresh a dataset is: for `qrs datasets list`, and how long a client may keep an answer. */
 import type { Executions } from '../catalog/catalog.ts';
 import { lastTick, nextTick, parseCron } from '../domain/cron.ts';
-import { type Execution, STATES } from '../domain/execution.ts';
+import { type Execution, STATES, stateAt } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import type { Dataset } from './dataset.ts';
 
@@ -22,7 +22,7 @@ export async function datasetAgeOf(
 ): Promise<DatasetAge> {
   const [latest] = await executions.list({ queryId: dataset.queryId, limit: 1 });
   const found = await executions.findLatest(dataset.queryId, {}, now);
-  const served = found !== undefined && STATES[found.state].hasResult ? found : undefined;
+  const served = found !== undefined && STATES[stateAt(found, now)].hasResult ? found : undefined;
   const ageMillis = served?.startedAt === undefined ? undefined : Math.max(0, now - served.startedAt);
   return { latest, served, ageMillis, nextTick: nextTick(parseCron(dataset.schedule), now) };
 }

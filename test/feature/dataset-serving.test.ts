@@ -111,6 +111,16 @@ test('an answer says how old it is, and may be cached until the next refresh is 
   assert.equal((await again()).status, 200);
 });
 
+test('that a dataset has no result yet is never kept: whoever mends the refresh is seen at once', async (t) => {
+  const service = await startHttpService(t, { QRS_SOURCES_DIR: await newFolder() });
+  assert.equal((await service.commandLine.run(['datasets', 'refresh', 'operator-stats'])).code, 1);
+  const answer = await service.get(OPERATORS);
+  assert.deepEqual(
+    [((await answer.json()) as { state: string }).state, answer.headers.get('cache-control')],
+    ['QUERY_STATE_FAILED', 'private, no-cache'],
+  );
+});
+
 test('a day of refreshes takes no more disk than the results that are kept, and one that may still be read', async (t) => {
   const { service, sources } = await start(t);
   const { commandLine } = service;

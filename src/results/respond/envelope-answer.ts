@@ -64,9 +64,11 @@ function envelopeAnswer(
   const whole = { kind: 'whole', byteChunks: [Buffer.from(text)] } as const;
   if (!STATES[state].terminal) return { contentType, headers: { 'cache-control': 'no-store' }, body: whole };
   const etag = etagOf(text);
+  // A dataset without a result may have one before its next refresh is due: who mends what failed refreshes it at once.
+  const isPassing = state === 'EXPIRED' || request.cachePolicy.kind === 'until';
   const headers = {
     ...cacheHeadersOf(request.cachePolicy, { execution }, now),
-    ...(state === 'EXPIRED' && { 'cache-control': 'private, no-cache' }),
+    ...(isPassing && { 'cache-control': 'private, no-cache' }),
   };
   if (matchesEtag(request.ifNoneMatch, etag)) return respondUnchanged(request.format, etag, headers);
   return { contentType, headers, etag, body: whole };
