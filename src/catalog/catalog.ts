@@ -8,7 +8,7 @@
 import type { ClockRecord } from '../domain/clock-record.ts';
 import type { Execution, ExecutionError, ExecutionState } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
-import type { KeptAnswer } from '../domain/kept-answer.ts';
+import type { KeptAnswer, NewKeptAnswer } from '../domain/kept-answer.ts';
 import type { Owner, Principal } from '../domain/principal.ts';
 import { archivedProblem, type NewQuery, type Query, type QueryChanges, type QueryFilter } from '../domain/query.ts';
 import type { ResultSet } from '../domain/result-set.ts';
@@ -278,8 +278,8 @@ export interface Ticks {
 export interface IdempotencyKeys {
   /** The answer that the API key was given under the name, if that was later than `after`. */
   find(keyId: string, name: string, after: Instant): Promise<KeptAnswer | undefined>;
-  /** Keeps it in the place of an older one, and ends the lease under which the request was carried out. @throws LeaseLost */
-  keep(answer: KeptAnswer, lease: Lease): Promise<void>;
+  /** Keeps it from now on, in the place of an older one, and ends the lease under which the request was carried out. @throws LeaseLost */
+  keep(answer: NewKeptAnswer, lease: Lease): Promise<void>;
   /** Forgets the answers that were given then or earlier. */
   deleteUntil(instant: Instant): Promise<void>;
 }

@@ -149,6 +149,26 @@ test('while the first request is arriving, the second is refused; once the first
   assert.equal((await executions.list({ queryId: 7, limit: 9 })).length, 1);
 });
 
+test('the 24 hours of an answer begin with it, however long its request took', { skip: NO_CATALOG_FILE }, async (t) => {
+  const service = await startHttpService(t);
+  const { key, send } = await annWrites(service);
+  await send('POST', '/v1/query', { body: { query_id: 7 } });
+  const headers = under('k', { 'content-type': 'text/csv' });
+  const upload = request(`${service.url}/v1/query/7/results`, {
+    method: 'POST',
+    headers: { ...headers, 'x-service-api-key': key, 'content-length': CSV.length, expect: '100-continue' },
+  });
+  upload.flushHeaders();
+  await once(upload, 'continue');
+  service.commandLine.now += DAY_MILLIS;
+  upload.end(CSV);
+  const [response] = await once(upload, 'response');
+  const first = await text(response);
+  service.commandLine.now += DAY_MILLIS - 1;
+  const again = await send('POST', '/v1/query/7/results', { body: CSV, headers });
+  assert.deepEqual([response.statusCode, again.text, again.headers.get('idempotency-replayed')], [201, first, 'true']);
+});
+
 test('only the beginning of a long refusal is kept', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);

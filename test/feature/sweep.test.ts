@@ -160,8 +160,9 @@ test('an answer under an Idempotency-Key is kept for its day, though the clock o
   const lease = await leases.acquire('idempotency:k', 'o', 60_000);
   assert.ok(lease !== undefined);
   const answer = { keyId: 'k', name: 'n', fingerprint: 'f', status: 200, body: '{}' };
-  await idempotencyKeys.keep({ ...answer, answeredAt: Date.now() - DAY_MILLIS / 2 }, lease);
-  await sweep({ ...place.dependencies, clock: () => Date.now() + 0.9 * DAY_MILLIS }, 100, NEVER);
+  await idempotencyKeys.keep(answer, lease);
+  const trust = { shareMax: 0.1, confirmed: true };
+  await sweep({ ...place.dependencies, trust, clock: () => Date.now() + 1.5 * DAY_MILLIS }, 100, NEVER);
   assert.equal((await idempotencyKeys.find('k', 'n', 0))?.status, 200);
 });
 

@@ -35,7 +35,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
   readonly #now: Now;
 
   /**
-   * @param now the clock that leases, claims and ticks go by
+   * @param now the clock that leases, claims, ticks and kept answers go by
    * @param knows the latest version of a catalog that this program knows
    * @param lists where many rows are looked at; it only reads
    */
@@ -52,7 +52,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
     this.replicas = new KyselyReplicas(db, now, knows);
     this.usage = new KyselyUsage(db, lists);
     this.installation = new KyselyInstallation(db);
-    this.idempotencyKeys = new KyselyIdempotencyKeys(db);
+    this.idempotencyKeys = new KyselyIdempotencyKeys(db, now);
   }
 
   async now(): Promise<Instant> {
@@ -67,7 +67,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
           queries: new KyselyQueries(trx),
           executions: new KyselyExecutions(trx),
           runs: new KyselyRuns(trx, this.#now),
-          idempotencyKeys: new KyselyIdempotencyKeys(trx),
+          idempotencyKeys: new KyselyIdempotencyKeys(trx, this.#now),
         }),
     );
   }

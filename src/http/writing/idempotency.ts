@@ -4,7 +4,7 @@
  * the process dies. The change and its answer are committed together, so a key without an answer means that nothing was done.
  */
 import { createHash } from 'node:crypto';
-import type { KeptAnswer } from '../../domain/kept-answer.ts';
+import type { KeptAnswer, NewKeptAnswer } from '../../domain/kept-answer.ts';
 import { IDEMPOTENCY_KEPT_MILLIS } from '../../domain/retention.ts';
 import { type ErrorCode, RequestError } from '../../errors/errors.ts';
 import { KeptLease, type LeaseOptions } from '../../leases/kept-lease.ts';
@@ -49,16 +49,15 @@ export async function answerOnce(
   const name = readName(request.header);
   await using lease = await acquire(request.keyId, name, deps);
   // By the catalog's clock: to a host whose own is days ahead, each answer would seem to be too old.
-  const now = await catalog.now();
-  const kept = await catalog.idempotencyKeys.find(request.keyId, name, now - IDEMPOTENCY_KEPT_MILLIS);
+  const after = (await catalog.now()) - IDEMPOTENCY_KEPT_MILLIS;
+  const kept = await catalog.idempotencyKeys.find(request.keyId, name, after);
   if (kept !== undefined) return await replay(kept, request);
-  const keeping = (answer: Pick<IdempotentAnswer, 'status' | 'body'>): KeptAnswer => ({
+  const keeping = (answer: Pick<IdempotentAnswer, 'status' | 'body'>): NewKeptAnswer => ({
     keyId: request.keyId,
     name,
     fingerprint: request.fingerprint() ?? '',
     status: answer.status,
     body: answer.body,
-    answeredAt: now,
   });
   const commit: CommitStep = (steps) =>
     catalog.atomically(async (all) => {
