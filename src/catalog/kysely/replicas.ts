@@ -1,6 +1,6 @@
 /** Which replicas run: a row for each. Whoever writes its own deletes those of replicas that died long ago. */
 import { type Kysely, type SqlBool, sql } from 'kysely';
-import { DAY_MILLIS } from '../../domain/instant.ts';
+import { CLOCKS_APART_MILLIS, DAY_MILLIS } from '../../domain/instant.ts';
 import type { Replica, Replicas, SeenReplica } from '../catalog.ts';
 import { after, type Now } from './now.ts';
 import type { CatalogTables } from './tables.ts';
@@ -35,10 +35,13 @@ export class KyselyReplicas implements Replicas {
   }
 
   async list(withinMillis: number): Promise<readonly SeenReplica[]> {
+    const now = this.#now();
     const rows = await this.#db
       .selectFrom('replicas')
       .selectAll()
-      .where((eb) => sql<SqlBool>`${eb.ref('last_seen')} > ${after(this.#now(), -withinMillis)}`)
+      .where((eb) => sql<SqlBool>`${eb.ref('last_seen')} > ${after(now, -withinMillis)}`)
+      // One that lives says so again by the right clock; one that died would count until that has caught up.
+      .where((eb) => sql<SqlBool>`${eb.ref('last_seen')} <= ${after(now, CLOCKS_APART_MILLIS)}`)
       .orderBy('since')
       .orderBy('id')
       .execute();

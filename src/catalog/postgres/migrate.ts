@@ -3,6 +3,7 @@
  * wait. All steps are one transaction, so a catalog is never between two versions.
  */
 import type { ClientBase } from 'pg';
+import { CLOCKS_APART_MILLIS } from '../../domain/instant.ts';
 import { LIVE_MILLIS } from '../../domain/replica.ts';
 import {
   type CatalogState,
@@ -67,8 +68,9 @@ async function stateOf(client: ClientBase): Promise<CatalogState> {
   if (!tables.includes('compatibility')) return { version, usableFrom: version, replicas: [] };
   const { rows } = await client.query<{ usable_from: number | string }>('select usable_from from compatibility');
   const { rows: replicas } = await client.query<RunningReplica>(
-    'select name, version, knows::integer from replicas where last_seen > qrs_now() - $1 order by name',
-    [LIVE_MILLIS],
+    `select name, version, knows::integer from replicas
+     where last_seen > qrs_now() - $1 and last_seen <= qrs_now() + $2 order by name`,
+    [LIVE_MILLIS, CLOCKS_APART_MILLIS],
   );
   return { version, usableFrom: Number(rows[0]?.usable_from ?? version), replicas };
 }

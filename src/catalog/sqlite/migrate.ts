@@ -3,7 +3,7 @@
  * `application_id`, so neither a newer catalog nor a database of another program is written to.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock, Instant } from '../../domain/instant.ts';
+import { CLOCKS_APART_MILLIS, type Clock, type Instant } from '../../domain/instant.ts';
 import { LIVE_MILLIS } from '../../domain/replica.ts';
 import type { Sleep } from '../../domain/time.ts';
 import {
@@ -37,7 +37,7 @@ export async function migrate(
     // Asked again: another process may have migrated it while this one waited for the lock.
     const state = stateOf(database);
     const steps = migrationsAfter(state, migrations);
-    if (steps.length > 0) requireNoneLeftBehind(steps, replicasIn(database, clock() - LIVE_MILLIS));
+    if (steps.length > 0) requireNoneLeftBehind(steps, replicasIn(database, clock()));
     for (const { number, script } of steps) {
       database.exec(script);
       database.exec(`pragma user_version = ${number}`);
@@ -69,10 +69,12 @@ function stateOf(database: DatabaseSync): Pick<CatalogState, 'version' | 'usable
   return { version, usableFrom: Number(database.prepare('select usable_from from compatibility').get()?.usable_from) };
 }
 
-function replicasIn(database: DatabaseSync, seenAfter: Instant): readonly RunningReplica[] {
+function replicasIn(database: DatabaseSync, now: Instant): readonly RunningReplica[] {
   if (!hasTable(database, 'replicas')) return [];
-  const rows = database.prepare('select name, version, knows from replicas where last_seen > ? order by name');
-  return rows.all(seenAfter) as unknown as readonly RunningReplica[];
+  const rows = database.prepare(
+    'select name, version, knows from replicas where last_seen > ? and last_seen <= ? order by name',
+  );
+  return rows.all(now - LIVE_MILLIS, now + CLOCKS_APART_MILLIS) as unknown as readonly RunningReplica[];
 }
 
 function hasTable(database: DatabaseSync, name: string): boolean {

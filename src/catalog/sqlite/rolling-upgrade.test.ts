@@ -38,3 +38,18 @@ test('a replica goes on while a newer release adds to the catalog; what it could
   await assert.rejects(older.check(), /made by a newer release; this one knows version/);
   await assert.rejects(openSqliteCatalog(path, effects), /made by a newer release/);
 });
+
+test('a replica that died while the clock was ahead does not hold up the next release until the clock has caught up', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'qrs-rolling-'));
+  t.after(async () => await rm(folder, { recursive: true }));
+  const path = join(folder, 'catalog.sqlite');
+  let now = 1_709_671_859_000;
+  const effects = { clock: () => now, sleep };
+  await using older = await openSqliteCatalog(path, effects);
+  now += 365 * 86_400_000;
+  await older.replicas.beat({ id: 'r1', name: 'web-1', version: '0.1.0' });
+  now -= 365 * 86_400_000;
+  using database = new DatabaseSync(path);
+  await migrate(database, effects, [...MIGRATIONS, ADDED, CHANGED]);
+  await assert.rejects(older.check(), /made by a newer release/);
+});

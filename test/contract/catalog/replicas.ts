@@ -27,6 +27,20 @@ export function replicasContract(prepare: CatalogFactory): void {
     assert.deepEqual(await names(), ['web-1']);
   });
 
+  test('one that was seen by a clock far ahead does not count as running', async (t) => {
+    const open = await prepare(t);
+    const catalog = await open();
+    await catalog.moveTo(NOON + 3_600_000);
+    await catalog.replicas.beat(WEB_1);
+    await catalog.moveTo(NOON);
+    await catalog.replicas.beat(WEB_2);
+    const names = async () => (await catalog.replicas.list(30_000)).map(({ name }) => name);
+    assert.deepEqual(await names(), ['web-2']);
+    // It was not dead: it goes on, by the right clock.
+    await catalog.replicas.beat(WEB_1);
+    assert.deepEqual((await names()).toSorted(), ['web-1', 'web-2']);
+  });
+
   test('of those that died nothing is kept for longer than a day', async (t) => {
     const open = await prepare(t);
     const catalog = await open();
