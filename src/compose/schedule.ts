@@ -90,13 +90,13 @@ export async function datasetsNotSetUp(service: Service): Promise<readonly strin
 }
 
 /**
- * Whether the dataset has a result, or any of its source tables. Without sources nobody wants refreshes that fail every quarter
- * of an hour. But a source that goes missing later is a failure that must be seen.
+ * Whether the dataset has a result, which may have expired, or any of its source tables. Without sources nobody wants refreshes that
+ * fail every quarter of an hour. But a source that goes missing later is a failure that must be seen.
  */
 async function isSetUp(service: Service, dataset: Dataset): Promise<boolean> {
   if (await (await service.engine()).hasAny(dataset.sources)) return true;
-  const { served } = await datasetAgeOf(dataset, await service.catalog(), service.clock());
-  return served !== undefined;
+  const { served, hasExpired } = await datasetAgeOf(dataset, await service.catalog(), service.clock());
+  return served !== undefined || hasExpired;
 }
 
 async function sweepTask(

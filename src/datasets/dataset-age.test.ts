@@ -40,7 +40,13 @@ test('the age is that of the last good run, though a newer one failed', async ()
   const good = run('1', 'COMPLETED', '10:00:00');
   const failed = run('2', 'FAILED', '10:15:00');
   const age = await datasetAgeOf(dataset, catalogWith(failed, good), at('10:20:00'));
-  assert.deepEqual(age, { latest: failed, served: good, ageMillis: 20 * 60_000, nextTick: at('10:30:00') });
+  assert.deepEqual(age, {
+    latest: failed,
+    served: good,
+    hasExpired: false,
+    ageMillis: 20 * 60_000,
+    nextTick: at('10:30:00'),
+  });
 });
 
 test('the age is never negative, even if a wrong clock says that the run has not begun yet', async () => {
@@ -56,9 +62,12 @@ test('a dataset that never had a good run has no age', async () => {
 
 test('a dataset whose last result has expired serves none, swept or not', async () => {
   const expired = { ...run('1', 'COMPLETED', '10:00:00'), expiresAt: at('10:20:00') };
-  const servedAt = async (time: string) =>
-    (await datasetAgeOf(dataset, catalogWith(expired, expired), at(time))).served;
-  assert.deepEqual([await servedAt('10:19:59.999'), await servedAt('10:20:00')], [expired, undefined]);
+  const seenAt = async (time: string) => {
+    const { served, hasExpired } = await datasetAgeOf(dataset, catalogWith(expired, expired), at(time));
+    return [served, hasExpired];
+  };
+  assert.deepEqual(await seenAt('10:19:59.999'), [expired, false]);
+  assert.deepEqual(await seenAt('10:20:00'), [undefined, true]);
 });
 
 test('the period is the longest interval around now, also where refreshes are not evenly spaced', () => {

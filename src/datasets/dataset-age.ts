@@ -10,6 +10,8 @@ export interface DatasetAge {
   readonly latest: Execution | undefined;
   /** The run that the address answers with, when it has a result. */
   readonly served: Execution | undefined;
+  /** The address answers that its result has expired. */
+  readonly hasExpired: boolean;
   /** Time since the served run started, which is what it describes; 0 where a wrong clock says that it has not started yet. */
   readonly ageMillis: number | undefined;
   readonly nextTick: Instant;
@@ -22,9 +24,16 @@ export async function datasetAgeOf(
 ): Promise<DatasetAge> {
   const [latest] = await executions.list({ queryId: dataset.queryId, limit: 1 });
   const found = await executions.findLatest(dataset.queryId, {}, now);
-  const served = found !== undefined && STATES[stateAt(found, now)].hasResult ? found : undefined;
+  const state = found && stateAt(found, now);
+  const served = state !== undefined && STATES[state].hasResult ? found : undefined;
   const ageMillis = served?.startedAt === undefined ? undefined : Math.max(0, now - served.startedAt);
-  return { latest, served, ageMillis, nextTick: nextTick(parseCron(dataset.schedule), now) };
+  return {
+    latest,
+    served,
+    hasExpired: state === 'EXPIRED',
+    ageMillis,
+    nextTick: nextTick(parseCron(dataset.schedule), now),
+  };
 }
 
 /**

@@ -158,13 +158,17 @@ test('a dataset that is refreshed no more though a replica runs', async (t) => {
   await using behind = await openBehind(qrs);
   const { replicas } = await behind.catalog();
   await replicas.beat({ id: 'a', name: 'alpha', version: '1.2.3' });
-  assert.deepEqual(await ones(), {
+  const warning = (found: string) => ({
     check: 'dataset ones',
     status: 'warning',
-    found: 'refreshed 3 h 0 min ago, though its schedule is "0 * * * *"',
+    found,
     advice:
       'some process needs QRS_SCHEDULE and QRS_RUN_QUERIES; `qrs executions list --query 990500001` shows whether its runs wait',
   });
+  assert.deepEqual(await ones(), warning('refreshed 3 h 0 min ago, though its schedule is "0 * * * *"'));
+  qrs.now += 90 * 86_400_000;
+  await replicas.beat({ id: 'a', name: 'alpha', version: '1.2.3' });
+  assert.deepEqual(await ones(), warning('its last result has expired, though its schedule is "0 * * * *"'));
 });
 
 test('a mistake in a dataset of its own is found as anything else is', async (t) => {

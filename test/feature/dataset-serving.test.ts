@@ -1,6 +1,6 @@
 /** What a dataset's address answers while its results come and go: refreshes that complete, that fail, that are kept. */
 import assert from 'node:assert/strict';
-import { readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { monotonicFactory } from 'ulid';
@@ -36,6 +36,17 @@ async function start(t: TestContext): Promise<{ readonly service: HttpService; r
 }
 
 const refresh = (service: HttpService) => service.commandLine.get('datasets', 'refresh', 'operator-stats');
+
+function effectsOf() {
+  const fail = (what: string, error: unknown) => assert.fail(`${what}: ${error}`);
+  return {
+    newExecutionId: monotonicFactory(),
+    owner: 'another',
+    random: Math.random,
+    observe: () => undefined,
+    onFault: fail,
+  };
+}
 
 const addresses = (rows: Envelope['result']['rows']) => rows.map((row) => row.operator_contract_address);
 
@@ -139,14 +150,7 @@ test('a day of refreshes takes no more disk than the results that are kept, and 
     sleep,
     monotonic: () => performance.now(),
   });
-  const fail = (what: string, error: unknown) => assert.fail(`${what}: ${error}`);
-  const effects = {
-    newExecutionId: monotonicFactory(),
-    owner: 'another',
-    random: Math.random,
-    observe: () => undefined,
-    onFault: fail,
-  };
+  const effects = effectsOf();
   const queue = await runQueueOf(another, effects);
   const { queries, ...deps } = await scheduleOf(another, effects, queue);
   const list = async () => (await queries.list()).filter(({ query }) => query.name === 'operator-to-avs-mapping');
@@ -165,4 +169,28 @@ test('a day of refreshes takes no more disk than the results that are kept, and 
   assert.deepEqual(await readdir(another.directories.staging), []);
   assert.equal((await commandLine.get('executions', 'list', '--state', 'expired')).split('\n').length, 4);
   assert.equal(await commandLine.get('sweep'), 'expired=0\norphans=0\nbytes=0');
+});
+
+test('a dataset without source tables is refreshed by the schedule again after a stop in which its result expired', async (t) => {
+  const own = await newFolder();
+  await mkdir(join(own, 'ones'));
+  const columns = [{ name: 'n', type: 'integer', about: 'one' }];
+  const declaration = { title: 'Ones', path: '/v1/my/ones', query_id: 990_500_001, schedule: '0 * * * *', columns };
+  await writeFile(join(own, 'ones/dataset.json'), JSON.stringify(declaration));
+  await writeFile(join(own, 'ones/query.sql'), 'SELECT 1 AS n ORDER BY n');
+  const service = await startHttpService(t, { QRS_DATASETS_DIR: own });
+  const { commandLine } = service;
+  await commandLine.get('datasets', 'refresh', 'ones');
+  const { settings } = loadSettings({
+    environment: { QRS_DATA_DIR: commandLine.dataDir, ...commandLine.catalog, QRS_DATASETS_DIR: own },
+    readFile: () => undefined,
+  });
+  const effects = { clock: () => commandLine.now, sleep, monotonic: () => performance.now() };
+  await using another = await openService(settings, effects);
+  const { queries } = await scheduleOf(another, effectsOf(), await runQueueOf(another, effectsOf()));
+  const isSetUp = async () => await (await queries.list()).find(({ query }) => query.name === 'ones')?.isSetUp();
+  commandLine.now += 91 * 24 * 60 * MINUTE;
+  assert.equal(await isSetUp(), true);
+  await commandLine.get('sweep', '--yes');
+  assert.equal(await isSetUp(), true);
 });

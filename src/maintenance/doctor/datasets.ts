@@ -36,8 +36,8 @@ async function examineDataset(
   const engine = await service.engine();
   const catalog = await service.catalog();
   const now = service.clock();
-  const { served, latest, ageMillis = 0 } = await datasetAgeOf(dataset, catalog, now);
-  if (served === undefined && !(await engine.hasAny(dataset.sources))) {
+  const { served, hasExpired, latest, ageMillis = 0 } = await datasetAgeOf(dataset, catalog, now);
+  if (served === undefined && !hasExpired && !(await engine.hasAny(dataset.sources))) {
     return { check, status: 'ok', found: `not set up: none of its source tables is in ${service.placeOfSources}` };
   }
   const problem = await sourceProblem(dataset.sources, service, nonce, signal);
@@ -59,12 +59,14 @@ async function examineDataset(
       advice: `mend what it says, then run \`qrs datasets refresh ${dataset.name}\``,
     };
   }
+  const isLate = hasExpired || ageMillis > PERIODS_MAX * periodMillisOf(dataset, now);
   // While nothing runs, nothing is refreshed, and nobody need be told.
-  if (ageMillis > PERIODS_MAX * periodMillisOf(dataset, now) && (await catalog.replicas.list(LIVE_MILLIS)).length > 0) {
+  if (isLate && (await catalog.replicas.list(LIVE_MILLIS)).length > 0) {
+    const since = hasExpired ? 'its last result has expired' : `refreshed ${durationInWords(ageMillis / 1000)} ago`;
     return {
       check,
       status: 'warning',
-      found: `refreshed ${durationInWords(ageMillis / 1000)} ago, though its schedule is "${dataset.schedule}"`,
+      found: `${since}, though its schedule is "${dataset.schedule}"`,
       advice: `some process needs ${SETTINGS.schedule.name} and ${SETTINGS.runQueries.name}; \`qrs executions list --query ${dataset.queryId}\` shows whether its runs wait`,
     };
   }
