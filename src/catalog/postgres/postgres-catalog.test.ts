@@ -244,6 +244,23 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
     await refused;
   });
 
+  test('a server set to another isolation of transactions refuses none of those that wait for each other', async (t) => {
+    await using strict = await PostgresServer.start({ default_transaction_isolation: 'serializable' });
+    const url = await strict.newSchema();
+    const catalogs = await Promise.all([open(t, url), open(t, url), open(t, url), open(t, url)]);
+    await addQuery(catalogs[0]);
+    const changed = catalogs.flatMap((catalog) =>
+      Array.from({ length: 5 }, async (_, at) => await catalog.queries.update(7, { name: `of ${at}` }, 1)),
+    );
+    // The first version, and one for each change.
+    assert.deepEqual(
+      (await Promise.all(changed)).map(({ version }) => version).sort((a, b) => a - b),
+      Array.from({ length: 20 }, (_, index) => index + 2),
+    );
+    // A statement alone, as replicas that are asked whether they are ready.
+    await Promise.all(catalogs.flatMap((catalog) => [catalog.check(), catalog.check(), catalog.check()]));
+  });
+
   test('a text with NUL, which PostgreSQL cannot keep, is refused as such', async (t) => {
     const catalog = await open(t, await server.newSchema());
     const refused = { name: 'TextRefused', message: 'a text holds the character NUL, which the catalog cannot keep' };

@@ -3,7 +3,7 @@
  * catalog (kysely/). What differs: how transactions exclude each other (dialect.ts), and how it learns of changes (change-feed.ts).
  */
 import { Kysely, sql } from 'kysely';
-import { Client, type ClientConfig, Pool, types } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool, types } from 'pg';
 import type { Sleep } from '../../domain/time.ts';
 import { CatalogUnavailable } from '../../errors/catalog-unavailable.ts';
 import { NotReady } from '../../errors/not-ready.ts';
@@ -28,6 +28,12 @@ const UPKEEP_MILLIS_MAX = 3_600_000;
 const SILENCE_MILLIS_MAX = STATEMENT_MILLIS_MAX + 5000;
 /** The queries of the connection that listens are trivial. */
 const HEARTBEAT_MILLIS_MAX = 5000;
+
+/**
+ * However the server, the database or the user is set: whoever has waited for the lock of a transaction has to see what its holder did
+ * (dialect.ts). In the levels above, each statement of a transaction sees what was there before it waited.
+ */
+const EACH_STATEMENT_SEES_ALL = `set default_transaction_isolation = 'read committed'`;
 
 /** 64-bit integers (instants, sizes, sums): the driver gives them as text, since they may not fit in a number. Ours fit. */
 const NUMBERS: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
@@ -63,7 +69,8 @@ export async function openPostgresCatalog(url: string, options: PostgresCatalogO
   } catch (error) {
     throw new Error(`cannot open the catalog at ${placeOf(config)}: ${reasonOf(error)}`, { cause: error });
   }
-  const pool = new Pool({ ...config, query_timeout: SILENCE_MILLIS_MAX, max: options.connectionsMax });
+  const onConnect = async (client: ClientBase): Promise<void> => void (await client.query(EACH_STATEMENT_SEES_ALL));
+  const pool = new Pool({ ...config, query_timeout: SILENCE_MILLIS_MAX, max: options.connectionsMax, onConnect });
   // A connection that breaks fails the query that uses it and leaves the pool. Nothing else has to happen, but an `error` event without
   // a listener would end the process.
   pool.on('error', () => undefined);
@@ -147,6 +154,7 @@ async function withClient(config: ClientConfig, work: (client: Client) => Promis
   client.on('error', () => undefined);
   try {
     await client.connect();
+    await client.query(EACH_STATEMENT_SEES_ALL);
     await work(client);
   } finally {
     await client.end().catch(() => undefined);
