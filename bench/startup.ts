@@ -90,7 +90,7 @@ async function makeExecutions(): Promise<void> {
       { id, queryId: 1, parameters: {}, state: 'PENDING', submittedAt: at },
       { startedAt: at, endedAt: at + 500, expiresAt: at + 90 * DAY, resultSet },
       lease,
-      () => at + 500,
+      { clock: () => at + 500 },
     );
     await catalog.leases.release(lease);
   }

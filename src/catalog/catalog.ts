@@ -199,6 +199,14 @@ export class LeaseLost extends Error {
   override readonly name: string = 'LeaseLost';
 }
 
+/** How the order is known of a run that is added when it has ended. */
+export interface Submission {
+  /** Of whoever adds it; it is read when the commit has its turn. */
+  readonly clock: Clock;
+  /** `findNewestPlace`, as it was when the run was submitted: what was there by then comes before it, whatever the clocks say. */
+  readonly after?: Instant | undefined;
+}
+
 export interface Executions {
   /**
    * Adds a run that is PENDING.
@@ -242,11 +250,10 @@ export interface Executions {
    * @throws IllegalTransition · LeaseLost when `lease` is not held any more.
    */
   complete(id: string, completion: Completion, lease: Lease): Promise<Execution>;
-  /**
-   * Adds a run that is finished already: as `add` and `complete` in one step.
-   * @param clock of whoever adds it; it is read when the commit has its turn
-   */
-  addCompleted(execution: Execution, completion: Completion, lease: Lease, clock: Clock): Promise<Execution>;
+  /** Adds a run that is finished already: as `add` and `complete` in one step. */
+  addCompleted(execution: Execution, completion: Completion, lease: Lease, submission: Submission): Promise<Execution>;
+  /** What the newest run of the query is ordered by; undefined while there is none. */
+  findNewestPlace(queryId: number): Promise<Instant | undefined>;
 
   findResultSet(executionId: string): Promise<ResultSet | undefined>;
   /** Runs whose result is stored and past its expiry at `now`, oldest expiry first. */

@@ -121,6 +121,7 @@ function committingBy(
     executions: {
       find: (id) => executions.find(id),
       findResultSet: (id) => executions.findResultSet(id),
+      findNewestPlace: (id) => executions.findNewestPlace(id),
       addCompleted: (...run) => commit((transaction) => transaction.executions.addCompleted(...run)),
       complete: (id, completion, lease) =>
         commit((transaction) => transaction.executions.complete(id, completion, lease)),

@@ -43,7 +43,7 @@ import type { StagedPart } from './write/measure-part.ts';
 
 export interface WriteDependencies {
   readonly catalog: Pick<Catalog, 'leases'> & {
-    readonly executions: Pick<Executions, 'find' | 'findResultSet' | 'addCompleted' | 'complete'>;
+    readonly executions: Pick<Executions, 'find' | 'findResultSet' | 'findNewestPlace' | 'addCompleted' | 'complete'>;
     readonly queries: Pick<Queries, 'find'>;
     readonly runs: Pick<Runs, 'has'>;
   };
@@ -98,6 +98,8 @@ export async function publishStaged(
 ): Promise<Execution> {
   const { catalog } = dependencies;
   const execution = await executionToComplete(dependencies, request, dependencies.clock());
+  const after =
+    request.executionId === undefined ? await catalog.executions.findNewestPlace(request.queryId) : undefined;
   const { held } = request;
   const lease = held?.lease ?? (await acquireWriteLease(execution.id, { ...dependencies, ...options }));
   if (lease === undefined) {
@@ -112,7 +114,10 @@ export async function publishStaged(
     working.throwIfAborted();
     const completion = completionOf(execution, resultSet, dependencies.clock(), options.retentionDays);
     return request.executionId === undefined
-      ? await catalog.executions.addCompleted(execution, completion, lease.current, dependencies.clock)
+      ? await catalog.executions.addCompleted(execution, completion, lease.current, {
+          clock: dependencies.clock,
+          after,
+        })
       : await catalog.executions.complete(execution.id, completion, lease.current);
   } catch (error) {
     const giveUp = async () => await (held === undefined ? lease.end() : held.giveUp(error));

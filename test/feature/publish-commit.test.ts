@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Catalog, Executions, Leases } from '../../src/catalog/catalog.ts';
 import type { Execution } from '../../src/domain/execution.ts';
+import type { Clock } from '../../src/domain/instant.ts';
 import { sweep } from '../../src/maintenance/sweep.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import type { ResultStore } from '../../src/store/result-store.ts';
@@ -25,6 +26,7 @@ interface Faults {
   readonly executions?: Partial<Executions>;
   readonly leases?: Partial<Leases>;
   readonly store?: Partial<ResultStore>;
+  readonly clock?: Clock;
 }
 
 async function publishWith(place: Workplace, faults: Faults, content = 'a\n1\n'): Promise<Execution> {
@@ -36,8 +38,9 @@ async function publishWith(place: Workplace, faults: Faults, content = 'a\n1\n')
     leases: withMethods(leases, faults.leases ?? {}),
   };
   const store = withMethods<ResultStore>(place.store, faults.store ?? {});
+  const { clock = place.dependencies.clock } = faults;
   const source = { kind: 'file', path: await place.write('a.csv', content) } as const;
-  return await publish({ ...place.dependencies, catalog, store }, { queryId: QUERY_ID, source }, OPTIONS, NEVER);
+  return await publish({ ...place.dependencies, catalog, store, clock }, { queryId: QUERY_ID, source }, OPTIONS, NEVER);
 }
 
 const keys = async (place: Workplace) => await Array.fromAsync(place.store.list(''), ({ key }) => key);
@@ -109,6 +112,20 @@ test('a commit that went through stays a success when what follows it fails', as
   await using place = await Workplace.open();
   const execution = await publishWith(place, { leases: { release: failing, revoke: failing } });
   assert.equal(execution.state, 'COMPLETED');
+});
+
+test('a publish that begins when another has ended is the latest, though its host is seconds behind', async () => {
+  await using place = await Workplace.open();
+  const begun = place.dependencies.clock();
+  await publishWith(place, { clock: () => begun + 2000 });
+  // It takes longer than the clocks are apart.
+  let now = begun;
+  const put: ResultStore['put'] = async (...given) => {
+    await place.store.put(...given);
+    now = begun + 60_000;
+  };
+  const { id } = await publishWith(place, { clock: () => now, store: { put } }, 'a\n2\n');
+  assert.equal((await place.catalog.executions.findLatest(QUERY_ID, {}, now))?.id, id);
 });
 
 test('a full disk is reported as such, not as something wrong with the file', async () => {

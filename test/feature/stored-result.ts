@@ -75,7 +75,7 @@ export class StoredResults implements AsyncDisposable {
       { id, queryId: QUERY_ID, parameters: {}, state: 'PENDING', submittedAt: now },
       { startedAt: now, endedAt: now, expiresAt: now + KEPT_MILLIS, resultSet },
       lease,
-      () => now,
+      { clock: () => now },
     );
   }
 

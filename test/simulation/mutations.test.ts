@@ -27,7 +27,7 @@ const SEEDS: Readonly<Record<MutationName, number>> = {
   'same-run-not-found': 1,
   'lease-race': 1,
   'tokens-stand-still': 1,
-  'usage-without-number': 74,
+  'usage-without-number': 135,
   'usage-failure-swallowed': 1,
   'others-not-seen': 1,
   'limit-not-divided': 1,

@@ -10,18 +10,20 @@ type Changes = UpdateObject<CatalogTables, 'executions', 'executions'>;
 /**
  * Adds the execution as PENDING.
  * @param now by the clock of whoever adds it
+ * @param after what the newest run was ordered by when this one was submitted, where that is longer ago
  * @returns what it is ordered by
  */
 export async function insertExecution(
   trx: Transaction<CatalogTables>,
   execution: Execution,
   now: Instant,
+  after?: Instant,
 ): Promise<Instant> {
   const { id, queryId, parameters, submittedAt } = execution;
   const query = await trx.selectFrom('queries').select('is_archived').where('id', '=', queryId).executeTakeFirst();
   if (query === undefined) throw new CatalogConflict(`there is no query ${queryId}`);
   if (query.is_archived === 1) throw new QueryArchived(queryId);
-  const orderedAt = await placeInOrder(trx, execution, now);
+  const orderedAt = await placeInOrder(trx, execution, now, after);
   const added = await trx
     .insertInto('executions')
     .values({
@@ -52,21 +54,28 @@ export async function insertExecution(
 
 /**
  * The key that orders runs: the time of submission. If an earlier added run has a later time than now, one of the clocks is wrong; then
- * the order of the commits counts.
+ * the order of the commits counts. So it does where a run that was there already when this one was submitted seems to be of later.
  */
 async function placeInOrder(
   trx: Transaction<CatalogTables>,
   { queryId, submittedAt }: Execution,
   now: Instant,
+  after: Instant | undefined,
 ): Promise<Instant> {
-  const newest = await trx
+  const newest = await findNewestPlace(trx, queryId);
+  if (newest !== undefined && newest > now) return newest + 1;
+  return after !== undefined && after >= submittedAt ? after + 1 : submittedAt;
+}
+
+export async function findNewestPlace(db: Kysely<CatalogTables>, queryId: number): Promise<Instant | undefined> {
+  const newest = await db
     .selectFrom('executions')
     .select('ordered_at')
     .where('query_id', '=', queryId)
     .orderBy('ordered_at', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return newest !== undefined && newest.ordered_at > now ? newest.ordered_at + 1 : submittedAt;
+  return newest?.ordered_at;
 }
 
 /** @throws IllegalTransition when the run is not in a state from which `to` may be entered. */

@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { Execution, ExecutionError, ExecutionState } from '../../domain/execution.ts';
-import type { Clock, Instant } from '../../domain/instant.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import {
   type Completion,
@@ -13,8 +13,9 @@ import {
   IllegalTransition,
   type Lease,
   RUN_BY_ENGINE,
+  type Submission,
 } from '../catalog.ts';
-import { insertExecution, move, step } from './execution-steps.ts';
+import { findNewestPlace, insertExecution, move, step } from './execution-steps.ts';
 import { findLatest } from './latest-execution.ts';
 import { spendLease } from './leases.ts';
 import {
@@ -91,12 +92,21 @@ export class KyselyExecutions implements Executions {
     return await transact(this.#db, async (trx) => await finish(trx, id, completion, lease));
   }
 
-  async addCompleted(execution: Execution, completion: Completion, lease: Lease, clock: Clock): Promise<Execution> {
+  async addCompleted(
+    execution: Execution,
+    completion: Completion,
+    lease: Lease,
+    { clock, after }: Submission,
+  ): Promise<Execution> {
     return await transact(this.#db, async (trx) => {
       // Not when it ended: others may have been submitted, finished and committed since, while this commit waited for its turn.
-      await insertExecution(trx, execution, clock());
+      await insertExecution(trx, execution, clock(), after);
       return await finish(trx, execution.id, completion, lease);
     });
+  }
+
+  async findNewestPlace(queryId: number): Promise<Instant | undefined> {
+    return await findNewestPlace(this.#db, queryId);
   }
 
   async findResultSet(executionId: string): Promise<ResultSet | undefined> {

@@ -89,10 +89,11 @@ export async function addFinished(
   run: Execution,
   more: Partial<Completion> = {},
   committedAt = completion(more).endedAt,
+  after?: number,
 ): Promise<Execution> {
   const lease = await catalog.leases.acquire(`write:${run.id}`, 'test', 1000);
   if (lease === undefined) throw new Error(`someone holds write:${run.id}`);
-  return await catalog.executions.addCompleted(run, completion(more), lease, () => committedAt);
+  return await catalog.executions.addCompleted(run, completion(more), lease, { clock: () => committedAt, after });
 }
 
 /** For `assert.rejects`: a conflict with exactly this message. */

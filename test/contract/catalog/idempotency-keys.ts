@@ -61,7 +61,9 @@ export function idempotencyKeysContract(prepare: CatalogFactory): void {
         9,
       );
       await queries.update(query.id, { name: 'pairs' }, NOON);
-      await executions.addCompleted(pendingRun(1, { queryId: query.id }), completion(), write, () => NOON + 200);
+      await executions.addCompleted(pendingRun(1, { queryId: query.id }), completion(), write, {
+        clock: () => NOON + 200,
+      });
       await executions.add(pendingRun(2, { queryId: query.id }));
       assert.equal((await executions.start(executionId(2), NOON)).state, 'EXECUTING');
       await idempotencyKeys.keep(ANSWER, lease);

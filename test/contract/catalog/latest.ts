@@ -47,6 +47,18 @@ export function latestContract(prepare: CatalogFactory): void {
     assert.equal((await catalog.browsing.findLatestAsOf(asOf))?.id, executionId(2));
   });
 
+  test('a run comes after those that were there when it was submitted, though the clock of its host is behind theirs', async (t) => {
+    const catalog = await openWithQuery(prepare, t);
+    assert.equal(await catalog.executions.findNewestPlace(7), undefined);
+    await addFinished(catalog, pendingRun(1, { submittedAt: NOON + 2000 }), { endedAt: NOON + 2010 });
+    const after = await catalog.executions.findNewestPlace(7);
+    assert.equal(after, NOON + 2000);
+    // By the clock that is behind, too, it is committed later than the other was submitted.
+    await addFinished(catalog, pendingRun(2, { submittedAt: NOON }), { endedAt: NOON + 5000 }, NOON + 5000, after);
+    assert.equal(await latest(catalog), 2);
+    assert.equal((await catalog.executions.find(executionId(2)))?.submittedAt, NOON);
+  });
+
   test('a run without a result never hides one that has a result', async (t) => {
     const catalog = await openWithQuery(prepare, t);
     await addFinished(catalog, pendingRun(1));

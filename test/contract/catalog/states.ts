@@ -99,7 +99,7 @@ export function statesContract(prepare: CatalogFactory): void {
     assert(taken !== undefined);
     await assert.rejects(executions.complete(executionId(1), completion(), lost), LeaseLost);
     await assert.rejects(
-      executions.addCompleted(pendingRun(2), completion(), lost, () => NOON + 200),
+      executions.addCompleted(pendingRun(2), completion(), lost, { clock: () => NOON + 200 }),
       LeaseLost,
     );
     assert.deepEqual(await executions.find(executionId(1)), pendingRun(1));
