@@ -25,6 +25,7 @@ import {
   isStagingName,
   isWriterFolder,
   stagingName,
+  writeResource,
   writerOfKey,
   writerPrefix,
 } from '../domain/written-names.ts';
@@ -175,7 +176,7 @@ async function deleteOrphans(dependencies: SweepDependencies, limit: number, sig
     folders += 1;
     if (!orphan.expired) orphans += 1;
   }
-  await store.removeEmptyFolders((prefix) => isWriterFolder(prefix) && !isBeingWritten(leases, prefix));
+  await store.removeEmptyFolders(async (prefix) => isWriterFolder(prefix) && !(await hasWriter(dependencies, prefix)));
   return { folders, orphans, bytes, stopped };
 }
 
@@ -261,6 +262,12 @@ async function deleteDerived({ catalog, derivedDirectory }: SweepDependencies, s
 /** A lease past its time counts too: only a revoked one, which is not listed, cannot be renewed any more. */
 function isBeingWritten(leases: readonly Lease[], prefix: string): boolean {
   return leases.some((lease) => lease.resource.startsWith('write:') && writerPrefix(lease) === prefix);
+}
+
+/** Asked anew of what was found since the leases were listed: its writer may have taken its lease since, too. */
+async function hasWriter({ catalog }: SweepDependencies, prefix: string): Promise<boolean> {
+  const [executionId = ''] = prefix.split('/');
+  return isBeingWritten(await catalog.leases.list(writeResource(executionId)), prefix);
 }
 
 function isBeingRead(leases: readonly Lease[], executionId: string): boolean {

@@ -46,9 +46,9 @@ export interface ResultStore {
   delete(keys: readonly string[]): Promise<readonly string[]>;
   /**
    * Removes the empty folders that a crash left behind, where the implementation has such a thing: of those whose prefix, which ends in a
-   * slash, `mayRemove` lets through.
+   * slash, `mayRemove` lets through. It is asked after a folder was found.
    */
-  removeEmptyFolders(mayRemove: (prefix: string) => boolean): Promise<void>;
+  removeEmptyFolders(mayRemove: (prefix: string) => Promise<boolean>): Promise<void>;
 }
 
 export interface ObjectRef {

@@ -139,11 +139,11 @@ export class LocalResultStore implements ResultStore {
     return kept;
   }
 
-  async removeEmptyFolders(mayRemove: (prefix: string) => boolean): Promise<void> {
+  async removeEmptyFolders(mayRemove: (prefix: string) => Promise<boolean>): Promise<void> {
     const visit = async (folder: string) => {
       for (const entry of await entriesOf(folder)) {
         const path = join(folder, entry.name);
-        if (!entry.isDirectory() || !mayRemove(`${this.#keyOf(path)}/`)) continue;
+        if (!entry.isDirectory() || !(await mayRemove(`${this.#keyOf(path)}/`))) continue;
         await visit(path);
         await removeIfEmpty(path);
       }

@@ -14,7 +14,7 @@ const PAGES_MAX = 100;
 export async function abortUploads(
   client: S3Client,
   { bucket, prefix }: Place,
-  isAbandoned: (folder: string) => boolean,
+  isAbandoned: (folder: string) => Promise<boolean>,
 ): Promise<void> {
   let after: { readonly KeyMarker?: string | undefined; readonly UploadIdMarker?: string | undefined } = {};
   for (let page = 0; page < PAGES_MAX; page += 1) {
@@ -22,7 +22,7 @@ export async function abortUploads(
     const { Uploads = [], IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(list);
     for (const { Key = '', UploadId } of Uploads) {
       const key = Key.slice(prefix.length);
-      if (!isAbandoned(key.slice(0, key.lastIndexOf('/') + 1))) continue;
+      if (!(await isAbandoned(key.slice(0, key.lastIndexOf('/') + 1)))) continue;
       // Another process may have ended it since.
       await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId })).catch((error: unknown) => {
         if (!isNoObject(error)) throw error;

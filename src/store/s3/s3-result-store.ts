@@ -238,7 +238,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   }
 
   /** There are no folders. What stands for one is an object in parts that was never finished. */
-  async removeEmptyFolders(mayRemove: (prefix: string) => boolean): Promise<void> {
+  async removeEmptyFolders(mayRemove: (prefix: string) => Promise<boolean>): Promise<void> {
     const place = { bucket: this.#bucket, prefix: this.#prefix };
     await abortUploads(this.#client, place, mayRemove).catch((error: unknown) => {
       throw asUnavailable(error, new AbortController().signal);
