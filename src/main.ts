@@ -8,6 +8,7 @@ import { monotonicFactory } from 'ulid';
 import type { Output } from './cli/command-context.ts';
 import { runCommand } from './cli/run-command.ts';
 import { readFileIfThere } from './files/read-if-there.ts';
+import { writeWhole } from './files/write-whole.ts';
 import { keepTick } from './kept-tick.ts';
 import { currentLeaseOwner } from './leases/lease-owner.ts';
 import { machineMemory } from './settings/machine-memory.ts';
@@ -35,6 +36,8 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 followParent();
 
+writeWhole(process.stdout);
+writeWhole(process.stderr);
 let outlivesReaders = false;
 let graceMillis = 0;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

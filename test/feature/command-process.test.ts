@@ -142,6 +142,16 @@ test('the command ends quietly when the reader of its output has closed', async 
   assert.deepEqual({ code, err }, { code: 0, err: '' });
 });
 
+test('what a file takes only a part of is no success', async (t) => {
+  const cwd = await workingDirectory(t);
+  // The system writes up to the limit and says how much it was, as it does where a disk has room for a part. The script is 8 KB.
+  const script = 'ulimit -f 4 && exec "$0" "$1" completion bash > part';
+  const env = { ...withoutSettings(), NODE_DISABLE_COMPILE_CACHE: '1' };
+  const { status } = spawnSync('sh', ['-c', script, process.execPath, QRS], { cwd, env });
+  assert.ok((await stat(join(cwd, 'part'))).size > 0);
+  assert.notEqual(status, 0);
+});
+
 test('a port that is taken is one line that says what to do, and exit 1', async (t) => {
   const cwd = await workingDirectory(t);
   const other = createServer();
