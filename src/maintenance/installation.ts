@@ -22,24 +22,46 @@ const RESULTS_MAX = 1000;
 const ADVICE =
   'check QRS_DATA_DIR, QRS_CATALOG_URL and QRS_STORE_URL; if the two do belong together, `qrs doctor --adopt` joins them';
 
-/** Joins those that are used for the first time. @throws StartupError when the two do not belong together */
+/**
+ * Joins those that are used for the first time. Any number of processes may do so at once.
+ * @throws StartupError when the two do not belong together
+ */
 export async function requireJoined(both: CatalogAndStore, newId: () => string): Promise<void> {
+  const found = await findIds(both);
+  if (areJoined(found)) return;
+  try {
+    await join(both, found, newId);
+  } catch (error) {
+    // Between two looks of ours another process may have joined them, and may even have stored a result.
+    if (!areJoined(await findIds(both))) throw error;
+  }
+}
+
+interface Ids {
+  readonly ofCatalog: string | undefined;
+  readonly ofStore: string | undefined;
+}
+
+async function findIds({ catalog, store }: CatalogAndStore): Promise<Ids> {
+  return { ofCatalog: await catalog.installation.findId(), ofStore: await store.findInstallation() };
+}
+
+function areJoined({ ofCatalog, ofStore }: Ids): boolean {
+  return ofCatalog !== undefined && ofCatalog === ofStore;
+}
+
+async function join(both: CatalogAndStore, { ofCatalog, ofStore }: Ids, newId: () => string): Promise<void> {
   const { catalog, store } = both;
-  const [ofCatalog, ofStore] = [await catalog.installation.findId(), await store.findInstallation()];
-  if (ofCatalog !== undefined && ofCatalog === ofStore) return;
-  if (ofStore !== undefined)
-    throw apart(`the store is that of ${nameOf(ofStore)}, the catalog of ${nameOf(ofCatalog)}`);
+  if (ofStore !== undefined) throw otherStore(ofStore, ofCatalog);
   await requireSharedResult(both);
   // The catalog first: a store that is marked then always has a catalog that says so.
   await store.setInstallation(await catalog.installation.initializeId(newId()));
 }
 
 /** Before anything is deleted: that nobody has put another store, or another catalog, into the place meanwhile. */
-export async function requireStillJoined({ catalog, store }: CatalogAndStore): Promise<void> {
-  const [ofCatalog, ofStore] = [await catalog.installation.findId(), await store.findInstallation()];
-  if (ofCatalog === undefined || ofCatalog !== ofStore) {
-    throw apart(`the store is that of ${nameOf(ofStore)}, the catalog of ${nameOf(ofCatalog)}`);
-  }
+export async function requireStillJoined(both: CatalogAndStore): Promise<void> {
+  const found = await findIds(both);
+  if (!areJoined(found)) throw otherStore(found.ofStore, found.ofCatalog);
 }
 
 export interface Adopted {
@@ -101,6 +123,10 @@ function prefixOf({ parts }: ResultSet): string | undefined {
 
 function nameOf(id: string | undefined): string {
   return id === undefined ? 'none yet' : `installation ${id}`;
+}
+
+function otherStore(ofStore: string | undefined, ofCatalog: string | undefined): StartupError {
+  return apart(`the store is that of ${nameOf(ofStore)}, the catalog of ${nameOf(ofCatalog)}`);
 }
 
 function apart(reason: string): StartupError {
