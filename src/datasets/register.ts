@@ -57,7 +57,8 @@ export async function registerDatasets(
   return { datasets: registered, refusals };
 }
 
-async function unlessThere(adding: Promise<unknown>): Promise<void> {
+/** Adds what is there only once, whoever adds it. */
+export async function unlessThere(adding: Promise<unknown>): Promise<void> {
   try {
     await adding;
   } catch (error) {

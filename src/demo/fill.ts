@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Catalog } from '../catalog/catalog.ts';
 import { type PublisherEffects, publisherOf } from '../compose/publishing.ts';
 import type { Service } from '../compose/service.ts';
-import { CURATORS } from '../datasets/register.ts';
+import { CURATORS, unlessThere } from '../datasets/register.ts';
 import { STATES } from '../domain/execution.ts';
 import type { Query } from '../domain/query.ts';
 import { createKey, type RandomBytes } from '../keys/create-key.ts';
@@ -27,7 +27,8 @@ export interface FilledDemo {
 }
 
 /**
- * Fills an empty data directory, or goes on where an earlier filling was interrupted: undefined where there is anything else.
+ * Fills an empty data directory, or goes on where an earlier filling was interrupted: undefined where there is anything else. Two that
+ * fill it at once both come to an end; a result may then be there twice.
  * @param tell one line per step
  */
 export async function fillWithDemo(
@@ -39,7 +40,7 @@ export async function fillWithDemo(
   if (!(await isUnfinished(catalog))) return undefined;
   const owner = { kind: 'user', name: DEMO_USER } as const;
   const { principals } = catalog;
-  if ((await principals.listUsers()).length === 0) await principals.addUser(DEMO_USER, service.clock());
+  await unlessThere(principals.addUser(DEMO_USER, service.clock()));
   const folder = demoFolder();
   if (folder === undefined) tell('the demo files are not installed (npm package vega-datasets): no results to try');
   else await publishQueries(folder, catalog, service, effects, tell);
@@ -69,9 +70,7 @@ async function publishQueries(
 ): Promise<void> {
   const owner = { kind: 'user', name: DEMO_USER } as const;
   for (const { id, name, file, format, types } of DEMO_QUERIES) {
-    if ((await queries.find(id)) === undefined) {
-      await queries.add({ id, name, owner, visibility: 'public' }, service.clock());
-    }
+    await unlessThere(queries.add({ id, name, owner, visibility: 'public' }, service.clock()));
     const latest = await executions.findLatest(id, {}, service.clock());
     if (latest !== undefined && STATES[latest.state].hasResult) continue;
     tell(`publishing query ${id}: ${name}`);
