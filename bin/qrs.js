@@ -4,8 +4,9 @@
 // install scripts there is no such Node, and the running one serves if it is new enough. Plain JavaScript for Node 20.
 // The pool has a thread for each query that may run at a time (two pages for each core, searches, exports, heavy work, publishing,
 // a refresh) and as many more, so that files and checks of health never wait for a query.
+import { isUtf8 } from 'node:buffer';
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,6 +14,11 @@ import { fileURLToPath } from 'node:url';
 
 const NODE_MIN = 24;
 
+const garbled = wordThatIsNotUtf8();
+if (garbled !== undefined) {
+  process.stderr.write(`error: ${garbled} is not UTF-8: what it says would be taken for something else\n`);
+  process.exit(garbled.startsWith('QRS_') ? 1 : 2);
+}
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const built = join(root, 'dist', 'main.js');
 const main =
@@ -92,4 +98,29 @@ function broughtNode() {
 
 function runningNode() {
   return Number(process.versions.node.split('.')[0]) >= NODE_MIN ? process.execPath : undefined;
+}
+
+/**
+ * An argument, or a setting of the environment, that Node has read with U+FFFD in place of some of its bytes: a filter would look for another
+ * text, and a folder have another name. U+FFFD may also be what was written; the bytes tell, and only Linux has them.
+ */
+function wordThatIsNotUtf8() {
+  const settings = Object.keys(process.env).filter((name) => name.startsWith('QRS_'));
+  const words = [...process.argv.slice(2), ...settings.map((name) => process.env[name])];
+  if (process.platform !== 'linux' || !words.some((word) => word.includes('\uFFFD'))) return undefined;
+  const argument = bytesOfWords('/proc/self/cmdline').find((word) => !isUtf8(word));
+  if (argument !== undefined) return `the argument ${argument}`;
+  const setting = bytesOfWords('/proc/self/environ').find((word) => !isUtf8(word) && `${word}`.startsWith('QRS_'));
+  return setting && `${setting}`.replace(/=.*/s, '');
+}
+
+/** Of a file in which a zero byte ends each word; none where there is no /proc. */
+function bytesOfWords(path) {
+  const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+  const words = [];
+  for (let from = 0, end; from < bytes.length; from = end + 1) {
+    end = bytes.indexOf(0, from);
+    words.push(bytes.subarray(from, end));
+  }
+  return words;
 }

@@ -114,6 +114,34 @@ test('a file of settings that is not UTF-8 is refused: a folder would have anoth
   assert.deepEqual(await readdir(cwd), ['qrs.env']);
 });
 
+test('an argument or a setting that is not UTF-8 is refused: another text would be meant, or another folder', async (t) => {
+  if (process.platform !== 'linux') return t.skip('only Linux tells the bytes of arguments');
+  const cwd = await workingDirectory(t);
+  const run = (script: string) => {
+    const options = { cwd, env: withoutSettings(), encoding: 'utf8' } as const;
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', script, process.execPath, QRS], options);
+    return { code: status, out: stdout, err: stderr };
+  };
+  const why = 'is not UTF-8: what it says would be taken for something else';
+  assert.deepEqual(run('"$0" "$1" publish "$(printf "a\\351.csv")" --query 1'), {
+    code: 2,
+    out: '',
+    err: `error: the argument a\uFFFD.csv ${why}\n`,
+  });
+  assert.deepEqual(run('export QRS_DATA_DIR="$(printf "donn\\351es")"; "$0" "$1" users list'), {
+    code: 1,
+    out: '',
+    err: `error: QRS_DATA_DIR ${why}\n`,
+  });
+  assert.deepEqual(await readdir(cwd), []);
+  // Whoever looks for U+FFFD itself writes it as UTF-8.
+  assert.deepEqual(run('QRS_DATA_DIR="$(printf "\\357\\277\\275")" "$0" "$1" users list'), {
+    code: 0,
+    out: '',
+    err: '',
+  });
+});
+
 test('the settings are printed without passwords', async (t) => {
   const cwd = await workingDirectory(t);
   const { code, out } = qrs(cwd, ['config'], { QRS_CATALOG_URL: 'postgres://qrs:secret@db/qrs' });
