@@ -56,11 +56,16 @@ interface Made {
 let made = 0;
 
 /** The row file of a part that the SQL writes. */
-async function make(columns: readonly Column[], rowCount: number, write: (path: string) => string): Promise<Made> {
+async function make(
+  columns: readonly Column[],
+  rowCount: number,
+  write: (path: string) => string,
+  bytesMax = 1e9,
+): Promise<Made> {
   made += 1;
   const [part, path] = [join(directory, `${made}.parquet`), join(directory, `${made}.rows`)];
   await duckDb.query({ text: write(part), values: [] }, signal);
-  const order = { part, path, identity: 'test', columns, rowCount, cellBytes: 40 * rowCount, bytesMax: 1e9 };
+  const order = { part, path, identity: 'test', columns, rowCount, cellBytes: 40 * rowCount, bytesMax };
   const bytes = await buildRowFile(duckDb, order, signal);
   assert.equal((await stat(path)).size, bytes);
   return { columns, rowCount, part, path };
@@ -233,7 +238,7 @@ test('a changed byte anywhere, or a cut file, is noticed, or gives the same rows
 function stored(texts: readonly string[]): readonly StoredBlock[] {
   return texts.map((text, number) => {
     const bytes = Buffer.from(text);
-    const packed = packBlock([[bytes.length - 1]], 0, 1, bytes);
+    const packed = packBlock([[bytes.length - 1]], 0, 1, bytes, number % 2 === 0 ? 'quick' : 'small');
     const numbers = new RowNumbers(packed.numbers, 1, 1);
     return {
       number,
@@ -296,6 +301,22 @@ test('rows too wide to unpack between requests, and text that takes too much roo
   );
   const order = { part, path: join(directory, 'long.rows'), identity: '', columns, rowCount: 9000, cellBytes: 9000 };
   await assert.rejects(buildRowFile(duckDb, { ...order, bytesMax: 1000 }, signal), NotBuildable);
+});
+
+test('a file of hashes keeps below its bound, since as many blocks are packed small as need be', async (t) => {
+  const columns = [{ name: 'hash', type: parseColumnType('varchar') }];
+  const hashes = (path: string) =>
+    `COPY (SELECT sha256(i::VARCHAR) AS c0 FROM range(20000) r(i)) TO '${path}' (FORMAT parquet)`;
+  const withRoom = await make(columns, 20_000, hashes);
+  const { size: quick } = await stat(withRoom.path);
+  for (const share of [0.9, 0.8, 0.7]) {
+    const table = await make(columns, 20_000, hashes, (share * quick) / 0.95);
+    const { size } = await stat(table.path);
+    assert.ok(size > 0.98 * share * quick && size < 1.02 * share * quick, `${size} of ${quick} for ${share}`);
+    const all = columns.map((column, index) => ({ ...column, index }));
+    const asked = { columns: all, format: 'json', from: 0, to: 20_000 } as const;
+    assert.deepEqual(await byRowFile(await opened(table.path, t), asked), await byDuckDb(table, asked));
+  }
 });
 
 test('a file that is removed while it is read can be read to its end', async (t) => {

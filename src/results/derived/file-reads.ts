@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 const readAside = promisify(read);
 
 /** Larger ones are made aside. */
-const HERE_BYTES_MAX = 64 * 1024;
+const HERE_BYTES_MAX = 96 * 1024;
 const SLOW_MILLIS = 1;
 /** Slow reads with more quick ones between them are no sign of a slow disk: the process had to wait for a core. */
 const BETWEEN_MAX = 16;

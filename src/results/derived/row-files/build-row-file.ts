@@ -15,6 +15,7 @@ import { NotBuildable } from '../build-queue.ts';
 import { BLOCK_BYTES_MAX, packBlock } from './row-block.ts';
 import { blockCrc, encodeIndex, type RowFileAbout } from './row-file-format.ts';
 import { sizedColumns } from './row-projection.ts';
+import type { Packing } from './zstd.ts';
 
 export interface RowFileOrder {
   /** Absolute path of the part, whose rows were checked. */
@@ -39,6 +40,8 @@ const RANGE_CELLS_AIM = 512 * 1024;
 const RANGE_ROWS_MAX = 2 * ROW_GROUP_ROWS;
 /** Offsets have 32 bits. */
 const FILE_BYTES_MAX = 2 ** 32 - 1;
+/** Blocks are packed quickly as long as the file keeps to this share of the most bytes that it may have. */
+const QUICK_SHARE = 0.95;
 
 /** @returns the bytes of the file @throws NotBuildable; the signal's reason; the filesystem's error */
 export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: AbortSignal): Promise<number> {
@@ -48,7 +51,7 @@ export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: 
   const nameBytes = [...numbersOf(names?.[0])];
   const file = await open(order.path, 'wx', 0o600);
   try {
-    const written = new BlockWriter(file, Math.min(order.bytesMax, FILE_BYTES_MAX));
+    const written = new BlockWriter(file, Math.min(order.bytesMax, FILE_BYTES_MAX), rowCount);
     let blockRows = 0;
     const read = inTurn(
       async (range: RowRange, during: AbortSignal) => await readRange(duckDb, order, sized ?? [], range, during),
@@ -130,13 +133,16 @@ function refuseOutOfMemory(error: unknown): never {
 class BlockWriter {
   readonly #file: FileHandle;
   readonly #bytesMax: number;
+  readonly #rowCount: number;
+  #rows = 0;
   readonly #offsets: number[] = [0];
   readonly #sizes: number[] = [];
   readonly #crcs: number[] = [];
 
-  constructor(file: FileHandle, bytesMax: number) {
+  constructor(file: FileHandle, bytesMax: number, rowCount: number) {
     this.#file = file;
     this.#bytesMax = bytesMax;
+    this.#rowCount = rowCount;
   }
 
   async add({ text, numbers }: RangeRows, blockRows: number): Promise<void> {
@@ -149,7 +155,8 @@ class BlockWriter {
       for (let row = from; row < to; row += 1) end += lengths[row] ?? 0;
       if (end - at > BLOCK_BYTES_MAX) throw new NotBuildable(`${to - from} rows take ${end - at} bytes as text`);
       const ofBlock = text.subarray(at, end);
-      const packed = packBlock(numbers, from, to, ofBlock);
+      const packed = packBlock(numbers, from, to, ofBlock, this.#packing());
+      this.#rows += to - from;
       this.#sizes.push(ofBlock.length);
       this.#crcs.push(blockCrc(this.#crcs.length, packed.numbers, packed.frame));
       this.#offsets.push(this.#end + packed.numbers.length + packed.frame.length);
@@ -165,6 +172,11 @@ class BlockWriter {
     await this.#file.appendFile(index);
     await this.#file.sync();
     return this.#end + index.length;
+  }
+
+  /** Where texts are hardly smaller when packed quickly, as hashes are, some blocks make room for others. */
+  #packing(): Packing {
+    return this.#end <= QUICK_SHARE * this.#bytesMax * (this.#rows / this.#rowCount) ? 'quick' : 'small';
   }
 
   get #end(): number {

@@ -1,6 +1,6 @@
 /** Packs a block of a row file (row-file-format.ts), and the rows of a block as they are read back. */
 import { packNumbers, type RowNumbers } from './row-numbers.ts';
-import { zstd } from './zstd.ts';
+import { type Packing, zstd } from './zstd.ts';
 
 /** Unpacking more in one go would hold up other requests. A part with wider rows is read by DuckDB. */
 export const BLOCK_BYTES_MAX = 2 * 1024 * 1024;
@@ -20,8 +20,9 @@ export function packBlock(
   from: number,
   to: number,
   text: Uint8Array,
+  packing: Packing,
 ): PackedBlock {
-  return { numbers: packNumbers(tables, from, to), frame: zstd.compress(text) };
+  return { numbers: packNumbers(tables, from, to), frame: zstd.compress(text, packing) };
 }
 
 /** Some rows of a block that has been unpacked and checked. */

@@ -3,7 +3,7 @@ import { blockCrc, RowFileDamaged } from './row-file-format.ts';
 import type { RowNumbers } from './row-numbers.ts';
 import { zstd } from './zstd.ts';
 
-/** What is unpacked in one go, in a sixth of a millisecond. So much text is some 50 KB in the file, which are read without another thread (decision 22). */
+/** What is unpacked in one go, in at most a sixth of a millisecond. So much text is 50 to 90 KB in the file, which are read without another thread (decision 22). */
 export const GROUP_BYTES_MAX = 160 * 1024;
 
 export interface StoredBlock {

@@ -11,6 +11,7 @@ import { KeptZstd, plainZstd, zstd } from './zstd.ts';
 
 const SEED = Number(process.env.TEST_SEED ?? 1);
 const TEXTS = 300;
+const PACKINGS = ['small', 'quick'] as const;
 
 test('any texts, in any order: frames out of which Node’s own function gets the texts, and so does what is kept', (t) => {
   const random = seeded(t);
@@ -18,7 +19,7 @@ test('any texts, in any order: frames out of which Node’s own function gets th
   const frames: { readonly text: Buffer; readonly frame: Buffer }[] = [];
   for (let i = 0; i < TEXTS; i += 1) {
     const text = randomText(random);
-    const frame = kept.compress(text);
+    const frame = kept.compress(text, random.pick(PACKINGS));
     assert.deepEqual(content(plainZstd, frame, text.length), text, `text ${i} of ${text.length} bytes`);
     frames.push({ text, frame });
     const earlier = random.pick(frames);
@@ -36,7 +37,7 @@ test('a frame with one other byte, cut or followed by more gives its text or not
   ];
   const kept = new KeptZstd();
   for (const text of texts.map((each) => Buffer.from(each))) {
-    const frame = kept.compress(text);
+    const frame = kept.compress(text, random.pick(PACKINGS));
     const step = Math.ceil(frame.length / 500);
     const places = Array.from({ length: frame.length }, (_, at) => at);
     for (const at of places.filter((each) => each % step === 0 || each < 20 || each > frame.length - 20)) {
@@ -61,7 +62,7 @@ test('a frame with one other byte, cut or followed by more gives its text or not
 
 test('a frame of more or fewer bytes than there is room for is told', () => {
   const kept = new KeptZstd();
-  const frame = kept.compress(Buffer.from('twelve bytes'));
+  const frame = kept.compress(Buffer.from('twelve bytes'), 'small');
   for (const codec of [kept, plainZstd]) {
     assert.equal(content(codec, frame, 11), undefined);
     assert.equal(content(codec, frame, 13), undefined);
