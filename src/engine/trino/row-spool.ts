@@ -7,6 +7,7 @@ import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib';
+import { writeAll } from '../../files/write-all.ts';
 import { EngineError } from '../engine.ts';
 import { type Coordinator, Unreachable } from './coordinator.ts';
 import type { Segment } from './statement-protocol.ts';
@@ -168,10 +169,10 @@ async function fetchSegment(
     async (answer) => {
       await using file = await open(coming, 'w', 0o600);
       let arrived = 0;
-      for await (const chunk of answer) {
-        arrived += (chunk as Buffer).length;
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        if (arrived + chunk.length <= bytes) await writeAll(file, chunk, arrived);
+        arrived += chunk.length;
         if (arrived > bytes) break;
-        await file.write(chunk as Buffer);
       }
       if (arrived !== bytes) throw new Unreachable(`a segment of ${bytes} bytes came with ${arrived}`);
     },

@@ -1,5 +1,6 @@
 /** What the engine sends to a coordinator, and what it makes of rows. */
 import assert from 'node:assert/strict';
+import { type FileHandle, open } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { FakeCoordinator } from '../../../test/contract/fake-coordinator.ts';
@@ -102,6 +103,28 @@ describe('rows', () => {
       ],
       ['-9223372036854775808', '-0.0000000001', '-inf', 'nan', ...Array(16).fill(null)],
     ]);
+  });
+
+  test('a segment of which a write takes only a part, as a disk does whose room ends, is written whole', async (t) => {
+    await using fake = await FakeCoordinator.start();
+    const bytes = zstdCompressSync(Buffer.from('[[1],[2]]'));
+    const segment = {
+      type: 'spooled',
+      uri: fake.file('/segment', { kind: 'text', text: bytes }),
+      ackUri: fake.file('/ack', { kind: 'status', status: 200 }),
+      metadata: { rowsCount: 2, segmentSize: bytes.length, uncompressedSize: 9 },
+    };
+    const data = { encoding: 'json+zstd', segments: [segment] };
+    fake.steps(json({ columns: [column('n', 'bigint')], data }), json({}));
+    const file = await open(import.meta.filename);
+    const files: FileHandle = Object.getPrototypeOf(file);
+    await file.close();
+    const write = files.write as (...given: [Uint8Array, number, number, number]) => Promise<unknown>;
+    const five = async function (this: FileHandle, ...[bytes, from, length, at]: Parameters<typeof write>) {
+      return await write.call(this, bytes, from, Math.min(5, length ?? bytes.length), at);
+    };
+    t.mock.method(files, 'write', five as typeof files.write);
+    assert.deepEqual((await materialize(fake)).rows, [['1'], ['2']]);
   });
 
   test('segments are fetched in their order without a word of who asks, given back, and read with every digit', async () => {

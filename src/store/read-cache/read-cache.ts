@@ -12,6 +12,7 @@ import { sideBySide } from '../../domain/side-by-side.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { type BlockHasher, blockHasher, wholeHasher } from '../../files/block-checksums.ts';
+import { writeAll } from '../../files/write-all.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
 import { RequestLimit } from './request-limit.ts';
 
@@ -286,14 +287,6 @@ function missingOf(file: CachedFile, { blocks, objectBytes }: ObjectRef, rows: R
 
 function isInUse({ users, fetches }: CachedFile): boolean {
   return users > 0 || fetches > 0;
-}
-
-/** A disk that fills up takes a part of what it is given, and says so only the next time. */
-async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
-    done += bytesWritten;
-  }
 }
 
 /** What was written by us until now, whether or not it was what should have come. */

@@ -18,6 +18,7 @@ import {
   ThriftDamaged,
   ThriftReader,
 } from '../../../files/thrift.ts';
+import { writeAll } from '../../../files/write-all.ts';
 import { PublishError } from '../../publish-error.ts';
 
 /** Field numbers of parquet.thrift. */
@@ -43,7 +44,7 @@ export async function copyWithBareLeaves(from: string, to: string, leaves: Reado
   const { footer, start } = found;
   const end = withParquetTail(editSchema(footer, leaves));
   await file.truncate(start);
-  await file.write(end, 0, end.length, start);
+  await writeAll(file, end, start);
 }
 
 function editSchema(footer: Buffer, leaves: ReadonlySet<number>): Buffer {

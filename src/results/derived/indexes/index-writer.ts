@@ -4,6 +4,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
+import { writeAll } from '../../../files/write-all.ts';
 import { NotBuildable } from '../build-queue.ts';
 import { BLOCK_ENTRIES, type Entries, encodeEntryBlock, encodeNumbers, keyRange } from './entry-block.ts';
 import type { EntryRange } from './entry-ranges.ts';
@@ -168,10 +169,7 @@ export class IndexWriter {
     const bytes = Buffer.concat(this.#pending.splice(0));
     const start = this.#offset - bytes.length;
     this.#pendingBytes = 0;
-    for (let done = 0; done < bytes.length; ) {
-      const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, start + done);
-      done += bytesWritten;
-    }
+    await writeAll(this.#file, bytes, start);
   }
 }
 
