@@ -7,6 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { allRowsOf } from '../../src/domain/result-set.ts';
 import { startHttpService } from './http-service.ts';
 import { assertRefused, sender } from './http-writer.ts';
+import { Random } from './random-results.ts';
 
 const LAYOUT = { rowGroupRows: 2048, rowGroupsPerPart: 1 };
 const HUGE = '115792089237316195423570985008687907853269984665640564039457584007913129639935';
@@ -152,6 +153,19 @@ test('over many parts: sums of the histogram, the mean, distinct values', async 
   assert.equal((k.top as readonly unknown[]).length, 20);
   assert.deepEqual((k.top as readonly unknown[])[0], { value: 0, count: rows / 100 });
   assert.deepEqual((w.top as readonly unknown[])[0], { value: 'w0', count: Math.ceil(rows / 7) });
+});
+
+test('made again and again of the same rows, a mean and a deviation have the same digits: doubles are added up in one order', async (t) => {
+  const service = await startHttpService(t);
+  const random = new Random(1);
+  const lines = Array.from({ length: 60_000 }, () => `${(random.below(2 ** 31) * 10 ** random.below(9)) / 7}`);
+  const made = new Set<string>();
+  for (let time = 0; time < 8; time += 1) {
+    const { id } = await service.publish(7, `d\n${lines.join('\n')}\n`, { types: { d: 'double' }, ...LAYOUT });
+    const { columns } = (await service.json(`/v1/execution/${id}/statistics`)) as unknown as Statistics;
+    made.add(`${columns[0]?.mean} ${columns[0]?.standard_deviation}`);
+  }
+  assert.equal(made.size, 1, [...made].join('\n'));
 });
 
 test('some columns, in the order asked; the same answer for ever; no rows; what is refused', async (t) => {

@@ -13,10 +13,14 @@ import {
   compileTop,
   DISTINCT_COUNTED_MAX,
   hasBins,
+  hasMean,
   spreads,
 } from './compile-statistics.ts';
 
-export type StatisticsReadDeps = Pick<ReadDeps, 'store' | 'scanner' | 'searches' | 'statementMillisMax' | 'sleep'>;
+export type StatisticsReadDeps = Pick<
+  ReadDeps,
+  'store' | 'scanner' | 'rangeReader' | 'searches' | 'statementMillisMax' | 'sleep'
+>;
 
 interface Summary {
   readonly distinct_estimate?: number;
@@ -37,10 +41,11 @@ export async function columnStatistics(
   const { type } = column;
   const head = headOf(column);
   if (resultSet.parts.length === 0) return `{${head},"row_count":0,"null_count":0}`;
-  const read = (compile: (paths: readonly string[]) => Statement) =>
-    deps.searches.run(keyId, () => readText(resultSet.parts, compile, deps, signal), signal);
+  const read = (compile: (paths: readonly string[]) => Statement, duckDb = deps.scanner) =>
+    deps.searches.run(keyId, () => readText(resultSet.parts, compile, { ...deps, duckDb }, signal), signal);
   const asked = { index, type };
-  const text = await read((paths) => compileSummary(asked, paths));
+  // Sums of doubles depend on their order. One thread adds them up as they are stored, so that the answer has the same bytes each time.
+  const text = await read((paths) => compileSummary(asked, paths), hasMean(type) ? deps.rangeReader : deps.scanner);
   // Only what is small is read out of it: the values stay the text that they are.
   const { distinct_estimate: estimate, low, high } = JSON.parse(text) as Summary;
   const members = [head, ...told(text)];
@@ -81,15 +86,15 @@ const keepText: Reviver = (name, value, context) => (name === '' || value === nu
 async function readText(
   parts: readonly Part[],
   compile: (paths: readonly string[]) => Statement,
-  { store, scanner, statementMillisMax: millisMax, sleep }: StatisticsReadDeps,
+  { store, duckDb, statementMillisMax: millisMax, sleep }: StatisticsReadDeps & { readonly duckDb: DuckDb },
   signal: AbortSignal,
 ): Promise<string> {
-  return await withinMillis({ millisMax, duckDb: scanner, sleep }, signal, async (within) => {
+  return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
     await using objects = new AsyncDisposableStack();
     try {
       const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
       const paths = await openAll(parts, open, objects, within);
-      return textOf(await scanner.query(compile(paths), within));
+      return textOf(await duckDb.query(compile(paths), within));
     } catch (error) {
       throw readFailure(error);
     }

@@ -47,7 +47,7 @@ export function compileSummary({ index, type }: StatisticsColumn, paths: readonl
       members.push(`'${name}', ${told(extreme, type, parameters)}`);
     }
   }
-  if (family === 'number') {
+  if (hasMean(type)) {
     const finite = `FILTER (isfinite(${asDouble(v, type)}))`;
     const mean = isSummedExactly(type) ? `avg(${v})` : `avg(${asDouble(v, type)}) ${finite}`;
     members.push(`'mean', ${orNull(mean)}`);
@@ -120,6 +120,11 @@ export function compileHistogram(
 /** Types whose values lie on a line: their histogram has bins of one width. */
 export function spreads(type: ColumnType): boolean {
   return familyOf(type) === 'number' || familyOf(type) === 'instant';
+}
+
+/** Types of numbers: they have a standard deviation, too. */
+export function hasMean(type: ColumnType): boolean {
+  return familyOf(type) === 'number';
 }
 
 function hasExtremes(type: ColumnType): boolean {
