@@ -93,7 +93,9 @@ function addList(keys: Command, context: CommandContext): void {
 function addRevoke(keys: Command, context: CommandContext): void {
   keys
     .command('revoke')
-    .description('revoke a key; a running service stops accepting it at once')
+    .description(
+      'revoke a key; a running service stops accepting it at once, and sends to their ends the answers that have begun',
+    )
     .argument('<id>', 'the id of the key, as listed')
     .action(async (id: string) => {
       await withService(context, async (service) => {
