@@ -46,7 +46,7 @@ export function addDatasetsCommand(program: Command, context: CommandContext): v
             query_id: ({ dataset }) => idCell(dataset.queryId),
             refreshed_at: ({ state }) => timeCell(state?.age.served?.startedAt) ?? 'never',
             row_count: ({ state }) => state?.rowCount,
-            latest_state: ({ state }) => state?.age.latest?.state,
+            latest_state: ({ state }) => state?.age.latestState,
             next_refresh: ({ state }) => timeCell(state?.age.nextTick),
           },
           none: 'there are no datasets',
@@ -169,7 +169,7 @@ async function lookAtEach(all: readonly Dataset[], service: Service): Promise<re
 }
 
 function datasetRecord({ dataset, state }: Shown): object {
-  const { latest, served, ageMillis, nextTick } = state?.age ?? {};
+  const { latest, latestState, served, ageMillis, nextTick } = state?.age ?? {};
   return {
     name: dataset.name,
     path: dataset.path,
@@ -181,7 +181,7 @@ function datasetRecord({ dataset, state }: Shown): object {
     age_seconds: ageMillis === undefined ? undefined : Math.floor(ageMillis / 1000),
     row_count: state?.rowCount,
     latest_execution_id: latest?.id,
-    latest_state: latest && formatState(latest.state),
+    latest_state: latestState && formatState(latestState),
     latest_error: latest?.error && { type: latest.error.type, message: latest.error.message },
   };
 }

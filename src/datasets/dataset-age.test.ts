@@ -42,6 +42,7 @@ test('the age is that of the last good run, though a newer one failed', async ()
   const age = await datasetAgeOf(dataset, catalogWith(failed, good), at('10:20:00'));
   assert.deepEqual(age, {
     latest: failed,
+    latestState: 'FAILED',
     served: good,
     hasExpired: false,
     ageMillis: 20 * 60_000,
@@ -63,11 +64,11 @@ test('a dataset that never had a good run has no age', async () => {
 test('a dataset whose last result has expired serves none, swept or not', async () => {
   const expired = { ...run('1', 'COMPLETED', '10:00:00'), expiresAt: at('10:20:00') };
   const seenAt = async (time: string) => {
-    const { served, hasExpired } = await datasetAgeOf(dataset, catalogWith(expired, expired), at(time));
-    return [served, hasExpired];
+    const { served, hasExpired, latestState } = await datasetAgeOf(dataset, catalogWith(expired, expired), at(time));
+    return [served, hasExpired, latestState];
   };
-  assert.deepEqual(await seenAt('10:19:59.999'), [expired, false]);
-  assert.deepEqual(await seenAt('10:20:00'), [undefined, true]);
+  assert.deepEqual(await seenAt('10:19:59.999'), [expired, false, 'COMPLETED']);
+  assert.deepEqual(await seenAt('10:20:00'), [undefined, true, 'EXPIRED']);
 });
 
 test('the period is the longest interval around now, also where refreshes are not evenly spaced', () => {

@@ -1,13 +1,15 @@
 /** How fresh a dataset is: for `qrs datasets list`, and how long a client may keep an answer. */
 import type { Executions } from '../catalog/catalog.ts';
 import { lastTick, nextTick, parseCron } from '../domain/cron.ts';
-import { type Execution, STATES, stateAt } from '../domain/execution.ts';
+import { type Execution, type ExecutionState, STATES, stateAt } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import type { Dataset } from './dataset.ts';
 
 export interface DatasetAge {
   /** The newest run, whatever came of it. */
   readonly latest: Execution | undefined;
+  /** Now: a result may have expired since. */
+  readonly latestState: ExecutionState | undefined;
   /** The run that the address answers with, when it has a result. */
   readonly served: Execution | undefined;
   /** The address answers that its result has expired. */
@@ -29,6 +31,7 @@ export async function datasetAgeOf(
   const ageMillis = served?.startedAt === undefined ? undefined : Math.max(0, now - served.startedAt);
   return {
     latest,
+    latestState: latest && stateAt(latest, now),
     served,
     hasExpired: state === 'EXPIRED',
     ageMillis,
