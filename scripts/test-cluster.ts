@@ -22,7 +22,7 @@ else {
   const flags = [
     '--test',
     `--test-concurrency=${Math.max(2, Math.min(4, availableParallelism()))}`,
-    '--test-timeout=120000',
+    '--test-timeout=300000',
   ];
   const { status } = spawnSync(process.execPath, [...flags, ...(given.length > 0 ? given : clusterFiles(all))], {
     stdio: 'inherit',

@@ -28,7 +28,7 @@ if (POSTGRES_MISSING !== undefined) process.stdout.write(`skipped: ${POSTGRES_MI
 else {
   await using server = await PostgresServer.start();
   const given = process.argv.slice(2);
-  const flags = ['--test', '--test-concurrency=2', '--test-timeout=120000'];
+  const flags = ['--test', '--test-concurrency=2', '--test-timeout=300000'];
   const { status } = spawnSync(process.execPath, [...flags, ...(given.length > 0 ? given : FILES)], {
     stdio: 'inherit',
     env: { ...process.env, TEST_POSTGRES_URL: server.address },
