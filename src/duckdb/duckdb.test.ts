@@ -30,7 +30,7 @@ const ENDLESS = {
   values: [],
 };
 
-test('an abort ends a statement, also while it is being planned', { timeout: 60_000 }, async (t) => {
+test('an abort ends a statement, also while it is being planned', { timeout: 180_000 }, async (t) => {
   const duckDb = await open(t);
   for (const millis of [0, 1, 2, 5, 10, 20, 50, 100]) {
     await assert.rejects(duckDb.query(ENDLESS, AbortSignal.timeout(millis)), { name: 'TimeoutError' });
@@ -38,7 +38,7 @@ test('an abort ends a statement, also while it is being planned', { timeout: 60_
   assert.deepEqual(await duckDb.query({ text: 'SELECT 1', values: [] }, t.signal), [[1]]);
 });
 
-test('closing ends statements that still run', { timeout: 60_000 }, async (t) => {
+test('closing ends statements that still run', { timeout: 180_000 }, async (t) => {
   const duckDb = await open(t);
   const endless = assert.rejects(duckDb.query(ENDLESS, t.signal), /INTERRUPT/);
   await duckDb[Symbol.asyncDispose]();
@@ -57,7 +57,7 @@ test('a statement whose plan is kept answers as any other, each time with its ow
   assert.deepEqual(await ask('g'), [['G']]);
 });
 
-test('an abort ends a statement whose plan is kept, and so does closing', { timeout: 60_000 }, async (t) => {
+test('an abort ends a statement whose plan is kept, and so does closing', { timeout: 180_000 }, async (t) => {
   const duckDb = await open(t);
   const text = 'SELECT count(*) FROM range(CAST($1 AS BIGINT)) a(i), range(1000000) b(j) WHERE i + j = -1';
   const ask = (rows: number, signal: AbortSignal) => duckDb.queryPlanned({ text, values: [rows] }, signal);

@@ -71,7 +71,7 @@ test('what a shell gives as a file that can be read once is published', async (t
   const run = (script: string) => {
     const shell = ['-c', script, process.execPath, QRS];
     const env = withoutSettings();
-    const { status, stderr } = spawnSync('bash', shell, { cwd, env, encoding: 'utf8', timeout: 60_000 });
+    const { status, stderr } = spawnSync('bash', shell, { cwd, env, encoding: 'utf8', timeout: 180_000 });
     return { code: status, err: stderr };
   };
   for (const script of [

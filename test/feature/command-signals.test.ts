@@ -21,7 +21,7 @@ function environment(): Readonly<Record<string, string | undefined>> {
 }
 
 for (const signals of [['SIGTERM'], ['SIGINT', 'SIGINT'], ['SIGINT', 'SIGTERM']] as const) {
-  test(`${signals.join(' and ')} at once: the service stops in order`, { timeout: 60_000 }, async (t) => {
+  test(`${signals.join(' and ')} at once: the service stops in order`, { timeout: 180_000 }, async (t) => {
     const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
     t.after(async () => await rm(cwd, { recursive: true, force: true }));
     const stdio = ['ignore', 'pipe', 'ignore'] as const;
@@ -35,7 +35,7 @@ for (const signals of [['SIGTERM'], ['SIGINT', 'SIGINT'], ['SIGINT', 'SIGTERM']]
 }
 
 test('npm start, stopped while it fills the demo, leaves no process behind, and the next start completes the demo', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
   t.after(async () => await rm(cwd, { recursive: true, force: true }));
@@ -71,7 +71,7 @@ test('npm start, stopped while it fills the demo, leaves no process behind, and 
 });
 
 test('when bin/qrs.js is killed, where it could not become the service, the service stops', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
   t.after(async () => await rm(cwd, { recursive: true, force: true }));
@@ -99,7 +99,7 @@ async function hangingFile(t: TestContext, path: string): Promise<{ readonly ope
   return { opened: writer.then(() => undefined) };
 }
 
-test('qrs run, interrupted, says by what, and its run is cancelled', { timeout: 60_000 }, async (t) => {
+test('qrs run, interrupted, says by what, and its run is cancelled', { timeout: 180_000 }, async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
   t.after(async () => await rm(cwd, { recursive: true, force: true }));
   const qrs = (...args: readonly string[]) =>
@@ -121,7 +121,7 @@ test('qrs run, interrupted, says by what, and its run is cancelled', { timeout: 
   assert.notEqual(qrs('executions', 'list', '--state', 'CANCELLED'), '');
 });
 
-test('a thread that hangs does not keep an interrupted command from ending', { timeout: 120_000 }, async (t) => {
+test('a thread that hangs does not keep an interrupted command from ending', { timeout: 300_000 }, async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-signals-'));
   t.after(async () => await rm(cwd, { recursive: true, force: true }));
   const env = { ...environment(), QRS_SHUTDOWN_GRACE: '0' };

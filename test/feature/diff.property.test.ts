@@ -21,7 +21,7 @@ const ROW_COUNTS = [0, 40, 2500, 4000];
 const ALL = 'ignore_max_datapoints_per_request=true';
 
 test(`${CASES} random differences have the rows that the naive one has (seed ${SEED})`, {
-  timeout: 120_000 + CASES * 10_000,
+  timeout: 300_000 + CASES * 10_000,
 }, async (t) => {
   const service = await startHttpService(t, { QRS_READ_THREADS: '4', QRS_HEAVY_THREADS: '4' });
   await using stored = await StoredResults.of(service);

@@ -229,7 +229,7 @@ function randomSort(random: Random): Sort {
 }
 
 test(`${CASES} random filters and sorts find what SQL finds in the rows of the file`, {
-  timeout: 120_000 + CASES * 2000,
+  timeout: 300_000 + CASES * 2000,
 }, async (t) => {
   const service = await startHttpService(t, { QRS_DIRECT_ROWS: String(DIRECT_ROWS), QRS_READ_THREADS: '4' });
   const path = join(service.commandLine.directory, 'source.parquet');

@@ -41,7 +41,7 @@ interface Case {
 }
 
 test(`${CASES} random filters and sorts find the rows that the naive interpreter finds, in its order`, {
-  timeout: 60_000 + CASES * 1000,
+  timeout: 180_000 + CASES * 1000,
 }, async (t) => {
   const service = await startHttpService(t, {
     QRS_DIRECT_ROWS: String(DIRECT_ROWS),

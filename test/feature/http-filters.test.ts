@@ -250,7 +250,7 @@ test('504: a filter that takes too long, read directly or through a view', async
 });
 
 test('a client that leaves stops the making of its view, and the next in the queue gets its turn', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const service = await startHttpService(t, { QRS_HEAVY_RUNNING: '1', QRS_DIRECT_ROWS: '0' });
   await publishSlow(service);

@@ -61,7 +61,7 @@ interface Served {
 
 for (const rowFiles of ['off', '0']) {
   test(`whichever way rows are found, they are those of the naive interpreter (row files: ${rowFiles}, seed ${SEED})`, {
-    timeout: 120_000 + TABLES * 60_000,
+    timeout: 300_000 + TABLES * 60_000,
   }, async (t) => {
     const ways = new Map<string, number>();
     const service = await startHttpService(t, {

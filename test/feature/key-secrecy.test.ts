@@ -13,7 +13,7 @@ async function listening(child: ChildProcess): Promise<string> {
   return String(line).trim();
 }
 
-test('a key is in no log line, metric, error or address, whichever way it came', { timeout: 60_000 }, async (t) => {
+test('a key is in no log line, metric, error or address, whichever way it came', { timeout: 180_000 }, async (t) => {
   const qrs = await makeCommandLine(t);
   // The service below has the real clock.
   qrs.now = Date.now();

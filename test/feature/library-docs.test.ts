@@ -56,7 +56,7 @@ async function qrs(...words: readonly string[]): Promise<string> {
 
 test('the page has programs', () => assert.ok(programs.length >= 4, `${programs.length} programs`));
 
-test('every program compiles', { timeout: 100_000 }, async () => {
+test('every program compiles', { timeout: 300_000 }, async () => {
   const files = await Promise.all(
     programs.map(async ({ text }, i) => {
       const file = join(folder, `program-${i}.ts`);

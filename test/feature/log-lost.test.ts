@@ -40,7 +40,7 @@ async function endOf(child: ChildProcess): Promise<unknown> {
   return (await ended)[0];
 }
 
-test('the reader of the log is gone', { timeout: 60_000 }, async (t) => {
+test('the reader of the log is gone', { timeout: 180_000 }, async (t) => {
   const { url, child } = await serve(t, 'pipe');
   child.stderr?.destroy();
   child.stdout?.destroy();
@@ -49,7 +49,7 @@ test('the reader of the log is gone', { timeout: 60_000 }, async (t) => {
   assert.equal(await endOf(child), 0);
 });
 
-test('the disk of the log is full', { timeout: 60_000 }, async (t) => {
+test('the disk of the log is full', { timeout: 180_000 }, async (t) => {
   if (process.platform !== 'linux') return t.skip('only Linux has /dev/full');
   const full = openSync('/dev/full', 'w');
   t.after(() => closeSync(full));
@@ -59,7 +59,7 @@ test('the disk of the log is full', { timeout: 60_000 }, async (t) => {
   assert.equal(await endOf(child), 0);
 });
 
-test('the reader of the log hangs: SIGTERM still ends the service', { timeout: 60_000 }, async (t) => {
+test('the reader of the log hangs: SIGTERM still ends the service', { timeout: 180_000 }, async (t) => {
   const { url, child } = await serve(t, 'pipe');
   child.stderr?.pause();
   // More than a pipe takes (64 KB).

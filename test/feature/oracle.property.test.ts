@@ -43,7 +43,7 @@ interface Case {
 }
 
 test(`${CASES} random requests have the rows that the naive interpreter finds, on every page and in every format`, {
-  timeout: 120_000 + CASES * 5000,
+  timeout: 300_000 + CASES * 5000,
 }, async (t) => {
   const service = await startHttpService(t, {
     QRS_DIRECT_ROWS: String(DIRECT_ROWS),

@@ -26,7 +26,7 @@ const TYPES: readonly ColumnType[] = [
 ];
 
 test(`${CASES} random searches for values find all rows, though parts are left out`, {
-  timeout: 60_000 + CASES * 1000,
+  timeout: 180_000 + CASES * 1000,
 }, async (t) => {
   const service = await startHttpService(t, { QRS_PAGE_CACHE: '0', QRS_INDEX_USES: 'off', QRS_DIRECT_ROWS: '30' });
   await using stored = await StoredResults.of(service);

@@ -62,7 +62,7 @@ async function stop({ child }: Started): Promise<void> {
   await closed;
 }
 
-test('two processes: each tick is run by one of them, and none twice', { timeout: 120_000 }, async () => {
+test('two processes: each tick is run by one of them, and none twice', { timeout: 300_000 }, async () => {
   const directory = await newFolder();
   const both = [start(directory, 'a'), start(directory, 'b')];
   await Promise.all(both.map(({ idle }) => idle));
@@ -85,7 +85,7 @@ test('two processes: each tick is run by one of them, and none twice', { timeout
 });
 
 test('when the owner of the lease is killed, the other takes over once the lease has expired', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const directory = await newFolder();
   const killed = start(directory, 'hangs');

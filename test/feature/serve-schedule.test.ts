@@ -59,7 +59,7 @@ function runsOf(catalog: Catalog, queryId: number): Promise<readonly Execution[]
 }
 
 test('two services that start together refresh each dataset once, and both serve it', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   const dataDir = await dataWithSources(t, 20);
   const both = await Promise.all([startServing(t, dataDir), startServing(t, dataDir)]);
@@ -85,7 +85,7 @@ test('two services that start together refresh each dataset once, and both serve
 });
 
 test('when a service is killed during a refresh, the other takes it over within the lease time', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (t) => {
   // Enough wallets for a refresh that lasts about a second.
   const dataDir = await dataWithSources(t, 5_000);

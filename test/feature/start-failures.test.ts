@@ -77,7 +77,7 @@ const UNUSABLE: Readonly<Record<string, { readonly environment: Record<string, s
 };
 
 for (const [what, { environment, says }] of Object.entries(UNUSABLE)) {
-  test(`${what}: one line, exit 1, and nothing lives on`, { timeout: 60_000 }, async (t) => {
+  test(`${what}: one line, exit 1, and nothing lives on`, { timeout: 180_000 }, async (t) => {
     if (process.platform !== 'linux') return t.skip('the places used here are those of Linux');
     const cwd = await mkdtemp(join(tmpdir(), 'qrs-start-'));
     t.after(async () => await rm(cwd, { recursive: true, force: true }));

@@ -30,7 +30,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 const ENDLESS_SORT = `SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY md5(i::VARCHAR)) AS n FROM range(10000000000) t(i))`;
 const ENDLESS_SEARCH = `SELECT count(*) FROM range(10000000000) t(i) WHERE md5(i::VARCHAR) = 'none'`;
 
-test('a read that spilled says that memory was short', { timeout: 60_000 }, async (t) => {
+test('a read that spilled says that memory was short', { timeout: 180_000 }, async (t) => {
   const duckDb = await open(t);
   const time = new FakeTime(0);
   const reading = withinMillis({ millisMax: 30_000, duckDb, sleep: time.sleep }, never, (within) =>
@@ -49,7 +49,7 @@ test('a read that spilled says that memory was short', { timeout: 60_000 }, asyn
   assert.equal((await duckDb.use(never)).spilledBytes, 0);
 });
 
-test('a read that did not spill, or whose DuckDB cannot be asked, does not say so', { timeout: 60_000 }, async (t) => {
+test('a read that did not spill, or whose DuckDB cannot be asked, does not say so', { timeout: 180_000 }, async (t) => {
   const duckDb = await open(t);
   const time = new FakeTime(0);
   const search = (within: AbortSignal) => duckDb.query({ text: ENDLESS_SEARCH, values: [] }, within);
@@ -66,7 +66,7 @@ test('a read that did not spill, or whose DuckDB cannot be asked, does not say s
   }
 });
 
-test('a DuckDB that does not answer what it uses does not keep the read going', { timeout: 60_000 }, async (t) => {
+test('a DuckDB that does not answer what it uses does not keep the read going', { timeout: 180_000 }, async (t) => {
   const duckDb = await open(t);
   const time = new FakeTime(0);
   const search = (within: AbortSignal) => duckDb.query({ text: ENDLESS_SEARCH, values: [] }, within);
