@@ -93,7 +93,7 @@ export class Replica {
     };
     const usage = { add, sum: catalog.usage.sum.bind(catalog.usage) };
     const observe = (event: Observation) => invariants.observe(host, event);
-    this.meter = new UsageMeter({ usage, observe, writer: host.name, clock });
+    this.meter = new UsageMeter({ usage, observe, writer: host.name });
     const newId = () => parts.newId(clock());
     const onError = (error: unknown) => invariants.fault(host, 'a read lease', error);
     this.limit = new DividedLimit(parts);

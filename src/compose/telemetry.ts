@@ -40,7 +40,7 @@ export async function startTelemetry(
   const { settings } = service;
   const observe = fanOut(observers);
   const stop = new AbortController();
-  const meter = new UsageMeter({ usage: parts.catalog.usage, observe, writer: effects.owner, clock: parts.clock });
+  const meter = new UsageMeter({ usage: parts.catalog.usage, observe, writer: effects.owner });
   const keyUses = new KeyUses({ principals: parts.catalog.principals, observe });
   const eventLoop = watchEventLoop({ ...effects, monotonic: parts.monotonic }, stop.signal);
   const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, sleep: effects.sleep, eventLoop }));

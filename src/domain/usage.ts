@@ -1,5 +1,4 @@
 /** What was asked for, by whom, on which day, as it is counted and summed. */
-import type { Instant } from './instant.ts';
 import type { Owner } from './principal.ts';
 
 export interface UsageCounts {
@@ -23,7 +22,6 @@ export interface UsageBatch {
   readonly writer: string;
   /** Another one for each batch of the writer, who sends no new one before it knows that the last was added. */
   readonly number: number;
-  readonly at: Instant;
 }
 
 export interface UsageFilter {

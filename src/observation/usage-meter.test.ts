@@ -29,7 +29,6 @@ function meterWith(add: Usage['add']) {
     usage: { add, sum: async () => [] },
     observe: (observation) => observed.push(observation),
     writer: 'p1',
-    clock: time.clock,
   });
   return { meter, time, observed };
 }

@@ -4,7 +4,7 @@
  * committed and only its answer lost; what a crash loses is what came since the last one.
  */
 import type { Usage } from '../catalog/catalog.ts';
-import { type Clock, DAY_MILLIS, dayOf, type Instant } from '../domain/instant.ts';
+import { DAY_MILLIS, dayOf, type Instant } from '../domain/instant.ts';
 import type { Sleep } from '../domain/time.ts';
 import type { Use } from '../domain/usage.ts';
 import { entry } from './entry.ts';
@@ -15,7 +15,6 @@ export interface UsageMeterOptions {
   readonly observe: Observe;
   /** Names this process among all that share the catalog. */
   readonly writer: string;
-  readonly clock: Clock;
 }
 
 type Counting = { -readonly [Name in keyof Use]: Use[Name] };
@@ -100,9 +99,9 @@ export class UsageMeter {
   }
 
   async #writeBatch({ uses, number }: { readonly uses: readonly Use[]; readonly number: number }): Promise<boolean> {
-    const { usage, observe, writer, clock } = this.#options;
+    const { usage, observe, writer } = this.#options;
     try {
-      await usage.add(uses, { writer, number, at: clock() });
+      await usage.add(uses, { writer, number });
     } catch (error) {
       observe({ kind: 'usage_not_written', error });
       return false;

@@ -35,7 +35,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
   readonly #now: Now;
 
   /**
-   * @param now the clock that leases, claims, ticks and kept answers go by
+   * @param now the clock that leases, claims, ticks, kept answers and batches of usage go by
    * @param knows the latest version of a catalog that this program knows
    * @param lists where many rows are looked at; it only reads
    */
@@ -50,7 +50,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
     this.leases = new KyselyLeases(db, now);
     this.ticks = new KyselyTicks(db, now);
     this.replicas = new KyselyReplicas(db, now, knows);
-    this.usage = new KyselyUsage(db, lists);
+    this.usage = new KyselyUsage(db, now, lists);
     this.installation = new KyselyInstallation(db);
     this.idempotencyKeys = new KyselyIdempotencyKeys(db, now);
   }

@@ -1,7 +1,8 @@
 /** Usage by key, query and day: counters that only grow. */
-import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely';
+import { type Expression, type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely';
 import type { UsageBatch, UsageFilter, UsagePart, UsageSum, Use } from '../../domain/usage.ts';
 import type { Usage } from '../catalog.ts';
+import type { Now } from './now.ts';
 import type { CatalogTables, KeyRow, UsageRow } from './tables.ts';
 
 /** Stands for the query id of requests that concern no query. */
@@ -24,11 +25,13 @@ type SumRow = UsageRow & Pick<KeyRow, 'user_name' | 'team_name'>;
 
 export class KyselyUsage implements Usage {
   readonly #db: Kysely<CatalogTables>;
+  readonly #now: Now;
   readonly #lists: Kysely<CatalogTables>;
 
   /** @param lists where many rows are looked at */
-  constructor(db: Kysely<CatalogTables>, lists: Kysely<CatalogTables> = db) {
+  constructor(db: Kysely<CatalogTables>, now: Now, lists: Kysely<CatalogTables> = db) {
     this.#db = db;
+    this.#now = now;
     this.#lists = lists;
   }
 
@@ -40,7 +43,7 @@ export class KyselyUsage implements Usage {
       query_id: queryId ?? NO_QUERY,
     }));
     await this.#db.transaction().execute(async (trx) => {
-      if (batch !== undefined && !(await isNew(trx, batch))) return;
+      if (batch !== undefined && !(await isNew(trx, batch, this.#now()))) return;
       for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
         await trx
           .insertInto('usage')
@@ -81,10 +84,14 @@ export class KyselyUsage implements Usage {
 
 /**
  * True once for each batch. A writer's last batch is kept as what it is, a request that may come twice: the sweep forgets it after a day
- * without another.
+ * without another, by the same clock.
  */
-async function isNew(trx: Transaction<CatalogTables>, { writer, number, at }: UsageBatch): Promise<boolean> {
-  const last = { fingerprint: String(number), status: 200, body: '', answered_at: at };
+async function isNew(
+  trx: Transaction<CatalogTables>,
+  { writer, number }: UsageBatch,
+  now: Expression<number>,
+): Promise<boolean> {
+  const last = { fingerprint: String(number), status: 200, body: '', answered_at: now };
   const taken = await trx
     .insertInto('idempotency_keys')
     .values({ key_id: BATCHES, name: writer, ...last })

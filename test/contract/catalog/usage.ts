@@ -1,14 +1,13 @@
 /** Who asked for how much, on which day. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { type CatalogFactory, NOON } from './fixture.ts';
+import { type CatalogFactory, type ClockedCatalog, NOON } from './fixture.ts';
 
 const MONDAY = '2024-03-04';
 const TUESDAY = '2024-03-05';
 
 /** ann has the keys k1 and k2, the team crew has k3. */
-async function openWithKeys(open: () => Promise<Catalog>): Promise<Catalog> {
+async function openWithKeys(open: () => Promise<ClockedCatalog>): Promise<ClockedCatalog> {
   const catalog = await open();
   await catalog.principals.addUser('ann', NOON);
   await catalog.principals.addTeam('crew', ['ann'], NOON);
@@ -68,13 +67,31 @@ export function usageContract(prepare: CatalogFactory): void {
   test('a batch that comes again is counted once', async (t) => {
     const { usage } = await openWithKeys(await prepare(t));
     const use = { day: MONDAY, keyId: 'k1', queryId: 7, requests: 1, datapoints: 2, bytes: 3 };
-    const batch = (writer: string, number: number) => ({ writer, number, at: NOON });
+    const batch = (writer: string, number: number) => ({ writer, number });
     await usage.add([use], batch('p1', 1));
     await usage.add([use], batch('p1', 1));
     await usage.add([use], batch('p2', 1));
     await usage.add([use], batch('p1', 2));
     await usage.add([use], batch('p1', 2));
     assert.deepEqual(await usage.sum({}, []), [{ requests: 3, datapoints: 6, bytes: 9 }]);
+  });
+
+  test('a batch is kept for as long as answers are, from when it came by the clock of the catalog', async (t) => {
+    const catalog = await openWithKeys(await prepare(t));
+    const { usage, idempotencyKeys } = catalog;
+    const add = async () =>
+      await usage.add([{ day: MONDAY, keyId: 'k1', requests: 1, datapoints: 2, bytes: 3 }], {
+        writer: 'p1',
+        number: 1,
+      });
+    await catalog.moveTo(NOON + 5);
+    await add();
+    await idempotencyKeys.deleteUntil(NOON + 4);
+    await add();
+    assert.deepEqual(await usage.sum({}, []), [{ requests: 1, datapoints: 2, bytes: 3 }]);
+    await idempotencyKeys.deleteUntil(NOON + 5);
+    await add();
+    assert.deepEqual(await usage.sum({}, []), [{ requests: 2, datapoints: 4, bytes: 6 }]);
   });
 
   test('adding nothing changes nothing, not even the version', async (t) => {
