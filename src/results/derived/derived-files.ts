@@ -4,10 +4,11 @@
  * sizes and their last uses are read from the file system. A file may be removed at any time. Whoever has it open reads on, and
  * closes it when the folder is listed next; only then is its disk space free.
  */
-import { open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../domain/instant.ts';
 import { executionOfDerived } from '../../domain/written-names.ts';
+import { hasCode } from '../../errors/system-code.ts';
 import type { DerivedBudget, DerivedItem } from './budget.ts';
 
 export interface DerivedFilesOptions {
@@ -104,7 +105,7 @@ export class DerivedFiles {
   async #list(): Promise<readonly DerivedItem[]> {
     const used = [...this.#used.keys()];
     const items = new Map<string, DerivedItem>();
-    for (const name of await readdir(this.#options.directory)) {
+    for (const name of await this.#names()) {
       if (executionOfDerived(name) === undefined) continue;
       const found = await stat(this.pathOf(name)).catch(() => undefined);
       if (found?.isFile() !== true) continue;
@@ -117,6 +118,18 @@ export class DerivedFiles {
     for (const name of used) if (!items.has(name)) this.#forget(name);
     this.#bytes = items.values().reduce((sum, { bytes }) => sum + bytes, 0);
     return [...items.values()];
+  }
+
+  async #names(): Promise<readonly string[]> {
+    const { directory, staging } = this.#options;
+    try {
+      return await readdir(directory);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error;
+      // Somebody has removed it. What is made from now on needs this folder, which is in it.
+      await mkdir(staging, { recursive: true, mode: 0o700 });
+      return [];
+    }
   }
 }
 

@@ -4,7 +4,7 @@
  * derived, where the least recently used goes first, but never one that is being made or sent. The folder belongs to this
  * process alone. Whoever has a file open can read it to the end, even after its name is gone.
  */
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datapointsOf } from '../../domain/datapoints.ts';
 import type { Clock } from '../../domain/instant.ts';
@@ -179,6 +179,8 @@ export class ParquetFiles {
     await using held = await content(signal);
     const { rows, headers } = held;
     using _ = this.#setApart(fileBytesMax(rows));
+    // Somebody may have cleared the folder above it.
+    await mkdir(this.#options.directory, { recursive: true, mode: 0o700 });
     const folder = await mkdtemp(join(this.#options.directory, 'export-'));
     try {
       const written = await this.#options.writer.write(rows, join(folder, FILE_NAME), signal);

@@ -2,11 +2,11 @@
  * Materialised views: a walk under `filters` or `sort_by` reads its pages from one. A view is written once for all who ask at
  * the same time, in the queue of heavy work. The number of views is bounded, and their bytes count with everything derived: the
  * least recently used goes first, but never one that is being read. The folder belongs to this process alone and starts empty,
- * so nothing half-written is ever read.
+ * so nothing half-written is ever read. A view whose files somebody has removed is made anew.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import type { Clock } from '../../../domain/instant.ts';
+import type { Clock, Instant } from '../../../domain/instant.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
 import { allRowsOf, type Part, type ResultSet, VIEW_PART_ROWS } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
@@ -61,11 +61,13 @@ interface Entry {
   users: number;
   /** Stops the making when nobody waits any more. */
   readonly abandon: AbortController;
-  /** A view of a sample: nobody will ask for it again, so it is removed once it has been read. */
-  readonly passing: boolean;
+  /** Nobody will ask for it again, as of a sample, or its files are gone: it is removed once it has been read. */
+  passing: boolean;
   /** 0 until it is made. */
   bytes: number;
   usedAt: number;
+  /** When its files were last known to be there. */
+  seenAt: Instant;
 }
 
 interface Making {
@@ -73,6 +75,9 @@ interface Making {
   /** Nobody will ask for it again. */
   readonly isPassing: boolean;
 }
+
+/** Whoever clears the folder of views does harm for so long. */
+const SEEN_MILLIS = 1000;
 
 export class ViewCache implements AsyncDisposable {
   readonly #options: ViewCacheOptions;
@@ -146,9 +151,10 @@ export class ViewCache implements AsyncDisposable {
     this.#entries.set(identity, entry);
     entry.users += 1;
     entry.usedAt = this.#options.clock();
+    let view: OpenView | undefined;
     try {
       const { resultSet: made, counts } = await orAborted(entry.made, signal);
-      return {
+      view = {
         ...this.#held(entry),
         identity,
         resultSet: made,
@@ -163,10 +169,23 @@ export class ViewCache implements AsyncDisposable {
           this.#added();
         },
       };
+      if (await this.#isThere(entry, made)) return view;
     } catch (error) {
       this.#leave(entry);
       throw error;
     }
+    this.#forget(entry);
+    entry.passing = true;
+    view[Symbol.dispose]();
+    return await this.#open(identity, making, keyId, signal);
+  }
+
+  async #isThere(entry: Entry, { parts }: ResultSet): Promise<boolean> {
+    const now = this.#options.clock();
+    if (Math.abs(now - entry.seenAt) < SEEN_MILLIS) return true;
+    const sizes = await Promise.all(parts.map(async ({ key }) => (await stat(key).catch(() => undefined))?.size));
+    entry.seenAt = now;
+    return parts.every(({ objectBytes }, place) => sizes[place] === objectBytes);
   }
 
   /** Stops what is being made. Resolves when nothing is written or removed any more. */
@@ -189,10 +208,12 @@ export class ViewCache implements AsyncDisposable {
       passing: isPassing,
       bytes: 0,
       usedAt: this.#options.clock(),
+      seenAt: Number.NaN,
     };
     const settled = making.then(
       async ({ bytes }) => {
         entry.bytes = bytes;
+        entry.seenAt = this.#options.clock();
         // All who waited had left by the time it was made.
         if (this.#entries.get(identity) !== entry) await this.#drop(entry);
         else this.#added();
@@ -293,7 +314,7 @@ export class ViewCache implements AsyncDisposable {
       try {
         const made = await withRoom(budget, async () => {
           await rm(directory, { recursive: true, force: true });
-          await mkdir(directory);
+          await mkdir(directory, { recursive: true, mode: 0o700 });
           return await make(duckDb, { directory, partRows: VIEW_PART_ROWS }, within);
         });
         // At least 1 byte, since 0 means that the view is not made yet.
