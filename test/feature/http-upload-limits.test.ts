@@ -8,8 +8,8 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { writeResource } from '../../src/domain/written-names.ts';
-import { type HttpService, startHttpService } from './http-service.ts';
-import { annWrites, assertRefused } from './http-writer.ts';
+import { type HttpService, openServer, startHttpService } from './http-service.ts';
+import { annWrites, assertRefused, sender } from './http-writer.ts';
 
 const CSV = { 'content-type': 'text/csv' };
 const ROWS = 'n\n1\n2\n3\n';
@@ -101,6 +101,17 @@ test('what is sent, what is decompressed and what is converted count; nothing of
   assert.deepEqual(await catalog.executions.list({ queryId: 7, limit: 10 }), []);
   for (let i = 0; i < 3; i++) assert.equal((await publish(`n\n${'123456789\n'.repeat(5000)}`)).status, 201);
   assert.deepEqual(service.faults, []);
+});
+
+test('what was too large is tried again under its Idempotency-Key, since there may be more disk for it then', async (t) => {
+  const { service, key, publish } = await start(t, { QRS_UPLOAD_DISK: '100000' });
+  const body = gzipSync(`n\n${'1\n'.repeat(200_000)}`);
+  const headers = { ...CSV, 'content-encoding': 'gzip', 'idempotency-key': 'large' };
+  assertRefused(await publish(body, headers), 413, 'body_too_large', /^the result takes more than 100000 bytes/);
+  const roomier = await openServer(service.commandLine, { QRS_UPLOAD_DISK: '100MB' });
+  t.after(roomier.close);
+  const send = sender(roomier.server, key);
+  assert.equal((await send('POST', '/v1/query/7/results', { body, headers })).status, 201);
 });
 
 test('by default they take half of the disk that is free', async (t) => {

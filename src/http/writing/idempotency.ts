@@ -106,12 +106,12 @@ async function replay(kept: KeptAnswer, request: IdempotentRequest): Promise<Ide
 }
 
 /**
- * Whether the same request would fail in the same way again. Passing errors are not kept, nor those of a body that was cut off.
+ * Whether the same request would fail in the same way again. Passing errors are not kept, nor those of a body that was cut off. How large a
+ * body may be can depend on the disk that is free.
  */
 function isKept({ code, status }: RequestError): boolean {
-  return (
-    status < 500 && status !== 408 && status !== 429 && code !== 'digest_mismatch' && code !== 'idempotency_mismatch'
-  );
+  const isPassing = status >= 500 || status === 408 || status === 413 || status === 429;
+  return !isPassing && code !== 'digest_mismatch' && code !== 'idempotency_mismatch';
 }
 
 function written(answer: WriteAnswer): IdempotentAnswer {
