@@ -4,7 +4,7 @@
  * so a damaged one is known, and removed.
  */
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import type { ResultSet } from '../../domain/result-set.ts';
 import { derivedName } from '../../domain/written-names.ts';
 import type { DerivedFiles } from './derived-files.ts';
@@ -57,7 +57,7 @@ export class StatisticsFiles {
       await writeFile(staged, hashOf(json) + json);
       await this.#files.publish(name, staged);
     } catch {
-      await this.#files.remove(name).catch(() => undefined);
+      await rm(staged, { force: true }).catch(() => undefined);
     }
   }
 
