@@ -38,16 +38,22 @@ export class MissingResults {
 
   /** Whether parts of the result are missing. Costs nothing once it was seen to be whole. */
   async isMissing(executionId: string, resultSet: ResultSet): Promise<boolean> {
-    if (this.#whole.has(executionId)) return false;
+    return this.#whole.has(executionId) ? false : await this.#check(executionId, resultSet, false);
+  }
+
+  /** @param isKnown it may have been taken for whole: that it is not has to be told */
+  async #check(executionId: string, resultSet: ResultSet, isKnown: boolean): Promise<boolean> {
     const isMissing = (await this.#options.store.findMissing(resultSet.parts.map(({ key }) => key))).length > 0;
     const wasMissing = this.#missing.delete(executionId);
-    if (isMissing) {
-      if (this.#missing.size < MISSING_MAX) this.#missing.add(executionId);
-    } else {
+    const isNoted = isMissing && this.#missing.size < MISSING_MAX;
+    if (isNoted) this.#missing.add(executionId);
+    if (!isMissing) {
       if (this.#whole.size >= WHOLE_MAX) this.#whole.clear();
       this.#whole.add(executionId);
     }
-    if (isMissing !== wasMissing) this.#options.onChange(executionId, isMissing);
+    // One too many to be remembered would be told again with each look, and all that is cached would be forgotten each time.
+    const isNews = isNoted || isKnown || wasMissing;
+    if (isMissing !== wasMissing && isNews) this.#options.onChange(executionId, isMissing);
     return isMissing;
   }
 
@@ -79,6 +85,6 @@ export class MissingResults {
     this.#whole.delete(executionId);
     // Expired and swept since: not missing, just gone.
     if (resultSet === undefined) this.#missing.delete(executionId);
-    else await this.isMissing(executionId, resultSet);
+    else await this.#check(executionId, resultSet, true);
   }
 }
