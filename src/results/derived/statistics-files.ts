@@ -9,8 +9,8 @@ import type { ResultSet } from '../../domain/result-set.ts';
 import { derivedName } from '../../domain/written-names.ts';
 import type { DerivedFiles } from './derived-files.ts';
 
-/** Raise it when what is told of a column changes: then files have other names. */
-const FORMAT = 2;
+/** Raise it when what is told of a column changes: then files have other names, and answers other tags. */
+export const STATISTICS_FORMAT = 3;
 const IDENTITY_DIGITS = 16;
 const HASH_DIGITS = 64;
 /** Those of a smaller result are made again as quickly. */
@@ -63,7 +63,7 @@ export class StatisticsFiles {
 
   #nameOf({ executionId, resultSet, index }: StatisticsOrigin): string {
     const parts = resultSet.parts.map(({ sha256 }) => sha256);
-    const made = JSON.stringify([FORMAT, this.#encoder, resultSet.columns[index], parts]);
+    const made = JSON.stringify([STATISTICS_FORMAT, this.#encoder, resultSet.columns[index], parts]);
     const identity = createHash('sha256').update(made).digest('hex').slice(0, IDENTITY_DIGITS);
     return derivedName(executionId, `c${index}`, identity, 'statistics');
   }

@@ -6,6 +6,7 @@ import { RequestError } from '../../errors/errors.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
 import type { ResultsDeps } from '../deps.ts';
+import { STATISTICS_FORMAT } from '../derived/statistics-files.ts';
 import { describeMissing, findColumn } from '../plan/find-column.ts';
 import { getResultSet, resolveTarget } from '../plan/resolve.ts';
 import { parseColumnNames } from '../request/columns-parameter.ts';
@@ -43,7 +44,7 @@ export async function answerStatistics(
   requireSameTarget(parameters, target);
   const resultSet = await getResultSet(execution, deps.catalogCache);
   const indexes = columnsAsked(parameterOf(parameters, 'columns'), resultSet.columns);
-  const etag = etagOf(`statistics ${execution.id} ${deps.settings.encoder} ${indexes.join(',')}`);
+  const etag = etagOf(`statistics ${STATISTICS_FORMAT} ${execution.id} ${deps.settings.encoder} ${indexes.join(',')}`);
   const headers = cacheHeadersOf(cachePolicy, found, now);
   if (matchesEtag(ifNoneMatch, etag)) return respondUnchanged('json', etag, headers);
   const { kept, files, reading } = deps.statistics;
