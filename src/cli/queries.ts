@@ -82,9 +82,9 @@ function addAdd(queries: Command, context: CommandContext): void {
       };
       await withService(context, async (service) => {
         const sql = await readSql(options, { service, signal: context.signal });
-        await (await service.catalog()).queries.add({ ...query, ...sql }, context.clock());
-        if (options.json) printJson(context, queryRecord(query));
-        else printLines(context, [query.id]);
+        const added = await (await service.catalog()).queries.add({ ...query, ...sql }, context.clock());
+        if (options.json) printJson(context, queryRecord(added));
+        else printLines(context, [added.id]);
       });
     });
 }

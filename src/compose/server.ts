@@ -121,7 +121,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
       metrics: effects.shared?.shareMetrics(metrics) ?? metrics,
       sleep,
       usage: { usage: catalog.usage, clock },
-      browsing: { catalog, clock },
+      browsing: { catalog, clock, engine: settings.engine.kind },
       writing,
     },
     options,

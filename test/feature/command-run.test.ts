@@ -87,6 +87,17 @@ test('a file of SQL that cannot be read is told with its option, and no query is
   assert.equal(await qrs.get('queries', 'list'), '7');
 });
 
+test('a query that is added is told as it is listed, with its schedule', async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  const sql = join(qrs.directory, 'one.sql');
+  await writeFile(sql, 'SELECT 1 AS n');
+  const words = ['--id', '7', '--user', 'ann', '--sql', sql, '--schedule', '0 * * * *'];
+  const added = JSON.parse(await qrs.get('queries', 'add', ...words, '--json'));
+  assert.deepEqual(added, { id: 7, user: 'ann', visibility: 'public', schedule: '0 * * * *' });
+  assert.deepEqual(JSON.parse(await qrs.get('queries', 'list', '--json')), [added]);
+});
+
 test('SQL is refused that was checked against parameters which somebody else has changed meanwhile', async (t) => {
   const qrs = await withQuery(t, {
     sql: 'SELECT {{floor}} AS n',

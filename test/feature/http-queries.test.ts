@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startHttpService } from './http-service.ts';
 import { annWrites, assertRefused, sender } from './http-writer.ts';
+import { requestProblems } from './openapi-validator.ts';
 
 const CREATED_AT = '2024-03-05T20:50:59.123000Z';
 
@@ -19,12 +20,16 @@ const WHOLE = {
   is_private: true,
 };
 
-test('null takes away what a query has', async (t) => {
-  const { send } = await annWrites(await startHttpService(t));
+test('null takes away what a query has, as /openapi.json says', async (t) => {
+  const service = await startHttpService(t);
+  const { send } = await annWrites(service);
   const parameters = [{ key: 'k', type: 'text' }];
   const about = { name: 'Prices', description: 'Of each chain.', tags: ['a'], parameters };
   await send('POST', '/v1/query', { body: { ...about, column_descriptions: { c: 'what it is' } } });
   const body = { name: null, description: null, tags: null, parameters: null, column_descriptions: null };
+  const document = await service.json('/openapi.json');
+  const all = { ...body, query_sql: null, query_parameters: null, schedule: null };
+  assert.deepEqual(requestProblems(document, 'QueryChanges', all), []);
   assert.equal((await send('PATCH', '/v1/query/1', { body })).status, 200);
   const { name, description, tags, parameters: left, column_descriptions } = (await send('GET', '/v1/query/1')).json;
   assert.deepEqual([name, description, tags, left, column_descriptions], ['', '', [], [], undefined]);
@@ -93,6 +98,17 @@ test("only the owner sees the SQL; a missing text is '', since clients expect ev
     'query_not_found',
     'not found: Query not found or private',
   );
+});
+
+test('a query says which engine would run it', async (t) => {
+  const service = await startHttpService(t, { QRS_ENGINE_URL: 'trino://ann@127.0.0.1:1/lake' });
+  await service.publish(7, 'n\n1\n');
+  const { queries } = (await service.json('/v1/queries?owner=ann')) as { queries: readonly Record<string, unknown>[] };
+  assert.deepEqual(
+    queries.map(({ query_id, query_engine }) => [query_id, query_engine]),
+    [[7, 'trino']],
+  );
+  assert.equal((await service.json('/v1/query/7')).query_engine, 'trino');
 });
 
 test('an error in a body names the field, what was found, and what was expected', async (t) => {

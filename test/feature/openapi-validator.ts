@@ -36,10 +36,20 @@ const STANDARD_HEADERS: ReadonlySet<string> = new Set([
   'x-content-type-options',
 ]);
 
-export function responseValidator(document: Fragment): ValidateResponse {
+function schemasOf(document: Fragment): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formats.default(ajv);
-  ajv.addSchema(document, 'openapi');
+  return ajv.addSchema(document, 'openapi');
+}
+
+/** @returns what is wrong with the body of a request, by the name of its schema */
+export function requestProblems(document: Fragment, schema: string, body: unknown): readonly string[] {
+  const validate = schemasOf(document).compile({ $ref: `openapi#/components/schemas/${schema}` });
+  return validate(body) ? [] : (validate.errors ?? []).map((e) => `${e.instancePath}: ${e.message}`);
+}
+
+export function responseValidator(document: Fragment): ValidateResponse {
+  const ajv = schemasOf(document);
   const compiled = new Map<string, ValidateFunction>();
 
   /** What is wrong with a value, by the schema at a place in the document. */

@@ -71,7 +71,7 @@ function emptyServer(): { readonly server: FastifyInstance; readonly routes: rea
     },
     metrics: { contentType: 'text/plain', text: async () => '' },
     writing: { catalog: {}, runsAnySql: true } as unknown as HttpDeps['writing'],
-    browsing: { catalog: {}, clock: () => 0 } as unknown as HttpDeps['browsing'],
+    browsing: { catalog: {}, clock: () => 0, engine: 'duckdb' } as unknown as HttpDeps['browsing'],
     usage: { usage: { add: async () => undefined, sum: async () => [] }, clock: () => 0 },
   };
   const routes: string[] = [];

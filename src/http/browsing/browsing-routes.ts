@@ -20,6 +20,8 @@ import { latestView, runView } from './run-view.ts';
 export interface BrowsingDeps {
   readonly catalog: Pick<Catalog, 'browsing' | 'queries' | 'executions'>;
   readonly clock: Clock;
+  /** What runs the SQL of queries: `duckdb` or `trino`. */
+  readonly engine: string;
 }
 
 interface Asked {
@@ -63,7 +65,7 @@ export function browsingRoutes(
 
 async function queriesBody(
   { principal, parameters, address }: Asked,
-  { catalog, clock }: BrowsingDeps,
+  { catalog, clock, engine }: BrowsingDeps,
 ): Promise<object> {
   const now = clock();
   const slice = sliceOf(parameters);
@@ -79,18 +81,18 @@ async function queriesBody(
     ...(hasResults !== undefined && { hasResults }),
   });
   const items = found.items.map(({ query, latest }) => {
-    const { query_sql: _, ...view } = queryView(query, principal);
+    const { query_sql: _, ...view } = queryView(query, principal, engine);
     return { ...view, ...(latest !== undefined && { latest_execution: latestView(latest, now) }) };
   });
   return listBody('queries', { ...found, items }, slice, parameters, address);
 }
 
-async function queryBody({ request, principal }: Asked, { catalog, clock }: BrowsingDeps): Promise<object> {
+async function queryBody({ request, principal }: Asked, { catalog, clock, engine }: BrowsingDeps): Promise<object> {
   const query = await queryOf(request, principal, catalog);
   const now = clock();
   const { columnDescriptions } = query;
   const view = {
-    ...queryView(query, principal),
+    ...queryView(query, principal, engine),
     ...(columnDescriptions !== undefined && { column_descriptions: columnDescriptions }),
   };
   const latest = await catalog.browsing.findLatestRun(query.id, now);

@@ -3,8 +3,11 @@ import { formatInstant } from '../../domain/instant.ts';
 import { actsFor, type Principal } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
 
-/** A missing text is sent as '', since the hosted API's clients expect every field. Only the owner sees the SQL. */
-export function queryView(query: Query, principal: Principal) {
+/**
+ * A missing text is sent as '', since the hosted API's clients expect every field. Only the owner sees the SQL.
+ * @param engine what would run it
+ */
+export function queryView(query: Query, principal: Principal, engine: string) {
   const isOwn = principal.scope === 'admin' || actsFor(principal, query.owner);
   return {
     query_id: query.id,
@@ -14,7 +17,7 @@ export function queryView(query: Query, principal: Principal) {
     version: query.version,
     owner: query.owner.name,
     parameters: query.parameters,
-    query_engine: 'duckdb',
+    query_engine: engine,
     ...(isOwn && { query_sql: query.sql ?? '' }),
     ...(query.schedule !== undefined && { schedule: query.schedule }),
     is_private: query.visibility === 'private',

@@ -47,16 +47,16 @@ const PARAMETER = object(
 const DEFINITION: Fragment = {
   name: { type: ['string', 'null'], maxLength: 200 },
   description: { type: ['string', 'null'], maxLength: 10_000 },
-  tags: { type: 'array', items: TEXT, maxItems: 50 },
+  tags: { type: ['array', 'null'], items: TEXT, maxItems: 50 },
   column_descriptions: {
-    type: 'object',
+    type: ['object', 'null'],
     additionalProperties: { type: ['string', 'null'], maxLength: 1000 },
     description: 'What columns mean, by their names: all of them, instead of those before.',
   },
   query_sql: { type: ['string', 'null'], description: 'What the engine runs; none where an engine elsewhere does.' },
-  parameters: { type: 'array', items: refTo('schemas', 'QueryParameter') },
+  parameters: { type: ['array', 'null'], items: refTo('schemas', 'QueryParameter') },
   query_parameters: {
-    type: 'array',
+    type: ['array', 'null'],
     items: refTo('schemas', 'QueryParameter'),
     description: 'The same as `parameters`.',
   },
