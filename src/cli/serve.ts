@@ -1,7 +1,8 @@
 /** `qrs serve`: the HTTP service with the schedule beside it, until it is interrupted; in one process or in several. */
 import { availableParallelism } from 'node:os';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { loadSettings } from '../settings/load-settings.ts';
+import { BadValue } from '../settings/setting-value.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
 import type { CommandContext } from './command-context.ts';
 
@@ -15,7 +16,11 @@ export function addServeCommand(program: Command, given: CommandContext): void {
     .command('serve')
     .description('run the HTTP service and the schedule; prints the address on which it listens')
     .option('--demo', 'first fill an empty data directory with the demo, and print a key and requests to try')
-    .option('--workers <count>', 'how many processes answer requests, or `auto`: one for each core (QRS_WORKERS)')
+    .option(
+      '--workers <count>',
+      'how many processes answer requests, or `auto`: one for each core (QRS_WORKERS)',
+      workersText,
+    )
     .action(async ({ demo = false, workers }: ServeOptions) => {
       const context = withWorkers(given, workers);
       // Nobody reading the address or the log is no reason to stop serving.
@@ -34,6 +39,17 @@ export function addServeCommand(program: Command, given: CommandContext): void {
       const { serveAlone } = await import('./serve-process.ts');
       await serveAlone(context, demo);
     });
+}
+
+/** As it would be written in the setting. */
+function workersText(text: string): string {
+  try {
+    SETTINGS.workers.read(text);
+    return text;
+  } catch (error) {
+    if (error instanceof BadValue) throw new InvalidArgumentError(`${error.message.replace(/^e/, 'E')}.`);
+    throw error;
+  }
 }
 
 function withWorkers(context: CommandContext, workers: string | undefined): CommandContext {

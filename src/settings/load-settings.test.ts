@@ -127,7 +127,8 @@ test('a bad value is refused with its name, the value, and what is expected', ()
     ['QRS_RETENTION_DAYS', '1e3', 'expected a number greater than 0, at most 36500'],
     ['QRS_PARTIAL_AS_COMPLETED', 'yes', 'expected true or false'],
     ['QRS_READ_TIMEOUT', '0', 'expected a time from 0.001s to 86400s, such as 30 (seconds), 500ms, 30s or 5m'],
-    ['QRS_READ_THREADS', 'all', 'expected a whole number from 1 to 256'],
+    ['QRS_READ_THREADS', 'all', 'expected cores, or a whole number from 1 to 256'],
+    ['QRS_RATE_LIMIT', '0', 'expected off, or a number greater than 0, at most 1000000'],
     [
       'QRS_SWEEP_SCHEDULE',
       '5 * *',

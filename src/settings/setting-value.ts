@@ -67,19 +67,24 @@ export function oneOf<T extends string>(...choices: readonly T[]): ReadValue<T> 
   return (value) => {
     const choice = choices.find((known) => known === value.toLowerCase());
     if (choice !== undefined) return choice;
-    throw new BadValue(`expected one of ${choices.join(', ')}`);
+    throw new BadValue(`expected ${choices.length === 1 ? '' : 'one of '}${choices.join(', ')}`);
   };
 }
 
-/** The first kind that takes the text; what is expected is told by the last. */
+/** The first kind that takes the text. */
 export function either<A, B>(first: ReadValue<A>, second: ReadValue<B>): ReadValue<A | B> {
   return (value) => {
     try {
       return first(value);
-    } catch (error) {
-      if (!(error instanceof BadValue)) throw error;
+    } catch (notFirst) {
+      if (!(notFirst instanceof BadValue)) throw notFirst;
+      try {
+        return second(value);
+      } catch (notSecond) {
+        if (!(notSecond instanceof BadValue)) throw notSecond;
+        throw new BadValue(`${notFirst.message}, or ${notSecond.message.replace(/^expected /, '')}`);
+      }
     }
-    return second(value);
   };
 }
 

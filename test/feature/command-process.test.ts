@@ -193,6 +193,14 @@ test('a port that is taken is one line that says what to do, and exit 1', async 
   });
 });
 
+test('a number of workers that is none is a wrong argument: exit 2', async (t) => {
+  assert.deepEqual(qrs(await workingDirectory(t), ['serve', '--workers', 'all']), {
+    code: 2,
+    out: '',
+    err: "error: option '--workers <count>' argument 'all' is invalid. Expected auto, or a whole number from 1 to 256.\n",
+  });
+});
+
 test('the log is lines of JSON on standard error, from the first to the last', async (t) => {
   const cwd = await workingDirectory(t);
   // Without the schedule, whose sweep would log a line of its own.
