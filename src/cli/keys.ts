@@ -94,7 +94,7 @@ function addRevoke(keys: Command, context: CommandContext): void {
   keys
     .command('revoke')
     .description(
-      'revoke a key; a running service stops accepting it at once, and sends to their ends the answers that have begun',
+      'revoke a key; a running service stops accepting it at once, and answers to their ends the requests that it had accepted',
     )
     .argument('<id>', 'the id of the key, as listed')
     .action(async (id: string) => {
