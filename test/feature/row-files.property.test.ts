@@ -319,6 +319,22 @@ test('a file of hashes keeps below its bound, since as many blocks are packed sm
   }
 });
 
+test('rows that take more room than those before them have a row file as if all had been packed small from the beginning', async (t) => {
+  const columns = [{ name: 'text', type: parseColumnType('varchar') }];
+  const digits = `hash(i)::VARCHAR || hash(i + 1)::VARCHAR || hash(i + 2)::VARCHAR`;
+  const letters = `to_base64(unhex(sha256(i::VARCHAR))) || left(to_base64(unhex(md5(i::VARCHAR))), 16)`;
+  const skewed = (path: string) =>
+    `COPY (SELECT CASE WHEN i < 10000 THEN ${digits} ELSE ${letters} END AS c0 FROM range(20000) r(i)) TO '${path}' (FORMAT parquet)`;
+  const { size: quick } = await stat((await make(columns, 20_000, skewed)).path);
+  const bytesMax = Math.floor(0.8 * quick);
+  const table = await make(columns, 20_000, skewed, bytesMax);
+  const { size } = await stat(table.path);
+  assert.ok(size < bytesMax, `${size} of ${bytesMax}, ${quick} where there is room`);
+  const all = columns.map((column, index) => ({ ...column, index }));
+  const asked = { columns: all, format: 'json', from: 0, to: 20_000 } as const;
+  assert.deepEqual(await byRowFile(await opened(table.path, t), asked), await byDuckDb(table, asked));
+});
+
 test('a file that is removed while it is read can be read to its end', async (t) => {
   const table = await makeRandom(new Random(SEED + 1));
   const file = await opened(table.path, t);

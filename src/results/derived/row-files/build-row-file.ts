@@ -3,7 +3,7 @@
  * file, synced. Not every part gets one: its rows may be too wide to unpack within a request's turn, or their text may take too
  * much more room than the part.
  */
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { RowRange } from '../../../domain/blocks.ts';
 import { type Column, ROW_GROUP_ROWS } from '../../../domain/result-set.ts';
 import { type DuckDb, isOutOfMemory, type Row } from '../../../duckdb/duckdb.ts';
@@ -43,15 +43,36 @@ const FILE_BYTES_MAX = 2 ** 32 - 1;
 /** Blocks are packed quickly as long as the file keeps to this share of the most bytes that it may have. */
 const QUICK_SHARE = 0.95;
 
+/** The blocks together take more than the file may. */
+class TooLarge extends NotBuildable {}
+
 /** @returns the bytes of the file @throws NotBuildable; the signal's reason; the filesystem's error */
 export async function buildRowFile(duckDb: DuckDb, order: RowFileOrder, signal: AbortSignal): Promise<number> {
+  try {
+    return await writeRowFile(duckDb, order, QUICK_SHARE, signal);
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error;
+    // Rows of the beginning, packed quickly, may have had the room of those that follow.
+    await rm(order.path);
+    return await writeRowFile(duckDb, order, 0, signal);
+  }
+}
+
+/** @param quickShare of the most bytes: so many may be taken before blocks are packed small */
+async function writeRowFile(
+  duckDb: DuckDb,
+  order: RowFileOrder,
+  quickShare: number,
+  signal: AbortSignal,
+): Promise<number> {
   const { columns, rowCount } = order;
+  const bytesMax = Math.min(order.bytesMax, FILE_BYTES_MAX);
   const sized = columns.length > FEW_COLUMNS_MAX ? undefined : sizedColumns(columns.map(({ type }) => type));
   const [names] = await duckDb.query(compileNameBytes(columns), signal);
   const nameBytes = [...numbersOf(names?.[0])];
   const file = await open(order.path, 'wx', 0o600);
   try {
-    const written = new BlockWriter(file, Math.min(order.bytesMax, FILE_BYTES_MAX), rowCount);
+    const written = new BlockWriter(file, { bytesMax, quickBytes: quickShare * bytesMax, rowCount });
     let blockRows = 0;
     const read = inTurn(
       async (range: RowRange, during: AbortSignal) => await readRange(duckDb, order, sized ?? [], range, during),
@@ -129,20 +150,25 @@ function refuseOutOfMemory(error: unknown): never {
   throw isOutOfMemory(error) ? new NotBuildable('its rows are too wide for the memory of the builder') : error;
 }
 
+interface BlockLimits {
+  readonly bytesMax: number;
+  /** Blocks are packed quickly as long as those of all rows would keep to so many bytes. */
+  readonly quickBytes: number;
+  readonly rowCount: number;
+}
+
 /** Writes rows as blocks, one after another. */
 class BlockWriter {
   readonly #file: FileHandle;
-  readonly #bytesMax: number;
-  readonly #rowCount: number;
+  readonly #limits: BlockLimits;
   #rows = 0;
   readonly #offsets: number[] = [0];
   readonly #sizes: number[] = [];
   readonly #crcs: number[] = [];
 
-  constructor(file: FileHandle, bytesMax: number, rowCount: number) {
+  constructor(file: FileHandle, limits: BlockLimits) {
     this.#file = file;
-    this.#bytesMax = bytesMax;
-    this.#rowCount = rowCount;
+    this.#limits = limits;
   }
 
   async add({ text, numbers }: RangeRows, blockRows: number): Promise<void> {
@@ -163,7 +189,8 @@ class BlockWriter {
       blocks.push(packed.numbers, packed.frame);
       at = end;
     }
-    if (this.#end > this.#bytesMax) throw new NotBuildable(`its file would take more than ${this.#bytesMax} bytes`);
+    const { bytesMax } = this.#limits;
+    if (this.#end > bytesMax) throw new TooLarge(`its file would take more than ${bytesMax} bytes`);
     await this.#file.appendFile(Buffer.concat(blocks));
   }
 
@@ -176,7 +203,8 @@ class BlockWriter {
 
   /** Where texts are hardly smaller when packed quickly, as hashes are, some blocks make room for others. */
   #packing(): Packing {
-    return this.#end <= QUICK_SHARE * this.#bytesMax * (this.#rows / this.#rowCount) ? 'quick' : 'small';
+    const { quickBytes, rowCount } = this.#limits;
+    return this.#end < quickBytes * (this.#rows / rowCount) ? 'quick' : 'small';
   }
 
   get #end(): number {
