@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { type ClientRequest, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { NO_CATALOG_FILE } from '../postgres-server.ts';
@@ -127,15 +127,20 @@ test('of many requests at once one is carried out, and the others are told to as
   assert.equal((await (await service.catalog()).executions.list({ queryId: 7, limit: 9 })).length, 1);
 });
 
+/** Of CSV, whose bytes the test sends when it wants. */
+function beginUpload(url: string, headers: Readonly<Record<string, string>>): ClientRequest {
+  return request(`${url}/v1/query/7/results`, {
+    method: 'POST',
+    headers: { ...headers, 'content-length': CSV.length },
+  });
+}
+
 test('while the first request is arriving, the second is refused; once the first has died, the second is carried out', async (t) => {
   const service = await startHttpService(t);
   const { key, send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7 } });
   const headers = under('k', { 'content-type': 'text/csv' });
-  const upload = request(`${service.url}/v1/query/7/results`, {
-    method: 'POST',
-    headers: { ...headers, 'x-service-api-key': key, 'content-length': CSV.length },
-  });
+  const upload = beginUpload(service.url, { ...headers, 'x-service-api-key': key });
   upload.on('error', () => undefined);
   upload.write(CSV.slice(0, 3));
   const { leases, executions } = await service.catalog();
@@ -154,10 +159,7 @@ test('the 24 hours of an answer begin with it, however long its request took', {
   const { key, send } = await annWrites(service);
   await send('POST', '/v1/query', { body: { query_id: 7 } });
   const headers = under('k', { 'content-type': 'text/csv' });
-  const upload = request(`${service.url}/v1/query/7/results`, {
-    method: 'POST',
-    headers: { ...headers, 'x-service-api-key': key, 'content-length': CSV.length, expect: '100-continue' },
-  });
+  const upload = beginUpload(service.url, { ...headers, 'x-service-api-key': key, expect: '100-continue' });
   upload.flushHeaders();
   await once(upload, 'continue');
   service.commandLine.now += DAY_MILLIS;
