@@ -184,8 +184,10 @@ export class ViewCache implements AsyncDisposable {
     const now = this.#options.clock();
     if (Math.abs(now - entry.seenAt) < SEEN_MILLIS) return true;
     const sizes = await Promise.all(parts.map(async ({ key }) => (await stat(key).catch(() => undefined))?.size));
-    entry.seenAt = now;
-    return parts.every(({ objectBytes }, place) => sizes[place] === objectBytes);
+    const isThere = parts.every(({ objectBytes }, place) => sizes[place] === objectBytes);
+    // Others who look at the same moment must not take it for there.
+    if (isThere) entry.seenAt = now;
+    return isThere;
   }
 
   /** Stops what is being made. Resolves when nothing is written or removed any more. */
