@@ -23,10 +23,18 @@ const HELD = `{
   };
 }`;
 
+/** What the service answers is held, too: it may be quicker than the test looks. */
 async function whileHeld(page: Page, act: () => Promise<void>): Promise<void> {
+  const { promise: until, resolve: answer } = Promise.withResolvers<void>();
+  await page.route('**/v1/**', async (route) => {
+    await until;
+    // The page may not want it any more.
+    await route.continue().catch(() => undefined);
+  });
   await page.evaluate('hold()');
   await act();
   await page.evaluate('release()');
+  answer();
 }
 
 test('what is typed right after a click on a value stays typed, and no count of another view is seen', {
