@@ -91,7 +91,7 @@ export function gaugesOf(parts: GaugedParts): readonly GaugeSource[] {
     },
     {
       name: 'qrs_cache_bytes',
-      help: 'What the caches hold: pages, compressed and whole answers in memory, views, other derived files and Parquet answers on disk.',
+      help: 'What the caches hold: pages, next pages of walks, compressed and whole answers in memory, views, other derived files and Parquet answers on disk.',
       label: 'cache',
       read: () => each(caches, ({ bytes }) => bytes),
     },

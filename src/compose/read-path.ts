@@ -8,10 +8,11 @@ import { findPrincipal } from '../keys/find-principal.ts';
 import { ReadLeases } from '../leases/read-leases.ts';
 import type { Observe } from '../observation/observation.ts';
 import type { LimitParts } from '../replicas/live-replicas.ts';
-import { AskedOnce } from '../results/cache/asked-once.ts';
 import { CatalogCache } from '../results/cache/catalog-cache.ts';
 import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { MissingResults } from '../results/cache/missing-results.ts';
+import { PagesAhead } from '../results/cache/pages-ahead.ts';
+import { RememberedNames } from '../results/cache/remembered-names.ts';
 import { SingleFlight } from '../results/cache/single-flight.ts';
 import type { ResultsCaches, ResultsDeps } from '../results/deps.ts';
 import type { StatisticsFiles } from '../results/derived/statistics-files.ts';
@@ -28,10 +29,11 @@ import { openDerived } from './derived.ts';
 import type { Service } from './service.ts';
 
 /**
- * How the memory for finished answers is divided: answers, compressed answers, whole responses, catalog look-ups, and segment indexes of streamed answers (40 bytes for each 32,768 rows).
+ * How the memory for finished answers is divided: answers, next pages of walks, compressed answers, whole responses, catalog look-ups, and segment indexes of streamed answers (40 bytes for each 32,768 rows).
  */
 export const CACHE_SHARES = {
-  pages: 0.555,
+  pages: 0.525,
+  ahead: 0.03,
   compressed: 0.29,
   answers: 0.07,
   catalog: 0.04,
@@ -63,8 +65,8 @@ export interface ReadPath {
   /** By the names that metrics have for them. */
   readonly duckDbs: Readonly<Record<string, DuckDb>>;
   readonly queues: Readonly<Record<string, WorkQueue>>;
-  /** What was made from results, by the names that metrics have for it. */
-  readonly onDisk: Readonly<Record<string, { readonly bytes: number }>>;
+  /** What is kept of answers, and what was made from results, by the names that metrics have for them. */
+  readonly kept: Readonly<Record<string, { readonly bytes: number }>>;
 }
 
 /** @param opened takes what has to be closed at the end */
@@ -127,17 +129,18 @@ export async function openReadPath(
     catalogCache,
     ...runsOf(catalog),
     settings: resultsSettingsOf(service, effects.version),
-    caches: cachesOf(settings.pageCacheBytes),
+    caches: cachesOf(settings.pageCacheBytes, opened),
     statistics: statisticsCachesOf(settings.pageCacheBytes, derived.statistics),
     read,
     parquet: derived.parquet,
   };
+  const { pages, ahead } = results.caches;
   return {
     results,
     missing,
     duckDbs: { pages: duckDbs.rangeReader, reads: duckDbs.scanner, heavy: duckDbs.writer },
     queues,
-    onDisk: { views: derived.views, derived: derived.files, parquet: keptOf(derived.parquet) },
+    kept: { pages, ahead, views: derived.views, derived: derived.files, parquet: keptOf(derived.parquet) },
   };
 }
 
@@ -199,11 +202,12 @@ function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffec
   });
 }
 
-function cachesOf(bytes: number): ResultsCaches {
+function cachesOf(bytes: number, opened: AsyncDisposableStack): ResultsCaches {
   return {
     pages: new LruBytes(bytes * CACHE_SHARES.pages, (page) => byteLengthOf(page.byteChunks)),
-    asked: new AskedOnce(),
+    asked: new RememberedNames(),
     segmentIndexes: new LruBytes(bytes * CACHE_SHARES.segmentIndexes, ({ marks }) => marks.length * 40),
+    ahead: opened.use(new PagesAhead(bytes * CACHE_SHARES.ahead, ({ page }) => byteLengthOf(page.byteChunks))),
     opening: new SingleFlight(),
   };
 }

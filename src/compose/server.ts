@@ -97,7 +97,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         datasets,
         duckDbs: readPath.duckDbs,
         queues: readPath.queues,
-        caches: { pages: results.caches.pages, compressed, answers: responseCache, ...readPath.onDisk },
+        caches: { compressed, answers: responseCache, ...readPath.kept },
         parquet: results.parquet,
         heavyReads: results.read.limiter,
         requests: inFlight,

@@ -5,13 +5,14 @@ import type { RunProgress } from '../domain/run-progress.ts';
 import type { CatalogCache } from './cache/catalog-cache.ts';
 import type { PageCaches } from './cache/finished-pages.ts';
 import type { LruBytes } from './cache/lru-bytes.ts';
+import type { PagesAhead } from './cache/pages-ahead.ts';
 import type { SegmentIndex } from './cache/segment-index.ts';
 import type { SingleFlight } from './cache/single-flight.ts';
 import type { PlanLimits } from './plan/read-plan.ts';
 import type { ReadDeps } from './read/open-page.ts';
 import type { ParquetFiles } from './read/parquet-files.ts';
 import type { AnswerSettings } from './respond/answer-identity.ts';
-import type { OpenedAnswer } from './respond/text.ts';
+import type { FinishedAnswer, OpenedAnswer } from './respond/text.ts';
 import type { StatisticsCaches } from './statistics/statistics-caches.ts';
 
 export interface ResultsDeps {
@@ -38,6 +39,8 @@ export interface ResultsSettings extends PlanLimits, AnswerSettings {
 export interface ResultsCaches extends PageCaches {
   /** By identity. */
   readonly segmentIndexes: LruBytes<SegmentIndex>;
+  /** Next pages of walks, by identity. */
+  readonly ahead: PagesAhead<FinishedAnswer>;
   /** Pages that are being read at this moment, by identity. */
   readonly opening: SingleFlight<OpenedAnswer>;
 }

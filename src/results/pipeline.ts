@@ -8,12 +8,11 @@ import type { Principal } from '../domain/principal.ts';
 import { letOthersRun } from '../domain/time.ts';
 import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from './answer.ts';
-import { keepPage } from './cache/finished-pages.ts';
+import { answerText, type PlannedRequest } from './answer-text.ts';
 import type { ResultsDeps } from './deps.ts';
 import { planRead } from './plan/read-plan.ts';
 import { getResultSet, resolveTarget, wasReplaced } from './plan/resolve.ts';
-import { openPage } from './read/open-page.ts';
-import { requireFormat, type TextFormat } from './request/format.ts';
+import { requireFormat } from './request/format.ts';
 import {
   asksForNewSample,
   parseSharedParameters,
@@ -21,19 +20,15 @@ import {
   requireSameTarget,
 } from './request/results-request.ts';
 import { answerIdentity } from './respond/answer-identity.ts';
-import { cacheHeadersOf, etagOf, matchesEtag, sampleHeadersOf } from './respond/cache-policy.ts';
-import { respondUnchanged, respondWithoutResult } from './respond/envelope-answer.ts';
+import { cacheHeadersOf, etagOf, sampleHeadersOf } from './respond/cache-policy.ts';
+import { respondWithoutResult } from './respond/envelope-answer.ts';
 import { fileHeaders } from './respond/file-name.ts';
-import { type ParquetRequest, respondKeptParquet, respondParquet } from './respond/parquet.ts';
+import { respondKeptParquet, respondParquet } from './respond/parquet.ts';
 import { requireWhole, shownState } from './respond/partial-result.ts';
-import { respondLarge, type StreamRequest } from './respond/stream-answer.ts';
-import { finishText, type OpenedAnswer, respondFinished, respondText, type TextRequest } from './respond/text.ts';
+import { respondFinished } from './respond/text.ts';
 
 /** In characters. */
 const LONG_FILTER = 4000;
-
-/** A request that has been planned, and all that is known of its answer. */
-export type PlannedRequest = TextRequest & ParquetRequest & StreamRequest;
 
 /** @throws RequestError */
 export async function answerResults(
@@ -117,33 +112,4 @@ async function answerOnce(
   if (format !== 'parquet') return await answerText(asked, format, deps, stats, signal);
   const { segmentIndexes } = caches;
   return await timed('open', () => respondParquet(asked, { ...deps, segmentIndexes }, stats, signal));
-}
-
-/** Stages 5 to 7 of the formats that are text. Whoever asks for the same page at the same time waits for one read. */
-export async function answerText(
-  asked: PlannedRequest,
-  format: TextFormat,
-  { read, caches, monotonic }: Pick<ResultsDeps, 'read' | 'caches' | 'monotonic'>,
-  stats: RequestStats,
-  signal: AbortSignal,
-): Promise<Answer> {
-  const { known, cacheHeaders } = asked;
-  const { ifNoneMatch } = asked.request;
-  const timed = <T>(name: string, work: () => T | Promise<T>) => stats.stage(name, monotonic, work);
-  if (known && matchesEtag(ifNoneMatch, known.etag)) return respondUnchanged(format, known.etag, cacheHeaders);
-  const open = async (): Promise<OpenedAnswer> => {
-    const page = await timed('open', () => openPage(asked, format, read, signal));
-    const answer = respondText(asked, format, page);
-    return page.small ? await timed('read', () => finishText(answer, signal)) : answer;
-  };
-  const { value: opened, isShared } =
-    known === undefined
-      ? { value: await open(), isShared: false }
-      : await caches.opening.run(known.identity, signal, open, ({ kind }) => kind === 'finished');
-  if (opened.kind === 'large') {
-    return await respondLarge(asked, opened, { ...caches, leases: read.leases }, stats, signal);
-  }
-  const isKept = known !== undefined && keepPage(caches, known.identity, { ...opened.page, etag: known.etag });
-  const isOwn = !isKept && !isShared;
-  return respondFinished({ ...opened.page, isOwn }, known?.etag, cacheHeaders, ifNoneMatch, stats);
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byteLengthOf } from '../read/byte-chunks.ts';
-import { AskedOnce } from './asked-once.ts';
 import { type FinishedPage, KEPT_AT_ONCE_BYTES, keepPage, type PageCaches } from './finished-pages.ts';
 import { LruBytes } from './lru-bytes.ts';
+import { RememberedNames } from './remembered-names.ts';
 
 function cachesOf(bytesMax = 100_000_000): PageCaches {
   return {
     pages: new LruBytes(bytesMax, ({ byteChunks }) => byteLengthOf(byteChunks)),
-    asked: new AskedOnce(),
+    asked: new RememberedNames(),
   };
 }
 
@@ -34,7 +34,7 @@ test('a larger one is kept when it is asked for the second time: then nobody may
 });
 
 test('what was asked for once is forgotten when too much is remembered', () => {
-  const asked = new AskedOnce();
+  const asked = new RememberedNames();
   for (let name = 0; name < 10_000; name += 1) assert.equal(asked.note(String(name)), false);
   assert.equal(asked.note('9999'), true);
   assert.equal(asked.note('one more'), false);

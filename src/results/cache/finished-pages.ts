@@ -3,8 +3,8 @@
  * before it is looked up.
  */
 import { type ByteChunks, byteLengthOf } from '../read/byte-chunks.ts';
-import type { AskedOnce } from './asked-once.ts';
 import type { LruBytes } from './lru-bytes.ts';
+import type { RememberedNames } from './remembered-names.ts';
 
 export interface FinishedPage {
   readonly contentType: string;
@@ -20,7 +20,7 @@ export interface FinishedPage {
 export interface PageCaches {
   readonly pages: LruBytes<FinishedPage>;
   /** The larger pages that have been asked for, by their tags. */
-  readonly asked: AskedOnce;
+  readonly asked: RememberedNames;
 }
 
 /**

@@ -33,9 +33,14 @@ export class LruBytes<T> {
   }
 
   /** A value that would take more than an eighth of the whole is not kept: it would push out what many ask for. */
+  keeps(key: string, value: T): boolean {
+    return this.#bytesOf(key, value) <= this.#bytesMax / 8;
+  }
+
+  /** Does nothing with a value that it does not keep. */
   put(key: string, value: T): void {
+    if (!this.keeps(key, value)) return;
     const bytes = this.#bytesOf(key, value);
-    if (bytes > this.#bytesMax / 8) return;
     this.delete(key);
     this.#values.set(key, value);
     this.#newest = key;

@@ -31,6 +31,11 @@ export class SingleFlight<T> {
   /** In which those who have waited go on. */
   readonly #turns = new Turns();
 
+  /** Whether the work is being done. */
+  has(name: string): boolean {
+    return this.#flights.has(name);
+  }
+
   /**
    * @param work done by the first who asks under this name, and ended by its signal; the next one does it when the first has left
    * @param isShared whether others may take the value; where not, each does the work for itself

@@ -55,6 +55,7 @@ export async function openSlice(
     filteredRowCount: undefined,
     small,
     chunks: (during, skipped) => reader.ranges(ranges, !small, during, skipped),
+    wasLight: () => !reader.hasAskedDuckDb,
     release: () => undefined,
   };
 }

@@ -36,6 +36,8 @@ export interface PageOfRows {
    * @throws what a read throws, also after some chunks
    */
   chunks(signal: AbortSignal, skipped?: ChunkSize): AsyncGenerator<Chunk>;
+  /** Once its rows were read: whether all came from row files. Absent where it is not known. */
+  readonly wasLight?: () => boolean;
   /** Releases what the page holds. */
   release(): void;
 }

@@ -34,12 +34,18 @@ export class PartReader {
   #cuts = 1;
   /** A few rows were too many for the DuckDB that reads ranges: they are read by the one with more memory, nothing beside them. */
   #isRoomy = false;
+  #hasAskedDuckDb = false;
   /** What is read at this moment. */
   readonly #reading = new Set<Promise<Chunk>>();
 
   constructor(encoding: RowEncoding, deps: PartReaderDeps) {
     this.#encoding = encoding;
     this.#deps = deps;
+  }
+
+  /** Else all that was read came from row files. */
+  get hasAskedDuckDb(): boolean {
+    return this.#hasAskedDuckDb;
   }
 
   /** Where a page that starts at row `from` must end to have at most `cellBytesMax`: at most `to`, at least one row on. */
@@ -70,6 +76,7 @@ export class PartReader {
     const { pageTurns, keyId, rows } = this.#deps;
     const fitting = await rows?.fit(range.part, range, columns, cellBytesMax, signal);
     if (fitting !== undefined) return fitting;
+    this.#hasAskedDuckDb = true;
     const statement = ([path = '']: readonly string[]) => compileFit(columns, { ...range, path }, cellBytesMax);
     const [row] = await pageTurns.run(
       keyId,
@@ -131,6 +138,7 @@ export class PartReader {
   /** Has DuckDB encode a range. */
   async #encode(range: PartRange, takeTurns: boolean, during: AbortSignal): Promise<Chunk> {
     const { exports, pageTurns, keyId, monotonic, sleep } = this.#deps;
+    this.#hasAskedDuckDb = true;
     if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
     // While pages are read, a range is read in smaller ones, and after each comes a pause as long as the read took.
     const steps = pageTurns.running > 0 ? splitRange(range, SPLIT_BESIDE_PAGES) : [range];

@@ -1,12 +1,14 @@
 /** The next page's address, and the headers that carry it. */
 import type { PageOfRows } from '../read/page.ts';
-import { formatQueryString } from '../request/query-string.ts';
+import { formatQueryString, type QueryParameters } from '../request/query-string.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
 
 export interface NextPage {
   readonly offset: number;
   /** Absolute. */
   readonly uri: string;
+  /** Those in the address. */
+  readonly parameters: QueryParameters;
 }
 
 /**
@@ -32,7 +34,7 @@ export function nextPageOf(
   const isCsv = request.format === 'csv';
   if (isCsv && request.pagesAt !== undefined) parameters.set('format', [request.format]);
   const path = request.pagesAt ?? `execution/${executionId}/results${isCsv ? '/csv' : ''}`;
-  return { offset, uri: `${request.base}/${path}?${formatQueryString(parameters)}` };
+  return { offset, parameters, uri: `${request.base}/${path}?${formatQueryString(parameters)}` };
 }
 
 /** JSON carries the next page in its body; the other formats can only use headers. */

@@ -8,7 +8,7 @@ import { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
 import type { FinishedPage } from '../cache/finished-pages.ts';
 import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
-import { type ByteChunks, gather } from '../read/byte-chunks.ts';
+import { type ByteChunks, byteLengthOf, gather } from '../read/byte-chunks.ts';
 import { type PageOfRows, releaseAfter } from '../read/page.ts';
 import { CONTENT_TYPES, type TextFormat } from '../request/format.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
@@ -18,7 +18,7 @@ import { countRows } from './count-rows.ts';
 import { encodeCsv } from './csv.ts';
 import { encodeJson } from './json.ts';
 import { encodeNdjson } from './ndjson.ts';
-import { nextPageOf, pagingHeaders } from './next-page.ts';
+import { type NextPage, nextPageOf, pagingHeaders } from './next-page.ts';
 
 /** An answer that is encoded while it is read. */
 export interface LargeAnswer {
@@ -26,11 +26,21 @@ export interface LargeAnswer {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly page: PageOfRows;
+  readonly next: NextPage | undefined;
   readonly encode: Encode;
 }
 
+export interface FinishedAnswer {
+  readonly kind: 'finished';
+  readonly page: Omit<FinishedPage, 'etag'>;
+  /** The page after it, where that takes a moment to read, as this one did. */
+  readonly lightNext: NextPage | undefined;
+  /** How its rows were found, where it was read before it was asked for. */
+  readonly way?: string | undefined;
+}
+
 /** An answer whose first byte may be sent. */
-export type OpenedAnswer = LargeAnswer | { readonly kind: 'finished'; readonly page: Omit<FinishedPage, 'etag'> };
+export type OpenedAnswer = LargeAnswer | FinishedAnswer;
 
 export interface TextRequest {
   readonly request: ResultsRequest;
@@ -45,6 +55,9 @@ export interface TextRequest {
 
 /** Up to this size, to copy an answer into one array takes less than to send several. */
 const JOINED_BYTES_MAX = 1024 * 1024;
+
+/** A page of more bytes is read while others wait, and its client waits for the network rather than for us. */
+const LIGHT_BYTES_MAX = 512 * 1024;
 
 const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as const satisfies Readonly<
   Record<TextFormat, (source: SourceWithRows) => AsyncGenerator<ByteChunks>>
@@ -70,21 +83,27 @@ export function respondText(asked: TextRequest, format: TextFormat, page: PageOf
     contentType: CONTENT_TYPES[format],
     headers: pagingHeaders(request, page, next),
     page,
+    next,
     encode: (chunks) => ENCODERS[format]({ ...source, chunks }),
   };
 }
 
 /** Reads a small answer to its end. */
-export async function finishText(answer: LargeAnswer, signal: AbortSignal): Promise<OpenedAnswer> {
-  const { contentType, headers, page, encode } = answer;
+export async function finishText(answer: LargeAnswer, signal: AbortSignal): Promise<FinishedAnswer> {
+  const { contentType, headers, page, next, encode } = answer;
   const stats = new RequestStats();
   const all: Uint8Array[] = [];
   const segments = releaseAfter(page, encode(countRows(page.chunks(signal), page, stats)));
   for await (const byteChunks of segments) all.push(...byteChunks);
   const { rowCount, cellBytes, datapoints } = stats;
+  const isLight = page.wasLight?.() === true && byteLengthOf(all) <= LIGHT_BYTES_MAX;
   const price = { 'row-count': String(rowCount), 'datapoint-count': String(datapoints) };
   const finished = { contentType, headers: { ...headers, ...price }, byteChunks: gather(all, JOINED_BYTES_MAX) };
-  return { kind: 'finished', page: { ...finished, rowCount, cellBytes, datapoints } };
+  return {
+    kind: 'finished',
+    page: { ...finished, rowCount, cellBytes, datapoints },
+    lightNext: isLight ? next : undefined,
+  };
 }
 
 /**

@@ -1,0 +1,189 @@
+/** Walks by the address of the next page: from the second page on the next is read while the client deals with the one before. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { AnsweredRequest, Observation } from '../../src/observation/observation.ts';
+import { sleep } from '../real-time.ts';
+import { openAnswer } from './http-client.ts';
+import { type HttpService, openServer, startHttpService } from './http-service.ts';
+import { Random, randomResult } from './random-results.ts';
+import { StoredResults } from './stored-result.ts';
+
+const CASES = Number(process.env.TEST_CASES ?? 3);
+const SEED = Number(process.env.TEST_SEED ?? 1);
+const ALL = 'ignore_max_datapoints_per_request=true';
+const SETTINGS = { QRS_PAGE_CACHE: '40MB', QRS_ROW_FILES: '0', QRS_INDEX_USES: 'off', QRS_DIRECT_ROWS: '0' };
+/** About 90 bytes of JSON a row. */
+const CSV = `n,text\n${Array.from({ length: 6000 }, (_, n) => `${n},${'wide '.repeat(12)}${n * 7}`).join('\n')}\n`;
+
+/** A result of 6,000 rows in three parts, whose row files are there. */
+async function withRowFiles(service: HttpService): Promise<string> {
+  const { id } = await service.publish(7, CSV, { rowGroupRows: 2048, rowGroupsPerPart: 1 });
+  const path = `/v1/execution/${id}/results`;
+  for (const offset of [5998, 5999]) await (await service.get(`${path}?limit=1&offset=${offset}`)).text();
+  await built(service, 1);
+  return path;
+}
+
+async function built(service: HttpService, count: number): Promise<void> {
+  const isBuilt = () => service.observed.filter(({ kind }) => kind === 'row_files_built').length >= count;
+  while (!isBuilt()) await sleep(5, new AbortController().signal);
+}
+
+function isBuilt({ observed }: HttpService, id: string): boolean {
+  return observed.some((observation) => observation.kind === 'row_files_built' && observation.executionId === id);
+}
+
+interface Seen {
+  readonly body: string;
+  readonly next: string | undefined;
+}
+
+/** A page, and the path of the next. */
+async function page(url: string, key: string, path: string, signal?: AbortSignal): Promise<Seen> {
+  const response = await fetch(url + path, { headers: { 'x-service-api-key': key }, ...(signal && { signal }) });
+  const body = await response.text();
+  assert.equal(response.status, 200, body);
+  const [, next] = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];
+  return { body: body.replaceAll(url, ''), next: next?.replace(url, '') };
+}
+
+async function walk({ url, key }: HttpService, start: string): Promise<readonly Seen[]> {
+  const pages: Seen[] = [];
+  for (let next: string | undefined = start; next !== undefined; ) {
+    const seen: Seen = await page(url, key, next);
+    pages.push(seen);
+    next = seen.next;
+  }
+  return pages;
+}
+
+function answered({ observed }: HttpService): readonly AnsweredRequest[] {
+  return observed.filter((observation) => observation.kind === 'answered');
+}
+
+/** Of the answers since the service had given so many. */
+async function cacheSince(service: HttpService, from: number, count: number) {
+  while (answered(service).length < from + count) await sleep(1, new AbortController().signal);
+  return answered(service)
+    .slice(from)
+    .map(({ stats }) => stats.cache);
+}
+
+for (const [kind, limit] of [
+  ['that others may be given', 500],
+  ['whose memory is taken back once it is sent', 1500],
+] as const) {
+  test(`from its third page on a walk finds each page read, ${kind}; each counts once`, async (t) => {
+    const service = await startHttpService(t, SETTINGS);
+    const path = await withRowFiles(service);
+    const before = answered(service).length;
+    const pages = await walk(service, `${path}?limit=${limit}`);
+    const texts = pages.flatMap(({ body }) => JSON.parse(body).result.rows.map(({ n }: { readonly n: number }) => n));
+    assert.deepEqual(
+      texts,
+      Array.from({ length: 6000 }, (_, n) => n),
+    );
+    const expected = pages.map((_, index) => (index < 2 ? 'miss' : 'hit'));
+    assert.deepEqual(await cacheSince(service, before, pages.length), expected);
+    const counted = answered(service).slice(before);
+    assert.equal(
+      counted.reduce((sum, { stats }) => sum + stats.rowCount, 0),
+      6000,
+    );
+  });
+}
+
+test('nothing is read ahead for who does not walk, in a format that is not in row files, or where there is no memory for it', async (t) => {
+  const service = await startHttpService(t, SETTINGS);
+  const path = await withRowFiles(service);
+  const before = answered(service).length;
+  for (const offset of [0, 1000, 3000, 2000])
+    await page(service.url, service.key, `${path}?limit=500&offset=${offset}`);
+  await walk(service, `${path}/csv?limit=2000`);
+  assert.deepEqual(await cacheSince(service, before, 7), Array(7).fill('miss'));
+
+  const observed: Observation[] = [];
+  const settings = { ...SETTINGS, QRS_PAGE_CACHE: '0' };
+  const { server, close } = await openServer(service.commandLine, settings, (observation) =>
+    observed.push(observation),
+  );
+  t.after(close);
+  await walk({ ...service, url: server.url }, `${path}?limit=2000`);
+  assert.deepEqual(await cacheSince({ ...service, observed }, 0, 3), ['miss', 'miss', 'miss']);
+});
+
+test('a sorted walk finds its pages read, too, and is told that they are of a view', async (t) => {
+  const service = await startHttpService(t, SETTINGS);
+  const path = await withRowFiles(service);
+  const sorted = `${path}?sort_by=n desc&limit=1000`;
+  for (const offset of [1500, 2500]) await page(service.url, service.key, `${sorted}&offset=${offset}`);
+  await built(service, 2);
+  const before = answered(service).length;
+  const pages = await walk(service, sorted);
+  assert.match(pages[5]?.body ?? '', /"rows":\[\{"n":999,/);
+  assert.deepEqual(await cacheSince(service, before, 6), ['miss', 'miss', 'hit', 'hit', 'hit', 'hit']);
+  assert.deepEqual(
+    answered(service)
+      .slice(before)
+      .map(({ stats }) => stats.way),
+    Array(6).fill('view'),
+  );
+});
+
+/** Walks until the end, leaves in the middle of some pages, and compares each page with that of a service without row files. */
+async function compareWalk(service: HttpService, plainUrl: string, start: string, random: Random): Promise<void> {
+  for (let next: string | undefined = start; next !== undefined; ) {
+    if (random.chance(15)) {
+      const left = await openAnswer(service.url, next, { 'x-service-api-key': service.key }, 'GET');
+      left.destroy();
+      await once(left, 'close');
+    }
+    const [own, plain]: readonly Seen[] = await Promise.all([
+      page(service.url, service.key, next),
+      page(plainUrl, service.key, next),
+    ]);
+    assert.deepEqual(own, plain, next);
+    next = own?.next;
+  }
+}
+
+async function startPlain(t: TestContext, service: HttpService): Promise<string> {
+  const settings = { ...SETTINGS, QRS_PAGE_CACHE: '0', QRS_ROW_FILES: 'off' };
+  const { server, close } = await openServer(service.commandLine, settings);
+  t.after(close);
+  return server.url;
+}
+
+test('many who walk at once, the same pages and others, get what they would get alone, while row files are removed', async (t) => {
+  const service = await startHttpService(t, SETTINGS);
+  const plainUrl = await startPlain(t, service);
+  const directory = join(service.commandLine.dataDir, 'derived');
+  await using stored = await StoredResults.of(service);
+  for (let seed = SEED; seed < SEED + CASES; seed += 1) {
+    t.diagnostic(`seed ${seed}`);
+    const random = new Random(seed);
+    const { id } = await stored.put(randomResult(random, 1 + random.below(9), 3000), 1000, t.signal);
+    const path = `/v1/execution/${id}/results`;
+    for (const offset of [2998, 2999]) await (await service.get(`${path}?limit=1&offset=${offset}`)).text();
+    while (!isBuilt(service, id)) await sleep(5, t.signal);
+    const starts = Array.from({ length: 3 }, () => {
+      const format = random.chance(40) ? '&format=ndjson' : '';
+      return `${path}?limit=${random.pick([130, 400, 1100])}&offset=${random.below(300)}${format}&${ALL}`;
+    });
+    const before = answered(service).length;
+    const walks = [...starts, starts[0] ?? ''].map((start) => compareWalk(service, plainUrl, start, random));
+    const removing = (async () => {
+      await Promise.race(walks);
+      for (const name of await readdir(directory)) if (name.endsWith('.rows')) await rm(join(directory, name));
+    })();
+    await Promise.all([...walks, removing]);
+    const hits = answered(service)
+      .slice(before)
+      .filter(({ stats }) => stats.cache === 'hit');
+    assert.ok(hits.length > 0, 'pages were read ahead');
+  }
+  assert.deepEqual(service.faults, []);
+});
