@@ -54,6 +54,7 @@ await rowFiles();
 print(`what each cache gives, on pages of ${PAGE_ROWS} rows of a result of ${ROWS} rows × 10 columns`);
 await compareRates('response cache', { path: page, headers: key }, { path: page, headers: keyAndId });
 await compareTimes('finished pages', { ask: () => get(page) }, { ask: () => get(newPage()) });
+await nextPages();
 await compressedPages();
 await catalogCache();
 await pagesBeingRead();
@@ -69,6 +70,20 @@ async function rowFiles(): Promise<void> {
     if (/^qrs_row_files_total\{outcome="built"\} [1-9]/m.test(metrics)) return;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
+}
+
+/** Pages backwards are as many reads, and none is the next of another. */
+async function nextPages(): Promise<void> {
+  const pages = 200;
+  const walk = async (start: number, step: number) => {
+    for (let place = 0; place < pages; place += 1) {
+      await get(`${results}?limit=${PAGE_ROWS}&offset=${start + place * step}`);
+    }
+  };
+  const far = pages * PAGE_ROWS;
+  const forwards = { ask: (run: number) => walk(2 * run * far + 1, PAGE_ROWS) };
+  const backwards = { ask: (run: number) => walk(2 * (run + 1) * far + 1, -PAGE_ROWS) };
+  await compareTimes(`next pages, a walk of ${pages}`, forwards, backwards);
 }
 
 async function compressedPages(): Promise<void> {

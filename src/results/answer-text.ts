@@ -6,8 +6,7 @@ import type { ResultsDeps } from './deps.ts';
 import { planRead } from './plan/read-plan.ts';
 import { openPage } from './read/open-page.ts';
 import type { TextFormat } from './request/format.ts';
-import { parseSharedParameters } from './request/results-request.ts';
-import { answerIdentity } from './respond/answer-identity.ts';
+import { parseSharedParameters, type ResultsRequest } from './request/results-request.ts';
 import { etagOf, matchesEtag } from './respond/cache-policy.ts';
 import { respondUnchanged } from './respond/envelope-answer.ts';
 import type { NextPage } from './respond/next-page.ts';
@@ -16,7 +15,10 @@ import { respondLarge, type StreamRequest } from './respond/stream-answer.ts';
 import { finishText, type OpenedAnswer, respondFinished, respondText, type TextRequest } from './respond/text.ts';
 
 /** A request that has been planned, and all that is known of its answer. */
-export type PlannedRequest = TextRequest & ParquetRequest & StreamRequest;
+export interface PlannedRequest extends TextRequest, ParquetRequest, StreamRequest {
+  /** The identity of the answer, were it asked for in this way. */
+  readonly identify: (request: ResultsRequest) => string;
+}
 
 type TextDeps = Pick<ResultsDeps, 'read' | 'caches' | 'monotonic' | 'settings'>;
 
@@ -65,10 +67,10 @@ function readAhead(
   { parameters }: NextPage,
   { read, caches, settings }: TextDeps,
 ): void {
-  const { known, execution, state, resultSet } = asked;
+  const { known, resultSet } = asked;
   if (known === undefined) return;
   const request = { ...asked.request, parameters };
-  const identity = answerIdentity(request, execution, state, settings, undefined);
+  const identity = asked.identify(request);
   const isWalk = caches.ahead.noteAnswered(known.etag, etagOf(identity));
   if (!isWalk || caches.opening.has(identity) || caches.pages.get(identity) !== undefined) return;
   caches.ahead.begin(identity, async (signal) => {

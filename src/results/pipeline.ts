@@ -75,7 +75,8 @@ async function answerOnce(
   const shown = shownState(state, settings.partialAsCompleted);
   const isNewSample = asksForNewSample(parameters);
   const words = format === 'parquet' ? await catalogCache.queryWords(execution.queryId) : undefined;
-  const identity = answerIdentity(request, execution, shown, settings, words);
+  const identify = (asked: ResultsRequest) => answerIdentity(asked, execution, shown, settings, words);
+  const identity = identify(request);
   const named = fileHeaders(found, format);
   const cacheHeaders = {
     ...(isNewSample ? sampleHeadersOf(found) : cacheHeadersOf(cachePolicy, found, now)),
@@ -108,7 +109,7 @@ async function answerOnce(
     stats.way = way;
   };
   const planned = { request, execution, executionId: execution.id, state: shown, resultSet, plan, keyId, tellWay };
-  const asked: PlannedRequest = { ...planned, words, known, cacheHeaders };
+  const asked: PlannedRequest = { ...planned, words, known, identify, cacheHeaders };
   if (format !== 'parquet') return await answerText(asked, format, deps, stats, signal);
   const { segmentIndexes } = caches;
   return await timed('open', () => respondParquet(asked, { ...deps, segmentIndexes }, stats, signal));

@@ -76,7 +76,8 @@ export async function answerDiff(
   const isNewSample = asksForNewSample(parameters);
   const words = format === 'parquet' ? await catalogCache.queryWords(after.queryId) : undefined;
   const encoder = `${settings.encoder} diff ${before.id}`;
-  const identity = answerIdentity(asked, execution, shown, { ...settings, encoder }, words);
+  const identify = (of: ResultsRequest) => answerIdentity(of, execution, shown, { ...settings, encoder }, words);
+  const identity = identify(asked);
   const cacheHeaders = isNewSample ? sampleHeadersOf({ execution }) : cacheHeadersOf(cachePolicy, { execution }, now);
   const finished = isNewSample ? undefined : caches.pages.get(identity);
   if (finished !== undefined) return respondFinished(finished, finished.etag, cacheHeaders, request.ifNoneMatch, stats);
@@ -112,6 +113,7 @@ export async function answerDiff(
     },
     words,
     known: isNewSample ? undefined : { identity, etag: etagOf(identity) },
+    identify,
     cacheHeaders,
     metadata: { diff: toldOf(diff, opened.counts ?? {}) },
   };
