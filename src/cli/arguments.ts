@@ -26,6 +26,12 @@ export function queryId(text: string): number {
   return wholeNumber(text, 1, Number.MAX_SAFE_INTEGER, 'A query id');
 }
 
+/** What has rows: a query, or one run of it. */
+export function queryOrExecutionId(text: string): string {
+  if (isExecutionId(text)) return text;
+  return String(wholeNumber(text, 1, Number.MAX_SAFE_INTEGER, 'The id of an execution is a ULID, that of a query'));
+}
+
 /** Of a query that is to be added. */
 export function newQueryId(text: string): number {
   const id = queryId(text);

@@ -7,7 +7,7 @@ import { openService } from '../compose/service.ts';
 import { isExecutionId } from '../domain/execution.ts';
 import { loadSettings } from '../settings/load-settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { queryParameters, rowCount, UsageError } from './arguments.ts';
+import { queryOrExecutionId, queryParameters, rowCount, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { tell } from './printing.ts';
 import { readAnswer, whyNoResult } from './rows/answer-document.ts';
@@ -47,7 +47,7 @@ export function addRowsCommand(program: Command, context: CommandContext): void 
   program
     .command('rows')
     .description('print rows of the latest result of a query, or of one execution')
-    .argument('<query>', 'the id of a query, or of an execution')
+    .argument('<query>', 'the id of a query, or of an execution', queryOrExecutionId)
     .option('--filter <expression>', 'only the rows that match, such as "chain = \'base\' and volume > 100"')
     .option('--search <text>', 'only the rows in which a value contains the text, whatever the case')
     .option('--sort <keys>', 'in this order, such as "volume desc, day"')

@@ -3,6 +3,9 @@ import type { Command } from 'commander';
 import { openOtherStore } from '../compose/other-store.ts';
 import { bytesInWords, counted } from '../domain/counted.ts';
 import type { CopyProgress, StoreCopied } from '../maintenance/store-copy.ts';
+import { maskPassword, type StoreLocation, storeLocation } from '../settings/location.ts';
+import { BadValue } from '../settings/setting-value.ts';
+import { UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson, printLines, tell } from './printing.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -30,8 +33,9 @@ export function addStoreCommand(program: Command, context: CommandContext): void
     )
     .option('--json', 'print JSON')
     .action(async (options: CopyOptions) => {
+      const to = locationOf(options.to);
       await withService(context, async (service) => {
-        await using other = await openOtherStore(service, options.to);
+        await using other = await openOtherStore(service, to);
         const { copyStore, finishCopy } = await import('../maintenance/store-copy.ts');
         const { makeScratchFolder } = await import('../files/scratch-folder.ts');
         await using scratch = await makeScratchFolder(other.stagingDirectory);
@@ -52,6 +56,16 @@ export function addStoreCommand(program: Command, context: CommandContext): void
         report(copied, options, context);
       });
     });
+}
+
+/** @throws UsageError */
+function locationOf(url: string): StoreLocation {
+  try {
+    return storeLocation(url);
+  } catch (error) {
+    if (error instanceof BadValue) throw new UsageError(`the other store is "${maskPassword(url)}": ${error.message}`);
+    throw error;
+  }
 }
 
 function report({ needed, copied, bytes, damaged }: StoreCopied, options: CopyOptions, context: CommandContext): void {

@@ -1,8 +1,7 @@
 /** A store beside that of the settings, for as long as something is copied to it. */
 import { StartupError } from '../errors/startup-error.ts';
 import { findOverlap } from '../files/overlap.ts';
-import { type StoreLocation, storeLocation } from '../settings/location.ts';
-import { BadValue } from '../settings/setting-value.ts';
+import type { StoreLocation } from '../settings/location.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { openService, type Service } from './service.ts';
 
@@ -12,10 +11,9 @@ export interface OtherStore extends AsyncDisposable {
   readonly stagingDirectory: string;
 }
 
-/** @param url as in QRS_STORE_URL @throws BadValue, or StartupError where it overlaps what is there already */
-export async function openOtherStore(service: Service, url: string): Promise<OtherStore> {
+/** @throws StartupError where it overlaps what is there already */
+export async function openOtherStore(service: Service, store: StoreLocation): Promise<OtherStore> {
   const { settings, directories } = service;
-  const store = locationOf(url);
   const other = await openService({ ...settings, store }, service);
   const [here, there] = [
     { name: 'the store', path: directories.results },
@@ -32,12 +30,4 @@ export async function openOtherStore(service: Service, url: string): Promise<Oth
     stagingDirectory: other.directories.staging,
     [Symbol.asyncDispose]: async () => await other[Symbol.asyncDispose](),
   };
-}
-
-function locationOf(url: string): StoreLocation {
-  try {
-    return storeLocation(url);
-  } catch (error) {
-    throw error instanceof BadValue ? new StartupError(`the other store is "${url}": ${error.message}`) : error;
-  }
 }

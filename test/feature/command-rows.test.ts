@@ -100,7 +100,7 @@ test('from a service, with a key: the same bytes', async (t) => {
   assert.deepEqual([code, err], [2, 'error: QRS_URL names a service, and QRS_KEY is not set: it needs a key\n']);
 });
 
-test('errors are explained, with exit code 1', async (t) => {
+test('errors are explained, with exit code 1, and wrong words with 2', async (t) => {
   const { qrs } = await withTrades(t);
   const failed = await qrs.get('executions', 'submit', '--query', '100');
   await qrs.get('executions', 'fail', failed, '--message', 'no table trades');
@@ -117,6 +117,11 @@ test('errors are explained, with exit code 1', async (t) => {
   );
   assert.equal((await qrs.run(['rows', '7'])).err, 'error: not found: Query not found or private\n');
   assert.match((await qrs.run(['rows', '100', '--filter', 'chian = 1'])).err, /^error: .*chian.*chain/);
+  for (const odd of ['abc', '0', '1.5', '99999999999999999999']) {
+    const { code, out, err } = await qrs.run(['rows', odd]);
+    assert.deepEqual([code, out], [2, ''], odd);
+    assert.match(err, /'query'\. The id of an execution is a ULID, that of a query is a whole number from 1 to /);
+  }
   assert.equal((await qrs.run(['rows', '100', '--json', '--format', 'csv'])).code, 2);
   assert.equal((await qrs.run(['rows', '100', '--limit', 'x'])).code, 2);
   assert.equal((await qrs.run(['rows', '100', '--format', 'table', '--limit', '10001'])).code, 2);

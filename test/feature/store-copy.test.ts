@@ -68,6 +68,18 @@ for (const [what, otherUrl, skip] of [
   });
 }
 
+test('an address that is no store is wrong usage, and a password in it is not shown', async (t) => {
+  const qrs = await makeCommandLine(t);
+  assert.deepEqual(await qrs.run(['store', 'copy', '--to', 'foo']), {
+    code: 2,
+    out: '',
+    err: 'error: the other store is "foo": expected file: (in the data directory), file:/path/to/folder or s3://bucket/prefix\n',
+  });
+  const { code, err } = await qrs.run(['store', 'copy', '--to', 's3://id:secret@bucket/prefix']);
+  assert.equal(code, 2);
+  assert.match(err, /^error: the other store is "s3:\/\/id:\*\*\*@bucket\/prefix": expected no credentials in it/);
+});
+
 test('a copy that was ended goes on where it was; what was damaged on the way is not kept, and what is damaged is named', async (t) => {
   const { place, to, scratch } = await workplaceWithCopy(t);
   const dependencies = { catalog: place.catalog, from: place.store, to, scratch };
