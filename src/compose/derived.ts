@@ -5,7 +5,6 @@
 import { extname, join } from 'node:path';
 import type { Sleep } from '../domain/time.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
-import { makeScratchFolder } from '../files/scratch-folder.ts';
 import type { Observe } from '../observation/observation.ts';
 import { DerivedBudget } from '../results/derived/budget.ts';
 import { DerivedFiles } from '../results/derived/derived-files.ts';
@@ -18,6 +17,7 @@ import type { WorkQueue } from '../results/limits/work-queue.ts';
 import { ParquetExports } from '../results/read/parquet-exports.ts';
 import { ParquetFiles } from '../results/read/parquet-files.ts';
 import type { ResultStore } from '../store/result-store.ts';
+import { makeOwnScratch } from './own-scratch.ts';
 import type { Service } from './service.ts';
 import { tempBytesOfEach } from './spilling.ts';
 
@@ -50,10 +50,10 @@ export async function openDerived(
 ) {
   const { settings, directories, clock } = service;
   const budget = new DerivedBudget(settings.viewBytesMax);
-  const staging = opened.use(await makeScratchFolder(directories.derived));
+  const staging = opened.use(await makeOwnScratch(directories.derived));
   const files = new DerivedFiles({ directory: directories.derived, staging: staging.path, budget, clock });
-  const folder = opened.use(await makeScratchFolder(directories.views));
-  const parquetFolder = opened.use(await makeScratchFolder(directories.views));
+  const folder = opened.use(await makeOwnScratch(directories.views));
+  const parquetFolder = opened.use(await makeOwnScratch(directories.views));
   const made = { store, files, builder: await openBuilder(service, opened) };
   const rowFiles = openRowFiles(service, effects, made, opened);
   const indexes = openIndexes(service, effects, made, opened);
@@ -103,7 +103,7 @@ async function openBuilder(
   { settings, directories, sleep }: Service,
   opened: AsyncDisposableStack,
 ): Promise<BuilderProcess> {
-  const temp = opened.use(await makeScratchFolder(directories.temp));
+  const temp = opened.use(await makeOwnScratch(directories.temp));
   return opened.use(
     new BuilderProcess({
       program: join(import.meta.dirname, '..', `row-file-builder${extname(import.meta.filename)}`),

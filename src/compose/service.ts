@@ -92,8 +92,8 @@ export async function openService(settings: Settings, { clock, sleep, monotonic 
   const opened = new Opened();
   const duckDbs = async (threads: number, memoryBytes: number, allowedDirectories: readonly string[]) => {
     const { DuckDb } = await import('../duckdb/duckdb.ts');
-    const { makeScratchFolder } = await import('../files/scratch-folder.ts');
-    const temp = opened.use(await makeScratchFolder(directories.temp));
+    const { makeOwnScratch } = await import('./own-scratch.ts');
+    const temp = opened.use(await makeOwnScratch(directories.temp));
     return async () =>
       await DuckDb.open({
         threads,
@@ -139,8 +139,8 @@ export async function openService(settings: Settings, { clock, sleep, monotonic 
       return opened.use(new WarmDuckDbs({ open, sleep }));
     }),
     engine: once(async () => {
-      const { makeScratchFolder } = await import('../files/scratch-folder.ts');
-      const temp = opened.use(await makeScratchFolder(directories.temp));
+      const { makeOwnScratch } = await import('./own-scratch.ts');
+      const temp = opened.use(await makeOwnScratch(directories.temp));
       return opened.use(await openEngine(settings, { sources: directories.sources, temp: temp.path }, sleep));
     }),
     datasets: once(async () => {

@@ -24,12 +24,14 @@ test('an empty data directory is well: one line for each check, and nothing is l
   const { code, out, err } = await qrs.run(['doctor']);
   assert.deepEqual({ code, err }, { code: 0, err: '' });
   const checks = out.split('\n').map((line) => /^(?:ok|warning) +([^:]+):/.exec(line)?.[1]);
-  assert.deepEqual(checks.slice(0, 12), [
+  assert.deepEqual(checks.slice(0, 14), [
     'settings',
     'memory',
     'data directory',
     'results',
     'temporary files',
+    'views',
+    'derived files',
     'catalog',
     'store',
     'foreign files',
@@ -64,6 +66,24 @@ test('a data directory that does not exist', async (t) => {
   assert.equal(code, 1);
   assert.match(out, /\nwrong {4}data directory: \S+ is not a folder[^\n]+set QRS_DATA_DIR \(EEXIST\)\n$/);
   assert.equal(err, 'error: wrong: data directory\n');
+});
+
+test('a file in the place of a folder, without which the service does not start', async (t) => {
+  for (const [name, check] of [
+    ['tmp', 'temporary files'],
+    ['views', 'views'],
+    ['derived', 'derived files'],
+  ] as const) {
+    const qrs = await makeCommandLine(t);
+    await mkdir(qrs.dataDir);
+    const path = join(qrs.dataDir, name);
+    await writeFile(path, '');
+    const said = `${path} is not a folder, or lies in something that is none; remove it, or set QRS_DATA_DIR (EEXIST)`;
+    const { code, findings } = await findingsOf(qrs);
+    assert.equal(code, 1, name);
+    assert.deepEqual(named(findings, check), { check, status: 'wrong', found: said });
+    assert.deepEqual(await qrs.run(['serve']), { code: 1, out: '', err: `error: ${said}\n` });
+  }
 });
 
 test('a catalog that is not SQLite; whatever does not need it is checked all the same', {

@@ -16,6 +16,8 @@ export async function* examineFolders(directories: Directories, nonce: string): 
   yield await examineFolder('data directory', directories.data, SETTINGS.dataDir.name, nonce);
   yield await examineFolder('results', directories.results, SETTINGS.store.name, nonce);
   yield await examineFolder('temporary files', directories.temp, SETTINGS.dataDir.name, nonce);
+  yield await examineFolder('views', directories.views, SETTINGS.dataDir.name, nonce);
+  yield await examineFolder('derived files', directories.derived, SETTINGS.dataDir.name, nonce);
 }
 
 async function examineFolder(check: string, path: string, setting: string, nonce: string): Promise<Finding> {
