@@ -38,6 +38,33 @@ test('null takes away what a query has, as /openapi.json says', async (t) => {
   assert.deepEqual((await send('GET', '/v1/query/1')).json.parameters, []);
 });
 
+test('parameters without a type, with numbers for values, or by name alone are taken, as /openapi.json says', async (t) => {
+  const service = await startHttpService(t);
+  const { send } = await annWrites(service);
+  const document = await service.json('/openapi.json');
+  const floor = { key: 'floor', type: 'number', value: '2.5' };
+  const taken = [
+    [{ parameters: [{ key: 'chain' }, { ...floor, value: 2.5 }] }, [{ key: 'chain', type: 'text' }, floor]],
+    [{ query_parameters: [{ key: 'k', value: 'v' }] }, [{ key: 'k', type: 'text', value: 'v' }]],
+    [{ query_parameters: { floor: 2.5, whole: true } }, [floor, { key: 'whole', type: 'text', value: 'true' }]],
+  ] as const;
+  for (const [index, [body, kept]] of taken.entries()) {
+    assert.deepEqual(requestProblems(document, 'NewQuery', body), []);
+    assert.equal((await send('POST', '/v1/query', { body })).status, 201);
+    assert.deepEqual((await send('GET', `/v1/query/${index + 1}`)).json.parameters, kept);
+  }
+  // Neither the document nor the service knows these.
+  for (const parameter of [
+    { type: 'text' },
+    { key: 'k', type: 'date' },
+    { key: 'k', value: true },
+    { key: 'k', of: 1 },
+  ]) {
+    assert.notDeepEqual(requestProblems(document, 'NewQuery', { parameters: [parameter] }), []);
+    assert.equal((await send('POST', '/v1/query', { body: { parameters: [parameter] } })).status, 400);
+  }
+});
+
 test('a query is added, read by all who may see it, and changed only in what is named', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);

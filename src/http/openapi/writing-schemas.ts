@@ -34,15 +34,34 @@ function base(properties: Fragment, optional: readonly string[] = []): Fragment 
   return own;
 }
 
+const PARAMETER_TYPE: Fragment = { type: 'string', enum: QUERY_PARAMETER_TYPES };
+const ENUM_OPTIONS: Fragment = { type: 'array', items: TEXT };
+
 const PARAMETER = object(
   {
     key: TEXT,
-    type: { type: 'string', enum: QUERY_PARAMETER_TYPES },
+    type: PARAMETER_TYPE,
     value: { type: 'string', description: 'What holds where a run names no value.' },
-    enumOptions: { type: 'array', items: TEXT },
+    enumOptions: ENUM_OPTIONS,
   },
   ['value', 'enumOptions'],
 );
+
+/** As it is sent: what is left out has a default, and clients send numbers as numbers. */
+const NEW_PARAMETER = object(
+  {
+    key: TEXT,
+    type: { ...PARAMETER_TYPE, default: 'text' },
+    value: { type: ['string', 'number'] },
+    enumOptions: ENUM_OPTIONS,
+  },
+  ['type', 'value', 'enumOptions'],
+);
+
+const RUN_PARAMETERS: Fragment = {
+  type: 'object',
+  additionalProperties: { type: ['string', 'number', 'boolean'] },
+};
 
 const DEFINITION: Fragment = {
   name: { type: ['string', 'null'], maxLength: 200 },
@@ -54,21 +73,18 @@ const DEFINITION: Fragment = {
     description: 'What columns mean, by their names: all of them, instead of those before.',
   },
   query_sql: { type: ['string', 'null'], description: 'What the engine runs; none where an engine elsewhere does.' },
-  parameters: { type: ['array', 'null'], items: refTo('schemas', 'QueryParameter') },
+  parameters: { type: ['array', 'null'], items: refTo('schemas', 'NewQueryParameter') },
   query_parameters: {
-    type: ['array', 'null'],
-    items: refTo('schemas', 'QueryParameter'),
-    description: 'The same as `parameters`.',
+    ...RUN_PARAMETERS,
+    type: ['array', 'object', 'null'],
+    items: refTo('schemas', 'NewQueryParameter'),
+    description: 'The same as `parameters`, or values by name: each then has the type that its value looks like.',
   },
   schedule: { type: ['string', 'null'], description: 'A cron expression in UTC.' },
   is_private: { type: 'boolean' },
   is_archived: { type: 'boolean', description: 'An archived query is served, not run.' },
 };
 
-const RUN_PARAMETERS: Fragment = {
-  type: 'object',
-  additionalProperties: { type: ['string', 'number', 'boolean'] },
-};
 const PERFORMANCE: Fragment = {
   type: 'string',
   description: 'Taken from clients of the hosted API; it changes nothing.',
@@ -132,6 +148,7 @@ const QUERY_PROPERTIES: Fragment = {
 
 export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   QueryParameter: PARAMETER,
+  NewQueryParameter: NEW_PARAMETER,
   QueryDefinition: base(DEFINITION, Object.keys(DEFINITION)),
   QueryChanges: extended('QueryDefinition', {}),
   NewQuery: extended('QueryDefinition', { query_id: { ...QUERY_ID, description: 'The next one, when absent.' } }, [
