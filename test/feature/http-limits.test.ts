@@ -165,11 +165,14 @@ test('a head that is too long gets 431, and bytes that are not HTTP 400, each in
   assert.deepEqual(bodyOf(refused), {
     error: 'the address and headers are too long; QRS_HEADER_BYTES_MAX is the limit',
   });
-  const wrong = await open(t, service.url);
-  wrong.write('HELLO\r\n\r\n');
-  const malformed = await text(wrong);
-  assert.match(malformed, /^HTTP\/1\.1 400 /);
-  assert.deepEqual(bodyOf(malformed), { error: 'the request is not well-formed HTTP' });
+  // What is no method of HTTP is not read any further, so that its key is not looked at.
+  for (const request of ['HELLO\r\n\r\n', 'FOO /v1/query/7/results HTTP/1.1\r\nHost: x\r\n\r\n']) {
+    const wrong = await open(t, service.url);
+    wrong.write(request);
+    const malformed = await text(wrong);
+    assert.match(malformed, /^HTTP\/1\.1 400 /);
+    assert.deepEqual(bodyOf(malformed), { error: 'the request is not well-formed HTTP' });
+  }
 });
 
 test('an idle connection is closed', async (t) => {
