@@ -73,6 +73,25 @@ test('a Parquet file in an encoding that is not known here is not told to be dam
   });
 });
 
+for (const [value, reason] of [
+  ['not json', 'a word is neither true, false nor null'],
+  ['[1, {"a": 2}', 'it ends too early'],
+  ['{"codec": 1} encrypted', 'something follows the object'],
+  ['"\\ud83d"', 'a text has half of a surrogate pair, such as \\ud83d alone, which is no character'],
+] as const) {
+  test(`a Parquet value of the type JSON that is none is no damage: ${value}`, async () => {
+    // Written as JSON that is as long, since no writer of ours takes this one.
+    const path = join(place.folder, 'no-json.parquet');
+    const standIn = `"${'x'.repeat(value.length - 2)}"`;
+    await place.query(`COPY (SELECT '${standIn}'::JSON AS j) TO '${path}' (COMPRESSION uncompressed)`);
+    const file = (await readFile(path)).toString('latin1').replaceAll(standIn, value);
+    await assert.rejects(place.publish(await place.write('no-json.parquet', Buffer.from(file, 'latin1'))), {
+      name: 'PublishError',
+      message: `column "j": the Parquet file cannot be read: a value in it of the type JSON is none: ${reason}`,
+    });
+  });
+}
+
 test('a Parquet file that is damaged anywhere is refused in words, unless the damage hit nothing that anybody reads', async () => {
   const path = join(place.folder, 'whole.parquet');
   const rows = `SELECT i, 'text ' || i AS t, [i, i + 1] AS l, i::DECIMAL(10, 2) AS d FROM range(20000) r(i)`;

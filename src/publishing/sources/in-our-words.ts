@@ -18,7 +18,7 @@ const PARQUET: Words = [
 
 const JSON_TEXT: Words = [
   [/maximum_object_size/, 'an object is larger than 16 MB'],
-  [/unexpected end|no close|unclosed/i, 'it ends too early'],
+  [/unexpected end|no close|unclosed|length is 0/i, 'it ends too early'],
   [/content after/i, 'something follows the object'],
   [/surrogate/i, 'a text has half of a surrogate pair, such as \\ud83d alone, which is no character'],
   [/UTF-8|unicode/i, 'a character of it is no UTF-8'],
@@ -31,6 +31,9 @@ const JSON_TEXT: Words = [
 ];
 
 export function whyNotParquet(message: string): string {
+  // The text of the value follows: it may have any of the words that are looked for.
+  const json = /Invalid JSON found in Parquet file: (.*?) Input: /s.exec(message)?.[1];
+  if (json !== undefined) return `a value in it of the type JSON is none: ${whyNotJson(json)}`;
   return PARQUET.find(([said]) => said.test(message))?.[1] ?? 'it is damaged';
 }
 
