@@ -1,7 +1,7 @@
 /**
  * Digits that DuckDB's JSON functions would lose. Their parser keeps whole numbers of any length, but holds a number with a
  * fraction or an exponent as a double and prints that: 12345678901234567890.123456 becomes 12345678901234567000.0, and 1.50
- * becomes 1.5. Where that would happen, the text is given to them with every number wrapped: as a string that starts with a
+ * becomes 1.5, and -0 becomes 0. Where that would happen, the text is given to them with every number wrapped: as a string that starts with a
  * mark, which passes through untouched and is unwrapped at the end.
  *
  * The mark is U+FDD0, one of the characters that Unicode keeps for use inside a program and out of all texts.
@@ -15,7 +15,8 @@ const BEFORE = '[:,\\[\\s]-?';
 /** 16 digits or more, or so near to 0 that a double may have fewer digits or none. With 15, it prints the same number elsewhere. */
 const LONG = `${BEFORE}(?:[0-9.]{17}|[0-9]{16}[eE]|[0-9.]+[eE]-[0-9]{3})`;
 const LONG_NUMBER = '[:,\\[\\s](-?(?:(?:[0-9.]{17,}|[0-9]{16})(?:[eE][-+]?[0-9]+)?|[0-9.]+[eE]-[0-9]{3,}))';
-const REAL = `${BEFORE}[0-9]+(?:\\.[0-9]|[eE])`;
+/** A number with a fraction or an exponent; or −0, which they take for 0. */
+const REWRITTEN = `${BEFORE}[0-9]+(?:\\.[0-9]|[eE])|[:,\\[\\s]-0(?:[,\\]}\\s]|$)`;
 
 /** All that stands before the next number, strings whole: and then the number. */
 const NEXT_NUMBER = '((?:[^"0-9-]|-[^0-9]|"(?:[^"\\\\]|\\\\.)*")*)(-?[0-9]+(?:\\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)';
@@ -33,7 +34,7 @@ export function losesDigits(text: string): string {
 
 /** SQL: whether they would write a number in the JSON text `text` in another way, be it only 1.50 as 1.5. */
 export function losesWriting(text: string): string {
-  return `CASE WHEN regexp_matches(${text}, ${quoteText(REAL)}) THEN ${isRewritten(text)} ELSE false END`;
+  return `CASE WHEN regexp_matches(${text}, ${quoteText(REWRITTEN)}) THEN ${isRewritten(text)} ELSE false END`;
 }
 
 /** Blanks stand between tokens or inside of strings: without them, equal texts still have equal numbers. */

@@ -113,7 +113,10 @@ export const ERRORS = {
     retryAfterSeconds: 5,
     when: 'The key is sending as many results at the same time as it may; wait as Retry-After says.',
   },
-  bad_request: { status: 400, when: 'The request is not well-formed HTTP, its method is none that HTTP has, or its address cannot be decoded.' },
+  bad_request: {
+    status: 400,
+    when: 'The request is not well-formed HTTP, its method is none that HTTP has, or its address cannot be decoded.',
+  },
   expectation_failed: { status: 417, when: 'The service does not do what the Expect header asks for.' },
   precondition_failed: {
     status: 412,

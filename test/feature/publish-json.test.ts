@@ -22,6 +22,11 @@ const EXACT: readonly (readonly [readonly string[], string, readonly (string | n
   [['12345678901234567890.0'], '!uint256', ['12345678901234567890']],
   [['1.50', '"x"', '1e2'], 'varchar', ['1.50', 'x', '1e2']],
   [['1.50', '"1.50"'], '!varchar', ['1.50', '1.50']],
+  [['-0', '"x"'], 'varchar', ['-0', 'x']],
+  [['-0', '0', '-0.0'], 'double', ['0.0', '0.0', '0.0']],
+  [['-0', '[-0, "a, -0"]', '{"k":-0}'], '!json', ['-0', '[-0,"a, -0"]', '{"k":-0}']],
+  [['[-0, "x"]', '[0]'], 'array(json)', [`[-0, '"x"']`, '[0]']],
+  [['[-0]', '[1]'], 'array(bigint)', ['[0]', '[1]']],
   [
     ['{"k":1.50}', '[1E+2, "x 1.50"]', '"\\"x\\""', '"{\\"k\\": 1.50}"', '"null"'],
     '!json',
@@ -52,15 +57,27 @@ const EXACT: readonly (readonly [readonly string[], string, readonly (string | n
   [[`{"a":${LONG},"b":[1.50]}`], '!map(varchar, varchar)', [`{a=${LONG}, b='[1.50]'}`]],
 ];
 
-for (const [values, type, expected] of EXACT) {
-  test('−0 beside a text that is a number elsewhere is 0', async () => {
-    const file = await place.write('minus-zero.ndjson', '{"a":-0,"b":"x"}\n{"a":-0,"b":1.5}\n');
-    assert.deepEqual(await place.rows(await place.publish(file)), [
-      ['0', 'x'],
-      ['0', '1.5'],
-    ]);
-  });
+test('−0 among whole numbers of any length is 0, also beside a text that is a number elsewhere', async () => {
+  for (const [whole, type] of [
+    ['7', 'bigint'],
+    ['9223372036854775808', 'hugeint'],
+    ['-170141183460469231731687303715884105729', 'int256'],
+    ['170141183460469231731687303715884105728', 'uint256'],
+  ] as const) {
+    for (const number of ['1.5', LONG]) {
+      const rows = [`{"a":${whole},"b":"x"}`, `{"a":-0,"b":"x"}`, `{"a":-0,"b":${number}}`];
+      const execution = await place.publish(await place.write('minus-zero.ndjson', rows.join('\n')));
+      assert.deepEqual(await place.columns(execution), [`a ${type}`, 'b varchar']);
+      assert.deepEqual(await place.rows(execution), [
+        [whole, 'x'],
+        ['0', 'x'],
+        ['0', number],
+      ]);
+    }
+  }
+});
 
+for (const [values, type, expected] of EXACT) {
   test(`${values.join(' ')} ${type.startsWith('!') ? 'declared' : 'is'} ${type.replace('!', '')}`, async () => {
     const file = await place.write('exact.ndjson', values.map((value) => `{"d":${value}}\n`).join(''));
     const execution = await place.publish(file, type.startsWith('!') ? { declared: { d: type.slice(1) } } : {});

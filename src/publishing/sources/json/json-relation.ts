@@ -36,7 +36,7 @@ export function relationOf(
   const read = `CASE WHEN ${whole(keys, ',', ':')} = json THEN l WHEN ${whole(keys, ', ', ': ')} = json THEN l
     WHEN NOT starts_with(ltrim(json, e' \\t\\r\\n'), '{') THEN error('${NO_OBJECT}')
     WHEN len(json_keys(json)) <> list_count(l) THEN error('${KEYS_UNKNOWN}')
-    WHEN ${losesDigits('json')} OR CASE WHEN ${anyReal(asWritten, wide)} THEN ${losesWriting('json')} ELSE false END
+    WHEN ${losesDigits('json')} OR CASE WHEN ${anyRewritten(asWritten, wide)} THEN ${losesWriting('json')} ELSE false END
     THEN CASE WHEN ${hasNumberMark('json')} THEN error('${MARKED}') ELSE ${exact} END ELSE l END`;
   const columns = keys.map((_, i) => (wide ? `v[${i + 1}] AS s${i}` : `nullif(v[${i + 1}], 'null') AS s${i}`));
   const values = wide ? `list_transform(${read}, lambda cell: nullif(cell, 'null'))` : read;
@@ -78,14 +78,14 @@ function listOf(texts: readonly string[]): string {
   return `[${texts.map(quoteText).join(', ')}]`;
 }
 
-/** SQL: whether a value of these keys may hold a number with a fraction or an exponent. */
-function anyReal(asWritten: readonly number[], wide: boolean): string {
+/** SQL: whether a value of these keys may hold a number with a fraction or an exponent, or any value −0, which is 0 in the values already. */
+function anyRewritten(asWritten: readonly number[], wide: boolean): string {
   if (asWritten.length === 0) return 'false';
   const isReal = (text: string) => `regexp_matches(${text}, '^[^"]*[0-9][.eE]|[:,[]-?[0-9]+[.eE]')`;
   const any = wide
     ? `list_bool_or(list_transform(list_select(l, [${asWritten.map((i) => i + 1).join(', ')}]), lambda cell: ${isReal('cell')}))`
     : asWritten.map((i) => isReal(`l[${i + 1}]`)).join(' OR ');
-  return `coalesce(${any}, false)`;
+  return `coalesce(${any}, false) OR contains(json, '-0')`;
 }
 
 /** As `assembled`, by one expression for all keys. A lambda that looked the names up in a list of its own would be given a copy of it for each cell. */

@@ -158,7 +158,7 @@ function plainColumn(name: string, index: number, type: ColumnType): SourceColum
     read: (cell, _, invalidValue) => ({ stored: textToStored(type, cell, invalidValue) }),
   };
   const rule = type.kind === 'varchar' ? text : type.kind === 'decimal' ? decimal : inferredReading(type);
-  const seenAs = type.kind === 'double' ? withBareNonFinite : type.kind === 'bigint' ? withoutMinusZero : undefined;
+  const seenAs = type.kind === 'double' ? withBareNonFinite : WHOLE_KINDS.has(type.kind) ? withoutMinusZero : undefined;
   const read: ReadingRule['read'] = (cell, parsed, invalidValue) =>
     rule.read(seenAs?.(cell) ?? cell, parsed, invalidValue);
   return columnReadAs({ name, type, inferred: true }, index, { ...rule, read });
@@ -166,11 +166,12 @@ function plainColumn(name: string, index: number, type: ColumnType): SourceColum
 
 /** The rows as types are inferred from them. */
 function asNumbers(rows: Rows, keys: readonly string[]): Rows {
+  const seen = (cell: string) => withoutMinusZero(withBareNonFinite(cell));
   if (rows.list !== undefined) {
-    const list = `list_transform(${rows.list}, lambda cell: ${withBareNonFinite('cell')})`;
+    const list = `list_transform(${rows.list}, lambda cell: ${seen('cell')})`;
     return { ...rows, list };
   }
-  const seenAs = keys.map((_, i) => `${withBareNonFinite(`s${i}`)} AS s${i}`).join(', ');
+  const seenAs = keys.map((_, i) => `${seen(`s${i}`)} AS s${i}`).join(', ');
   return { ...rows, relation: `(SELECT ${seenAs} FROM ${rows.relation})` };
 }
 
@@ -179,7 +180,10 @@ function withBareNonFinite(raw: string): string {
   return `CASE WHEN ${raw} IN ('"NaN"', '"Infinity"', '"-Infinity"') THEN trim(${raw}, '"') ELSE ${raw} END`;
 }
 
-/** −0 was seen as 0, and is read as it is written because of another value in its row. */
+/** Types of whole numbers that are inferred: each has −0 as 0. */
+const WHOLE_KINDS: ReadonlySet<ColumnType['kind']> = new Set(['bigint', 'hugeint', 'uint256', 'int256']);
+
+/** Among whole numbers −0 is 0, whether it is read as it is written or not, which other values of its row decide. */
 function withoutMinusZero(raw: string): string {
   return `CASE WHEN ${raw} = '-0' THEN '0' ELSE ${raw} END`;
 }
