@@ -23,6 +23,12 @@ const CASES: readonly (readonly [string, string, readonly (readonly (string | nu
   ['the same with CRLF', 'a,b\r\n1,2\r\n\r\n3,4\r\n', 'line 3: the line is empty, expected 2 fields'],
   ['a quote that does not end', 'a,b\n1,2\n3,"4\n5,6\n', 'line 3: a quoted field does not end'],
   ['line ends of two kinds', 'a,b\r\n1,2\r3,4\r\n', 'the file is not CSV by RFC 4180: its lines end in two ways'],
+  ['the same after quotes', 'a\n"x"\r\ny', 'the file is not CSV by RFC 4180: its lines end in two ways'],
+  [
+    'CR after quotes where rows end in LF',
+    'a\n"x"\ry\nz',
+    'the file is not CSV by RFC 4180: its lines end in two ways',
+  ],
   [
     'a line end in a name that hides the rows',
     '"a\r"\nx\ny\n',

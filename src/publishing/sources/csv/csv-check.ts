@@ -24,9 +24,15 @@ const IN_FIELD = 2;
 const IN_QUOTES = 3;
 const AFTER_QUOTE = 4;
 
+export interface CheckedCsv {
+  /** That follow the header. */
+  readonly rows: number;
+  /** Whether rows end in more than one way, such as LF and CRLF: RFC 4180 has no such file, and DuckDB reads some. */
+  readonly endsDiffer: boolean;
+}
+
 /**
  * @param fieldCount of the header; every row must have as many
- * @returns how many rows follow the header
  * @throws PublishError naming the first line that is not so; the signal's reason once it is aborted
  */
 export async function checkCsv(
@@ -34,7 +40,7 @@ export async function checkCsv(
   delimiter: string,
   fieldCount: number,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<CheckedCsv> {
   await using file = await open(path, 'r');
   const check = new CsvCheck(delimiter.charCodeAt(0), fieldCount);
   const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(CHUNK_BYTES, (await file.stat()).size)));
@@ -50,7 +56,7 @@ export async function checkCsv(
     await letOthersRun();
   }
   check.end();
-  return check.rows;
+  return { rows: check.rows, endsDiffer: check.endsDiffer };
 }
 
 class CsvCheck {
@@ -67,6 +73,8 @@ class CsvCheck {
   #begunAt = 1;
   #afterCr = false;
   #emptyLine: number | undefined;
+  /** Ends of lines outside of quotes; those of CR and LF count among those of CR, too. */
+  readonly #ends = { lf: 0, cr: 0, crLf: 0 };
 
   constructor(delimiter: number, fieldCount: number) {
     this.#delimiter = delimiter;
@@ -93,7 +101,10 @@ class CsvCheck {
   #step(byte: number, state: number): void {
     const afterCr = this.#afterCr;
     this.#afterCr = byte === CR;
-    if (byte === LF && afterCr) return;
+    if (byte === LF && afterCr) {
+      if (state !== IN_QUOTES) this.#ends.crLf += 1;
+      return;
+    }
     const ends = byte === LF || byte === CR;
     if (ends) this.#line += 1;
     if (state === IN_QUOTES) {
@@ -102,6 +113,8 @@ class CsvCheck {
       this.#fields += 1;
       this.#state = AT_FIELD;
     } else if (ends) {
+      if (byte === LF) this.#ends.lf += 1;
+      else this.#ends.cr += 1;
       this.#endRow(state === AT_FIELD);
       this.#state = AT_FIELD;
     } else if (state === AFTER_QUOTE) {
@@ -121,6 +134,11 @@ class CsvCheck {
 
   get rows(): number {
     return this.#records - 1;
+  }
+
+  get endsDiffer(): boolean {
+    const { lf, cr, crLf } = this.#ends;
+    return [lf, crLf, cr - crLf].filter((count) => count > 0).length > 1;
   }
 
   end(): void {

@@ -7,7 +7,7 @@ import { quoteText } from '../../../duckdb/quoting.ts';
 import { PublishError } from '../../publish-error.ts';
 import { opened, type Source, type SourceContext } from '../source.ts';
 import { collectColumnStats, textColumn } from '../text-columns.ts';
-import { checkCsv } from './csv-check.ts';
+import { type CheckedCsv, checkCsv } from './csv-check.ts';
 import { notUtf8, readCsvHeader } from './csv-header.ts';
 
 /** The longest row that is read, in bytes; DuckDB reads the file in buffers of twice that. */
@@ -40,8 +40,8 @@ export async function openCsv(context: SourceContext, signal: AbortSignal): Prom
 interface CsvFile {
   readonly names: readonly string[];
   readonly relation: string;
-  /** Holds the whole file against RFC 4180. @returns the number of its rows */
-  readonly check: (signal: AbortSignal) => Promise<number>;
+  /** Holds the whole file against RFC 4180. */
+  readonly check: (signal: AbortSignal) => Promise<CheckedCsv>;
 }
 
 async function build(context: SourceContext, file: CsvFile, everyRow: boolean, signal: AbortSignal): Promise<Source> {
@@ -53,7 +53,7 @@ async function build(context: SourceContext, file: CsvFile, everyRow: boolean, s
     return {
       ...base,
       columns: await mapInTurns(names, (name, i) => textColumn(name, i, context.types.get(name), columnStats[i])),
-      check,
+      check: async (s) => (await check(s)).rows,
       widen: (s) => build(context, file, true, s),
       explain,
     };
@@ -62,13 +62,10 @@ async function build(context: SourceContext, file: CsvFile, everyRow: boolean, s
 }
 
 /** DuckDB's own words only for what the check lets pass: its line numbers are off after a field of several lines. */
-async function explainCsv(
-  error: Error,
-  check: (signal: AbortSignal) => Promise<number>,
-  signal: AbortSignal,
-): Promise<Error> {
+async function explainCsv(error: Error, check: CsvFile['check'], signal: AbortSignal): Promise<Error> {
+  let endsDiffer = false;
   try {
-    await check(signal);
+    endsDiffer = (await check(signal)).endsDiffer;
   } catch (found) {
     signal.throwIfAborted();
     if (found instanceof PublishError) return found;
@@ -79,7 +76,7 @@ async function explainCsv(
   if (/maximum_line_size|Maximum line size/i.test(error.message)) {
     return new PublishError(`${where}a row is longer than ${LINE_BYTES_MAX} bytes`);
   }
-  if (/invalid state/.test(error.message)) {
+  if (/invalid state/.test(error.message) || (endsDiffer && line !== undefined)) {
     return new PublishError('the file is not CSV by RFC 4180: its lines end in two ways');
   }
   return line === undefined ? error : new PublishError(`${where}the row cannot be read`, { cause: error });
