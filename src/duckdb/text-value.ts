@@ -33,6 +33,8 @@ const CUT_FRACTION = [
   '\\.[0-9]{3}[0-9]*[1-9][0-9]*\\s*(ms|millis)',
   '\\.[0-9]*[1-9][0-9]*\\s*(us|micros|mon|q|y|dec|c|mil($|[^l]|le))',
 ].join('|');
+/** A time of day, which must be the end of an interval: DuckDB passes over all that follows it. */
+const ENDS_IN_TIME = '[^:]*[0-9]:[0-9]+(:[0-9]+(\\.[0-9]*)?)?\\s*';
 /** In JSON without its strings: what `json_valid` takes, and RFC 8259 does not. */
 const LENIENT_JSON = ',\\s*[\\]}]|(?i:nan|inf)';
 
@@ -106,7 +108,8 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     case 'interval': {
       const value = `CAST(TRY_CAST(${trimmed} AS INTERVAL) AS VARCHAR)`;
       const isCut = `regexp_matches(${trimmed}, ${quoteText(CUT_FRACTION)}, 'i')`;
-      return when(`${value} IS NOT NULL AND NOT ${isCut}`, value);
+      const isWhole = `NOT contains(${trimmed}, ':') OR ${matches(trimmed, ENDS_IN_TIME)}`;
+      return when(`${value} IS NOT NULL AND NOT ${isCut} AND (${isWhole})`, value);
     }
     case 'array':
     case 'map':

@@ -23,6 +23,10 @@ const UNFIT: readonly (readonly [value: string, fits: string, type: string])[] =
   ['2024-03-05 20:50:59.1234', '2024-03-05 20:50:59.123', 'timestamp(3)'],
   ['2024-03-05 20:50:59.1234567', '2024-03-05 20:50:59.123456', 'timestamp(6)'],
   ['1 day 00:00:01.2345678', '1 day 00:00:01.2345670', 'interval'],
+  // What follows a time of day.
+  ['12:00:00 1 day', '1 day 12:00:00', 'interval'],
+  ['1 day 12:00:00 ago', '-1 day -12:00:00', 'interval'],
+  ['12:00:00+02', '12:00:00.5', 'interval'],
 ];
 
 const FORMATS = ['csv', 'ndjson', 'parquet'] as const;
