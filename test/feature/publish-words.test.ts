@@ -26,6 +26,8 @@ const BROKEN_JSON: readonly (readonly [string, string])[] = [
   ['{"a":01}\n', 'line 1: the JSON cannot be read: a number is not written as JSON has them'],
   ['{"a":tru}\n', 'line 1: the JSON cannot be read: a word is neither true, false nor null'],
   ['{a:1}\n', 'line 1: the JSON cannot be read: a character stands where it cannot'],
+  ['{"a":1}\n\ufeff{"a":2}\n', 'line 2: the JSON cannot be read: a byte order mark stands where it cannot'],
+  ['\ufeff{"a":1}\n{"a":2}\r{"a":3}\n', 'line 2: the JSON cannot be read: something follows the object'],
   ['[{"a":1}{"a":2}]', 'near element 2: the JSON cannot be read: a character stands where it cannot'],
   [`{"a":"${'x'.repeat(40_000_000)}"}\n`, 'the JSON cannot be read: an object is larger than 16 MB'],
 ];

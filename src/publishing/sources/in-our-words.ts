@@ -19,6 +19,7 @@ const PARQUET: Words = [
 const JSON_TEXT: Words = [
   [/maximum_object_size/, 'an object is larger than 16 MB'],
   [/unexpected end|no close|unclosed|length is 0/i, 'it ends too early'],
+  [/byte order mark/i, 'a byte order mark stands where it cannot'],
   [/content after/i, 'something follows the object'],
   [/surrogate/i, 'a text has half of a surrogate pair, such as \\ud83d alone, which is no character'],
   [/UTF-8|unicode/i, 'a character of it is no UTF-8'],
