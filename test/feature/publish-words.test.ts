@@ -75,6 +75,18 @@ test('a Parquet file in an encoding that is not known here is not told to be dam
   });
 });
 
+/** A table without columns, as pyarrow writes it: a valid file. */
+const NO_COLUMNS =
+  'UEFSMRUEGRw1ABgGc2NoZW1hFQAAFgAZHBkMFgAWACYAFgAAKCBwYXJxdWV0LWNwcC1hcnJvdyB2ZXJzaW9uIDI2LjAuMRkMAEUAAABQQVIx';
+
+test('a Parquet file without columns is not told to be damaged', async () => {
+  const file = await place.write('no-columns.parquet', Buffer.from(NO_COLUMNS, 'base64'));
+  await assert.rejects(place.publish(file), {
+    name: 'PublishError',
+    message: 'the Parquet file cannot be read: it has no columns',
+  });
+});
+
 for (const [value, reason] of [
   ['not json', 'a word is neither true, false nor null'],
   ['[1, {"a": 2}', 'it ends too early'],

@@ -6,6 +6,7 @@
 type Words = readonly (readonly [said: RegExp, ours: string])[];
 
 const PARQUET: Words = [
+  [/at least one non-root column/, 'it has no columns'],
   [/encrypt/i, 'it is encrypted: publish it decrypted'],
   [/string encoding|not valid UTF-?8/i, 'a text in it is no UTF-8'],
   [/Timestamp\(/, 'a time in it is beyond those that can be stored'],
