@@ -1,6 +1,6 @@
 /** Indexes over HTTP: when a column gets one, what it answers, and how the service says so. */
 import assert from 'node:assert/strict';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Observation } from '../../src/observation/observation.ts';
@@ -216,4 +216,46 @@ test('an index that cannot be read is not taken for damaged: it stays, and rows 
   const failed = observed.flatMap((one) => (one.kind === 'index_failed' ? [String(one.error)] : []));
   assert.deepEqual(failed, ['Error: EISDIR: illegal operation on a directory, read']);
   assert.deepEqual(await readdir(directory).then((names) => names.includes(name)), true);
+});
+
+test('an index of another column or result, under the name of the one that is looked for, is not read', async (t) => {
+  const { service, id } = await published(t, { QRS_INDEX_USES: '1' });
+  const lines = Array.from({ length: ROWS }, (_, i) => `${ROWS - i},name ${i % 7},x${i}`);
+  const other = await service.publish(7, `number,name,größe\n${lines.join('\n')}\n`);
+  const filters = { name: "name = 'name 7'", größe: '"größe" = \'x7\'' };
+  for (const run of [id, other.id]) {
+    for (const filter of Object.values(filters))
+      await ask(service, `/v1/execution/${run}/results`, { filters: filter });
+  }
+  await built(service, 4);
+  const directory = join(service.commandLine.dataDir, 'derived');
+  const indexes = (await readdir(directory)).filter((file) => file.endsWith('.index'));
+  const pathOf = (run: string, column: string) =>
+    join(directory, indexes.find((file) => file.startsWith(`${run}.${column}.`)) ?? 'none');
+  const swap = async (one: string, two: string) => {
+    await rename(one, `${one}.kept`);
+    await rename(two, one);
+    await rename(`${one}.kept`, two);
+  };
+  const observed: Observation[] = [];
+  const { server, close } = await openServer(service.commandLine, SETTINGS, (one) => void observed.push(one));
+  t.after(close);
+  const askOther = async (filter: string) => {
+    const query = new URLSearchParams({ filters: filter, columns: 'number', limit: '2' });
+    const response = await fetch(`${server.url}/v1/execution/${id}/results?${query}`, {
+      headers: { 'x-service-api-key': service.key },
+    });
+    const { result } = (await response.json()) as { result: { rows: { number: number }[] } };
+    return result.rows.map(({ number }) => number);
+  };
+  await swap(pathOf(id, 'c1'), pathOf(id, 'c2'));
+  assert.deepEqual(await askOther(filters.größe), [7]);
+  assert.deepEqual(await askOther(filters.name), [7, 107]);
+  await copyFile(pathOf(other.id, 'c1'), pathOf(id, 'c1'));
+  assert.deepEqual(await askOther(filters.name), [7, 107]);
+  const damaged = observed.flatMap((one) => (one.kind === 'index_damaged' ? [String(one.error)] : []));
+  assert.deepEqual(
+    damaged,
+    Array.from({ length: 3 }, () => 'Error: an index was made from something else'),
+  );
 });

@@ -269,9 +269,14 @@ test('they are kept on disk with what else is derived from the result, and made 
   assert.equal(await (await ask('m')).text(), first);
   assert.equal(await readFile(path, 'utf8'), whole);
 
+  const ofOther = await (await ask('n')).text();
+  const pathOfOther = join(derived, (await kept()).find((file) => file !== name) ?? 'none');
+  await copyFile(path, pathOfOther);
+  assert.equal(await (await ask('n')).text(), ofOther, 'what is of another column is not told');
+
   const small = await service.publish(8, 'n\n1\n');
   assert.equal((await service.get(`/v1/execution/${small.id}/statistics`)).status, 200);
-  assert.equal((await kept()).length, 1, 'of a small result they are made again as quickly');
+  assert.equal((await kept()).length, 2, 'of a small result they are made again as quickly');
 });
 
 test('of intervals that are equally long, the same one is told whatever their order in the result', async (t) => {

@@ -1,7 +1,7 @@
 /**
  * Statistics of columns on disk, a small file for each column of a result, so that they outlive the process and serve all processes of the
- * machine. Like all that is derived they may be removed at any time, and are made again then. A file begins with the hash of what follows,
- * so a damaged one is known, and removed.
+ * machine. Like all that is derived they may be removed at any time, and are made again then. A file begins with the hash of its name and of
+ * what follows, so one that is damaged, or that was put in another's place, is known, and removed.
  */
 import { createHash } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -40,7 +40,7 @@ export class StatisticsFiles {
     const text = await readFile(this.#files.pathOf(name), 'utf8').catch(() => undefined);
     if (text === undefined) return undefined;
     const json = text.slice(HASH_DIGITS);
-    if (hashOf(json) !== text.slice(0, HASH_DIGITS)) {
+    if (hashOf(name, json) !== text.slice(0, HASH_DIGITS)) {
       await this.#files.remove(name);
       return undefined;
     }
@@ -54,7 +54,7 @@ export class StatisticsFiles {
     const name = this.#nameOf(origin);
     const staged = this.#files.stagingPath();
     try {
-      await writeFile(staged, hashOf(json) + json);
+      await writeFile(staged, hashOf(name, json) + json);
       await this.#files.publish(name, staged);
     } catch {
       await rm(staged, { force: true }).catch(() => undefined);
@@ -73,6 +73,7 @@ function isKept({ resultSet }: StatisticsOrigin): boolean {
   return resultSet.rowCount >= ROWS_MIN;
 }
 
-function hashOf(json: string): string {
-  return createHash('sha256').update(json).digest('hex');
+/** The name says which column of which result it is. */
+function hashOf(name: string, json: string): string {
+  return createHash('sha256').update(`${name}\n${json}`).digest('hex');
 }

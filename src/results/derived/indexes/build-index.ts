@@ -25,6 +25,8 @@ export interface IndexBuild {
   /** Path of rows that were drawn at random from the result; undefined where it is too small to have any. Not read unless `mayGroup`. */
   readonly samplePath: string | undefined;
   readonly column: { readonly index: number; readonly type: ColumnType };
+  /** Of the index: the file says what it was made from. */
+  readonly identity: string;
   /** Path of the index. No file is there yet. */
   readonly destination: string;
   /** The most that the file may take. */
@@ -48,7 +50,7 @@ const GROUPED_ROWS_MAX = 4 * 1024 * 1024;
  *   written.
  */
 export async function buildIndex(duckDb: DuckDb, build: IndexBuild, signal: AbortSignal): Promise<number> {
-  const { column, rowCount, destination } = build;
+  const { column, rowCount, identity, destination } = build;
   const form = keyFormOf(column.type);
   if (form === undefined || rowCount > ROWS_MAX)
     throw new TypeError(`${rowCount} values of ${column.type.kind} have no index`);
@@ -59,7 +61,7 @@ export async function buildIndex(duckDb: DuckDb, build: IndexBuild, signal: Abor
     const [[counted, hasCutKeys] = []] = await duckDb.query({ text: measure, values: [] }, signal);
     const valueCount = Number(counted);
     await using file = await open(destination, 'wx', 0o600);
-    const shape = { rowCount, keyBytes: keyBytesOf(form) ?? 0, hasCutKeys: hasCutKeys === true };
+    const shape = { identity, rowCount, keyBytes: keyBytesOf(form) ?? 0, hasCutKeys: hasCutKeys === true };
     const writer = new IndexWriter(file, shape, build.bytesMax);
     const read = inTurn(async (step: Step, during: AbortSignal) => await readStep(duckDb, form, step, during));
     // DuckDB hands over the next step while this thread writes the one before; in turn, since two steps of long texts may not fit into its memory.

@@ -30,15 +30,15 @@ export class IndexFile implements AsyncDisposable {
     this.table = table;
   }
 
-  /** @throws IndexDamaged; the file system's error */
-  static async open(path: string, monotonic: () => number): Promise<IndexFile> {
+  /** @param identity that the index must have @throws IndexDamaged; the file system's error */
+  static async open(path: string, identity: string, monotonic: () => number): Promise<IndexFile> {
     await using opening = new AsyncDisposableStack();
     const file = await open(path, 'r');
     opening.defer(async () => await file.close());
     const reads = new FileReads(file.fd, monotonic);
     const { size } = await file.stat();
     if (size < TRAILER_BYTES) throw new IndexDamaged('an index is shorter than its end');
-    const place = decodeTrailer(Buffer.from(await readAt(reads, size - TRAILER_BYTES, TRAILER_BYTES)));
+    const place = decodeTrailer(Buffer.from(await readAt(reads, size - TRAILER_BYTES, TRAILER_BYTES)), identity);
     if (place.offset + place.bytes + TRAILER_BYTES !== size)
       throw new IndexDamaged('an index is not as long as it was');
     const stored = await readAt(reads, place.offset, place.bytes);

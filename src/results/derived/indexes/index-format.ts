@@ -7,18 +7,19 @@
  * null blocks    of 256 positions of rows without a value: u32 each
  * rank blocks    of 256 ranks, in order of position: of each row the number of the first entry with its value; 0xffffffff without one
  * table          a zstd frame, see `encodeTable`: of each block its bytes, their CRC-32, and of each entry block its first key
- * trailer        24 bytes: magic, offset (f64), stored bytes and CRC-32 of the table
+ * trailer        32 bytes: magic, identity (index-origin.ts), offset (f64), stored bytes and CRC-32 of the table
  * ```
  */
 import { crc32, constants as zlib, zstdCompressSync } from 'node:zlib';
 import { aligned, encodeNumbers } from './entry-block.ts';
 
 export const NO_RANK = 0xffffffff;
-export const TRAILER_BYTES = 24;
+export const TRAILER_BYTES = 32;
+export const IDENTITY_BYTES = 8;
 /** Positions have 32 bits, and the last number means "none". */
 export const ROWS_MAX = 0xffffffff;
 
-const MAGIC = Buffer.from('QRSINDX3');
+const MAGIC = Buffer.from('QRSINDX4');
 
 export interface BlockPlace {
   readonly offset: number;
@@ -115,19 +116,24 @@ export function decodeTable(unpacked: Uint8Array): IndexTable {
   };
 }
 
-export function encodeTrailer(offset: number, table: Uint8Array): Uint8Array {
+/** @param identity hex: what the index is made from */
+export function encodeTrailer(identity: string, offset: number, table: Uint8Array): Uint8Array {
   const trailer = Buffer.alloc(TRAILER_BYTES);
   MAGIC.copy(trailer);
-  trailer.writeDoubleLE(offset, 8);
-  trailer.writeUInt32LE(table.length, 16);
-  trailer.writeUInt32LE(crc32(table), 20);
+  trailer.write(identity, 8, IDENTITY_BYTES, 'hex');
+  trailer.writeDoubleLE(offset, 16);
+  trailer.writeUInt32LE(table.length, 24);
+  trailer.writeUInt32LE(crc32(table), 28);
   return trailer;
 }
 
-/** @throws IndexDamaged */
-export function decodeTrailer(trailer: Buffer): BlockPlace {
+/** @returns where the table is @throws IndexDamaged, also where the index is that of another column or result */
+export function decodeTrailer(trailer: Buffer, identity: string): BlockPlace {
   if (trailer.length !== TRAILER_BYTES || !trailer.subarray(0, 8).equals(MAGIC)) {
     throw new IndexDamaged('an index has no end');
   }
-  return { offset: trailer.readDoubleLE(8), bytes: trailer.readUInt32LE(16), crc: trailer.readUInt32LE(20) };
+  if (trailer.toString('hex', 8, 8 + IDENTITY_BYTES) !== identity) {
+    throw new IndexDamaged('an index was made from something else');
+  }
+  return { offset: trailer.readDoubleLE(16), bytes: trailer.readUInt32LE(24), crc: trailer.readUInt32LE(28) };
 }

@@ -16,6 +16,8 @@ export const RANKED_ROWS_MAX = 16 * 1024 * 1024;
 const WRITE_BYTES = 1024 * 1024;
 
 export interface IndexShape {
+  /** Hex (index-origin.ts). */
+  readonly identity: string;
   readonly rowCount: number;
   /** Bytes of every key; 0 where they differ. */
   readonly keyBytes: number;
@@ -85,7 +87,7 @@ export class IndexWriter {
 
   /** @returns the file's bytes @throws Error where some row has had no entry */
   async finish(): Promise<number> {
-    const { rowCount, keyBytes, hasCutKeys } = this.#shape;
+    const { identity, rowCount, keyBytes, hasCutKeys } = this.#shape;
     if (this.#values + this.#nulls !== rowCount) {
       throw new Error(`an index of ${rowCount} rows has ${this.#values} values and ${this.#nulls} nulls`);
     }
@@ -109,7 +111,7 @@ export class IndexWriter {
     });
     const offset = this.#offset;
     await this.#append(table);
-    await this.#append(encodeTrailer(offset, table));
+    await this.#append(encodeTrailer(identity, offset, table));
     await this.#flush();
     return this.#offset;
   }

@@ -22,6 +22,8 @@ import { type Key, keyFormOf, keyOf } from './ordered-key.ts';
 
 const SEED = Number(process.env.TEST_SEED ?? 1);
 const CASES = Number(process.env.TEST_CASES ?? 1);
+/** Of all indexes here: which column they are of is told from it. */
+const IDENTITY = '0123456789abcdef';
 const PART_ROWS = 3000;
 const ROWS = 7000;
 
@@ -72,7 +74,15 @@ test('texts that together take more memory than there is are told from few, and 
   const rowCount = 30_000;
   await bench.write(`SELECT repeat(md5(i::VARCHAR), 200) AS c0 FROM range(${rowCount}) r(i)`, path);
   const column = { index: 0, type: { kind: 'varchar' } } as const;
-  const order = { paths: [path], firstRows: [0], rowCount, samplePath: path, column, bytesMax: 1e9 };
+  const order = {
+    paths: [path],
+    firstRows: [0],
+    rowCount,
+    samplePath: path,
+    column,
+    identity: IDENTITY,
+    bytesMax: 1e9,
+  };
   assert.ok((await bench.buildFrom({ ...order, destination: join(bench.directory, 'long.index') }, t.signal)) > 0);
 });
 
@@ -82,7 +92,15 @@ test('texts of which one step fits into memory, and not two, get their index', a
   const rowCount = 150_000;
   await bench.write(`SELECT i || repeat('😀', 250) AS c0 FROM range(${rowCount}) r(i)`, path);
   const column = { index: 0, type: { kind: 'varchar' } } as const;
-  const order = { paths: [path], firstRows: [0], rowCount, samplePath: undefined, column, bytesMax: 1e9 };
+  const order = {
+    paths: [path],
+    firstRows: [0],
+    rowCount,
+    samplePath: undefined,
+    column,
+    identity: IDENTITY,
+    bytesMax: 1e9,
+  };
   assert.ok((await bench.buildFrom({ ...order, destination: join(bench.directory, 'wide.index') }, t.signal)) > 0);
 });
 
@@ -115,7 +133,7 @@ test('texts and binaries longer than a key are found among those with the same b
   const texts = [`${long}b`, `${long}a2`, long, `${long}a1`, 'z', `${long}a`];
   const cells = texts.map((text) => ({ kind: 'text', text }) as const);
   const path = await bench.build({ type: { kind: 'varchar' }, cells }, 'long', t.signal);
-  await using file = await IndexFile.open(path, () => 0);
+  await using file = await IndexFile.open(path, IDENTITY, () => 0);
   assert.equal(file.hasRanks, false);
   const lookUp = file.lookUp();
   const find = async (text: string) => {
@@ -191,7 +209,7 @@ class Bench implements AsyncDisposable {
     const column = { index: 0, type };
     const samplePath = isSampled ? paths[0] : undefined;
     const bytes = await this.buildFrom(
-      { paths, firstRows, rowCount: cells.length, samplePath, column, destination, bytesMax },
+      { paths, firstRows, rowCount: cells.length, samplePath, column, identity: IDENTITY, destination, bytesMax },
       signal,
     );
     assert.equal((await readFile(destination)).length, bytes);
@@ -214,7 +232,7 @@ function randomColumn(random: Random, type: ColumnType): Column {
 
 /** @param others more values to look up, which need not be in the column */
 async function checkIndex(path: string, { type, cells }: Column, others: readonly Cell[]): Promise<void> {
-  await using file = await IndexFile.open(path, () => 0);
+  await using file = await IndexFile.open(path, IDENTITY, () => 0);
   const { rowCount, valueCount } = file.table;
   const present = cells.flatMap((cell, position) => (cell === null ? [] : [{ cell, position }]));
   const sorted = present.sort((a, b) => compareCells(a.cell, b.cell) || a.position - b.position);
@@ -264,7 +282,7 @@ async function checkIndex(path: string, { type, cells }: Column, others: readonl
 
 /** Everything that can be read from the index. */
 async function everything(path: string): Promise<unknown> {
-  await using file = await IndexFile.open(path, () => 0);
+  await using file = await IndexFile.open(path, IDENTITY, () => 0);
   const { rowCount, valueCount, firstKeys } = file.table;
   const lookUp = file.lookUp();
   return {

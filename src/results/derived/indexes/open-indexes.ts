@@ -36,10 +36,14 @@ export class OpenIndexes {
     return [...this.#entries.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** @returns undefined where there is no such file @throws IndexDamaged; the file system's error */
-  async hold(path: string): Promise<HeldIndex | undefined> {
+  /**
+   * @param identity of the index that is meant: a file may have been put in another's place
+   * @returns undefined where there is no such file
+   * @throws IndexDamaged; the file system's error
+   */
+  async hold({ path, identity }: { readonly path: string; readonly identity: string }): Promise<HeldIndex | undefined> {
     const entry = this.#entries.get(path) ?? {
-      opening: IndexFile.open(path, this.#monotonic),
+      opening: IndexFile.open(path, identity, this.#monotonic),
       bytes: 0,
       users: 0,
       isForgotten: false,

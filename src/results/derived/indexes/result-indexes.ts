@@ -70,7 +70,8 @@ export class ResultIndexes implements AsyncDisposable {
     const columns: ColumnRef[] = [];
     try {
       for (const origin of origins) {
-        const index = await this.#open.hold(files.pathOf(origin.name));
+        const path = files.pathOf(origin.name);
+        const index = await this.#open.hold({ path, identity: origin.identity });
         this.#use(origin, index !== undefined);
         if (index === undefined) continue;
         lookUps.set(origin.column.index, held.use(index).file.lookUp());

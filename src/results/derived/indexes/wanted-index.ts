@@ -38,7 +38,7 @@ export function wantedIndex(origin: IndexOrigin, building: IndexBuilding): Wante
 }
 
 async function build(
-  { resultSet, column, name }: IndexOrigin,
+  { resultSet, column, identity, name }: IndexOrigin,
   { files, builder, store, bytesMax }: IndexBuilding,
   signal: AbortSignal,
 ): Promise<number> {
@@ -61,6 +61,7 @@ async function build(
       rowCount,
       samplePath,
       column: { index: column.index, type: column.type },
+      identity,
       destination: staged,
       bytesMax: Math.min(bytesMax, Math.max(SMALL_FILE_BYTES, BYTES_FACTOR * stored)),
     };
