@@ -3,7 +3,7 @@
  * writer do not wait for each other, and every commit is synced to disk, so a result outlives a power cut. This thread reads, another one
  * writes, and a third makes lists (dialect.ts).
  */
-import { closeSync, openSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
@@ -46,8 +46,7 @@ export async function openSqliteCatalog(
 ): Promise<Catalog> {
   try {
     await makeFolder(dirname(path));
-    // SQLite gives its log files the permissions of the catalog file, so it is enough to set them here.
-    closeSync(openSync(path, 'a', 0o600));
+    makeFile(path);
     const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 0 });
     try {
       await whileBusy(() => database.exec('pragma journal_mode = wal'), sleep);
@@ -70,6 +69,17 @@ export async function openSqliteCatalog(
     // SQLite does not say that this is why.
     throw (freeBytes ?? CATALOG_BYTES_MIN) < CATALOG_BYTES_MIN ? Object.assign(failure, { code: 'ENOSPC' }) : failure;
   }
+}
+
+/**
+ * A file that is there is never opened here. To close it would give up the locks of all who have it open in this process, and whoever else
+ * closes the catalog then, with a SQLite before 3.51, takes away the log that they write to: what they commit is lost.
+ */
+function makeFile(path: string): void {
+  // SQLite gives its log files the permissions of the catalog file, so it is enough to set them here.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+  else if (statSync(path).isDirectory()) throw new Error('it is a folder');
+  else accessSync(path, constants.R_OK | constants.W_OK);
 }
 
 interface OpenedFile extends Required<SqliteConnections> {
