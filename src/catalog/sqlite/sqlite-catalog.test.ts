@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -229,6 +229,38 @@ test('the check reports a migration by a newer release, a replaced file, and com
   await assert.rejects(catalog.check(), /is gone, or is another than was opened/);
 });
 
+for (const ending of ['-wal', '-shm']) {
+  test(`a catalog whose file with the ending ${ending} was removed takes no more commits; what it had committed is kept`, async (t) => {
+    const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+    {
+      await using catalog = await openSqliteCatalog(path, { clock: Date.now, sleep });
+      await catalog.principals.addUser('ann', 0);
+      await rm(path + ending);
+      await assert.rejects(catalog.check(), /log is gone, or is another than was opened/);
+      const refused =
+        /^Error: the catalog takes no commits: .*log is gone, .*; stop all that use it, and then start it$/;
+      await assert.rejects(catalog.principals.addUser('bob', 0), refused);
+      await assert.rejects(catalog.principals.addTeam('crew', ['ann'], 0), refused);
+      assert.deepEqual(await catalog.principals.listUsers(), [{ name: 'ann', createdAt: 0 }]);
+    }
+    await using again = await openSqliteCatalog(path, { clock: Date.now, sleep });
+    await again.verify();
+    assert.deepEqual(await again.principals.listUsers(), [{ name: 'ann', createdAt: 0 }]);
+    await again.principals.addUser('bob', 0);
+  });
+}
+
+test('a catalog whose folder was moved, and is found by a link in its place, goes on', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const [data, moved] = [join(directory, 'data'), join(directory, 'moved')];
+  await using catalog = await openSqliteCatalog(join(data, 'catalog.sqlite'), { clock: Date.now, sleep });
+  await catalog.principals.addUser('ann', 0);
+  await rename(data, moved);
+  await symlink(moved, data);
+  await catalog.principals.addUser('bob', 0);
+  await catalog.check();
+});
+
 test('any overwritten page of the file is found', async (t) => {
   const directory = await temporaryDirectory(t);
   const path = join(directory, 'catalog.sqlite');
@@ -256,7 +288,7 @@ test('every way to look for runs walks an index, however many runs there are', a
   const database = new DatabaseSync(':memory:');
   await migrate(database, { clock: Date.now, sleep });
   // Nothing is written, so no such file is made.
-  const writer = new SqliteWriter({ path: '/none', busyMillis: 0, commitMillis: 0 });
+  const writer = new SqliteWriter({ path: '/none', files: [], busyMillis: 0, commitMillis: 0 });
   const db = new Kysely<CatalogTables>({
     dialect: new NodeSqliteDialect({ reader: database, writer, sleep }),
     log: ({ query }) => {

@@ -19,6 +19,7 @@ import { isBusy, whileBusy } from './busy.ts';
 import { NodeSqliteDialect, type SqliteConnections } from './dialect.ts';
 import { migrate, requireOurs } from './migrate.ts';
 import { LATEST } from './migrations.ts';
+import { type OpenedFile, openedFiles, requireOpened } from './opened-files.ts';
 import { SqliteWriter } from './writer.ts';
 
 /** Commits take milliseconds (a sync to disk). Whoever holds the lock for so long is stuck. */
@@ -54,9 +55,11 @@ export async function openSqliteCatalog(
       await migrate(database, { clock, sleep });
       // From here on this connection only reads.
       database.exec('pragma query_only = on');
-      const writer = new SqliteWriter({ path, busyMillis: BUSY_MILLIS_MAX, commitMillis });
-      const lister = new SqliteWriter({ path, busyMillis: BUSY_MILLIS_MAX, commitMillis: 0, onlyReads: true });
-      return new SqliteCatalog(path, { reader: database, writer, lister, sleep }, clock);
+      // By now it has its log: it has been read.
+      const files = openedFiles(path);
+      const writer = new SqliteWriter({ path, files, busyMillis: BUSY_MILLIS_MAX, commitMillis });
+      const lister = new SqliteWriter({ path, files, busyMillis: BUSY_MILLIS_MAX, commitMillis: 0, onlyReads: true });
+      return new SqliteCatalog(path, { files, reader: database, writer, lister, sleep }, clock);
     } catch (error) {
       database.close();
       throw error;
@@ -82,13 +85,14 @@ function makeFile(path: string): void {
   else accessSync(path, constants.R_OK | constants.W_OK);
 }
 
-interface OpenedFile extends Required<SqliteConnections> {
+interface OpenedCatalog extends Required<SqliteConnections> {
+  readonly files: readonly OpenedFile[];
   readonly lister: SqliteWriter;
 }
 
 class SqliteCatalog extends KyselyCatalog implements Catalog {
   readonly #path: string;
-  readonly #inode: bigint;
+  readonly #files: readonly OpenedFile[];
   readonly #reader: DatabaseSync;
   readonly #writer: SqliteWriter;
   readonly #lister: SqliteWriter;
@@ -98,13 +102,13 @@ class SqliteCatalog extends KyselyCatalog implements Catalog {
   #seenDataVersion: unknown;
   #version = 0;
 
-  constructor(path: string, { reader, writer, lister, sleep }: OpenedFile, clock: Clock) {
+  constructor(path: string, { files, reader, writer, lister, sleep }: OpenedCatalog, clock: Clock) {
     const dialect = new NodeSqliteDialect({ reader, writer, sleep });
     const lists = new Kysely<CatalogTables>({ dialect: new NodeSqliteDialect({ writer: lister, sleep }) });
     super(new Kysely<CatalogTables>({ dialect }), () => sql<number>`${clock()}`, LATEST, lists);
     this.#lister = lister;
     this.#path = path;
-    this.#inode = statSync(path, { bigint: true }).ino;
+    this.#files = files;
     this.#reader = reader;
     this.#writer = writer;
     this.#sleep = sleep;
@@ -113,8 +117,7 @@ class SqliteCatalog extends KyselyCatalog implements Catalog {
   }
 
   async check(): Promise<void> {
-    const inode = statSync(this.#path, { bigint: true, throwIfNoEntry: false })?.ino;
-    if (inode !== this.#inode) throw new NotReady('its file is gone, or is another than was opened');
+    requireOpened(this.#path, this.#files);
     try {
       requireOurs(this.#reader);
       await this.probe();

@@ -4,10 +4,13 @@
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
+import { type OpenedFile, requireOpened } from './opened-files.ts';
 
 /** What the thread is started with. */
 export interface WriterOptions {
   readonly path: string;
+  /** As the catalog's own thread has opened them. */
+  readonly files: readonly OpenedFile[];
   /** How long to wait for another process's lock. This thread may sleep. */
   readonly busyMillis: number;
   /** For tests: how much longer each sync to the disk takes. */
@@ -32,7 +35,7 @@ export type WriterAnswer =
  */
 const STATEMENTS_MAX = 200;
 
-const { path, busyMillis, commitMillis, onlyReads } = workerData as WriterOptions;
+const { path, files, busyMillis, commitMillis, onlyReads } = workerData as WriterOptions;
 const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: busyMillis });
 database.exec('pragma synchronous = full');
 if (onlyReads) database.exec('pragma query_only = on');
@@ -63,6 +66,7 @@ function run({ text, parameters }: WriterRequest): WriterAnswer {
       database.exec('begin immediate');
       break;
     case 'commit':
+      requireKept();
       delay();
       database.exec('commit');
       break;
@@ -78,6 +82,7 @@ function run({ text, parameters }: WriterRequest): WriterAnswer {
 
 function execute(text: string, parameters: readonly SQLInputValue[]): WriterAnswer {
   const statement = prepare(text);
+  if (!database.isTransaction && !onlyReads) requireKept();
   if (!database.isTransaction) delay();
   if (statement.columns().length > 0) return { kind: 'done', rows: statement.all(...parameters), changes: 0 };
   return { kind: 'done', rows: [], changes: statement.run(...parameters).changes };
@@ -90,6 +95,16 @@ function prepare(text: string): StatementSync {
   const statement = database.prepare(text);
   statements.set(text, statement);
   return statement;
+}
+
+/** @throws Error where a commit would be kept by no file that anybody else has */
+function requireKept(): void {
+  try {
+    requireOpened(path, files);
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new Error(`the catalog takes no commits: ${why}; stop all that use it, and then start it`, { cause: error });
+  }
 }
 
 function delay(): void {
