@@ -35,6 +35,7 @@ import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { requireStillJoined } from './installation.ts';
 import { isTooMuch, requireClock, requireSound, type SweepStopped, type SweepTrust, tooMuch } from './sweep-trust.ts';
+import { Undeleted } from './undeleted.ts';
 
 export interface SweepDependencies {
   readonly catalog: Pick<Catalog, 'executions' | 'idempotencyKeys' | 'installation' | 'leases' | 'now' | 'verify'>;
@@ -82,19 +83,24 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
   // By the clock that they were kept by: a host whose own is ahead would have requests carried out twice.
   await catalog.idempotencyKeys.deleteUntil((await catalog.now()) - IDEMPOTENCY_KEPT_MILLIS);
   const expired = await expire(dependencies, limit, signal);
-  const stored = await deleteOrphans(dependencies, limit - expired, signal);
-  const staged = await deleteStaged(dependencies, limit - expired - stored.folders, signal);
-  const derived = await deleteDerived(dependencies, signal);
+  const undeleted = new Undeleted();
+  const stored = await deleteOrphans(dependencies, limit - expired, undeleted, signal);
+  const staged = await deleteStaged(dependencies, limit - expired - stored.folders, undeleted, signal);
+  const derived = await deleteDerived(dependencies, undeleted, signal);
   const swept = { expired, orphans: stored.orphans + staged.folders, bytes: stored.bytes + staged.bytes + derived };
   // What may be deleted is: only when nothing of that is left is said what was not.
-  if (stored.stopped !== undefined && swept.expired + swept.orphans + swept.bytes === 0) throw stored.stopped;
+  if (swept.expired + swept.orphans + swept.bytes > 0) return swept;
+  if (stored.stopped !== undefined) throw stored.stopped;
+  undeleted.requireNone();
   return swept;
 }
 
 /** Only what lies on the disks of this host: what was staged here, and what was made from results. */
 export async function sweepLocal(dependencies: SweepDependencies, signal: AbortSignal): Promise<void> {
-  await deleteStaged(dependencies, Number.POSITIVE_INFINITY, signal);
-  await deleteDerived(dependencies, signal);
+  const undeleted = new Undeleted();
+  await deleteStaged(dependencies, Number.POSITIVE_INFINITY, undeleted, signal);
+  await deleteDerived(dependencies, undeleted, signal);
+  undeleted.requireNone();
 }
 
 /** Ends the write leases of the dead, so that no late commit can meet a deletion. */
@@ -152,7 +158,12 @@ interface Deleted {
   readonly stopped: SweepStopped | undefined;
 }
 
-async function deleteOrphans(dependencies: SweepDependencies, limit: number, signal: AbortSignal): Promise<Deleted> {
+async function deleteOrphans(
+  dependencies: SweepDependencies,
+  limit: number,
+  undeleted: Undeleted,
+  signal: AbortSignal,
+): Promise<Deleted> {
   const { catalog, store, trust } = dependencies;
   const written = await listWritten(store, signal);
   const leases = await catalog.leases.list('');
@@ -169,7 +180,9 @@ async function deleteOrphans(dependencies: SweepDependencies, limit: number, sig
     signal.throwIfAborted();
     if (folders >= limit) break;
     if (stopped !== undefined && !orphan.expired) continue;
-    const kept = new Set(await store.delete([...orphan.objects.keys()]));
+    const open = await undeleted.attempt(() => store.delete([...orphan.objects.keys()]), signal);
+    if (open === undefined) continue;
+    const kept = new Set(open);
     for (const [key, objectBytes] of orphan.objects) if (!kept.has(key)) bytes += objectBytes;
     // What is still open here a later sweep deletes: counted as deleted, it would be tried again at once, and for ever.
     if (kept.size > 0) continue;
@@ -225,6 +238,7 @@ async function listWritten(store: ResultStore, signal: AbortSignal): Promise<Rea
 async function deleteStaged(
   { catalog, stagingDirectory }: SweepDependencies,
   limit: number,
+  undeleted: Undeleted,
   signal: AbortSignal,
 ): Promise<{ readonly folders: number; readonly bytes: number }> {
   const staged = (await foldersIn(stagingDirectory)).filter(isStagingName);
@@ -236,15 +250,24 @@ async function deleteStaged(
     if (folders >= limit) break;
     if (leases.some((lease) => stagingName(lease) === name)) continue;
     const path = join(stagingDirectory, name);
-    bytes += await bytesBelow(path);
-    await rm(path, { recursive: true, force: true });
+    const freed = await undeleted.attempt(async () => {
+      const found = await bytesBelow(path);
+      await rm(path, { recursive: true, force: true });
+      return found;
+    }, signal);
+    if (freed === undefined) continue;
+    bytes += freed;
     folders += 1;
   }
   return { folders, bytes };
 }
 
 /** What was made from results that are gone. A reader that has such a file open goes on reading it. @returns bytes */
-async function deleteDerived({ catalog, derivedDirectory }: SweepDependencies, signal: AbortSignal): Promise<number> {
+async function deleteDerived(
+  { catalog, derivedDirectory }: SweepDependencies,
+  undeleted: Undeleted,
+  signal: AbortSignal,
+): Promise<number> {
   let bytes = 0;
   for (const entry of await entriesOf(derivedDirectory)) {
     await letOthersRun();
@@ -253,8 +276,12 @@ async function deleteDerived({ catalog, derivedDirectory }: SweepDependencies, s
     const executionId = entry.isFile() ? executionOfDerived(name) : undefined;
     if (executionId === undefined || (await catalog.executions.findResultSet(executionId)) !== undefined) continue;
     const path = join(derivedDirectory, name);
-    bytes += (await lstat(path).catch(() => undefined))?.size ?? 0;
-    await rm(path, { force: true });
+    const freed = await undeleted.attempt(async () => {
+      const found = (await lstat(path).catch(() => undefined))?.size ?? 0;
+      await rm(path, { force: true });
+      return found;
+    }, signal);
+    bytes += freed ?? 0;
   }
   return bytes;
 }

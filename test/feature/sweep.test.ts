@@ -8,12 +8,14 @@ import { type Execution, stateAt } from '../../src/domain/execution.ts';
 import { derivedName, stagingName, writeResource, writerPrefix } from '../../src/domain/written-names.ts';
 import { currentLeaseOwner, isLeaseOwnerDead } from '../../src/leases/lease-owner.ts';
 import { sweep } from '../../src/maintenance/sweep.ts';
+import { SweepStopped } from '../../src/maintenance/sweep-trust.ts';
 import { verify } from '../../src/maintenance/verify.ts';
 import { NEVER, Workplace } from './publishing.ts';
 
 const DAY_MILLIS = 24 * 60 * 60 * 1000;
 const MINUTE_MILLIS = 60_000;
 const ID = '01HR7V4N7VD2Q9D9Z5T2T6W3M1';
+const OTHER = '01HR7V4N7VD2Q9D9Z5T2T6W3M2';
 
 async function keys(place: Workplace): Promise<readonly string[]> {
   return await Array.fromAsync(place.store.list(''), (object) => object.key);
@@ -152,6 +154,32 @@ test('an expired result that this process has open is kept, even without a lease
   await open[Symbol.asyncDispose]();
   assert.deepEqual(await sweep(later, 100, NEVER), { expired: 0, orphans: 0, bytes: part.objectBytes });
   assert.deepEqual(await keys(place), []);
+});
+
+test('what cannot be deleted is told, and keeps nothing else from being deleted', async () => {
+  await using place = await Workplace.open();
+  const [refused, other] = [
+    await beginWriting(place, ID, deadHolder()),
+    await beginWriting(place, OTHER, deadHolder()),
+  ];
+  const denied = `${writerPrefix(refused)}part-00000.parquet`;
+  const remove = async (asked: readonly string[]) => {
+    if (asked.includes(denied)) {
+      throw Object.assign(new Error(`EACCES: permission denied, unlink '${denied}'`), { code: 'EACCES' });
+    }
+    return await place.store.delete(asked);
+  };
+  const store = new Proxy(place.store, {
+    get: (target, name) => (name === 'delete' ? remove : Reflect.get(target, name).bind(target)),
+  });
+  assert.notEqual(writerPrefix(refused), writerPrefix(other));
+  const dependencies = { ...place.dependencies, store };
+  assert.deepEqual(await sweep(dependencies, 100, NEVER), { expired: 0, orphans: 3, bytes: 17 });
+  await assert.rejects(sweep(dependencies, 100, NEVER), {
+    constructor: SweepStopped,
+    message: `1 leftover cannot be deleted: EACCES: permission denied, unlink '${denied}'; give this user the right to, or remove what is named; all others were deleted`,
+  });
+  assert.deepEqual(await keys(place), [denied]);
 });
 
 test('an answer under an Idempotency-Key is kept for its day, though the clock of the host that sweeps is hours ahead', async () => {
