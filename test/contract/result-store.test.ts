@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
+import { ObjectDamaged } from '../../src/store/result-store.ts';
 import { resultStoreContract } from './result-store.ts';
 
 resultStoreContract('local', async () => {
@@ -30,5 +31,25 @@ test('the local store leaves no empty folder behind what it deleted', async () =
   await store.put('01A/7/part-0', join(root, 'staged'), new AbortController().signal);
   await store.delete(['01A/7/part-0']);
   assert.deepEqual(await readdir(join(root, 'objects')), []);
+  await rm(root, { recursive: true });
+});
+
+test('an object that the system cannot read counts as damaged, so that whoever looks at many goes on with the next', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'qrs-local-'));
+  const store = await LocalResultStore.open(join(root, 'objects'));
+  const never = new AbortController().signal;
+  await writeFile(join(root, 'staged'), 'abc');
+  await store.put('01A/7/part-0', join(root, 'staged'), never);
+  await rm(join(root, 'objects/01A/7/part-0'));
+  // A link in a circle is refused to anybody; rights and a failing disk could not be had here.
+  await symlink('part-0', join(root, 'objects/01A/7/part-0'));
+  const sha256 = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+  const object = { key: '01A/7/part-0', objectBytes: 3, sha256 };
+  const unreadable = {
+    constructor: ObjectDamaged,
+    message: 'stored object 01A/7/part-0 is damaged: it cannot be read (ELOOP)',
+  };
+  await assert.rejects(store.verify(object, never), unreadable);
+  await assert.rejects(store.open(object, { from: 0, to: 1 }, never), unreadable);
   await rm(root, { recursive: true });
 });

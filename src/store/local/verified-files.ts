@@ -8,6 +8,7 @@ import type { BigIntStats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { type Block, blocksOfRows, listBlocks, type RowRange } from '../../domain/blocks.ts';
 import { SharedWork } from '../../domain/shared-work.ts';
+import { codeOf, hasCode } from '../../errors/system-code.ts';
 import { isBlockIntact } from '../../files/block-checksums.ts';
 import { checksumOfOpen, newChunk } from '../../files/checksum.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
@@ -20,6 +21,9 @@ const CHANGES_MAX = 5;
 
 /** Stands for all bytes of an object without blocks. */
 const WHOLE: Pick<Block, 'index'> = { index: 0 };
+
+/** A disk that has lost the bytes, a file or folder of another user, a link in a circle, a folder in place of a file. */
+const UNREADABLE = ['EIO', 'EACCES', 'EPERM', 'ELOOP', 'EISDIR'];
 
 interface VerifiedFile {
   readonly identity: string;
@@ -38,12 +42,12 @@ export class VerifiedFiles {
   async require(object: ObjectRef, path: string, rows: RowRange, signal: AbortSignal): Promise<void> {
     for (let change = 0; change < CHANGES_MAX; change += 1) {
       signal.throwIfAborted();
-      const identity = identityOf(await statOf(object, path), object);
+      const identity = identityOf(await orUnreadable(object, statOf(object, path)), object);
       const { blocks, key } = object;
       const needed = blocks === undefined ? [WHOLE] : blocksOfRows(blocks, rows);
       const missing = needed.filter((block) => !this.#isVerified(key, identity, block));
       if (missing.length === 0) return;
-      const verify = (during: AbortSignal) => this.#verify(object, path, missing, during);
+      const verify = (during: AbortSignal) => orUnreadable(object, this.#verify(object, path, missing, during));
       await this.#hashing.join(`${key} ${identity} ${missing.map(({ index }) => index).join()}`, verify, signal);
     }
     throw new ObjectDamaged(object.key, 'it changes while it is read');
@@ -51,6 +55,10 @@ export class VerifiedFiles {
 
   /** Reads the whole object: its checksum, and the hashes of its blocks. @throws ObjectDamaged; the signal's reason */
   async verifyWhole(object: ObjectRef, path: string, signal: AbortSignal): Promise<void> {
+    await orUnreadable(object, this.#verifyWhole(object, path, signal));
+  }
+
+  async #verifyWhole(object: ObjectRef, path: string, signal: AbortSignal): Promise<void> {
     await using handle = await openFile(object, path);
     identityOf(await handle.stat({ bigint: true }), object);
     await checkWhole(handle, object, signal);
@@ -125,6 +133,13 @@ async function checkBlock(
 function identityOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats, { key, objectBytes, sha256 }: ObjectRef): string {
   if (size !== BigInt(objectBytes)) throw new ObjectDamaged(key, `it has ${size} bytes, expected ${objectBytes}`);
   return `${mtimeNs} ${ctimeNs} ${ino} ${sha256}`;
+}
+
+/** @throws ObjectDamaged where the system cannot read this one file, though the store is there; else as `read` */
+async function orUnreadable<T>({ key }: ObjectRef, read: Promise<T>): Promise<T> {
+  return await read.catch((error: unknown) => {
+    throw hasCode(error, ...UNREADABLE) ? new ObjectDamaged(key, `it cannot be read (${codeOf(error)})`) : error;
+  });
 }
 
 async function openFile({ key }: ObjectRef, path: string): Promise<FileHandle> {
