@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -60,6 +60,17 @@ test('a file that is not a SQLite database is refused', async (t) => {
   await assert.rejects(openSqliteCatalog(other, { clock: Date.now, sleep }), {
     message: `cannot open the catalog ${other}: it is a database of another program`,
   });
+});
+
+test('a folder in the place of the file or of its log is named', async (t) => {
+  const path = join(await temporaryDirectory(t), 'catalog.sqlite');
+  for (const folder of [path, `${path}-wal`, `${path}-shm`]) {
+    await mkdir(folder);
+    await assert.rejects(openSqliteCatalog(path, { clock: Date.now, sleep }), {
+      message: `cannot open the catalog ${path}: ${folder} is a folder`,
+    });
+    await rm(folder, { recursive: true });
+  }
 });
 
 test('a failed step of a migration leaves nothing behind', async () => {

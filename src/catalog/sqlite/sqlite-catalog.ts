@@ -3,7 +3,7 @@
  * writer do not wait for each other, and every commit is synced to disk, so a result outlives a power cut. This thread reads, another one
  * writes, and a third makes lists (dialect.ts).
  */
-import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, realpathSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
@@ -11,6 +11,7 @@ import type { Clock } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { CATALOG_BYTES_MIN, catalogAdvice } from '../../errors/startup-error.ts';
+import { hasCode } from '../../errors/system-code.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { Catalog } from '../catalog.ts';
 import { KyselyCatalog } from '../kysely/kysely-catalog.ts';
@@ -81,8 +82,17 @@ export async function openSqliteCatalog(
 function makeFile(path: string): void {
   // SQLite gives its log files the permissions of the catalog file, so it is enough to set them here.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-  else if (statSync(path).isDirectory()) throw new Error('it is a folder');
-  else accessSync(path, constants.R_OK | constants.W_OK);
+  // Of its log SQLite says only that it cannot be opened.
+  const file = realpathSync(path);
+  for (const one of [file, `${file}-wal`, `${file}-shm`]) {
+    if (statSync(one, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`${one} is a folder`);
+    try {
+      accessSync(one, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      // Whoever closes the catalog as the last one takes the log away, at any moment.
+      if (!hasCode(error, 'ENOENT')) throw error;
+    }
+  }
 }
 
 interface OpenedCatalog extends Required<SqliteConnections> {
