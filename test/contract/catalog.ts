@@ -9,6 +9,7 @@ import type { CatalogFactory } from './catalog/fixture.ts';
 import { idempotencyKeysContract } from './catalog/idempotency-keys.ts';
 import { installationContract } from './catalog/installation.ts';
 import { latestContract } from './catalog/latest.ts';
+import { latestLaw } from './catalog/latest-law.ts';
 import { leasesContract } from './catalog/leases.ts';
 import { principalsContract } from './catalog/principals.ts';
 import { queriesContract } from './catalog/queries.ts';
@@ -25,6 +26,7 @@ export function catalogContract(name: string, prepare: CatalogFactory): void {
     suite('executions', () => executionsContract(prepare));
     suite('the state table', () => statesContract(prepare));
     suite('the latest run', () => latestContract(prepare));
+    suite('the law of the latest run', () => latestLaw(prepare));
     suite('leases and ticks', () => leasesContract(prepare));
     suite('browsing', () => browsingContract(prepare));
     suite('runs', () => runsContract(prepare));
