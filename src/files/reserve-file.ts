@@ -51,11 +51,18 @@ export class ReserveFile {
     try {
       return await work();
     } catch (error) {
-      if (!isStorageFull(error) || !(await this.giveUp())) throw error;
+      if (!isStorageFull(error)) throw error;
+      if (!(await this.giveUp())) throw this.#noReserve(error);
       return await work();
     } finally {
       await this.make();
     }
+  }
+
+  #noReserve(cause: unknown): Error {
+    const full = cause instanceof Error ? cause.message : String(cause);
+    const missing = `${this.#path}, which is given up for that, is not there`;
+    return new Error(`${full}; ${missing}: free some megabytes in another way first`, { cause });
   }
 
   async #isOurs(): Promise<boolean> {

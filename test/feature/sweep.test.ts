@@ -137,7 +137,9 @@ test('on a completely full disk the sweep works in the room of its reserve, and 
 
   await publishOne(place, 1);
   await writeFile(reserve, 'of somebody else');
-  await assert.rejects(sweep(later, 100, NEVER), /disk is full/);
+  await assert.rejects(sweep(later, 100, NEVER), {
+    message: `database or disk is full; ${reserve}, which is given up for that, is not there: free some megabytes in another way first`,
+  });
   assert.equal((await stat(reserve)).size, 16, 'a foreign file stays');
 });
 
