@@ -51,5 +51,6 @@ test('an object that the system cannot read counts as damaged, so that whoever l
   };
   await assert.rejects(store.verify(object, never), unreadable);
   await assert.rejects(store.open(object, { from: 0, to: 1 }, never), unreadable);
+  assert.deepEqual(await store.findMissing([object.key, '01A/7/part-1']), ['01A/7/part-1']);
   await rm(root, { recursive: true });
 });

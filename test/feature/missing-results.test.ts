@@ -1,7 +1,7 @@
 /** A result whose parts are missing from the store does not hide the run before it, and is reported to all who should know. */
 import assert from 'node:assert/strict';
-import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rename, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Execution } from '../../src/domain/execution.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
@@ -112,4 +112,16 @@ test('the doctor names the results with missing objects', async (t) => {
   assert.equal((await commandLine.run(['doctor'])).code, 1);
   await putBack();
   assert.equal((await found()).status, 'ok');
+});
+
+test('a folder of a result that the system cannot look into is told as damage, by the latest run and by its id', async (t) => {
+  const { service, newer } = await withTwoRuns(t);
+  const [part = ''] = await partPaths(service, newer);
+  const folder = dirname(part);
+  await rename(folder, `${folder}.aside`);
+  // Rights would not keep root out; a link in a circle does.
+  await symlink(folder, folder);
+  for (const address of ['/v1/query/7/results?limit=1', `/v1/execution/${newer.id}/results?limit=1`]) {
+    assert.deepEqual(await asked(service, address), ['result_damaged', undefined, null], address);
+  }
 });

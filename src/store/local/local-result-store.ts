@@ -16,7 +16,7 @@ import { requireSameBytes } from '../require-same-bytes.ts';
 import type { ObjectRef, OpenObject, ResultStore, StoredObject } from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
 import { isMissing } from './is-missing.ts';
-import { VerifiedFiles } from './verified-files.ts';
+import { isUnreadable, VerifiedFiles } from './verified-files.ts';
 
 /** Names of files that only show that a file can be written. */
 const PROBE = '.probe-';
@@ -112,8 +112,10 @@ export class LocalResultStore implements ResultStore {
   async findMissing(keys: readonly string[]): Promise<readonly string[]> {
     const missing: string[] = [];
     for (const key of keys) {
-      const found = await stat(objectPath(this.#root, key)).catch(unlessMissing);
-      if (found?.isFile() !== true) missing.push(key);
+      // What cannot be read is there; a read says so.
+      const isThere = (error: unknown) => isUnreadable(error) || unlessMissing(error);
+      const found = await stat(objectPath(this.#root, key)).then((stats) => stats.isFile(), isThere);
+      if (found !== true) missing.push(key);
     }
     return missing;
   }

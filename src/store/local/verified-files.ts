@@ -25,6 +25,11 @@ const WHOLE: Pick<Block, 'index'> = { index: 0 };
 /** A disk that has lost the bytes, a file or folder of another user, a link in a circle, a folder in place of a file. */
 const UNREADABLE = ['EIO', 'EACCES', 'EPERM', 'ELOOP', 'EISDIR'];
 
+/** Whether the system cannot read this one file, though others may be right. */
+export function isUnreadable(error: unknown): boolean {
+  return hasCode(error, ...UNREADABLE);
+}
+
 interface VerifiedFile {
   readonly identity: string;
   /** 1 for each block that is verified. */
@@ -138,7 +143,7 @@ function identityOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats, { key, objectB
 /** @throws ObjectDamaged where the system cannot read this one file, though the store is there; else as `read` */
 async function orUnreadable<T>({ key }: ObjectRef, read: Promise<T>): Promise<T> {
   return await read.catch((error: unknown) => {
-    throw hasCode(error, ...UNREADABLE) ? new ObjectDamaged(key, `it cannot be read (${codeOf(error)})`) : error;
+    throw isUnreadable(error) ? new ObjectDamaged(key, `it cannot be read (${codeOf(error)})`) : error;
   });
 }
 
