@@ -28,6 +28,7 @@ import type { ApiDescription } from './openapi/document.ts';
 import { refuseUnusual } from './refuse-unusual.ts';
 import { followRequests, type RequestContext, requestIdOf } from './request-context.ts';
 import { RequestTurns } from './request-turns.ts';
+import { resetWhenCut } from './reset-when-cut.ts';
 import { type CachedResponse, ResponseCache } from './response-cache.ts';
 import { type ResultsRoutesOptions, resultsRoutes } from './results-routes.ts';
 import { pageServer } from './serve-page.ts';
@@ -167,13 +168,11 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
         // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.
         cutWhenStalled(response, stalledMillis, context.monotonic);
         cutUnread(request, response, deps.sleep);
+        resetWhenCut(request, response);
         handler(request, response);
       };
       const answer = responseCache.before((request, response) => turns.begin(() => begin(request, response)));
-      return listenerOf(options.connections, answers, (request, response) => {
-        answers.begin(response);
-        answer(request, response);
-      });
+      return listenerOf(options.connections, answers, answer);
     },
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, answers.of(socket)),
     trustProxy: trusted(options.trustProxy),
@@ -244,8 +243,12 @@ function routeNotFound({ method, url }: FastifyRequest): RequestError {
 function listenerOf(
   { headerBytesMax, headersMillis, idleMillis }: ConnectionLimits,
   answers: OpenAnswers,
-  answer: RequestListener,
+  listener: RequestListener,
 ): Server {
+  const answer: RequestListener = (request, response) => {
+    answers.begin(response);
+    listener(request, response);
+  };
   const server = createHttpServer(
     {
       maxHeaderSize: headerBytesMax,

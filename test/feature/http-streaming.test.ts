@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -81,6 +82,24 @@ for (const [name, path, encoding] of [
     ]);
   });
 }
+
+/** The body of a GET in HTTP/1.0, where the end of the connection is all that says that an answer is whole. */
+async function bodyOverHttp10({ url, key }: HttpService, path: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET ${path} HTTP/1.0\r\nHost: x\r\nX-Service-Api-Key: ${key}\r\n\r\n`);
+  const answer = await text(socket);
+  assert.doesNotMatch(answer, /^content-length/im);
+  return answer.slice(answer.indexOf('\r\n\r\n') + 4);
+}
+
+test('an answer over HTTP/1.0 ends when it is whole, and is cut by a reset when it is not', async (t) => {
+  const { service, id } = await withLongResult(t);
+  assert.equal((await bodyOverHttp10(service, CSV_PATH)).split('\n').length, LONG_RESULT_ROWS + 2);
+  await damageLastPart(service, id);
+  await assert.rejects(bodyOverHttp10(service, CSV_PATH), { code: 'ECONNRESET' });
+  assert.equal(service.faults.length, 1);
+});
 
 test('damage that appears while an answer is being sent is noticed', async (t) => {
   const { service, id } = await withLongResult(t);
