@@ -86,7 +86,7 @@ export class Requests {
       const sent = { ...init, headers, redirect: 'manual', ...(signal && { signal }) } as const;
       const response = await fetch(this.#urlOf(address), sent);
       if (response.ok) return await read(response);
-      const error = isRedirect(response) ? redirected(address, response) : await refusalOf(response);
+      const error = isRedirect(response) ? await redirected(address, response) : await refusalOf(response);
       signal?.throwIfAborted();
       const passes = PASSING.includes(response.status) || error.code === 'idempotency_in_progress';
       if (!passes) throw error;
@@ -101,9 +101,9 @@ export class Requests {
 
   #urlOf(address: string): string {
     const { url } = this.#options;
-    if (!/^https?:/.test(address)) return url.replace(/\/+$/, '') + address;
+    if (!/^https?:/i.test(address)) return url.replace(/\/+$/, '') + address;
     // The service may name any address for its pages, but a key that was sent under TLS is not sent without.
-    if (url.startsWith('https:') && !address.startsWith('https:')) {
+    if (/^https:/i.test(url) && !/^https:/i.test(address)) {
       throw new ServiceError(`the next page is at ${new URL(address).origin}, without TLS: set QRS_PUBLIC_URL there`);
     }
     return address;
@@ -168,7 +168,9 @@ function isRedirect({ type, status }: Response): boolean {
   return type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
 }
 
-function redirected(address: string, { headers, status }: Response): ServiceError {
+async function redirected(address: string, { body, headers, status }: Response): Promise<ServiceError> {
+  // What is not read keeps its connection, and with it the program.
+  await body?.cancel().catch(() => undefined);
   const to = headers.get('location');
   const where = to === null ? '' : ` to ${pathIn(to)}`;
   const message = `${pathIn(address)}: redirected${where}, which is not followed: url is where the service itself answers`;

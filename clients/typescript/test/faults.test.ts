@@ -261,9 +261,31 @@ test('a run is asked for once: what is sent again has the same Idempotency-Key, 
   assert.notEqual(keys[3], keys[0]);
 });
 
-test('the key is not shown without TLS to where a page leads', async () => {
-  const { client } = scripted([page([1, 2], 3, { next_uri: 'http://results.example.com/x', next_offset: 2 })]);
-  await assert.rejects(client.read({ query: 7 }), { name: 'ServiceError', message: /without TLS/ });
+test('the key is not shown without TLS to where a page leads, however the address is written', async () => {
+  for (const [url, next_uri] of [
+    ['https://results.example.com', 'http://results.example.com/x'],
+    ['HTTPS://results.example.com', 'http://results.example.com/x'],
+    ['https://results.example.com', 'HTTP://results.example.com/x'],
+  ] as const) {
+    const { asked, fetch } = recorded(page([1, 2], 3, { next_uri, next_offset: 2 }));
+    const client = new QueryResults({ url, key: 'k', fetch });
+    await assert.rejects(client.read({ query: 7 }), { name: 'ServiceError', message: /without TLS/ }, url);
+    assert.equal(asked.length, 1);
+  }
+});
+
+test('a redirect with a body that does not end keeps no connection', async (t) => {
+  const server = createServer((_request, response) => {
+    response.writeHead(307, { location: '/elsewhere' });
+    response.write('x'.repeat(1_000_000));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  const closed = new Promise<void>((resolve) => server.once('connection', (socket) => socket.once('close', resolve)));
+  const client = new QueryResults({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'k' });
+  await assert.rejects(client.read({ query: 7 }), { name: 'ServiceError', status: 307 });
+  await closed;
 });
 
 test('a signal ends the walk and the waiting, with its reason', async () => {
