@@ -291,3 +291,34 @@ test('of intervals that are equally long, the same one is told whatever their or
   assert.deepEqual(await told(['720:00:00', '30 days', '1 month']), expected);
   assert.deepEqual(await told(['30 days', '1 month', '720:00:00']), expected);
 });
+
+test('each bin of dates and times counts what lies between its edges, which are dates and times themselves', async (t) => {
+  const service = await startHttpService(t);
+  const at = (n: number) => `2024-03-05 20:50:59.${String(n).padStart(6, '0')}`;
+  const rows = Array.from({ length: 262 }, (_, n) => ({
+    day: new Date(Date.UTC(2024, 0, 10 + n)).toISOString().slice(0, 10),
+    few: n < 200 ? '2024-03-05' : '2024-03-08',
+    micro: at(n),
+    nano: `${at(n)}${n % 2 === 0 ? '000' : '999'}`,
+    milli: at(n * 1000).slice(0, -3),
+  }));
+  const types = { day: 'date', few: 'date', micro: 'timestamp(6)', nano: 'timestamp(9)', milli: 'timestamp(3)' };
+  const ndjson = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const { id } = await service.publish(7, ndjson, { format: 'ndjson', types });
+  const { columns } = (await service.json(`/v1/execution/${id}/statistics`)) as unknown as Statistics;
+  for (const { name, histogram } of columns) {
+    const bins = histogram as readonly { readonly from: string; readonly to: string; readonly count: number }[];
+    // Written with as many digits, they are in order as texts.
+    const whole = (value: string) =>
+      value.includes('.') ? value.padEnd('2024-03-05 20:50:59.000000000'.length, '0') : value;
+    const values = rows.map((row) => whole(row[name as keyof typeof row]));
+    const isIn = (value: string, n: number) =>
+      value >= whole(bins[n]?.from ?? '') && (value < whole(bins[n]?.to ?? '') || n === bins.length - 1);
+    const counted = bins.map((_, n) => values.filter((value) => isIn(value, n)).length);
+    assert.deepEqual(
+      bins.map(({ count }) => count),
+      counted,
+      String(name),
+    );
+  }
+});

@@ -10,7 +10,7 @@ import { derivedName } from '../../domain/written-names.ts';
 import type { DerivedFiles } from './derived-files.ts';
 
 /** Raise it when what is told of a column changes: then files have other names, and answers other tags. */
-export const STATISTICS_FORMAT = 3;
+export const STATISTICS_FORMAT = 4;
 const IDENTITY_DIGITS = 16;
 const HASH_DIGITS = 64;
 /** Those of a smaller result are made again as quickly. */

@@ -21,6 +21,7 @@ export interface StatisticsColumn {
 /** The most frequent values that are told. */
 const TOP_VALUES = 20;
 const HISTOGRAM_BINS = 20;
+const DAY_MICROS = 86_400_000_000;
 /** Of a longer text, or longer bytes as hex, the beginning is told. */
 const TEXT_LENGTH_MAX = 200;
 /** Beyond so many different values, about, their number is an estimate, and none of them is frequent enough to be told. */
@@ -169,9 +170,11 @@ function scaleOf(v: string, type: ColumnType): string {
   return familyOf(type) === 'number' ? asDouble(v, type) : `epoch_us(${v}::TIMESTAMP)::DOUBLE`;
 }
 
+/** Between two days, and between two microseconds, the later one: what lies before an edge is what lies before it. */
 function edgeOf(x: string, type: ColumnType, parameters: Parameters): string {
   if (familyOf(type) === 'number') return x;
-  const at = `make_timestamp(${x}::BIGINT)`;
+  const step = type.kind === 'date' ? DAY_MICROS : 1;
+  const at = `make_timestamp(ceil(${x} / ${step})::BIGINT * ${step})`;
   const moment = { kind: 'timestamp', digits: 6, withZone: false } as const;
   return type.kind === 'date' ? told(`${at}::DATE`, type, parameters) : told(at, moment, parameters);
 }
