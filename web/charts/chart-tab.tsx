@@ -75,7 +75,7 @@ function Shown({
 }
 
 function Choices({ chart, columns }: { readonly chart: Chart; readonly columns: readonly Column[] }) {
-  const names = columns.map(({ name }) => name);
+  const names = columns.map(({ name }) => name).filter((name) => name !== '');
   return (
     <div class="choices">
       <Choice label="Chart" name="chart" value={chart.kind} values={CHARTS} />

@@ -17,7 +17,9 @@ export interface Chart {
 }
 
 /** @param wished what the address says; what it leaves out, or is no column of the result, is chosen here */
-export function chooseChart(columns: readonly Column[], wished: Readonly<Record<'kind' | 'x' | 'y', string>>): Chart {
+export function chooseChart(all: readonly Column[], wished: Readonly<Record<'kind' | 'x' | 'y', string>>): Chart {
+  // The address cannot say that a column without a name is meant.
+  const columns = all.filter(({ name }) => name !== '');
   const named = (name: string) => columns.find((column) => column.name === name);
   const times = columns.filter(({ type }) => isTimeType(type));
   const numbers = columns.filter(({ type }) => isNumberType(type) && !isTimeType(type));

@@ -93,7 +93,7 @@ function NamedBars({ bars, label }: { readonly bars: readonly Bar[]; readonly la
   return (
     <svg class="picture" viewBox={`0 0 ${WIDTH} ${bars.length * NAMED_BAR + 8}`} role="img" aria-label={label}>
       {bars.map(({ label: name, y }, index) => (
-        <g key={name} class="named">
+        <g key={index} class="named">
           <text x={210} y={index * NAMED_BAR + 18} text-anchor="end">
             {name.slice(0, 32)}
           </text>

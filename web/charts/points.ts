@@ -3,7 +3,7 @@
  * digits.
  */
 import type { Column } from '../api/answers.ts';
-import { Digits, type ExactJson } from '../api/exact-json.ts';
+import { Digits, type ExactJson, formatExact } from '../api/exact-json.ts';
 import { cellText, isNumberType, isTimeType } from '../table/cell-text.ts';
 import type { Row } from '../table/row-pages.ts';
 import type { Chart } from './choose-chart.ts';
@@ -29,7 +29,8 @@ const BARS_MAX = 30;
 
 export function drawnOf(chart: Chart, columns: readonly Column[], rows: readonly Row[]): Drawn {
   const at = (name: string) => columns.findIndex((column) => column.name === name);
-  const [x, y] = [at(chart.x), at(chart.y)];
+  // Without a name, `y` is the count of rows, also where a column has no name.
+  const [x, y] = [at(chart.x), chart.y === '' ? -1 : at(chart.y)];
   const type = columns[x]?.type ?? '';
   const isTime = isTimeType(type);
   const hasPlace = isTime || isNumberType(type);
@@ -53,10 +54,12 @@ export function place(value: ExactJson, type: string): number {
   // A time of day lies on one day.
   const dated = /^time\b/.test(type) ? `1970-01-01 ${value}` : value;
   const [day = '', time = '00:00:00'] = dated.replace(/ UTC$/, '').split(' ');
-  return Date.parse(`${day}T${time.slice(0, 12)}Z`);
+  const [, clock = '', hours = '+00', minutes = ':00'] = /^([^+-]*)([+-]\d\d)?(:\d\d)?/.exec(time) ?? [];
+  return Date.parse(`${day}T${clock.slice(0, 12)}${hours}${minutes}`);
 }
 
 function binned(places: readonly number[]): readonly Bar[] {
+  if (places.length === 0) return [];
   const low = places.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY);
   const high = places.reduce((most, one) => Math.max(most, one), Number.NEGATIVE_INFINITY);
   const width = (high - low) / BINS || 1;
@@ -73,15 +76,17 @@ function binned(places: readonly number[]): readonly Bar[] {
  * count of rows.
  */
 function named(rows: readonly Row[], x: number, y: number, columns: readonly Column[]): readonly Bar[] {
-  const groups = new Map<string, { sum: number; rows: number }>();
+  // By the whole value: of a long one the label is a part, and null has the label of a text.
+  const groups = new Map<string, { label: string; sum: number; rows: number }>();
   for (const row of rows) {
-    const label = cellText(row[x] ?? null, columns[x]?.type ?? '').text;
+    const value = row[x] ?? null;
     const added = y < 0 ? 0 : place(row[y] ?? null, columns[y]?.type ?? '');
     if (!Number.isFinite(added)) continue;
-    const group = groups.get(label) ?? { sum: 0, rows: 0 };
-    groups.set(label, { sum: group.sum + added, rows: group.rows + 1 });
+    const key = formatExact(value);
+    const group = groups.get(key) ?? { label: cellText(value, columns[x]?.type ?? '').text, sum: 0, rows: 0 };
+    groups.set(key, { ...group, sum: group.sum + added, rows: group.rows + 1 });
   }
-  const heights = [...groups].map(([label, group]) => [label, y < 0 ? group.rows : group.sum / group.rows] as const);
+  const heights = [...groups.values()].map(({ label, sum, rows }) => [label, y < 0 ? rows : sum / rows] as const);
   const highest = heights.toSorted(([, a], [, b]) => b - a).slice(0, BARS_MAX);
   return highest.map(([label, height], index) => ({ label, from: index, to: index + 1, y: height }));
 }
