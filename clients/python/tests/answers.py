@@ -23,6 +23,7 @@ class Whole(NamedTuple):
 
     text: str
     type_name: Optional[str] = None
+    row_count: Optional[int] = None
 
 
 class Asked(NamedTuple):
@@ -46,6 +47,8 @@ class Service:
                     return self.reply(200, answer.text.encode(), len(answer.text) + 10, headers)
                 if isinstance(answer, Whole):
                     headers = {} if answer.type_name is None else {"Content-Type": answer.type_name}
+                    if answer.row_count is not None:
+                        headers["X-Service-Row-Count"] = str(answer.row_count)
                     return self.reply(200, answer.text.encode(), headers=headers)
                 if isinstance(answer, Refusal):
                     text = json.dumps({"error": answer.error or f"status {answer.status}"})

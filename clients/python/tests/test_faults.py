@@ -179,6 +179,22 @@ class Retries(unittest.TestCase):
                 self.client(service, 0).download(os.path.join(folder, "y.csv"), "csv", query=7)
             self.assertEqual(os.listdir(folder), ["x.csv"])
 
+    def test_a_download_that_a_proxy_ended_early_is_told_and_leaves_no_file(self) -> None:
+        csv = 'a,"b\nc"\n1,"x ""y""\nz"\n2,\n"",3\n'
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x")
+            for format, type_name, text, rows in (("csv", "text/csv", csv, 3), ("ndjson", "application/x-ndjson", '{"a":"\\""}\n{"a":1}\n', 2)):
+                whole, short = Whole(text, type_name, rows), Whole(text[: text[:-1].rindex("\n") + 1], type_name, rows)
+                with self.subTest(format), Service([whole, short]) as service:
+                    client = self.client(service)
+                    client.download(path, format, query=7)
+                    with open(path, encoding="utf-8", newline="") as file:
+                        self.assertEqual(file.read(), text)
+                    os.remove(path)
+                    with self.assertRaisesRegex(IncompleteResult, f"^{rows - 1} rows have come, of {rows} that the service said there are$"):
+                        client.download(path, format, query=7)
+                    self.assertEqual(os.listdir(folder), [])
+
     def test_two_downloads_to_one_place_do_not_mix(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "x.csv")

@@ -1,4 +1,5 @@
 /** The client: reads results as typed rows, page by page, or as files; runs queries and waits for them. */
+import { countedRows } from './counted-rows.ts';
 import { type Page, runFailed, type Table, walk } from './pages.ts';
 import { Requests } from './requests.ts';
 import { addressOf, type Filter, type Parameters, type Target } from './target.ts';
@@ -83,7 +84,7 @@ export class QueryResults {
     return { ...first, rows };
   }
 
-  /** The bytes of a CSV file with these rows. The stream fails if the connection does. @throws ServiceError */
+  /** The bytes of a CSV file with these rows. The stream fails if the connection does, or with IncompleteResult. @throws ServiceError */
   csv(read: Read): Promise<ReadableStream<Uint8Array>> {
     return this.#file('csv', read);
   }
@@ -145,8 +146,10 @@ export class QueryResults {
   async #file(format: 'csv' | 'parquet', read: Read): Promise<ReadableStream<Uint8Array>> {
     // A file is wanted whole, so the limit of datapoints is lifted.
     const more = { format, ignore_max_datapoints_per_request: 'true' };
-    const { body } = await this.#requests.open(addressOf(read, read, more), FILE_TYPES[format], read.signal);
-    return body ?? new ReadableStream({ start: (controller) => controller.close() });
+    const { body, headers } = await this.#requests.open(addressOf(read, read, more), FILE_TYPES[format], read.signal);
+    const bytes = body ?? new ReadableStream({ start: (controller) => controller.close() });
+    // Of a Parquet file that is cut nothing can be read.
+    return format === 'csv' ? countedRows(bytes, headers.get('x-service-row-count')) : bytes;
   }
 }
 

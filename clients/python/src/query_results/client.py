@@ -84,7 +84,7 @@ class QueryResults:
         part = f"{os.fspath(path)}.{uuid.uuid4().hex}.part"
         try:
             with open(part, "xb") as file:
-                self._transport.download(frames.file_address(Read(**read), format), file, frames.FILE_TYPES.get(format))
+                frames.download(self._transport, Read(**read), format, file)
             os.replace(part, path)
         except BaseException:
             if os.path.exists(part):

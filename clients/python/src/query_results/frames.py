@@ -64,5 +64,35 @@ def file_address(read: Read, format: str) -> str:
 
 def _counted(frame: Any, rows: int, row_count: Optional[int]) -> Any:
     if row_count is not None and rows != row_count:
-        raise IncompleteResult(f"{rows} rows have come, of {row_count} that the service said there are")
+        raise IncompleteResult(f"{max(rows, 0)} rows have come, of {row_count} that the service said there are")
     return frame
+
+
+class _Lines:
+    """A file that counts the lines that are written to it, not those within double quotes if it is CSV."""
+
+    def __init__(self, file: BinaryIO, is_csv: bool) -> None:
+        self._file, self._is_csv = file, is_csv
+        self.count, self._quoted = 0, 0
+
+    def seek(self, at: int) -> int:
+        return self._file.seek(at)
+
+    def truncate(self) -> int:
+        self.count, self._quoted = 0, 0
+        return self._file.truncate()
+
+    def write(self, chunk: bytes) -> int:
+        parts = chunk.split(b'"') if self._is_csv else [chunk]
+        self.count += sum(part.count(b"\n") for part in parts[self._quoted :: 2])
+        self._quoted = (self._quoted + len(parts) - 1) % 2
+        return self._file.write(chunk)
+
+
+def download(transport: Transport, read: Read, format: str, file: BinaryIO) -> None:
+    """Writes all of the answer into the file. A proxy may end an answer early as if it were whole, so the rows are counted; of a Parquet file
+    that is cut nothing can be read."""
+    lines = _Lines(file, format == "csv")
+    row_count = transport.download(file_address(read, format), lines, FILE_TYPES.get(format))  # type: ignore[arg-type]
+    if format in ("csv", "ndjson"):
+        _counted(file, lines.count - (format == "csv"), row_count)
