@@ -169,6 +169,43 @@ test('an address that is no service, one where nothing listens, and an answer th
   );
 });
 
+test('an answer that a proxy ended early, as if it were whole, is an error in every format', async (t) => {
+  const { qrs } = await withTrades(t);
+  const key = await qrs.get('keys', 'create', '--user', 'ann');
+  const url = await serveDirectory(t, qrs);
+  const bodies: string[] = [];
+  const proxy = createServer(async (request, response) => {
+    const answer = await fetch(`${url}${request.url}`, { headers: { 'x-service-api-key': key } });
+    const text = await answer.text();
+    bodies.push(text);
+    const cut = text.slice(0, text.length - Number(request.headers['x-service-api-key']));
+    for (const name of ['content-type', 'x-service-row-count']) {
+      const value = answer.headers.get(name);
+      if (value !== null) response.setHeader(name, value);
+    }
+    response.end(cut);
+  });
+  proxy.listen(0, '127.0.0.1');
+  t.after(() => proxy.close());
+  await new Promise((resolve) => proxy.once('listening', resolve));
+  const QRS_URL = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  // The key says how many bytes are left out.
+  const short = async (format: string, left: number) =>
+    await (await makeCommandLine(t, { QRS_URL, QRS_KEY: String(left) })).run(['rows', '100', '--format', format]);
+  for (const format of ['csv', 'ndjson', 'json', 'table']) {
+    assert.equal((await short(format, 0)).code, 0, format);
+    const { length } = bodies.at(-1) ?? '';
+    for (const left of [1, 2, 20, length]) {
+      const { code, err } = await short(format, left);
+      assert.equal(code, 1, `${format} without ${left} bytes`);
+      assert.match(
+        err,
+        /^error: the answer of \S+ broke off after \d+ bytes: (\d+ rows have come, of \d+ that it has|it has no end)\n$/,
+      );
+    }
+  }
+});
+
 test('a truncated result is read only with the flag for it', async (t) => {
   const qrs = await makeCommandLine(t, { QRS_MAX_RESULT_BYTES: '1MB' });
   await qrs.get('users', 'add', 'ann');

@@ -5,17 +5,17 @@ import { QueryResults } from '../src/index.ts';
 
 const CSV = 'a,"b\nc"\n1,"x ""y""\nz"\n2,\n"",é\n';
 
-/** A client whose answer is this, in pieces of so many bytes. */
-function clientOf(csv: string, rowCount: string | undefined, piece = 1000) {
+/** A client whose answer is this, in chunks of so many bytes. */
+function clientOf(csv: string, rowCount: string | undefined, chunkBytes = 1000) {
   const bytes = new TextEncoder().encode(csv);
-  const pieces = Array.from({ length: Math.ceil(bytes.length / piece) }, (_, n) =>
-    bytes.slice(n * piece, (n + 1) * piece),
+  const chunks = Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, n) =>
+    bytes.slice(n * chunkBytes, (n + 1) * chunkBytes),
   );
   const headers = { 'content-type': 'text/csv', ...(rowCount !== undefined && { 'x-service-row-count': rowCount }) };
   const body = () =>
     new ReadableStream<Uint8Array>({
       start(controller) {
-        for (const one of pieces) controller.enqueue(one);
+        for (const one of chunks) controller.enqueue(one);
         controller.close();
       },
     });
@@ -24,8 +24,8 @@ function clientOf(csv: string, rowCount: string | undefined, piece = 1000) {
 }
 
 test('CSV with as many rows as the service said is what came, however it comes', async () => {
-  for (const piece of [1, 2, 7, 1000]) {
-    assert.equal(await new Response(await clientOf(CSV, '3', piece).csv({ query: 7 })).text(), CSV);
+  for (const chunkBytes of [1, 2, 7, 1000]) {
+    assert.equal(await new Response(await clientOf(CSV, '3', chunkBytes).csv({ query: 7 })).text(), CSV);
   }
   assert.equal(await new Response(await clientOf('n\n', '0').csv({ query: 7 })).text(), 'n\n');
   // Where the service does not know the number, nothing is counted.

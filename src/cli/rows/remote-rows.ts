@@ -1,4 +1,6 @@
 /** Rows of a result from a service elsewhere, with a key. */
+import { wholeAnswer } from './whole-rows.ts';
+
 export interface RemoteService {
   readonly url: string;
   readonly key: string;
@@ -28,16 +30,20 @@ export async function* remoteRows(
     await response.body?.cancel();
     throw new Error(notOfService(response, base));
   }
+  const whole = wholeAnswer(type, response.headers.get('x-service-row-count'));
   let bytes = 0;
   try {
     for await (const chunk of response.body ?? []) {
       bytes += chunk.byteLength;
+      whole.add(chunk);
       yield chunk;
     }
   } catch (error) {
     signal.throwIfAborted();
     throw new Error(`the answer of ${base} broke off after ${bytes} bytes${reasonOf(error)}`, { cause: error });
   }
+  const missing = whole.missing();
+  if (missing !== undefined) throw new Error(`the answer of ${base} broke off after ${bytes} bytes: ${missing}`);
 }
 
 async function asked(base: string, address: string, key: string, signal: AbortSignal): Promise<Response> {
