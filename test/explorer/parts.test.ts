@@ -7,6 +7,7 @@ import { columnsText, namesIn } from '../../web/narrow/columns-text.ts';
 import { errorPlace } from '../../web/narrow/error-place.ts';
 import { andAlso, conditionOn, nextOrder, orderOf, quoteName } from '../../web/narrow/filter-text.ts';
 import { cellText } from '../../web/table/cell-text.ts';
+import { columnsBetween, placeColumns } from '../../web/table/column-widths.ts';
 import { movedBy } from '../../web/table/keys.ts';
 import { PAGE_ROWS, RowPages } from '../../web/table/row-pages.ts';
 import { scrollMap, scrollTopOf, topAfter } from '../../web/table/scroll-map.ts';
@@ -92,6 +93,22 @@ test('cells are one short line, whatever the value', () => {
   assert.equal(cellText('a\nb', 'varchar').text, 'a ⏎ b');
   assert.deepEqual(cellText('12345678901234567890', 'bigint').kind, 'number');
   assert.equal(cellText({ a: [new Digits('1.50')] }, 'json').text, '{"a":[1.50]}');
+});
+
+test('a column of any name has its place, and so have those after it', () => {
+  const names = ['constructor', 'toString', '__proto__', 'amount'];
+  const columns = names.map((name) => ({ name, type: 'bigint' }));
+  const placed = placeColumns(columns, [], new Map([['toString', 200]]), 20);
+  assert.deepEqual(
+    placed.map(({ left, width }) => [left, width]),
+    [
+      [20, 132],
+      [152, 200],
+      [352, 117],
+      [469, 94],
+    ],
+  );
+  assert.equal(columnsBetween(placed, 0, 1000).length, names.length);
 });
 
 test('pages come once, a dozen are kept, what has gone out of sight is not waited for', async () => {

@@ -20,12 +20,12 @@ export interface PlacedColumn extends Column {
 export function placeColumns(
   columns: readonly Column[],
   sample: readonly Row[],
-  chosen: Readonly<Record<string, number>>,
+  chosen: ReadonlyMap<string, number>,
   gutter: number,
 ): readonly PlacedColumn[] {
   let left = gutter;
   return columns.map((column, at) => {
-    const width = chosen[column.name] ?? fittingWidth(column, at, sample);
+    const width = chosen.get(column.name) ?? fittingWidth(column, at, sample);
     const placed = { ...column, at, left, width, isNumber: isNumberType(column.type) };
     left += width;
     return placed;

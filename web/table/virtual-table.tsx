@@ -38,7 +38,7 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [top, setTop] = useState(() => Math.max(0, (Number(parameter('row')) || 1) - 1));
   const [left, setLeft] = useState(0);
-  const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
+  const [widths, setWidths] = useState<ReadonlyMap<string, number>>(new Map());
   /** The cell with the keyboard focus; row −1 is the header. */
   const [active, setActive] = useState<readonly [row: number, column: number]>([0, 0]);
   const scrolled = useRef({ top: 0, ours: -1 });
@@ -153,7 +153,7 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
             gutter={gutter}
             sortBy={sortBy}
             active={active[0] === -1 ? active[1] : -1}
-            onWidth={(name, width) => setWidths((before) => ({ ...before, [name]: width }))}
+            onWidth={(name, width) => setWidths((before) => new Map([...before, [name, width]]))}
           />
           <div role="rowgroup" class="body" style={{ transform: `translateY(${-(top - first) * ROW_HEIGHT}px)` }}>
             {Array.from({ length: Math.max(0, end - first) }, (_, index) => (
