@@ -48,7 +48,7 @@ function columnText(name: string): string {
   return /^[^\s",]([^",]*[^\s",])?$/.test(name) ? name : `"${name.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-/** @param more further parameters */
+/** @param more further parameters @throws TypeError for a text that cannot be sent */
 export function addressOf(target: Target, filter: Filter, more: Readonly<Record<string, string>>): string {
   const named = 'query' in target ? Object.entries(target.parameters ?? {}) : [];
   const given: Readonly<Record<string, Parameters[string] | undefined>> = {
@@ -65,6 +65,12 @@ export function addressOf(target: Target, filter: Filter, more: Readonly<Record<
     ...Object.fromEntries(named.map(([name, value]) => [`params.${name}`, value])),
   };
   const sent = new URLSearchParams();
-  for (const [name, value] of Object.entries(given)) if (value !== undefined) sent.set(name, String(value));
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    const text = String(value);
+    // It would be sent as U+FFFD, and so ask for something else.
+    if (/\p{Surrogate}/u.test(`${name}=${text}`)) throw new TypeError(`${name} has half of a surrogate pair`);
+    sent.set(name, text);
+  }
   return `${pathOf(target)}?${sent}`;
 }
