@@ -4,6 +4,7 @@ import type { Answer } from './answer.ts';
 import { keepPage } from './cache/finished-pages.ts';
 import type { ResultsDeps } from './deps.ts';
 import { planRead } from './plan/read-plan.ts';
+import { lightOnly } from './read/light-reads.ts';
 import { openPage } from './read/open-page.ts';
 import type { TextFormat } from './request/format.ts';
 import { parseSharedParameters, type ResultsRequest } from './request/results-request.ts';
@@ -80,7 +81,7 @@ function readAhead(
     };
     const plan = planRead(parseSharedParameters(parameters), format, resultSet, settings);
     const next = { ...asked, request, plan, tellWay };
-    const opened = await openPage(next, format, read, signal);
+    const opened = await openPage(next, format, lightOnly(read), signal);
     const answer = await finishText(respondText(next, format, opened), signal);
     return { ...answer, way };
   });

@@ -115,6 +115,37 @@ test('nothing is read ahead for who does not walk, in a format that is not in ro
   assert.deepEqual(await cacheSince({ ...service, observed }, 0, 3), ['miss', 'miss', 'miss']);
 });
 
+test('a page whose row file is gone is not read ahead: DuckDB reads it for who asks', async (t) => {
+  const service = await startHttpService(t, SETTINGS);
+  const path = await withRowFiles(service);
+  const before = answered(service).length;
+  const first = await page(service.url, service.key, `${path}?limit=1000`);
+  // That of the first part is open, so it can still be read.
+  const directory = join(service.commandLine.dataDir, 'derived');
+  for (const name of await readdir(directory)) if (name.endsWith('.rows')) await rm(join(directory, name));
+  const second = await page(service.url, service.key, first.next ?? '');
+  const third = await page(service.url, service.key, second.next ?? '');
+  assert.equal(JSON.parse(third.body).result.rows.at(-1).n, 2999);
+  assert.deepEqual(await cacheSince(service, before, 3), ['miss', 'miss', 'miss']);
+});
+
+test('an answer that is too large for memory is not read ahead, since that would take a place which its key has for exports', async (t) => {
+  const service = await startHttpService(t, SETTINGS);
+  const rows = Array.from({ length: 3000 }, (_, n) => `${n},${n < 2000 ? 'narrow' : 'wide '.repeat(11_000)}`);
+  const csv = `n,text\n${rows.join('\n')}\n`;
+  const { id } = await service.publish(7, csv, { rowGroupRows: 2048, rowGroupsPerPart: 1 });
+  const path = `/v1/execution/${id}/results`;
+  for (const offset of [0, 1]) await page(service.url, service.key, `${path}?limit=1&offset=${offset}`);
+  await built(service, 1);
+  const before = answered(service).length;
+  const pages = await walk(service, `${path}?limit=1000&${ALL}`);
+  assert.deepEqual(
+    pages.map(({ body }) => JSON.parse(body).result.rows.length),
+    [1000, 1000, 1000],
+  );
+  assert.deepEqual(await cacheSince(service, before, 3), ['miss', 'miss', 'miss']);
+});
+
 test('a sorted walk finds its pages read, too, and is told that they are of a view', async (t) => {
   const service = await startHttpService(t, SETTINGS);
   const path = await withRowFiles(service);

@@ -36,7 +36,7 @@ export interface ReadDeps extends Omit<PartReaderDeps, 'keyId' | 'open' | 'prefe
   readonly indexes: Pick<ResultIndexes, 'ask'>;
   readonly rowFiles: Pick<RowFiles, 'ofResult' | 'ofView'>;
   readonly exclusion: Pick<PartExclusion, 'exclude'>;
-  readonly limiter: ConcurrencyLimiter;
+  readonly limiter: Pick<ConcurrencyLimiter, 'acquire' | 'running' | 'waiting'>;
   /** Keep the sweep away from a result for as long as it is read, or something is made of it. */
   readonly leases: Pick<ReadLeases, 'hold' | 'during'>;
   /** Uniform in [0, 1). */
@@ -203,7 +203,7 @@ async function openView(
 async function acquireIfLarge(
   page: PageOfRows,
   keyId: string,
-  limiter: ConcurrencyLimiter,
+  limiter: ReadDeps['limiter'],
   signal: AbortSignal,
 ): Promise<PageOfRows> {
   if (page.small) return page;
