@@ -54,6 +54,17 @@ test('a page that is being read is given to one request, and then is not there f
   assert.equal(pages.bytes, 0);
 });
 
+test('at no moment, neither while a page is read nor as it has been read, is it given twice', async () => {
+  for (let turns = 0; turns < 10; turns += 1) {
+    const pages = pagesAhead();
+    const { resolve } = begin(pages, 'a');
+    resolve('page');
+    for (let turn = 0; turn < turns; turn += 1) await undefined;
+    const taken = [pages.take('a', signal), pages.take('a', signal)];
+    assert.deepEqual(await Promise.all(taken), ['page', undefined], `${turns} turns later`);
+  }
+});
+
 test('what could not be read is left to whoever asks', async () => {
   const pages = pagesAhead();
   const { reject } = begin(pages, 'a');

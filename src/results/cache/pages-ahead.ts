@@ -70,21 +70,24 @@ export class PagesAhead<T> implements AsyncDisposable {
   /** Begins to read a page for whoever asks for it. If that fails, they find out why when they read it themselves. */
   begin(identity: string, read: (signal: AbortSignal) => Promise<T>): void {
     if (this.#reading.has(identity) || this.#read.get(identity) !== undefined) return;
-    const reading = read(this.#closing.signal)
-      .then(
-        (page) => {
-          // Else somebody has taken it.
-          if (this.#reading.get(identity) === reading) this.#read.put(identity, page);
-          return page;
-        },
-        () => undefined,
-      )
-      .finally(() => {
-        if (this.#reading.get(identity) === reading) this.#reading.delete(identity);
-        this.#running.delete(reading);
-      });
+    const reading: Promise<T | undefined> = read(this.#closing.signal).then(
+      (page) => {
+        if (this.#end(identity, reading)) this.#read.put(identity, page);
+        return page;
+      },
+      () => {
+        this.#end(identity, reading);
+        return undefined;
+      },
+    );
     this.#reading.set(identity, reading);
     this.#running.add(reading);
+  }
+
+  /** At once, so that at no moment the page is in two places. @returns whether nobody has taken it yet */
+  #end(identity: string, reading: Promise<T | undefined>): boolean {
+    this.#running.delete(reading);
+    return this.#reading.get(identity) === reading && this.#reading.delete(identity);
   }
 
   /** Ends what is being read. */
