@@ -37,7 +37,6 @@ export async function* localRows(
     format,
     parameters: parseQueryString(queryString),
     cachePolicy: { kind: 'immutable' },
-    address: undefined,
     ifNoneMatch: undefined,
     isHead: false,
     range: undefined,
