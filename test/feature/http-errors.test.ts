@@ -1,9 +1,9 @@
 /** Contract §4: the exact bytes and headers of each error, and which of several errors is answered. */
 import assert from 'node:assert/strict';
-import { readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { NO_RESULTS_FOLDER } from '../s3-server.ts';
+import { NO_CATALOG_FILE } from '../postgres-server.ts';
 import { rawRequest } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
 
@@ -156,16 +156,14 @@ test('each error, to the byte', async (t) => {
 });
 
 test('an internal error tells a request id and nothing else; the service goes on', {
-  skip: NO_RESULTS_FOLDER,
+  skip: NO_CATALOG_FILE,
 }, async (t) => {
   const service = await startHttpService(t);
   const { id } = await service.publish(7, 'n\n1\n');
   await service.publish(8, 'n\n2\n');
-  const folder = join(service.commandLine.dataDir, 'results', id);
-  const [part] = (await readdir(folder, { recursive: true })).filter((name) => /part-\d+/.test(name));
-  // In place of the object, a link to itself: not damage that a checksum finds, but an unexpected failure.
-  await rm(join(folder, part ?? ''));
-  await symlink(join(folder, part ?? ''), join(folder, part ?? ''));
+  // What the service never writes: no fault that it expects.
+  using catalog = new DatabaseSync(join(service.commandLine.dataDir, 'catalog.sqlite'));
+  catalog.prepare("update result_sets set manifest = 'no JSON' where execution_id = ?").run(id);
   for (const path of ['/v1/query/7/results', '/v1/query/7/results/csv']) {
     const response = await service.get(path);
     assert.deepEqual([response.status, response.headers.get('x-error-code')], [500, 'internal']);
