@@ -16,22 +16,32 @@ export interface OpenedFile {
 
 /** @param path of a catalog that is open, so that it has a log */
 export function openedFiles(path: string): readonly OpenedFile[] {
+  const file = fileOf(path);
   return (Object.keys(FILES) as Ending[]).flatMap((ending) => {
-    const inode = inodeOf(path, ending);
+    const inode = inodeOf(file + ending);
     return inode === undefined ? [] : [{ ending, inode }];
   });
 }
 
 /** @throws NotReady */
 export function requireOpened(path: string, files: readonly OpenedFile[]): void {
-  const other = files.find(({ ending, inode }) => inodeOf(path, ending) !== inode);
+  const file = fileOf(path);
+  const other = files.find(({ ending, inode }) => inodeOf(file + ending) !== inode);
   if (other !== undefined) throw new NotReady(`${FILES[other.ending]} is gone, or is another than was opened`);
 }
 
-function inodeOf(path: string, ending: Ending): bigint | undefined {
+/** Where the path is a link, the log lies beside what it leads to. */
+function fileOf(path: string): string {
   try {
-    // Where the path is a link, the log lies beside what it leads to.
-    return statSync(`${realpathSync(path)}${ending}`, { bigint: true }).ino;
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function inodeOf(path: string): bigint | undefined {
+  try {
+    return statSync(path, { bigint: true }).ino;
   } catch {
     return undefined;
   }
