@@ -10,6 +10,7 @@ import { DerivedBudget } from '../results/derived/budget.ts';
 import { DerivedFiles } from '../results/derived/derived-files.ts';
 import { ResultIndexes } from '../results/derived/indexes/result-indexes.ts';
 import { BuilderProcess } from '../results/derived/row-files/builder-process.ts';
+import { RangesAhead } from '../results/derived/row-files/ranges-ahead.ts';
 import { RowFiles } from '../results/derived/row-files/row-files.ts';
 import { StatisticsFiles } from '../results/derived/statistics-files.ts';
 import { ViewCache } from '../results/derived/views/view-cache.ts';
@@ -17,6 +18,7 @@ import type { WorkQueue } from '../results/limits/work-queue.ts';
 import { ParquetExports } from '../results/read/parquet-exports.ts';
 import { ParquetFiles } from '../results/read/parquet-files.ts';
 import type { ResultStore } from '../store/result-store.ts';
+import { CACHE_SHARES } from './cache-shares.ts';
 import { makeOwnScratch } from './own-scratch.ts';
 import type { Service } from './service.ts';
 import { tempBytesOfEach } from './spilling.ts';
@@ -55,7 +57,10 @@ export async function openDerived(
   const folder = opened.use(await makeOwnScratch(directories.views));
   const parquetFolder = opened.use(await makeOwnScratch(directories.views));
   const made = { store, files, builder: await openBuilder(service, opened) };
-  const rowFiles = openRowFiles(service, effects, made, opened);
+  const rangesAhead = opened.use(
+    new RangesAhead(settings.pageCacheBytes * CACHE_SHARES.rangesAhead, effects.monotonic),
+  );
+  const rowFiles = openRowFiles(service, effects, { ...made, rangesAhead }, opened);
   const indexes = openIndexes(service, effects, made, opened);
   const views = opened.use(
     new ViewCache({
@@ -81,7 +86,15 @@ export async function openDerived(
     clock,
   });
   watch(budget, service.sleep, opened);
-  return { views, rowFiles, indexes, files, parquet, statistics: new StatisticsFiles(files, effects.encoder) };
+  return {
+    views,
+    rangesAhead,
+    rowFiles,
+    indexes,
+    files,
+    parquet,
+    statistics: new StatisticsFiles(files, effects.encoder),
+  };
 }
 
 function watch(budget: DerivedBudget, sleep: Sleep, opened: AsyncDisposableStack): void {
@@ -97,6 +110,10 @@ interface BuiltBeside {
   readonly store: Pick<ResultStore, 'open'>;
   readonly files: DerivedFiles;
   readonly builder: BuilderProcess;
+}
+
+interface BesideRangesAhead extends BuiltBeside {
+  readonly rangesAhead: RangesAhead;
 }
 
 async function openBuilder(
@@ -123,7 +140,7 @@ async function openBuilder(
 function openRowFiles(
   { settings, clock }: Service,
   { encoder, monotonic, observe }: DerivedEffects,
-  { store, files, builder }: BuiltBeside,
+  { store, files, builder, rangesAhead }: BesideRangesAhead,
   opened: AsyncDisposableStack,
 ): RowFiles {
   return opened.use(
@@ -131,6 +148,7 @@ function openRowFiles(
       files,
       store,
       encoder,
+      rangesAhead,
       rowsMin: settings.rowFiles === 'off' ? undefined : settings.rowFiles,
       builder,
       bytesMax: settings.viewBytesMax,

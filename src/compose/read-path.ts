@@ -21,25 +21,13 @@ import { WorkQueue } from '../results/limits/work-queue.ts';
 import { byteLengthOf } from '../results/read/byte-chunks.ts';
 import type { ReadDeps } from '../results/read/open-page.ts';
 import { BUFFERED_BYTES_MAX } from '../results/read/open-slice.ts';
-import type { ParquetFiles } from '../results/read/parquet-files.ts';
 import { PartExclusion } from '../results/read/part-exclusion.ts';
 import { unsentBytesMax } from '../settings/memory.ts';
 import type { ResultStore } from '../store/result-store.ts';
+import { CACHE_SHARES } from './cache-shares.ts';
 import { openDerived } from './derived.ts';
 import type { Service } from './service.ts';
 
-/**
- * How the memory for finished answers is divided: answers, next pages of walks, compressed answers, whole responses, catalog look-ups, and segment indexes of streamed answers (40 bytes for each 32,768 rows).
- */
-export const CACHE_SHARES = {
-  pages: 0.525,
-  ahead: 0.03,
-  compressed: 0.29,
-  answers: 0.07,
-  catalog: 0.04,
-  statistics: 0.01,
-  segmentIndexes: 0.035,
-} as const;
 /** Two ranges of an answer are read side by side. More would only delay its first bytes. */
 const RANGES_AT_ONCE = 2;
 const SEARCHES_AT_ONCE = 2;
@@ -134,13 +122,12 @@ export async function openReadPath(
     read,
     parquet: derived.parquet,
   };
-  const { pages, ahead } = results.caches;
   return {
     results,
     missing,
     duckDbs: { pages: duckDbs.rangeReader, reads: duckDbs.scanner, heavy: duckDbs.writer },
     queues,
-    kept: { pages, ahead, views: derived.views, derived: derived.files, parquet: keptOf(derived.parquet) },
+    kept: keptOf(results, derived),
   };
 }
 
@@ -165,12 +152,16 @@ function runsOf({ executions, runs }: Catalog): Pick<ResultsDeps, 'queuePosition
   };
 }
 
-function keptOf(parquet: ParquetFiles): { readonly bytes: number } {
-  return {
+function keptOf(
+  { caches: { pages, ahead } }: ResultsDeps,
+  { rangesAhead, views, files, parquet }: Awaited<ReturnType<typeof openDerived>>,
+): ReadPath['kept'] {
+  const ofParquet = {
     get bytes() {
       return parquet.keptBytes;
     },
   };
+  return { pages, ahead, ranges_ahead: rangesAhead, views, derived: files, parquet: ofParquet };
 }
 
 function queuesOf({ settings }: Service) {

@@ -13,7 +13,14 @@ import { respondUnchanged } from './respond/envelope-answer.ts';
 import type { NextPage } from './respond/next-page.ts';
 import type { ParquetRequest } from './respond/parquet.ts';
 import { respondLarge, type StreamRequest } from './respond/stream-answer.ts';
-import { finishText, type OpenedAnswer, respondFinished, respondText, type TextRequest } from './respond/text.ts';
+import {
+  type FinishedAnswer,
+  finishText,
+  type OpenedAnswer,
+  respondFinished,
+  respondText,
+  type TextRequest,
+} from './respond/text.ts';
 
 /** A request that has been planned, and all that is known of its answer. */
 export interface PlannedRequest extends TextRequest, ParquetRequest, StreamRequest {
@@ -54,18 +61,18 @@ export async function answerText(
   if (opened.kind === 'large') {
     return await respondLarge(asked, opened, { ...caches, leases: read.leases }, stats, signal);
   }
-  const { lightNext } = opened;
-  if (lightNext !== undefined) caches.ahead.whenIdle(opened, () => readAhead(asked, format, lightNext, deps));
+  const { next } = opened;
+  if (next !== undefined) caches.ahead.whenIdle(opened, () => readAhead(asked, format, { ...opened, next }, deps));
   const isKept = known !== undefined && keepPage(caches, known.identity, { ...opened.page, etag: known.etag });
   const isOwn = !isKept && !isShared;
   return respondFinished({ ...opened.page, isOwn }, known?.etag, cacheHeaders, ifNoneMatch, stats);
 }
 
-/** Begins to read the next page where the client walks and the page is light to read. */
+/** Begins to read the next page where the client walks and the page is light to read, and an encoded range where it is not. */
 function readAhead(
   asked: PlannedRequest,
   format: TextFormat,
-  { parameters }: NextPage,
+  { next: { parameters }, isLight, readOn }: FinishedAnswer & { readonly next: NextPage },
   { read, caches, settings }: TextDeps,
 ): void {
   const { known, resultSet } = asked;
@@ -73,16 +80,17 @@ function readAhead(
   const request = { ...asked.request, parameters };
   const identity = asked.identify(request);
   const isWalk = caches.ahead.noteAnswered(known.etag, etagOf(identity));
-  if (!isWalk || caches.opening.has(identity) || caches.pages.get(identity) !== undefined) return;
+  if (isWalk) readOn?.();
+  if (!isWalk || !isLight || caches.opening.has(identity) || caches.pages.get(identity) !== undefined) return;
   caches.ahead.begin(identity, async (signal) => {
     let way: string | undefined;
     const tellWay = (told: string) => {
       way = told;
     };
     const plan = planRead(parseSharedParameters(parameters), format, resultSet, settings);
-    const next = { ...asked, request, plan, tellWay };
-    const opened = await openPage(next, format, lightOnly(read), signal);
-    const answer = await finishText(respondText(next, format, opened), signal);
+    const following = { ...asked, request, plan, tellWay };
+    const opened = await openPage(following, format, lightOnly(read), signal);
+    const answer = await finishText(respondText(following, format, opened), signal);
     return { ...answer, way };
   });
 }

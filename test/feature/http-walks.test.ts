@@ -1,9 +1,10 @@
-/** Walks by the address of the next page: from the second page on the next is read while the client deals with the one before. */
+/** Walks by the address of the next page: what follows is read before it is asked for, from row files or, where there are none, by DuckDB. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { isNested } from '../../src/domain/column-type.ts';
 import type { AnsweredRequest, Observation } from '../../src/observation/observation.ts';
 import { sleep } from '../real-time.ts';
 import { openAnswer } from './http-client.ts';
@@ -216,5 +217,75 @@ test('many who walk at once, the same pages and others, get what they would get 
       .filter(({ stats }) => stats.cache === 'hit');
     assert.ok(hits.length > 0, 'pages were read ahead');
   }
+  assert.deepEqual(service.faults, []);
+});
+
+/** Bytes of encoded ranges in memory. */
+async function rangeBytes({ url }: Pick<HttpService, 'url'>): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^qrs_cache_bytes\{cache="ranges_ahead"\} (\d+)$/m.exec(metrics)?.[1]);
+}
+
+test('a sorted walk without row files is read in encoded ranges: no page asks DuckDB once it has begun, and no row file is built', async (t) => {
+  const service = await startHttpService(t, SETTINGS);
+  const { id } = await service.publish(7, CSV, { rowGroupRows: 2048, rowGroupsPerPart: 1 });
+  const before = answered(service).length;
+  const pages = await walk(service, `/v1/execution/${id}/results?sort_by=n desc&limit=500`);
+  const numbers = pages.flatMap(({ body }) => JSON.parse(body).result.rows.map(({ n }: { readonly n: number }) => n));
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 6000 }, (_, index) => 5999 - index),
+  );
+  // The first is not known to be of a walk, and the second begins the encoded range.
+  assert.deepEqual(await cacheSince(service, before, 12), ['miss', 'miss', 'miss', ...Array(9).fill('hit')]);
+  assert.ok((await rangeBytes(service)) > 0);
+  assert.deepEqual(
+    service.observed.filter(({ kind }) => kind === 'row_files_built'),
+    [],
+  );
+});
+
+test('whoever walks in CSV, over few of many columns, or where there is no memory for it, has no encoded ranges read', async (t) => {
+  const service = await startHttpService(t, SETTINGS);
+  const wide = `a,b,c,d,e\n${Array.from({ length: 3000 }, (_, n) => `${n},2,3,4,5`).join('\n')}\n`;
+  const { id } = await service.publish(7, wide);
+  const path = `/v1/execution/${id}/results`;
+  for (const start of [`${path}/csv?sort_by=a desc&limit=500`, `${path}?sort_by=a desc&limit=500&columns=a`]) {
+    assert.equal((await walk(service, start)).length, 6);
+    assert.equal(await rangeBytes(service), 0, start);
+  }
+  const settings = { ...SETTINGS, QRS_PAGE_CACHE: '0' };
+  const { server, close } = await openServer(service.commandLine, settings);
+  t.after(close);
+  assert.equal((await walk({ ...service, url: server.url }, `${path}?sort_by=a desc&limit=500`)).length, 6);
+  assert.equal(await rangeBytes(server), 0);
+});
+
+test('whoever walks over a view, or while row files are built, gets what there is without encoded ranges and row files', async (t) => {
+  // RangesAhead of 1,024 rows or 2,048.
+  const service = await startHttpService(t, { ...SETTINGS, QRS_PAGE_CACHE: '30MB' });
+  const plainUrl = await startPlain(t, service);
+  await using stored = await StoredResults.of(service);
+  let mostBytes = 0;
+  for (let seed = SEED; seed < SEED + 2 * CASES; seed += 1) {
+    t.diagnostic(`seed ${seed}`);
+    const random = new Random(seed);
+    const { columns, rows } = randomResult(random, 1 + random.below(5), 5000);
+    const { id } = await stored.put({ columns, rows }, 2100, t.signal);
+    const ordered = columns.filter(({ type }) => !isNested(type));
+    const path = `/v1/execution/${id}/results`;
+    const starts = Array.from({ length: 3 }, () => {
+      const format = random.chance(40) ? '&format=ndjson' : '';
+      const by = ordered.length > 0 && random.chance(60) ? random.pick(ordered).name : undefined;
+      const sort = by === undefined ? '' : `&sort_by=${encodeURIComponent(`"${by}"`)}`;
+      return `${path}?limit=${random.pick([130, 400, 900])}&offset=${random.below(300)}${format}${sort}&${ALL}`;
+    });
+    const walks = [...starts, starts[0] ?? ''].map((start) => compareWalk(service, plainUrl, start, random));
+    await Promise.all(walks);
+    const bytes = await rangeBytes(service);
+    t.diagnostic(`encoded ranges of ${bytes} bytes`);
+    mostBytes = Math.max(mostBytes, bytes);
+  }
+  assert.ok(mostBytes > 0, 'ranges were read ahead');
   assert.deepEqual(service.faults, []);
 });

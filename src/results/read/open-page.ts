@@ -12,7 +12,8 @@ import { RequestError } from '../../errors/errors.ts';
 import type { ReadLeases } from '../../leases/read-leases.ts';
 import type { OpenObject, ResultStore } from '../../store/result-store.ts';
 import type { AskedIndexes, ResultIndexes } from '../derived/indexes/result-indexes.ts';
-import type { RowFiles, RowsOf } from '../derived/row-files/row-files.ts';
+import type { RowFiles } from '../derived/row-files/row-files.ts';
+import type { RowsOf } from '../derived/row-files/rows-of.ts';
 import type { OpenView, ViewCache } from '../derived/views/view-cache.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency-limiter.ts';
 import { isCountCheap } from '../plan/count-cost.ts';
@@ -141,7 +142,11 @@ function noteRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat
  * whole row group each, and an export may be asked for again.
  */
 function noteViewRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat): PageOfRows {
-  if (format !== 'csv' && page.rowCount > 0 && (!page.small || page.rowCount < ROW_GROUP_ROWS)) rows?.noteRead(false);
+  const isOftenDecoded = !page.small || page.rowCount < ROW_GROUP_ROWS;
+  // Of a walk only the first pages are read by themselves.
+  if (format !== 'csv' && page.rowCount > 0 && isOftenDecoded && rows?.hasRangeAhead(page.offset) === false) {
+    rows.noteRead(false);
+  }
   return page;
 }
 

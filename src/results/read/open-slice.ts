@@ -56,6 +56,7 @@ export async function openSlice(
     small,
     chunks: (during, skipped) => reader.ranges(ranges, !small, during, skipped),
     wasLight: () => !reader.hasAskedDuckDb,
+    readOn: () => reader.readOn(to),
     release: () => undefined,
   };
 }

@@ -38,6 +38,8 @@ export interface PageOfRows {
   chunks(signal: AbortSignal, skipped?: ChunkSize): AsyncGenerator<Chunk>;
   /** Once its rows were read: whether all came from row files. Absent where it is not known. */
   readonly wasLight?: () => boolean;
+  /** Has the rows that follow read for whoever walks on. Absent where there is nothing to be won by it. */
+  readonly readOn?: () => void;
   /** Releases what the page holds. */
   release(): void;
 }

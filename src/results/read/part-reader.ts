@@ -10,7 +10,10 @@ import { ObjectDamaged } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
 import { estimatedBytes, type RowEncoding } from '../compile/row-encoding.ts';
+import { readAbout, readRowTexts } from '../derived/row-files/read-row-texts.ts';
+import type { ReadRows } from '../derived/row-files/rows-of.ts';
 import { readAhead } from '../limits/read-ahead.ts';
+import { withinMillis } from '../limits/time-limit.ts';
 import { damaged } from '../read-failure.ts';
 import { type Chunk, type ChunkSize, joinChunks } from './chunk.ts';
 import { after, cellBytesMaxOf, type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
@@ -120,8 +123,20 @@ export class PartReader {
     }
   }
 
-  async #isEncoded({ part }: PartRange, signal: AbortSignal): Promise<boolean> {
-    return (await this.#deps.rows?.canRead(part, this.#encoding, signal)) === true;
+  /** Has the rows that follow read for whoever walks on. @param row of the result or view, the first that was not read */
+  readOn(row: number): void {
+    const { rows, rangeReader, open, statementMillisMax: millisMax, sleep } = this.#deps;
+    const read: ReadRows = async (part, columns, range, signal) =>
+      await withinMillis({ millisMax, duckDb: rangeReader, sleep }, signal, async (within) => {
+        await using object = await open(part, range, within);
+        const about = await readAbout(rangeReader, columns, within);
+        return await readRowTexts(rangeReader, { part: object.path, columns }, about, range, within);
+      });
+    void rows?.readOn(row, this.#encoding, read);
+  }
+
+  async #isEncoded({ part, from }: PartRange, signal: AbortSignal): Promise<boolean> {
+    return (await this.#deps.rows?.canRead(part, from, this.#encoding, signal)) === true;
   }
 
   /** Rows that were encoded before; DuckDB reads those of them that turn out to be missing. */

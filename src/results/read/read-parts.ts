@@ -6,7 +6,7 @@ import type { DuckDb, Row } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import type { OpenObject } from '../../store/result-store.ts';
 import { inByteChunks } from '../compile/in-byte-chunks.ts';
-import type { RowsOf } from '../derived/row-files/row-files.ts';
+import type { RowsOf } from '../derived/row-files/rows-of.ts';
 import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { Turns, WorkQueue } from '../limits/work-queue.ts';

@@ -33,8 +33,11 @@ export interface LargeAnswer {
 export interface FinishedAnswer {
   readonly kind: 'finished';
   readonly page: Omit<FinishedPage, 'etag'>;
-  /** The page after it, where that takes a moment to read, as this one did. */
-  readonly lightNext: NextPage | undefined;
+  /** What follows a page that is read in a moment. */
+  readonly next: NextPage | undefined;
+  /** Whether it took a moment to read. */
+  readonly isLight: boolean;
+  readonly readOn: PageOfRows['readOn'];
   /** How its rows were found, where it was read before it was asked for. */
   readonly way?: string | undefined;
 }
@@ -96,13 +99,15 @@ export async function finishText(answer: LargeAnswer, signal: AbortSignal): Prom
   const segments = releaseAfter(page, encode(countRows(page.chunks(signal), page, stats)));
   for await (const byteChunks of segments) all.push(...byteChunks);
   const { rowCount, cellBytes, datapoints } = stats;
-  const isLight = page.wasLight?.() === true && byteLengthOf(all) <= LIGHT_BYTES_MAX;
+  const isShort = byteLengthOf(all) <= LIGHT_BYTES_MAX;
   const price = { 'row-count': String(rowCount), 'datapoint-count': String(datapoints) };
   const finished = { contentType, headers: { ...headers, ...price }, byteChunks: gather(all, JOINED_BYTES_MAX) };
   return {
     kind: 'finished',
     page: { ...finished, rowCount, cellBytes, datapoints },
-    lightNext: isLight ? next : undefined,
+    next: isShort ? next : undefined,
+    isLight: page.wasLight?.() === true,
+    readOn: page.readOn,
   };
 }
 

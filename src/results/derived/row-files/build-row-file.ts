@@ -6,15 +6,12 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { RowRange } from '../../../domain/blocks.ts';
 import { type Column, ROW_GROUP_ROWS } from '../../../domain/result-set.ts';
-import { type DuckDb, isOutOfMemory, type Row } from '../../../duckdb/duckdb.ts';
-import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
-import type { ReadMode } from '../../compile/range.ts';
-import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
+import { type DuckDb, isOutOfMemory } from '../../../duckdb/duckdb.ts';
 import { inTurn, readAhead } from '../../limits/read-ahead.ts';
 import { NotBuildable } from '../build-queue.ts';
+import { type RowTexts, readAbout, readRowTexts } from './read-row-texts.ts';
 import { BLOCK_BYTES_MAX, packBlock } from './row-block.ts';
-import { blockCrc, encodeIndex, type RowFileAbout } from './row-file-format.ts';
-import { sizedColumns } from './row-projection.ts';
+import { blockCrc, encodeIndex, type RowFileAbout, type RowTextsAbout } from './row-file-format.ts';
 import type { Packing } from './zstd.ts';
 
 export interface RowFileOrder {
@@ -67,15 +64,13 @@ async function writeRowFile(
 ): Promise<number> {
   const { columns, rowCount } = order;
   const bytesMax = Math.min(order.bytesMax, FILE_BYTES_MAX);
-  const sized = columns.length > FEW_COLUMNS_MAX ? undefined : sizedColumns(columns.map(({ type }) => type));
-  const [names] = await duckDb.query(compileNameBytes(columns), signal);
-  const nameBytes = [...numbersOf(names?.[0])];
+  const about = await readAbout(duckDb, columns, signal);
   const file = await open(order.path, 'wx', 0o600);
   try {
     const written = new BlockWriter(file, { bytesMax, quickBytes: quickShare * bytesMax, rowCount });
     let blockRows = 0;
     const read = inTurn(
-      async (range: RowRange, during: AbortSignal) => await readRange(duckDb, order, sized ?? [], range, during),
+      async (range: RowRange, during: AbortSignal) => await readRange(duckDb, order, about, range, during),
     );
     // DuckDB reads the next range while this thread packs the one before; in turn, since rows may be so wide that two ranges do not fit.
     for await (const range of readAhead(rangesOf(order), 1, read, signal)) {
@@ -88,32 +83,25 @@ async function writeRowFile(
       identity: order.identity,
       rowCount,
       blockRows: Math.max(1, blockRows),
-      nameBytes,
-      sized,
+      ...about,
     });
   } finally {
     await file.close();
   }
 }
 
-interface RangeRows {
-  /** With a comma after each row. */
-  readonly text: Uint8Array;
-  /** For each row: bytes of its text, its cell bytes, and the cell bytes of each sized column. */
-  readonly numbers: readonly Uint32Array[];
-}
-
 /** @returns the rows in order, one row group after the other where they do not fit into memory together */
 async function readRange(
   duckDb: DuckDb,
   order: RowFileOrder,
-  sized: readonly number[],
+  about: RowTextsAbout,
   range: RowRange,
   signal: AbortSignal,
-): Promise<readonly RangeRows[]> {
-  const again = async (rows: RowRange) => await readRange(duckDb, order, sized, rows, signal);
+): Promise<readonly RowTexts[]> {
+  const read = async (rows: RowRange) => await readRowTexts(duckDb, order, about, rows, signal);
+  const again = async (rows: RowRange) => await readRange(duckDb, order, about, rows, signal);
   try {
-    return [await readRows(duckDb, order, sized, range, signal)];
+    return [await read(range)];
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
   }
@@ -121,28 +109,7 @@ async function readRange(
   const { from, to } = range;
   const middle = from + ROW_GROUP_ROWS;
   if (middle < to) return [...(await again({ from, to: middle })), ...(await again({ from: middle, to }))];
-  return [await readRows(duckDb, order, sized, range, signal).catch(refuseOutOfMemory)];
-}
-
-async function readRows(
-  duckDb: DuckDb,
-  { part, columns }: RowFileOrder,
-  sized: readonly number[],
-  { from, to }: RowRange,
-  signal: AbortSignal,
-): Promise<RangeRows> {
-  const readIn = async (mode: ReadMode): Promise<Row> => {
-    const statement = compileRowTexts(columns, sized, { path: part, from, to }, mode);
-    const [row] = await duckDb.query(statement, signal);
-    return row ?? [];
-  };
-  let row = await readIn(columns.length > FEW_COLUMNS_MAX ? 'safe' : 'fast');
-  if (row[2] !== true) row = await readIn('safe');
-  const [text, rowCount, , ...lists] = row;
-  if (!(text instanceof Uint8Array) || Number(rowCount) !== to - from) {
-    throw new Error(`${Number(rowCount ?? 0)} rows where ${to - from} are stored`);
-  }
-  return { text, numbers: lists.map(numbersOf) };
+  return [await read(range).catch(refuseOutOfMemory)];
 }
 
 /** So wide rows will not fit another time either, and the other parts of the result may have row files. */
@@ -171,7 +138,7 @@ class BlockWriter {
     this.#limits = limits;
   }
 
-  async add({ text, numbers }: RangeRows, blockRows: number): Promise<void> {
+  async add({ text, numbers }: RowTexts, blockRows: number): Promise<void> {
     const lengths = numbers[0] ?? [];
     const blocks: Buffer[] = [];
     let at = 0;
@@ -230,10 +197,4 @@ function blockRowsFor(rowBytes: number): number {
   let rows = BLOCK_ROWS_MAX;
   while (rows > 1 && rows * rowBytes > BLOCK_BYTES_AIM) rows /= 2;
   return rows;
-}
-
-/** Numbers out of a list as the driver returns it. */
-function numbersOf(list: unknown): Uint32Array {
-  if (!(list instanceof Uint32Array)) throw new Error('a list is missing');
-  return list;
 }

@@ -1,6 +1,7 @@
 /** Reads rows of one part from its row file. Bytes and cell bytes are the same as when DuckDB reads the part. */
 import type { RowRange } from '../../../domain/blocks.ts';
 import { giveBack } from '../../give-back.ts';
+import type { TextsOfRows } from './read-row-texts.ts';
 import { type BlockRows, COMMA } from './row-block.ts';
 import type { RowFile } from './row-file.ts';
 import type { RowProjection, TakenRows } from './row-projection.ts';
@@ -11,7 +12,7 @@ import type { RowProjection, TakenRows } from './row-projection.ts';
  * @throws RowFileDamaged; the signal's reason
  */
 export function readRange(
-  file: RowFile,
+  texts: TextsOfRows,
   { from, to }: RowRange,
   projection: RowProjection,
   separator: number,
@@ -23,7 +24,7 @@ export function readRange(
     if (ofBlocks !== undefined && ofBlocks.buffer !== taken.text.buffer) giveBack(ofBlocks);
     return taken;
   };
-  return file.read(from, to, take, signal);
+  return texts.read(from, to, take, signal);
 }
 
 /**
@@ -31,7 +32,7 @@ export function readRange(
  * @throws as `readRange`
  */
 export async function fitRows(
-  file: RowFile,
+  texts: TextsOfRows,
   { from, to }: RowRange,
   projection: RowProjection,
   cellBytesMax: number,
@@ -55,7 +56,7 @@ export async function fitRows(
     if (rows[0] !== undefined) giveBack(rows[0].text);
     return allFit;
   };
-  for await (const allFit of file.read(from, to, takeAndGiveBack, signal)) if (!allFit) break;
+  for await (const allFit of texts.read(from, to, takeAndGiveBack, signal)) if (!allFit) break;
   return { rowCount, cellBytes };
 }
 

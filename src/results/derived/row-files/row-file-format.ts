@@ -26,6 +26,9 @@ export interface RowFileAbout {
   readonly sized: readonly number[] | undefined;
 }
 
+/** What is known of rows besides their texts, so that columns can be cut from them. */
+export type RowTextsAbout = Pick<RowFileAbout, 'nameBytes' | 'sized'>;
+
 export interface RowFileIndex {
   readonly about: RowFileAbout;
   readonly offsets: Uint32Array;

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import type { Turns } from '../../../domain/turns.ts';
 import { giveBack } from '../../give-back.ts';
 import { FileReads } from '../file-reads.ts';
+import type { TextsOfRows } from './read-row-texts.ts';
 import type { BlockRows } from './row-block.ts';
 import {
   decodeIndex,
@@ -32,7 +33,7 @@ export interface RowFileDeps {
   readonly monotonic: () => number;
 }
 
-export class RowFile {
+export class RowFile implements TextsOfRows {
   readonly #fd: number;
   readonly #index: RowFileIndex;
   readonly #deps: RowFileDeps;
@@ -73,7 +74,6 @@ export class RowFile {
     return this.#index.offsets.byteLength + this.#index.sizes.byteLength + this.#index.crcs.byteLength;
   }
 
-  /** Keeps the file open until it is disposed of; undefined where it is closed already. */
   reading(): Disposable | undefined {
     if (this.#retired && this.#readers === 0) return undefined;
     this.#readers += 1;
@@ -95,11 +95,6 @@ export class RowFile {
     this.#closeIfUnused();
   }
 
-  /**
-   * Reads rows `from` to `to` of the part, in order, some blocks at a time.
-   * @param take gets rows whose texts follow each other in memory of their own, which is then its own
-   * @throws RowFileDamaged; the signal's reason
-   */
   async *read<T>(
     from: number,
     to: number,

@@ -1,10 +1,11 @@
 /** Takes from a row file's rows what an answer needs: whole rows, or only the members of some columns, with their cell bytes. */
 import type { ColumnType } from '../../../domain/column-type.ts';
 import { fixedWidthOf } from '../../../duckdb/cell-bytes.ts';
+import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
 import type { ProjectedColumn } from '../../compile/row-encoding.ts';
 import { findMembers, isNull, type Members, membersOf, writeMembers } from './cut-members.ts';
 import { type BlockRows, COMMA } from './row-block.ts';
-import type { RowFileAbout } from './row-file-format.ts';
+import type { RowTextsAbout } from './row-file-format.ts';
 import { CELL_BYTES, type RowNumbers, SIZED_TABLES, TEXT_BYTES } from './row-numbers.ts';
 
 export interface TakenRows {
@@ -21,7 +22,7 @@ export interface RowProjection {
 }
 
 /** @returns undefined where the file does not know enough about its columns to cut them */
-export function rowProjection(columns: readonly ProjectedColumn[], about: RowFileAbout): RowProjection | undefined {
+export function rowProjection(columns: readonly ProjectedColumn[], about: RowTextsAbout): RowProjection | undefined {
   const wanted = columns.map(({ index }) => index);
   if (wanted.length === about.nameBytes.length && wanted.every((index, place) => index === place)) return WHOLE_ROWS;
   const { sized } = about;
@@ -127,7 +128,8 @@ function scratch(bytes: number): Buffer {
   return memory;
 }
 
-/** The columns whose cells vary in size. */
-export function sizedColumns(types: readonly ColumnType[]): readonly number[] {
+/** The columns whose cells vary in size; undefined where there are too many columns. */
+export function sizedColumns(types: readonly ColumnType[]): readonly number[] | undefined {
+  if (types.length > FEW_COLUMNS_MAX) return undefined;
   return types.flatMap((type, index) => (fixedWidthOf(type) === undefined ? [index] : []));
 }
