@@ -63,7 +63,7 @@ export const WORK_SETTINGS = {
   }),
   rowFiles: setting('QRS_ROW_FILES', '10000', either(oneOf('off'), integer(0, Number.MAX_SAFE_INTEGER)), {
     about:
-      'Results and views of at least so many rows get row files when they are read for the second time or exported: their rows as compressed JSON. A process of lowest priority builds them in the background and takes up to 300 MB. `off`: none get row files.',
+      'Results and views of at least so many rows get row files when they are read for the second time or exported: their rows as compressed JSON. A process of lowest priority builds them in the background and takes up to 300 MB. `off`: none get row files, and nothing is read ahead of walks.',
   }),
   indexUses: setting('QRS_INDEX_USES', '2', either(oneOf('off'), integer(1, 1_000_000)), {
     about:
@@ -96,7 +96,7 @@ export const WORK_SETTINGS = {
   }),
   pageCacheBytes: setting('QRS_PAGE_CACHE', '10%', memoryShare(0, '0'), {
     about:
-      'The most memory for the caches: finished answers, plain and compressed, and what the service has looked up for them.',
+      'The most memory for the caches: finished answers, plain and compressed, what walks will ask for next, and what the service has looked up for them.',
   }),
   exportsRunningMax: setting('QRS_EXPORTS_RUNNING', '2', integer(1, 64), {
     about:
