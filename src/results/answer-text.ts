@@ -68,7 +68,7 @@ export async function answerText(
   return respondFinished({ ...opened.page, isOwn }, known?.etag, cacheHeaders, ifNoneMatch, stats);
 }
 
-/** Begins to read the next page where the client walks and the page is light to read, and an encoded range where it is not. */
+/** Where the client walks: has the next rows encoded where DuckDB would read them, and begins to read the next page where that is light. */
 function readAhead(
   asked: PlannedRequest,
   format: TextFormat,

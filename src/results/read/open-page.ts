@@ -142,11 +142,10 @@ function noteRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat
  * whole row group each, and an export may be asked for again.
  */
 function noteViewRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat): PageOfRows {
-  const isOftenDecoded = !page.small || page.rowCount < ROW_GROUP_ROWS;
+  if (format === 'csv' || page.rowCount === 0 || rows === undefined) return page;
   // Of a walk only the first pages are read by themselves.
-  if (format !== 'csv' && page.rowCount > 0 && isOftenDecoded && rows?.hasRangeAhead(page.offset) === false) {
-    rows.noteRead(false);
-  }
+  const isByItself = page.rowCount < ROW_GROUP_ROWS && !rows.hasRangeAhead(page.offset);
+  if (!page.small || isByItself) rows.noteRead(false);
   return page;
 }
 

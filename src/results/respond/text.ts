@@ -33,9 +33,9 @@ export interface LargeAnswer {
 export interface FinishedAnswer {
   readonly kind: 'finished';
   readonly page: Omit<FinishedPage, 'etag'>;
-  /** What follows a page that is read in a moment. */
+  /** The page after it, where this one is not too long to read others like it ahead. */
   readonly next: NextPage | undefined;
-  /** Whether it took a moment to read. */
+  /** Whether row files alone, or what was read ahead, had its rows. */
   readonly isLight: boolean;
   readonly readOn: PageOfRows['readOn'];
   /** How its rows were found, where it was read before it was asked for. */
@@ -60,7 +60,7 @@ export interface TextRequest {
 const JOINED_BYTES_MAX = 1024 * 1024;
 
 /** A page of more bytes is read while others wait, and its client waits for the network rather than for us. */
-const LIGHT_BYTES_MAX = 512 * 1024;
+const SHORT_BYTES_MAX = 512 * 1024;
 
 const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as const satisfies Readonly<
   Record<TextFormat, (source: SourceWithRows) => AsyncGenerator<ByteChunks>>
@@ -99,7 +99,7 @@ export async function finishText(answer: LargeAnswer, signal: AbortSignal): Prom
   const segments = releaseAfter(page, encode(countRows(page.chunks(signal), page, stats)));
   for await (const byteChunks of segments) all.push(...byteChunks);
   const { rowCount, cellBytes, datapoints } = stats;
-  const isShort = byteLengthOf(all) <= LIGHT_BYTES_MAX;
+  const isShort = byteLengthOf(all) <= SHORT_BYTES_MAX;
   const price = { 'row-count': String(rowCount), 'datapoint-count': String(datapoints) };
   const finished = { contentType, headers: { ...headers, ...price }, byteChunks: gather(all, JOINED_BYTES_MAX) };
   return {
