@@ -14,7 +14,7 @@ const COLUMNS = [{ name: 'n', type: { kind: 'bigint' } }] as const;
 const COMMA = 0x2c;
 const LINE = 0x0a;
 /** Rows of 8 bytes, of which so many take about 21 bytes each as text. */
-const part = { key: 'x/part-0.parquet', sha256: 'aa', firstRow: 0, rowCount: 80_000, cellBytes: 640_000 } as Part;
+const part = { key: 'x/part-0.parquet', sha256: 'aa', firstRow: 0, rowCount: 80_000, cellBytes: 640_001 } as Part;
 
 /** Rows `{"n":from}` and so on. */
 function texts(from: number, to: number): RowTexts {
@@ -137,6 +137,12 @@ test('an encoded range is begun once, two are read at a time, and none once the 
   await ahead[Symbol.asyncDispose]();
   assert.equal(begin(24_576).isBegun, false);
   assert.equal(ahead.has(part, two.rows), false);
+});
+
+test('the memory of what is being read is told in whole bytes', () => {
+  const { ahead, begin } = rangesAheadOf(1_000_000);
+  begin(72_000);
+  assert.ok(Number.isInteger(ahead.bytes));
 });
 
 test('who leaves does not wait', async () => {

@@ -150,7 +150,7 @@ export class RangesAhead implements AsyncDisposable {
 
 /** About the bytes of so many rows as text. */
 function bytesOf(part: Part, columns: readonly Column[], rowCount: number): number {
-  return estimatedBytes(columns, rowCount, (part.cellBytes / Math.max(1, part.rowCount)) * rowCount);
+  return Math.ceil(estimatedBytes(columns, rowCount, (part.cellBytes / Math.max(1, part.rowCount)) * rowCount));
 }
 
 function keyOf({ key, sha256 }: Part, { from }: RowRange): string {
