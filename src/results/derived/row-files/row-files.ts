@@ -13,6 +13,7 @@ import { OpenRowFiles } from './open-row-files.ts';
 import type { RangesAhead } from './ranges-ahead.ts';
 import { type RowOrigin, storedOrigin, viewOrigin } from './row-origin.ts';
 import { RowsOf } from './rows-of.ts';
+import { GROUPS_PER_ROUND } from './unpack-blocks.ts';
 import { type RowFileBuilding, wantedRowFiles } from './wanted-row-files.ts';
 
 export interface RowFilesOptions extends Omit<RowFileBuilding, 'open'>, BuildQueueOptions<Wanted> {
@@ -39,7 +40,7 @@ export class RowFiles implements AsyncDisposable {
   constructor(options: RowFilesOptions) {
     this.#options = options;
     this.#open = new OpenRowFiles(options.clock, {
-      turns: new Turns(),
+      turns: new Turns(GROUPS_PER_ROUND),
       monotonic: options.monotonic,
     });
     this.#queue = new BuildQueue(options);
