@@ -76,3 +76,26 @@ test("a spreadsheet's formula has an address that answers with the rows as CSV",
   assert.deepEqual([answer.status, header], [200, 'name,amount']);
   assert.equal(first, `"${NASTY.replaceAll('"', '""')}",${2n ** 200n + 299n}`);
 });
+
+test('the rows there are of a truncated result, and what changed since one, as the page shows them', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const rows = Array.from({ length: 100 }, (_, n) => ({ n, text: 'x'.repeat(100) }));
+  const csv = `n,text\n${rows.map(({ n, text }) => `${n},${text}\n`).join('')}`;
+  const truncated = await service.publish(7, csv, { resultBytesMax: 5000 });
+  const whole = await service.publish(7, csv);
+  const page = await open(`/executions/${truncated.id}?tab=code`);
+  const answered = async () => {
+    const code = await page.locator('.code pre').innerText();
+    const { stdout } = await run('sh', ['-c', `${code} -s`], { env: { ...process.env, QRS_KEY: service.key } });
+    return JSON.parse(stdout);
+  };
+  const { state, result } = await answered();
+  assert.equal(state, 'QUERY_STATE_COMPLETED_PARTIAL');
+  assert.deepEqual(result.rows, rows.slice(0, result.metadata.total_row_count));
+  await page.getByText('All rows and columns').waitFor();
+  await page.goto(`${service.url}/executions/${whole.id}?tab=code&since=${truncated.id}&key=n`);
+  assert.equal((await answered()).result.metadata.diff.unchanged, result.metadata.total_row_count);
+  assert.deepEqual(complaints, []);
+});

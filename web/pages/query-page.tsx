@@ -132,7 +132,7 @@ function Tab(shown: Shown) {
     case 'sql':
       return <SqlTab sql={query.query_sql ?? ''} />;
     case 'code':
-      return <CodeTab path={codePath(shown)} />;
+      return <CodeTab path={codePath(shown)} isTruncated={mayBeTruncated(shown)} />;
     case 'columns':
       return run === undefined || metadata === undefined ? (
         <NoRows {...shown} />
@@ -156,6 +156,11 @@ function Tab(shown: Shown) {
 function codePath({ run, resultsPath }: Shown): string {
   const since = parameter('since');
   return run === undefined || since === '' ? resultsPath : rowsPath(run.execution_id, since);
+}
+
+/** Whether a run has a part of its rows only, which is not known here of the one since which changes are shown. */
+function mayBeTruncated({ run }: Shown): boolean {
+  return run?.state === 'QUERY_STATE_COMPLETED_PARTIAL' || (run !== undefined && parameter('since') !== '');
 }
 
 /** Charts are a script of their own, since most visits do not need them. */

@@ -6,7 +6,16 @@ import { asCode, LANGUAGES } from './as-code.ts';
 
 const SHOWN = ['columns', 'search', 'filters', 'sort_by'] as const;
 
-export function CodeTab({ path }: { readonly path: string }) {
+/** Without it the service refuses a truncated result, or what changed since one. */
+const ALLOWED = ['allow_partial_results', 'true'] as const;
+
+interface CodeProps {
+  readonly path: string;
+  /** Whether what is shown is, or may be, of a truncated result, of which the page tells its visitor. */
+  readonly isTruncated: boolean;
+}
+
+export function CodeTab({ path, isTruncated }: CodeProps) {
   const language = LANGUAGES.find((name) => name === parameter('language')) ?? 'curl';
   const shown = path.startsWith('/v1/query/')
     ? [...SHOWN, 'as_of']
@@ -14,7 +23,8 @@ export function CodeTab({ path }: { readonly path: string }) {
       ? [...SHOWN, 'key']
       : SHOWN;
   const parameters = shown.map((name) => [name, parameter(name)] as const).filter(([, value]) => value !== '');
-  const code = asCode(language, { base: location.origin, path, keyHeader: settings.keyHeader, parameters });
+  const all = isTruncated ? [...parameters, ALLOWED] : parameters;
+  const code = asCode(language, { base: location.origin, path, keyHeader: settings.keyHeader, parameters: all });
   return (
     <section class="panel code">
       <nav class="languages" aria-label="Languages">
