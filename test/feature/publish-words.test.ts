@@ -29,7 +29,12 @@ const BROKEN_JSON: readonly (readonly [string, string])[] = [
   ['{"a":1}\n\ufeff{"a":2}\n', 'line 2: the JSON cannot be read: a byte order mark stands where it cannot'],
   ['\ufeff{"a":1}\n{"a":2}\r{"a":3}\n', 'line 2: the JSON cannot be read: something follows the object'],
   ['[{"a":1}{"a":2}]', 'near element 2: the JSON cannot be read: a character stands where it cannot'],
-  [`{"a":"${'x'.repeat(40_000_000)}"}\n`, 'the JSON cannot be read: an object is larger than 16 MB'],
+  [`{"a":"${'x'.repeat(40_000_000)}"}\n`, 'line 1: the JSON cannot be read: an object is larger than 16 MB'],
+  // One of 17 MB is read.
+  [
+    `{"a":1}\n{"a":"${'x'.repeat(17_000_000)}"}\n{"a":"${'x'.repeat(40_000_000)}"}\n{"a":"\n`,
+    'line 3: the JSON cannot be read: an object is larger than 16 MB',
+  ],
 ];
 
 /** Blanks that other readers take. */

@@ -1,5 +1,5 @@
 /**
- * The thread that finds the first line of a file that is no JSON. A line may have any length, and parsing one of 20 MB takes a tenth of a
+ * The thread that finds the first line of a file that is no JSON, or the longest where one is too long. A line may have any length, and parsing one of 20 MB takes a tenth of a
  * second, in which a service would answer nobody. Only files that are refused are read like this.
  */
 import { createReadStream } from 'node:fs';
@@ -9,7 +9,16 @@ import { requireWellFormed } from '../../../domain/well-formed-json.ts';
 const LF = 0x0a;
 const MARK = Buffer.from('\ufeff');
 
-const path = workerData as string;
+/** DuckDB reads an object of so many bytes for certain, and some that are longer. */
+const OBJECT_BYTES = 16 * 1024 * 1024;
+
+/** What DuckDB could not read. */
+export interface BadFile {
+  readonly path: string;
+  readonly isTooLong: boolean;
+}
+
+const { path, isTooLong } = workerData as BadFile;
 // A byte order mark is passed over at the beginning of the file alone, as by DuckDB.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -45,4 +54,28 @@ async function firstBadLine(): Promise<number | undefined> {
   return undefined;
 }
 
-parentPort?.postMessage(await firstBadLine());
+/** Since a shorter one may have been read. No line is held here: it may have any length. */
+async function longestLine(): Promise<number | undefined> {
+  let number = 1;
+  let length = 0;
+  let longest = { number, length };
+  const ended = () => {
+    if (length > longest.length) longest = { number, length };
+  };
+  for await (const chunk of createReadStream(path)) {
+    const bytes = chunk as Buffer;
+    let from = 0;
+    for (let end = bytes.indexOf(LF); end >= 0; end = bytes.indexOf(LF, from)) {
+      length += end - from;
+      ended();
+      number += 1;
+      length = 0;
+      from = end + 1;
+    }
+    length += bytes.length - from;
+  }
+  ended();
+  return longest.length > OBJECT_BYTES ? longest.number : undefined;
+}
+
+parentPort?.postMessage(await (isTooLong ? longestLine() : firstBadLine()));

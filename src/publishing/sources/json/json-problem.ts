@@ -6,7 +6,11 @@ import { hasNumberMark } from '../../../duckdb/exact-json.ts';
 import { PublishError } from '../../publish-error.ts';
 import { whyNotJson } from '../in-our-words.ts';
 import type { SourceContext } from '../source.ts';
+import type { BadFile } from './bad-line-thread.ts';
 import { type JsonLayout, KEYS_UNKNOWN, MARKED, NO_OBJECT } from './json-relation.ts';
+
+/** DuckDB's setting, by which it tells an object that is too large. */
+const OBJECT_SIZE = 'maximum_object_size';
 
 /** The error that names the line or the record, or `error` itself when it has another cause. */
 export async function explainJson(
@@ -32,14 +36,14 @@ export async function explainJson(
       `${unit} ${row}: the text holds U+FDD0, which is no character: beside a number with more digits than a double has it cannot be read; put the number in quotes, or leave U+FDD0 out`,
     );
   }
-  if (!/Malformed JSON|maximum_object_size/.test(error.message)) return error;
+  if (!error.message.includes('Malformed JSON') && !error.message.includes(OBJECT_SIZE)) return error;
   const reason = whyNotJson(error.message);
   if (layout === 'array') {
     const place = /in (?:record\/value|line) ([0-9]+)/.exec(error.message)?.[1];
     const element = place === undefined ? '' : `near element ${Math.max(1, Number(place) - 1)}: `;
     return new PublishError(`${element}the JSON cannot be read: ${reason}`);
   }
-  const line = await firstBadLine(context.file, signal);
+  const line = await badLine({ path: context.file, isTooLong: error.message.includes(OBJECT_SIZE) }, signal);
   return new PublishError(`${line === undefined ? '' : `line ${line}: `}the JSON cannot be read: ${reason}`);
 }
 
@@ -58,8 +62,8 @@ async function firstRow(
 const BAD_LINE_THREAD = new URL(`./bad-line-thread${extname(import.meta.url)}`, import.meta.url);
 
 /** Reads the file once more, line by line; only ever done for a file that is refused. */
-async function firstBadLine(path: string, signal: AbortSignal): Promise<number | undefined> {
-  const thread = new Worker(BAD_LINE_THREAD, { workerData: path });
+async function badLine(file: BadFile, signal: AbortSignal): Promise<number | undefined> {
+  const thread = new Worker(BAD_LINE_THREAD, { workerData: file });
   try {
     const [found] = await once(thread, 'message', { signal });
     return found;
