@@ -2,7 +2,7 @@
 import { count } from '../numbers.ts';
 import type { ChartKind } from './choose-chart.ts';
 import type { Bar, Drawn } from './points.ts';
-import { numberLabel, ticks, timeLabel, timeTicks } from './ticks.ts';
+import { type Extent, numberLabel, placeAmong, ticks, timeLabel, timeTicks } from './ticks.ts';
 
 const [WIDTH, HEIGHT] = [1000, 420];
 const EDGE = { top: 12, right: 16, bottom: 34, left: 64 };
@@ -14,20 +14,13 @@ interface PictureProps {
   readonly label: string;
 }
 
-interface Extent {
-  readonly low: number;
-  readonly high: number;
-}
-
 export function Picture({ kind, drawn, label }: PictureProps) {
   if (drawn.kind === 'bars' && drawn.isNamed) return <NamedBars bars={drawn.bars} label={label} />;
   const marks = drawn.kind === 'bars' ? drawn.bars : drawn.points.map(({ x, y }) => ({ from: x, to: x, y }));
   const across = extent(marks.flatMap(({ from, to }) => [from, to]));
   const up = extent([...marks.map(({ y }) => y), ...(kind === 'scatter' || kind === 'line' ? [] : [0])]);
-  const x = (value: number) =>
-    EDGE.left + ((value - across.low) / (across.high - across.low || 1)) * (WIDTH - EDGE.left - EDGE.right);
-  const y = (value: number) =>
-    HEIGHT - EDGE.bottom - ((value - up.low) / (up.high - up.low || 1)) * (HEIGHT - EDGE.top - EDGE.bottom);
+  const x = (value: number) => EDGE.left + placeAmong(across, value) * (WIDTH - EDGE.left - EDGE.right);
+  const y = (value: number) => HEIGHT - EDGE.bottom - placeAmong(up, value) * (HEIGHT - EDGE.top - EDGE.bottom);
   const path = marks
     .map((mark, index) => `${index === 0 ? 'M' : 'L'}${x(mark.from).toFixed(1)} ${y(mark.y).toFixed(1)}`)
     .join('');
@@ -88,8 +81,8 @@ function Axes({ across, up, x, y, isTime }: AxesProps) {
 }
 
 function NamedBars({ bars, label }: { readonly bars: readonly Bar[]; readonly label: string }) {
-  const { low, high } = extent([0, ...bars.map(({ y }) => y)]);
-  const x = (value: number) => 220 + ((value - low) / (high - low || 1)) * (WIDTH - 300);
+  const along = extent([0, ...bars.map(({ y }) => y)]);
+  const x = (value: number) => 220 + placeAmong(along, value) * (WIDTH - 300);
   return (
     <svg class="picture" viewBox={`0 0 ${WIDTH} ${bars.length * NAMED_BAR + 8}`} role="img" aria-label={label}>
       {bars.map(({ label: name, y }, index) => (

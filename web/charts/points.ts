@@ -62,13 +62,29 @@ function binned(places: readonly number[]): readonly Bar[] {
   if (places.length === 0) return [];
   const low = places.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY);
   const high = places.reduce((most, one) => Math.max(most, one), Number.NEGATIVE_INFINITY);
-  const width = (high - low) / BINS || 1;
+  // Doubles may lie further apart than a double can hold: then all is halved.
+  const by = Number.isFinite(high - low) ? 1 : 2;
+  const width = (high / by - low / by) / BINS || 1;
   const counts = Array.from({ length: BINS }, () => 0);
   for (const one of places) {
-    const bin = Math.min(BINS - 1, Math.floor((one - low) / width));
+    const bin = Math.min(BINS - 1, Math.floor((one / by - low / by) / width));
     counts[bin] = (counts[bin] ?? 0) + 1;
   }
-  return counts.map((y, bin) => ({ label: '', from: low + bin * width, to: low + (bin + 1) * width, y }));
+  const edge = (bin: number) => finite((low / by + bin * width) * by);
+  return counts.map((y, bin) => ({ label: '', from: edge(bin), to: edge(bin + 1), y }));
+}
+
+/** A sum of so many doubles that are divided by it is none that a double cannot hold. */
+const SHRUNK = 2 ** 20;
+
+/** @param small the sum of the same values divided by `SHRUNK`, less exact where they are tiny */
+function mean({ sum, small }: { readonly sum: number; readonly small: number }, rows: number): number {
+  return Number.isFinite(sum) ? sum / rows : finite((small / rows) * SHRUNK);
+}
+
+/** Rounding may lead a little beyond the greatest double. */
+function finite(value: number): number {
+  return Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, value));
 }
 
 /**
@@ -77,16 +93,19 @@ function binned(places: readonly number[]): readonly Bar[] {
  */
 function named(rows: readonly Row[], x: number, y: number, columns: readonly Column[]): readonly Bar[] {
   // By the whole value: of a long one the label is a part, and null has the label of a text.
-  const groups = new Map<string, { label: string; sum: number; rows: number }>();
+  const groups = new Map<string, { label: string; sum: number; small: number; rows: number }>();
   for (const row of rows) {
     const value = row[x] ?? null;
     const added = y < 0 ? 0 : place(row[y] ?? null, columns[y]?.type ?? '');
     if (!Number.isFinite(added)) continue;
     const key = formatExact(value);
-    const group = groups.get(key) ?? { label: cellText(value, columns[x]?.type ?? '').text, sum: 0, rows: 0 };
-    groups.set(key, { ...group, sum: group.sum + added, rows: group.rows + 1 });
+    const group = groups.get(key) ?? { label: cellText(value, columns[x]?.type ?? '').text, sum: 0, small: 0, rows: 0 };
+    const { sum, small } = group;
+    groups.set(key, { ...group, sum: sum + added, small: small + added / SHRUNK, rows: group.rows + 1 });
   }
-  const heights = [...groups.values()].map(({ label, sum, rows }) => [label, y < 0 ? rows : sum / rows] as const);
+  const heights = [...groups.values()].map(
+    ({ label, rows, ...sums }) => [label, y < 0 ? rows : mean(sums, rows)] as const,
+  );
   const highest = heights.toSorted(([, a], [, b]) => b - a).slice(0, BARS_MAX);
   return highest.map(([label, height], index) => ({ label, from: index, to: index + 1, y: height }));
 }

@@ -4,8 +4,20 @@ const SECOND = 1000;
 const DAY = 86_400 * SECOND;
 const TIME_STEPS = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200].map((seconds) => seconds * SECOND);
 
+export interface Extent {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** From 0 at the low end to 1 at the high one. */
+export function placeAmong({ low, high }: Extent, value: number): number {
+  // Doubles may lie further apart than a double can hold.
+  const by = Number.isFinite(high - low) ? 1 : 2;
+  return (value / by - low / by) / (high / by - low / by || 1);
+}
+
 export function ticks(low: number, high: number, about: number): readonly number[] {
-  const rough = (high - low) / about || 1;
+  const rough = high / about - low / about || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough) ?? rough;
   return along(low, high, step);
@@ -19,7 +31,10 @@ export function timeTicks(low: number, high: number, about: number): readonly nu
 }
 
 export function numberLabel(value: number): string {
-  return new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 }).format(value);
+  const size = Math.abs(value);
+  // Beyond these, the short form has all its zeros.
+  const notation = size >= 1e15 || (size > 0 && size < 1e-6) ? 'scientific' : 'compact';
+  return new Intl.NumberFormat('en', { notation, maximumSignificantDigits: 4 }).format(value);
 }
 
 /** The shortest label that tells neighbouring ticks apart. */
