@@ -115,9 +115,11 @@ test('fields that differ only in case keep their names', async () => {
 });
 
 const REFUSED: Readonly<Record<string, string>> = {
-  'finer-nanos': 'row 2, column "at": "1 nanoseconds since 1970" cannot be stored as timestamp(6) with time zone',
+  'finer-nanos':
+    'row 2, column "at": "1 nanoseconds since 1970" cannot be stored as timestamp(6) with time zone, which would round it: declare timestamp(9), which is in UTC',
   'finer-time': 'row 1, column "t": "1 nanoseconds since midnight" cannot be stored as time',
-  int96: 'row 1, column "at": "1709632259123456789 nanoseconds since 1970" cannot be stored as timestamp(6)',
+  int96:
+    'row 1, column "at": "1709632259123456789 nanoseconds since 1970" cannot be stored as timestamp(6), which would round it: declare timestamp(9)',
   'map-key-twice': 'column "m": "a map with a key twice" cannot be stored as map(varchar, bigint)',
   'field-twice': 'column "s" has the field name "a" twice in one struct',
   'column-twice': 'the column name "a" is given 2 times (columns 1, 2), expected each once',

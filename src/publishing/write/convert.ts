@@ -5,7 +5,7 @@
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
+import { formatColumnType } from '../../domain/column-type.ts';
 import { counted } from '../../domain/counted.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { type Column, ROW_GROUP_ROWS_MIN } from '../../domain/result-set.ts';
@@ -27,6 +27,7 @@ import {
 } from '../sources/source.ts';
 import type { FileKind } from '../sources/source-file.ts';
 import type { StagedWrites } from '../staging-budget.ts';
+import { declareInstead } from './declare-instead.ts';
 import type { StagedPart } from './measure-part.ts';
 import { type PartLayout, type PartsTarget, type StagedParts, writeParts } from './part-writer.ts';
 import { writePreSample } from './pre-sample.ts';
@@ -200,15 +201,8 @@ async function explain(error: Error, context: SourceContext, source: Source, sig
   const where = row === undefined ? '' : `row ${row}, `;
   const value = JSON.stringify(invalidValue.value.slice(0, VALUE_LENGTH_MAX));
   const type = formatColumnType(column.type);
-  const hint = isWholeBeyond(column.type, invalidValue.value)
-    ? ', which would round it: declare bigint, decimal or varchar'
-    : '';
+  const hint = declareInstead(column.type, invalidValue.value);
   return new PublishError(`${where}column ${JSON.stringify(column.name)}: ${value} cannot be stored as ${type}${hint}`);
-}
-
-/** Whether a whole number did not fit a double, which has fewer digits. NDJSON tells texts in their quotes. */
-function isWholeBeyond({ kind }: ColumnType, value: string): boolean {
-  return (kind === 'double' || kind === 'real') && /^"?[-+]?[0-9]{1,300}"?$/.test(value);
 }
 
 /** What nobody has words for is no fault of the file's. */
