@@ -1,14 +1,15 @@
-/** Whoever clears the folders of what is made from results, under a running service, loses time and no answer. */
+/** Whoever clears the folders of what is made from results, or writes into them, under a running service, loses time and no answer. */
 import assert from 'node:assert/strict';
-import { readdir, rm } from 'node:fs/promises';
+import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { startHttpService } from './http-service.ts';
 
 /** Every filtered or sorted page is read from a view. */
 const SETTINGS = { QRS_DIRECT_ROWS: '0', QRS_INDEX_USES: 'off', QRS_PAGE_CACHE: '0' };
 
-test('views, differences and exports are made anew once the folders `views` and `derived` have been removed', async (t) => {
+/** A service with two runs, and what a sorted page, a difference, a filtered page and an export of them answer. */
+async function openRead(t: TestContext) {
   const service = await startHttpService(t, SETTINGS);
   const numbers = (from: number) => `n\n${Array.from({ length: 500 }, (_, n) => from + n).join('\n')}\n`;
   const { id: before } = await service.publish(7, numbers(0), { types: { n: 'bigint' } });
@@ -42,9 +43,35 @@ test('views, differences and exports are made anew once the folders `views` and 
       [{ n: 206 }, { n: 207 }],
     ],
   );
-  const { dataDir } = service.commandLine;
+  return { service, all, first, dataDir: service.commandLine.dataDir };
+}
+
+test('views, differences and exports are made anew once the folders `views` and `derived` have been removed', async (t) => {
+  const { service, all, first, dataDir } = await openRead(t);
   assert.deepEqual((await readdir(join(dataDir, 'views'))).length, 2);
   for (const folder of ['views', 'derived']) await rm(join(dataDir, folder), { recursive: true });
+  service.commandLine.now += 1000;
+  assert.deepEqual(await all(), first);
+  assert.deepEqual(service.faults, []);
+});
+
+test('views and differences are made anew once other bytes have been written into their files', async (t) => {
+  const { service, all, first, dataDir } = await openRead(t);
+  const views = await readdir(join(dataDir, 'views'));
+  service.commandLine.now += 1000;
+  assert.deepEqual(await all(), first);
+  // What nobody has touched stays.
+  assert.deepEqual(await readdir(join(dataDir, 'views')), views);
+  const names = await readdir(join(dataDir, 'views'), { recursive: true });
+  const parts = names.filter((name) => name.endsWith('.parquet')).map((name) => join(dataDir, 'views', name));
+  assert.ok(parts.length >= 3);
+  for (const path of parts) {
+    const { size, atime, mtime } = await stat(path);
+    // As long as before, and as old as it says; the footer is whole.
+    await using file = await open(path, 'r+');
+    await file.write(Buffer.alloc(Math.floor(size / 4), 0xff), 0, Math.floor(size / 4), 4);
+    await file.utimes(atime, mtime);
+  }
   service.commandLine.now += 1000;
   assert.deepEqual(await all(), first);
   assert.deepEqual(service.faults, []);

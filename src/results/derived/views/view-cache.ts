@@ -2,7 +2,7 @@
  * Materialised views: a walk under `filters` or `sort_by` reads its pages from one. A view is written once for all who ask at
  * the same time, in the queue of heavy work. The number of views is bounded, and their bytes count with everything derived: the
  * least recently used goes first, but never one that is being read. The folder belongs to this process alone and starts empty,
- * so nothing half-written is ever read. A view whose files somebody has removed is made anew.
+ * so nothing half-written is ever read. A view whose files somebody has removed, or written into, is made anew.
  */
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
@@ -53,20 +53,25 @@ export interface OpenView extends Disposable {
   grew(bytes: number): void;
 }
 
+interface MadeView extends MaterializedView {
+  /** What each part's file was when it was made, as `fileOf` tells. */
+  readonly files: readonly (string | undefined)[];
+}
+
 interface Entry {
   readonly identity: string;
-  readonly made: Promise<MaterializedView>;
+  readonly made: Promise<MadeView>;
   readonly directory: string;
   /** The number of those who wait for it or read it. */
   users: number;
   /** Stops the making when nobody waits any more. */
   readonly abandon: AbortController;
-  /** Nobody will ask for it again, as of a sample, or its files are gone: it is removed once it has been read. */
+  /** Nobody will ask for it again, as of a sample, or its files are not what they were: it is removed once it has been read. */
   passing: boolean;
   /** 0 until it is made. */
   bytes: number;
   usedAt: number;
-  /** When its files were last known to be there. */
+  /** When its files were last known to be what they were. */
   seenAt: Instant;
 }
 
@@ -76,7 +81,7 @@ interface Making {
   readonly isPassing: boolean;
 }
 
-/** Whoever clears the folder of views does harm for so long. */
+/** Whoever clears the folder of views, or writes into it, does harm for so long. */
 const SEEN_MILLIS = 1000;
 
 export class ViewCache implements AsyncDisposable {
@@ -153,11 +158,12 @@ export class ViewCache implements AsyncDisposable {
     entry.usedAt = this.#options.clock();
     let view: OpenView | undefined;
     try {
-      const { resultSet: made, counts } = await orAborted(entry.made, signal);
+      const made = await orAborted(entry.made, signal);
+      const { resultSet, counts } = made;
       view = {
         ...this.#held(entry),
         identity,
-        resultSet: made,
+        resultSet,
         ...(counts !== undefined && { counts }),
         hold: () => {
           if (this.#entries.get(identity) !== entry) return undefined;
@@ -169,7 +175,7 @@ export class ViewCache implements AsyncDisposable {
           this.#added();
         },
       };
-      if (await this.#isThere(entry, made)) return view;
+      if (await this.#isAsMade(entry, made)) return view;
     } catch (error) {
       this.#leave(entry);
       throw error;
@@ -180,14 +186,14 @@ export class ViewCache implements AsyncDisposable {
     return await this.#open(identity, making, keyId, signal);
   }
 
-  async #isThere(entry: Entry, { parts }: ResultSet): Promise<boolean> {
+  async #isAsMade(entry: Entry, { resultSet, files }: MadeView): Promise<boolean> {
     const now = this.#options.clock();
     if (Math.abs(now - entry.seenAt) < SEEN_MILLIS) return true;
-    const sizes = await Promise.all(parts.map(async ({ key }) => (await stat(key).catch(() => undefined))?.size));
-    const isThere = parts.every(({ objectBytes }, place) => sizes[place] === objectBytes);
+    const found = await filesOf(resultSet);
+    const isAsMade = found.every((file, place) => file !== undefined && file === files[place]);
     // Others who look at the same moment must not take it for there.
-    if (isThere) entry.seenAt = now;
-    return isThere;
+    if (isAsMade) entry.seenAt = now;
+    return isAsMade;
   }
 
   /** Stops what is being made. Resolves when nothing is written or removed any more. */
@@ -310,7 +316,7 @@ export class ViewCache implements AsyncDisposable {
     };
   }
 
-  async #make(directory: string, make: MakeView, signal: AbortSignal): Promise<MaterializedView> {
+  async #make(directory: string, make: MakeView, signal: AbortSignal): Promise<MadeView> {
     const { duckDb, millisMax, sleep, budget } = this.#options;
     return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
       try {
@@ -320,12 +326,22 @@ export class ViewCache implements AsyncDisposable {
           return await make(duckDb, { directory, partRows: VIEW_PART_ROWS }, within);
         });
         // At least 1 byte, since 0 means that the view is not made yet.
-        return { ...made, bytes: Math.max(1, made.bytes) };
+        return { ...made, bytes: Math.max(1, made.bytes), files: await filesOf(made.resultSet) };
       } catch (error) {
         throw readFailure(error);
       }
     });
   }
+}
+
+async function filesOf({ parts }: ResultSet): Promise<readonly (string | undefined)[]> {
+  return await Promise.all(parts.map(fileOf));
+}
+
+/** What tells the part's file from what it was before; undefined where it is not there. Nobody can set back when it was changed. */
+async function fileOf({ key }: Part): Promise<string | undefined> {
+  const found = await stat(key, { bigint: true }).catch(() => undefined);
+  return found && `${found.size} ${found.ctimeNs} ${found.ino}`;
 }
 
 function isIdle({ users, bytes }: Entry): boolean {
