@@ -26,8 +26,7 @@ async function openRead(t: TestContext) {
   };
   const parquet = async () => {
     const answer = await service.get(`/v1/execution/${id}/results?format=parquet&sort_by=n`);
-    await answer.arrayBuffer();
-    return answer.status;
+    return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
   };
   const all = async () => ({
     sorted: await read(pages.sorted),
@@ -55,7 +54,7 @@ test('views, differences and exports are made anew once the folders `views` and 
   assert.deepEqual(service.faults, []);
 });
 
-test('views and differences are made anew once other bytes have been written into their files', async (t) => {
+test('views, differences and exports are made anew once other bytes have been written into their files', async (t) => {
   const { service, all, first, dataDir } = await openRead(t);
   const views = await readdir(join(dataDir, 'views'));
   service.commandLine.now += 1000;

@@ -4,13 +4,14 @@
  * derived, where the least recently used goes first, but never one that is being made or sent. The folder belongs to this
  * process alone. Whoever has a file open can read it to the end, even after its name is gone.
  */
-import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datapointsOf } from '../../domain/datapoints.ts';
 import type { Clock } from '../../domain/instant.ts';
 import { orAborted } from '../../domain/or-aborted.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { hasCode } from '../../errors/system-code.ts';
+import { stateOf } from '../../files/file-state.ts';
 import type { DerivedBudget, DerivedItem } from '../derived/budget.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
 import { type ExportedRows, fileBytesMax, type ParquetExports, type WrittenParquet } from './parquet-exports.ts';
@@ -60,7 +61,11 @@ interface Entry {
   usedAt: number;
 }
 
-type MadeFile = ParquetFile & { readonly folder: string };
+type MadeFile = ParquetFile & {
+  readonly folder: string;
+  /** What the file was once it was written. */
+  readonly state: string;
+};
 
 const FILE_NAME = 'rows.parquet';
 const CHUNK_BYTES = 256 * 1024;
@@ -91,7 +96,7 @@ export class ParquetFiles {
   /** The file of this name, if it exists. */
   async find(name: string): Promise<OpenParquetFile | undefined> {
     const entry = this.#entries.get(name);
-    return entry?.file === undefined ? undefined : await this.#use(entry, entry.file);
+    return entry?.file === undefined ? undefined : await this.#use(entry, entry.file, true);
   }
 
   /**
@@ -118,27 +123,25 @@ export class ParquetFiles {
         if (found !== undefined && error instanceof RequestError && error.code === 'rate_limited') continue;
         throw error;
       }
-      const opened = await this.#use(entry, made).finally(() => this.#leave(entry));
+      const opened = await this.#use(entry, made, found !== undefined).finally(() => this.#leave(entry));
       if (opened !== undefined) return opened;
     }
   }
 
-  async #use(entry: Entry, file: MadeFile): Promise<OpenParquetFile | undefined> {
+  /** @param wasKept else it was made just now: what is made is used, whatever becomes of it meanwhile */
+  async #use(entry: Entry, file: MadeFile, wasKept: boolean): Promise<OpenParquetFile | undefined> {
     entry.users += 1;
     this.#entries.delete(entry.name);
     this.#entries.set(entry.name, entry);
-    let handle: FileHandle;
-    try {
-      handle = await open(join(file.folder, FILE_NAME));
-    } catch (error) {
-      // If the file is gone, though nobody here removed it, it is made again.
-      this.#forget(entry);
-      await this.#leave(entry);
-      if (hasCode(error, 'ENOENT')) return undefined;
-      throw error;
-    }
     await using held = new AsyncDisposableStack();
     held.defer(() => this.#leave(entry));
+    let handle: FileHandle | undefined;
+    try {
+      handle = await openAsWritten(file, wasKept);
+    } finally {
+      if (handle === undefined) this.#forget(entry);
+    }
+    if (handle === undefined) return undefined;
     held.use(handle);
     const kept = held.move();
     const release = async () => await kept.disposeAsync();
@@ -183,10 +186,11 @@ export class ParquetFiles {
     await mkdir(this.#options.directory, { recursive: true, mode: 0o700 });
     const folder = await mkdtemp(join(this.#options.directory, 'export-'));
     try {
-      const written = await this.#options.writer.write(rows, join(folder, FILE_NAME), signal);
+      const path = join(folder, FILE_NAME);
+      const written = await this.#options.writer.write(rows, path, signal);
       const rowCount = rows.to - rows.from;
       const datapoints = datapointsOf(rowCount, rows.columns.length, written.cellBytes);
-      return { ...written, headers, rowCount, datapoints, folder };
+      return { ...written, headers, rowCount, datapoints, folder, state: stateOf(await stat(path, { bigint: true })) };
     } catch (error) {
       // An interrupted write may leave files of other names, so the whole folder goes. If that fails, it goes when the process
       // ends.
@@ -253,6 +257,20 @@ export class ParquetFiles {
 
   #bytesOf(which: (entry: Entry) => boolean): number {
     return [...this.#entries.values()].filter(which).reduce((sum, { file }) => sum + (file?.bytes ?? 0), 0);
+  }
+}
+
+/** Undefined where the file is gone, or is another, though nobody here did that: then it is made again. */
+async function openAsWritten({ folder, state }: MadeFile, wasKept: boolean): Promise<FileHandle | undefined> {
+  await using held = new AsyncDisposableStack();
+  try {
+    const handle = held.use(await open(join(folder, FILE_NAME)));
+    if (wasKept && stateOf(await handle.stat({ bigint: true })) !== state) return undefined;
+    held.move();
+    return handle;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
   }
 }
 

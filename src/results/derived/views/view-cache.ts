@@ -4,13 +4,14 @@
  * least recently used goes first, but never one that is being read. The folder belongs to this process alone and starts empty,
  * so nothing half-written is ever read. A view whose files somebody has removed, or written into, is made anew.
  */
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Clock, Instant } from '../../../domain/instant.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
 import { allRowsOf, type Part, type ResultSet, VIEW_PART_ROWS } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
+import { stateOfFile } from '../../../files/file-state.ts';
 import { ObjectDamaged, type OpenObject, type ResultStore } from '../../../store/result-store.ts';
 import { viewIdentity } from '../../compile/view.ts';
 import { openAll } from '../../limits/open-all.ts';
@@ -54,7 +55,7 @@ export interface OpenView extends Disposable {
 }
 
 interface MadeView extends MaterializedView {
-  /** What each part's file was when it was made, as `fileOf` tells. */
+  /** What each part's file was when it was made; undefined where it is gone. */
   readonly files: readonly (string | undefined)[];
 }
 
@@ -335,13 +336,7 @@ export class ViewCache implements AsyncDisposable {
 }
 
 async function filesOf({ parts }: ResultSet): Promise<readonly (string | undefined)[]> {
-  return await Promise.all(parts.map(fileOf));
-}
-
-/** What tells the part's file from what it was before; undefined where it is not there. Nobody can set back when it was changed. */
-async function fileOf({ key }: Part): Promise<string | undefined> {
-  const found = await stat(key, { bigint: true }).catch(() => undefined);
-  return found && `${found.size} ${found.ctimeNs} ${found.ino}`;
+  return await Promise.all(parts.map(({ key }) => stateOfFile(key)));
 }
 
 function isIdle({ users, bytes }: Entry): boolean {
