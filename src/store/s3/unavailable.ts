@@ -56,6 +56,7 @@ function statusOf(error: unknown): number | undefined {
 
 function isOfTheConnection(error: unknown): boolean {
   const { name, code } = (error ?? {}) as S3Failure;
-  const isSocket = typeof code === 'string' && /^E[A-Z]+$/.test(code) && code !== 'ENOENT' && code !== 'ENOSPC';
+  // EAI_AGAIN and its like: a name server is away.
+  const isSocket = typeof code === 'string' && /^E(?:AI_)?[A-Z]+$/.test(code) && code !== 'ENOENT' && code !== 'ENOSPC';
   return isSocket || name === 'TimeoutError' || name === 'RequestTimeout' || name === 'AbortError';
 }
