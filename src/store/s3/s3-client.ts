@@ -1,5 +1,6 @@
 /** The AWS SDK's client, with our limits. It finds the credentials and, unless it is given, the region. */
 import { S3Client } from '@aws-sdk/client-s3';
+import { nameFailures } from './named-failures.ts';
 
 /** How often the SDK tries a request: it repeats after failures, throttling, and connections that break before an answer. */
 const ATTEMPTS_MAX = 4;
@@ -22,7 +23,7 @@ export interface S3ClientOptions {
 export function s3Client({ endpoint, region, connectMillis = CONNECT_MILLIS_MAX }: S3ClientOptions): S3Client {
   const agent = { maxSockets: CONNECTIONS_MAX };
   const limits = { connectionTimeout: connectMillis, socketTimeout: SILENCE_MILLIS_MAX };
-  return new S3Client({
+  const client = new S3Client({
     maxAttempts: ATTEMPTS_MAX,
     requestHandler: { ...limits, httpAgent: agent, httpsAgent: agent },
     // We compare what is read with the manifest's hashes.
@@ -31,4 +32,6 @@ export function s3Client({ endpoint, region, connectMillis = CONNECT_MILLIS_MAX 
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(region !== undefined && { region }),
   });
+  nameFailures(client);
+  return client;
 }

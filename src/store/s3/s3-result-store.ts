@@ -31,6 +31,7 @@ import {
   type StoredObject,
 } from '../result-store.ts';
 import { abortUploads } from './abandoned-uploads.ts';
+import { listObjects } from './list-objects.ts';
 import { putFile } from './put-file.ts';
 import { FETCHED_AT_ONCE, type S3ClientOptions, s3Client } from './s3-client.ts';
 import { asUnavailable, isNoObject, mayBeThere } from './unavailable.ts';
@@ -75,7 +76,8 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     try {
       await this.#putText(PROBE, 'written to see whether it can be\n');
     } catch (error) {
-      const reason = error instanceof Error ? error.name : String(error);
+      const { name, message } = error instanceof Error ? error : new Error(String(error));
+      const reason = error instanceof StoreUnavailable ? message : name;
       throw new NotReady(`nothing can be written to it (${reason})`, { cause: error });
     }
   }
@@ -182,33 +184,18 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   async findMissing(keys: readonly string[]): Promise<readonly string[]> {
     const missing = new Set<string>();
     await sideBySide(keys, ASKED_AT_ONCE, async (key) => {
-      if ((await this.#findBytes(key)) === undefined) missing.add(key);
+      if ((await this.#find(key)) === undefined) missing.add(key);
     });
     if (missing.size > 0) await this.#requireBucket();
     return keys.filter((key) => missing.has(key));
   }
 
   async *list(prefix: string): AsyncIterable<StoredObject> {
-    const signal = new AbortController().signal;
-    let token: string | undefined;
-    do {
-      const command = new ListObjectsV2Command({
-        Bucket: this.#bucket,
-        Prefix: `${this.#prefix}${prefix}`,
-        ...(token !== undefined && { ContinuationToken: token }),
-      });
-      const page = await this.#client.send(command).catch((error: unknown) => {
-        throw asUnavailable(error, signal);
-      });
-      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
-        const key = Key.slice(this.#prefix.length);
-        if (isObjectKey(key)) yield { key, objectBytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
-      }
-      if (token !== undefined && page.NextContinuationToken === token) {
-        throw new StoreUnavailable('the store of results lists the same objects again and again');
-      }
-      token = page.NextContinuationToken;
-    } while (token !== undefined);
+    const place = { Bucket: this.#bucket, Prefix: `${this.#prefix}${prefix}` };
+    for await (const { Key = '', Size = 0, LastModified } of listObjects(this.#client, place)) {
+      const key = Key.slice(this.#prefix.length);
+      if (isObjectKey(key)) yield { key, objectBytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
+    }
   }
 
   async delete(keys: readonly string[]): Promise<readonly string[]> {
@@ -278,12 +265,12 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     if (first !== undefined) throw new Error(`${Errors.length} objects cannot be deleted, ${first.Key}: ${first.Code}`);
   }
 
-  /** The size of the object; undefined when there is none. */
-  async #findBytes(key: string): Promise<number | undefined> {
+  /** Undefined when there is no such object. A server need not say how many bytes one has. */
+  async #find(key: string): Promise<{ readonly bytes: number | undefined } | undefined> {
     requireKey(key);
     try {
       const { ContentLength } = await this.#client.send(new HeadObjectCommand(this.#at(key)));
-      return ContentLength;
+      return { bytes: ContentLength };
     } catch (error) {
       if (isNoObject(error)) return undefined;
       throw asUnavailable(error, new AbortController().signal);
@@ -293,12 +280,13 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   async *#fetch(object: ObjectRef, offset: number, bytes: number, signal: AbortSignal): AsyncIterable<Uint8Array> {
     const { key, objectBytes } = object;
     const missing = () => new ObjectDamaged(key, 'it is missing', true);
-    const otherLength = (found: unknown) => new ObjectDamaged(key, `it has ${found} bytes, expected ${objectBytes}`);
+    const otherLength = (found: number | string = 'another number of') =>
+      new ObjectDamaged(key, `it has ${found} bytes, expected ${objectBytes}`);
     // A range of no bytes cannot be asked for.
     if (bytes === 0) {
-      const found = await this.#findBytes(key);
+      const found = await this.#find(key);
       if (found === undefined) throw missing();
-      if (found !== objectBytes) throw otherLength(found);
+      if (found.bytes !== objectBytes) throw otherLength(found.bytes);
       return;
     }
     const Range = `bytes=${offset}-${offset + bytes - 1}`;
@@ -317,7 +305,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       if (error instanceof ObjectDamaged || error instanceof StoreUnavailable) throw error;
       if (isNoObject(error)) throw missing();
       if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 416) {
-        throw otherLength(await this.#findBytes(key));
+        throw otherLength((await this.#find(key))?.bytes);
       }
       throw asUnavailable(error, signal);
     }

@@ -1,0 +1,44 @@
+/** Says in each failure what was asked of the server, and of which object: it says "Access Denied" by itself, and to a HEAD nothing at all. */
+import type { S3Client } from '@aws-sdk/client-s3';
+
+interface Asked {
+  readonly Bucket?: string;
+  readonly Key?: string;
+  readonly Prefix?: string;
+}
+
+interface Failure {
+  readonly name: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+/** What the SDK says of an answer without a body. */
+const NOTHING_SAID = 'UnknownError';
+const NAMED = /^S3 (?:refuses|fails at) /;
+
+export function nameFailures(client: S3Client): void {
+  client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      async (args) => {
+        try {
+          return await next(args);
+        } catch (error) {
+          // It stays the same error, of the same name: what it means is found out by whoever asked.
+          if (error instanceof Error && !NAMED.test(error.message)) {
+            error.message = describe(error, commandName.replace(/Command$/, ''), args.input as Asked);
+          }
+          throw error;
+        }
+      },
+    { step: 'initialize', name: 'nameFailures' },
+  );
+}
+
+function describe(error: Error & Failure, asked: string, { Bucket, Key, Prefix }: Asked): string {
+  const { name, message, $metadata } = error;
+  const status = $metadata?.httpStatusCode;
+  const object = Key ?? Prefix;
+  const what = `${asked}${object === undefined || object === '' ? '' : ` of ${object}`} in the bucket ${Bucket}`;
+  if (status === undefined || status < 300) return `S3 fails at ${what}: ${message}`;
+  return `S3 refuses ${what}: ${message === NOTHING_SAID ? `status ${status}` : `${name}, ${message}`}`;
+}
