@@ -108,6 +108,11 @@ suite('results in S3', { skip: S3_MISSING ?? false }, () => {
       await rm(join(commandLine.dataDir, 'fetched', scratch, file));
     }
     assert.deepEqual(await numbers(await get('?limit=1&offset=1')), [1]);
+    // With its folder, as `rm -r` takes it.
+    await rm(join(commandLine.dataDir, 'fetched'), { recursive: true });
+    assert.deepEqual(await numbers(await get('?limit=1&offset=2')), [2]);
+    await rm(join(commandLine.dataDir, 'fetched'), { recursive: true });
+    assert.deepEqual(await numbers(await get('?limit=1&offset=50000')), [50_000]);
   });
 
   test('a server that goes away is 503 that says so, and no restart is needed when it is back', async (t) => {

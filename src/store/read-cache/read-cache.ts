@@ -11,7 +11,9 @@ import { SharedWork } from '../../domain/shared-work.ts';
 import { sideBySide } from '../../domain/side-by-side.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
+import { hasCode } from '../../errors/system-code.ts';
 import { type BlockHasher, blockHasher, wholeHasher } from '../../files/block-checksums.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { writeAll } from '../../files/write-all.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
 import { RequestLimit } from './request-limit.ts';
@@ -51,6 +53,8 @@ interface CachedFile {
   fetches: number;
   /** The file's time of change after our last write. If it differs, somebody else has written. */
   changedAt: bigint;
+  /** Somebody else made it shorter while we wrote. */
+  isCut: boolean;
 }
 
 /** A block; or the whole object, if its manifest has no blocks. */
@@ -68,6 +72,7 @@ export class ReadCache implements AsyncDisposable {
   /** Of blocks that are being fetched ahead. */
   #prefetchBytes = 0;
   #bytes = 0;
+  #isClosed = false;
 
   constructor(options: ReadCacheOptions) {
     this.#options = options;
@@ -130,6 +135,7 @@ export class ReadCache implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     for (const [name, file] of this.#files) await this.#remove(name, file);
   }
 
@@ -139,7 +145,7 @@ export class ReadCache implements AsyncDisposable {
     if (known !== undefined) {
       const found = await stat(known.path, { bigint: true }).catch(() => undefined);
       const isOurs = known.fetches > 0 || found?.ctimeNs === known.changedAt;
-      if (found === undefined || !isOurs) await this.#forget(name, known);
+      if (found === undefined || !isOurs || known.isCut) await this.#forget(name, known);
     }
     for (;;) {
       const file = this.#files.get(name) ?? (await this.#making.join(name, () => this.#make(name, object), signal));
@@ -154,10 +160,16 @@ export class ReadCache implements AsyncDisposable {
 
   async #make(name: string, { objectBytes, blocks }: ObjectRef): Promise<CachedFile> {
     const path = join(this.#options.folder, `${randomUUID()}.parquet`);
-    await using handle = await open(path, 'wx', 0o600);
+    await using handle = await open(path, 'wx', 0o600).catch(async (error: unknown) => {
+      if (!hasCode(error, 'ENOENT') || this.#isClosed) throw error;
+      // Somebody has removed what was fetched, and the folder with it.
+      await makeFolder(this.#options.folder);
+      return await open(path, 'wx', 0o600);
+    });
     await handle.truncate(objectBytes);
     const { ctimeNs: changedAt } = await handle.stat({ bigint: true });
-    const file = { path, blocks: new Uint8Array(blocks?.bytes.length ?? 1), users: 0, bytes: 0, fetches: 0, changedAt };
+    const known = { blocks: new Uint8Array(blocks?.bytes.length ?? 1), bytes: 0, changedAt, isCut: false };
+    const file = { path, ...known, users: 0, fetches: 0 };
     this.#files.set(name, file);
     return file;
   }
@@ -197,7 +209,7 @@ export class ReadCache implements AsyncDisposable {
     try {
       await this.#makeRoom(block.bytes);
       await using handle = await open(file.path, 'r+');
-      await using _ = { [Symbol.asyncDispose]: () => noteChange(file, handle) };
+      await using _ = { [Symbol.asyncDispose]: () => noteChange(file, handle, object) };
       for (let attempt = 1; ; attempt += 1) {
         const isLast = attempt === ATTEMPTS_MAX;
         const write = this.#write(handle, object, block, signal);
@@ -290,8 +302,10 @@ function isInUse({ users, fetches }: CachedFile): boolean {
 }
 
 /** What was written by us until now, whether or not it was what should have come. */
-async function noteChange(file: CachedFile, handle: FileHandle): Promise<void> {
-  file.changedAt = (await handle.stat({ bigint: true })).ctimeNs;
+async function noteChange(file: CachedFile, handle: FileHandle, { objectBytes }: ObjectRef): Promise<void> {
+  const { ctimeNs, size } = await handle.stat({ bigint: true });
+  file.changedAt = ctimeNs;
+  if (size !== BigInt(objectBytes)) file.isCut = true;
 }
 
 /** The connection may have broken in the middle of the block. */
