@@ -189,7 +189,8 @@ async function deleteOrphans(
     folders += 1;
     if (!orphan.expired) orphans += 1;
   }
-  await store.removeEmptyFolders(async (prefix) => isWriterFolder(prefix) && !(await hasWriter(dependencies, prefix)));
+  const mayRemove = async (prefix: string) => isWriterFolder(prefix) && !(await hasWriter(dependencies, prefix));
+  await undeleted.attempt(() => store.removeEmptyFolders(mayRemove), signal);
   return { folders, orphans, bytes, stopped };
 }
 

@@ -42,6 +42,7 @@ export function asUnavailable(error: unknown, signal: AbortSignal): unknown {
   if (isNoBucket(error)) return new StoreUnavailable('the bucket of the store is not there', { cause: error });
   // Refused: settings or permissions are wrong, which waiting does not mend.
   if (status !== undefined && status < 500 && status !== 429) return error;
+  if (isNotImplemented(error)) return error;
   if (status === undefined && !isOfTheConnection(error)) return error;
   return unavailable(error);
 }
