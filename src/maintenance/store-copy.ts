@@ -90,7 +90,14 @@ export async function finishCopy(
   }
   await requireNobodyWrites(catalog);
   await from.setInstallation(`${id} (moved to another store)`);
-  await to.setInstallation(id);
+  await to.setInstallation(id).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    // Both are marked as nobody's now, so that to ask for the same again would be refused.
+    throw new StoreCopyRefused(
+      `everything is copied, and the first store is marked as left, but the other one could not be marked as that of the catalog: ${why}; set QRS_STORE_URL to the other store, and run \`qrs doctor --adopt\``,
+      { cause: error },
+    );
+  });
   return copied;
 }
 

@@ -4,7 +4,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
-import { copyStore } from '../../src/maintenance/store-copy.ts';
+import { StoreUnavailable } from '../../src/errors/store-unavailable.ts';
+import { copyStore, finishCopy } from '../../src/maintenance/store-copy.ts';
 import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import type { ResultStore } from '../../src/store/result-store.ts';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../s3-server.ts';
@@ -126,6 +127,30 @@ test('a store that is not empty, or another catalog’s, is not written to', asy
     message: 'the other store belongs to installation 01HSOMEBODYELSE: give one that nobody uses',
   });
   assert.deepEqual(await readdir(scratch), []);
+});
+
+test('a change of place whose last step fails says how to end it by hand', async (t) => {
+  const { place, to, scratch } = await workplaceWithCopy(t);
+  const id = (await place.store.findInstallation()) ?? '';
+  const failing: ResultStore = new Proxy(to, {
+    get: (store, name) => {
+      if (name === 'setInstallation') {
+        return async (given: string) => {
+          if (given === id) throw new StoreUnavailable('the store of results cannot be reached at the moment');
+          await store.setInstallation(given);
+        };
+      }
+      const value: unknown = Reflect.get(store, name);
+      return typeof value === 'function' ? value.bind(store) : value;
+    },
+  });
+  const dependencies = { catalog: place.catalog, from: place.store, to: failing, scratch };
+  await assert.rejects(finishCopy(dependencies, { leaveDamaged: false }, NEVER), {
+    message:
+      'everything is copied, and the first store is marked as left, but the other one could not be marked as that of the catalog: the store of results cannot be reached at the moment; set QRS_STORE_URL to the other store, and run `qrs doctor --adopt`',
+  });
+  assert.equal(await place.store.findInstallation(), `${id} (moved to another store)`);
+  assert.equal(await to.findInstallation(), `${id} (a copy that is not finished)`);
 });
 
 async function workplaceWithCopy(t: TestContext) {
