@@ -73,7 +73,7 @@ export const SETTINGS = {
   }),
   store: setting('QRS_STORE_URL', 'file:', storeLocation, {
     about:
-      'Where results are: `file:` is `results` in the data directory, `file:/path/to/folder` elsewhere, `s3://bucket/prefix` in S3, with `?endpoint=https://host:port` in another server that speaks its protocol. Credentials are found as the AWS SDK does.',
+      'Where results are: `file:` is `results` in the data directory, `file:/path/to/folder` elsewhere, `s3://bucket/prefix` in S3, with `?endpoint=https://host:port` in another server that speaks its protocol. Credentials, and the region unless `region=name` beside it gives one, are found as the AWS SDK does, such as in `AWS_REGION`.',
     secret: 'password',
   }),
   storeCacheBytesMax: setting('QRS_STORE_CACHE', '10GB', size(SIZE_MIN, '64MB'), {

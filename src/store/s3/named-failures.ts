@@ -14,6 +14,7 @@ interface Failure {
 
 /** What the SDK says of an answer without a body. */
 const NOTHING_SAID = 'UnknownError';
+const NO_REGION = 'Region is missing';
 const NAMED = /^S3 (?:refuses|fails at) /;
 
 export function nameFailures(client: S3Client): void {
@@ -39,6 +40,9 @@ function describe(error: Error & Failure, asked: string, { Bucket, Key, Prefix }
   const status = $metadata?.httpStatusCode;
   const object = Key ?? Prefix;
   const what = `${asked}${object === undefined || object === '' ? '' : ` of ${object}`} in the bucket ${Bucket}`;
-  if (status === undefined || status < 300) return `S3 fails at ${what}: ${message}`;
+  if (status === undefined || status < 300) {
+    const advice = message === NO_REGION ? ': set AWS_REGION, or `region=` in the address of the store' : '';
+    return `S3 fails at ${what}: ${message}${advice}`;
+  }
   return `S3 refuses ${what}: ${message === NOTHING_SAID ? `status ${status}` : `${name}, ${message}`}`;
 }

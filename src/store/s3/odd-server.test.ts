@@ -79,3 +79,17 @@ test('why a store cannot be written to is told as far as it is known', async (t)
   const denied = await storeOf(t, refusing(403, 'AccessDenied', 'Access Denied'));
   await assert.rejects(denied.check(), { message: 'nothing can be written to it (AccessDenied)' });
 });
+
+test('a region that nobody has given is told with where to give it', async (t) => {
+  const store = await storeAt(t, 'http://127.0.0.1:9');
+  const { AWS_REGION } = process.env;
+  t.after(() => {
+    process.env.AWS_REGION = AWS_REGION;
+  });
+  delete process.env.AWS_REGION;
+  process.env.AWS_CONFIG_FILE = '/dev/null';
+  await assert.rejects(store.findInstallation(), {
+    message:
+      'S3 fails at GetObject of p/installation.txt in the bucket results: Region is missing: set AWS_REGION, or `region=` in the address of the store',
+  });
+});
