@@ -84,7 +84,7 @@ test('a region that nobody has given is told with where to give it', async (t) =
   const store = await storeAt(t, 'http://127.0.0.1:9');
   const { AWS_REGION } = process.env;
   t.after(() => {
-    process.env.AWS_REGION = AWS_REGION;
+    if (AWS_REGION !== undefined) process.env.AWS_REGION = AWS_REGION;
   });
   delete process.env.AWS_REGION;
   process.env.AWS_CONFIG_FILE = '/dev/null';
