@@ -10,7 +10,7 @@ import { ObjectDamaged } from '../../store/result-store.ts';
 import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
 import { estimatedBytes, type RowEncoding } from '../compile/row-encoding.ts';
-import { readAbout, readRowTexts } from '../derived/row-files/read-row-texts.ts';
+import { readAbout, readRowTexts, requireNarrow } from '../derived/row-files/read-row-texts.ts';
 import type { ReadRows } from '../derived/row-files/rows-of.ts';
 import { readAhead } from '../limits/read-ahead.ts';
 import { withinMillis } from '../limits/time-limit.ts';
@@ -129,8 +129,10 @@ export class PartReader {
     const read: ReadRows = async (part, columns, range, signal) =>
       await withinMillis({ millisMax, duckDb: rangeReader, sleep }, signal, async (within) => {
         await using object = await open(part, range, within);
+        const of = { part: object.path, columns };
+        await requireNarrow(rangeReader, of, range, within);
         const about = await readAbout(rangeReader, columns, within);
-        return await readRowTexts(rangeReader, { part: object.path, columns }, about, range, within);
+        return await readRowTexts(rangeReader, of, about, range, within);
       });
     void rows?.readOn(row, this.#encoding, read);
   }

@@ -14,7 +14,15 @@ const COLUMNS = [{ name: 'n', type: { kind: 'bigint' } }] as const;
 const COMMA = 0x2c;
 const LINE = 0x0a;
 /** Rows of 8 bytes, of which so many take about 21 bytes each as text. */
-const part = { key: 'x/part-0.parquet', sha256: 'aa', firstRow: 0, rowCount: 80_000, cellBytes: 640_001 } as Part;
+const part: Part = {
+  key: 'x/part-0.parquet',
+  sha256: 'aa',
+  firstRow: 0,
+  rowCount: 80_000,
+  cellBytes: 640_001,
+  rowBytesMax: 9,
+  objectBytes: 100_000,
+};
 
 /** Rows `{"n":from}` and so on. */
 function texts(from: number, to: number): RowTexts {
@@ -102,6 +110,26 @@ test('encoded ranges are row groups, or so much of them as a quarter of the memo
   assert.deepEqual(new RangesAhead(200_000, () => 0).around(part, COLUMNS, 20_000), { from: 18_432, to: 20_480 });
   assert.equal(new RangesAhead(50_000, () => 0).around(part, COLUMNS, 20_000), undefined);
   assert.equal(new RangesAhead(0, () => 0).around(part, COLUMNS, 0), undefined);
+});
+
+test('what the rows of an encoded range may have together is told where all wide rows of its part may lie in it', () => {
+  const wantedOf = (of: Part): unknown => {
+    const ahead = new RangesAhead(40_000_000, () => 0);
+    const rows = ahead.around(of, COLUMNS, 20_000);
+    assert.ok(rows);
+    let wanted: unknown;
+    const read = async (asked: unknown) => {
+      wanted = asked;
+      return texts(rows.from, rows.to);
+    };
+    ahead.begin(of, COLUMNS, rows, read, () => undefined);
+    return wanted;
+  };
+  const whole = { from: 16_384, to: 32_768 };
+  assert.deepEqual(wantedOf({ ...part, rowBytesMax: 300 }), { ...whole, cellBytesMax: undefined });
+  const wide = { ...part, cellBytes: 12_000_000 };
+  assert.deepEqual(wantedOf({ ...wide, rowBytesMax: 300 }), { ...whole, cellBytesMax: undefined });
+  assert.deepEqual(wantedOf({ ...wide, rowBytesMax: 5000 }), { ...whole, cellBytesMax: 6_291_456 });
 });
 
 test('who asks for an encoded range that is being read waits for it; what cannot be read is not there', async () => {

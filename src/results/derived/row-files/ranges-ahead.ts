@@ -8,7 +8,7 @@ import { type Column, type Part, ROW_GROUP_ROWS } from '../../../domain/result-s
 import { Turns } from '../../../domain/turns.ts';
 import { estimatedBytes } from '../../compile/row-encoding.ts';
 import { EncodedRange } from './encoded-range.ts';
-import type { RowTexts } from './read-row-texts.ts';
+import type { RowTexts, WantedRows } from './read-row-texts.ts';
 import { GROUPS_PER_ROUND } from './unpack-blocks.ts';
 
 /** Text of an encoded range: a row group of usual rows. */
@@ -23,7 +23,7 @@ const IDLE_MILLIS = 2000;
 const READING_MAX = 2;
 
 /** Reads rows of a part. */
-export type ReadAhead = (rows: RowRange, signal: AbortSignal) => Promise<RowTexts>;
+export type ReadAhead = (rows: WantedRows, signal: AbortSignal) => Promise<RowTexts>;
 
 interface Kept {
   /** About, until it has been read. */
@@ -60,13 +60,16 @@ export class RangesAhead implements AsyncDisposable {
    * @returns undefined where the part's rows are too wide
    */
   around(part: Part, columns: readonly Column[], row: number): RowRange | undefined {
-    const bytesMax = Math.min(BYTES_AIM, this.#bytesMax * SHARE_MAX);
     for (let rows = ROW_GROUP_ROWS; rows >= ROWS_MIN; rows /= 2) {
-      if (bytesOf(part, columns, rows) > bytesMax || rows * columns.length > CELLS_AIM) continue;
+      if (bytesOf(part, columns, rows) > this.#rangeBytesMax || rows * columns.length > CELLS_AIM) continue;
       const from = row - (row % rows);
       return { from, to: Math.min(part.rowCount, from + rows) };
     }
     return undefined;
+  }
+
+  get #rangeBytesMax(): number {
+    return Math.min(BYTES_AIM, this.#bytesMax * SHARE_MAX);
   }
 
   /** Whether the encoded range is there or being read. @param rows as `around` answers */
@@ -96,7 +99,9 @@ export class RangesAhead implements AsyncDisposable {
     const bytes = bytesOf(part, columns, rows.to - rows.from);
     if (this.#closing.signal.aborted || this.#kept.has(key)) return;
     if (this.#running.size >= READING_MAX || !this.#makeRoom(bytes)) return;
-    const reading = this.#read(key, rows, read, onUnreadable);
+    const isNarrow = Math.min((rows.to - rows.from) * part.rowBytesMax, part.cellBytes) <= this.#rangeBytesMax;
+    const wanted = { ...rows, cellBytesMax: isNarrow ? undefined : this.#rangeBytesMax };
+    const reading = this.#read(key, wanted, read, onUnreadable);
     this.#kept.set(key, { bytes, usedAt: this.#monotonic(), reading, encoded: undefined });
     this.#bytes += bytes;
     this.#running.add(reading);
@@ -104,7 +109,7 @@ export class RangesAhead implements AsyncDisposable {
 
   async #read(
     key: string,
-    rows: RowRange,
+    rows: WantedRows,
     read: ReadAhead,
     onUnreadable: () => void,
   ): Promise<EncodedRange | undefined> {

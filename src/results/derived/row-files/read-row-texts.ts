@@ -3,7 +3,7 @@ import type { RowRange } from '../../../domain/blocks.ts';
 import type { Column } from '../../../domain/result-set.ts';
 import type { DuckDb, Row } from '../../../duckdb/duckdb.ts';
 import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
-import type { ReadMode } from '../../compile/range.ts';
+import { compileFit, type ReadMode } from '../../compile/range.ts';
 import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
 import type { BlockRows } from './row-block.ts';
 import type { RowTextsAbout } from './row-file-format.ts';
@@ -15,6 +15,12 @@ export interface RowTexts {
   readonly text: Uint8Array;
   /** For each row: bytes of its text, its cell bytes, and the cell bytes of each sized column. */
   readonly numbers: readonly Uint32Array[];
+}
+
+/** Rows of a part, counted within it, that are wanted as text if they are not too wide. */
+export interface WantedRows extends RowRange {
+  /** Of all of them; undefined where they are known to have no more. */
+  readonly cellBytesMax: number | undefined;
 }
 
 /** Where rows of a part are read from as text: a row file, or an encoded range. */
@@ -37,6 +43,23 @@ export async function readAbout(
 ): Promise<RowTextsAbout> {
   const [names] = await duckDb.query(compileNameBytes(columns), signal);
   return { nameBytes: [...numbersOf(names?.[0])], sized: sizedColumns(columns.map(({ type }) => type)) };
+}
+
+/**
+ * Looks how wide the rows are before they are encoded: where all wide rows of a part lie together, these may be hundreds of megabytes.
+ * @param part path of its file
+ * @throws where the rows have more cell bytes than is wanted
+ */
+export async function requireNarrow(
+  duckDb: DuckDb,
+  { part, columns }: { readonly part: string; readonly columns: readonly Column[] },
+  { from, to, cellBytesMax }: WantedRows,
+  signal: AbortSignal,
+): Promise<void> {
+  if (cellBytesMax === undefined) return;
+  const all = columns.map((column, index) => ({ ...column, index }));
+  const [row] = await duckDb.query(compileFit(all, { path: part, from, to }, cellBytesMax), signal);
+  if (Number(row?.[0] ?? 0) < to - from) throw new Error('the rows are too wide');
 }
 
 /** @param part path of its file @throws where it has fewer rows */

@@ -7,7 +7,7 @@ import type { Column, Part } from '../../../domain/result-set.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../../compile/row-encoding.ts';
 import type { OpenRowFiles } from './open-row-files.ts';
 import type { RangesAhead, ReadAhead } from './ranges-ahead.ts';
-import type { RowTexts, TextsOfRows } from './read-row-texts.ts';
+import type { RowTexts, TextsOfRows, WantedRows } from './read-row-texts.ts';
 import { fitRows, type ReadRow, readRange, readScattered } from './read-rows.ts';
 import type { RowFile } from './row-file.ts';
 import type { RowOrigin } from './row-origin.ts';
@@ -246,11 +246,11 @@ function openedOf<T extends TextsOfRows>(
   return { texts, to, projection, [Symbol.dispose]: () => reading[Symbol.dispose]() };
 }
 
-/** Reads rows of a part as text, all columns of it. */
+/** Reads rows of a part as text, all columns of it. @throws where they are too wide */
 export type ReadRows = (
   part: Part,
   columns: readonly Column[],
-  rows: RowRange,
+  rows: WantedRows,
   signal: AbortSignal,
 ) => Promise<RowTexts>;
 
