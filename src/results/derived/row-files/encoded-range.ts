@@ -75,7 +75,7 @@ export class EncodedRange implements TextsOfRows {
     const [first, last] = [from - this.rows.from, to - this.rows.from];
     const wanted = this.#blocks.filter((block) => block.from < last && block.from + block.rowCount > first);
     for (const [place, block] of wanted.entries()) {
-      if (place > 0) await this.#turns.nextIfMany();
+      if (place > 0) await this.#turns.next();
       signal.throwIfAborted();
       // A copy, since others read the same rows, perhaps with another separator between them.
       const text = Buffer.allocUnsafeSlow(block.text.length);

@@ -9,7 +9,6 @@ import { Turns } from '../../../domain/turns.ts';
 import { estimatedBytes } from '../../compile/row-encoding.ts';
 import { EncodedRange } from './encoded-range.ts';
 import type { RowTexts, WantedRows } from './read-row-texts.ts';
-import { GROUPS_PER_ROUND } from './unpack-blocks.ts';
 
 /** Text of an encoded range: a row group of usual rows. */
 const BYTES_AIM = 6 * 1024 * 1024;
@@ -37,7 +36,7 @@ interface Kept {
 export class RangesAhead implements AsyncDisposable {
   readonly #bytesMax: number;
   readonly #monotonic: () => number;
-  readonly #turns = new Turns(GROUPS_PER_ROUND);
+  readonly #turns = new Turns();
   /** The least recently used first. */
   readonly #kept = new Map<string, Kept>();
   readonly #running = new Set<Promise<unknown>>();

@@ -23,7 +23,7 @@ import { GROUP_BYTES_MAX, type StoredBlock, unpackBlocks } from './unpack-blocks
 const openFile = promisify(open);
 const statFile = promisify(fstat);
 const NO_BYTES = Buffer.alloc(0);
-/** Text of a small page, which waits for nobody. Of hundreds of long reads that begin in one round of the event loop, a few go on in each. */
+/** Text of a small page, which waits for nobody. Of hundreds of long reads that begin in one round of the event loop, one goes on in each. */
 const AT_ONCE_BYTES_MAX = 64 * 1024;
 
 /** What all row files of a process share. */
@@ -108,7 +108,8 @@ export class RowFile implements TextsOfRows {
     let ahead = this.#bytesOf(groups[0] ?? []);
     try {
       for (const [place, group] of groups.entries()) {
-        if (place > 0 || this.#textBytes(group) > AT_ONCE_BYTES_MAX) await this.#deps.turns.nextIfMany();
+        if (place > 0) await this.#deps.turns.next();
+        else if (this.#textBytes(group) > AT_ONCE_BYTES_MAX) await this.#deps.turns.nextIfMany();
         const bytes = await ahead;
         signal.throwIfAborted();
         // Another thread reads the next ones while these are unpacked.

@@ -13,7 +13,6 @@ import { OpenRowFiles } from './open-row-files.ts';
 import type { RangesAhead } from './ranges-ahead.ts';
 import { type RowOrigin, storedOrigin, viewOrigin } from './row-origin.ts';
 import { RowsOf } from './rows-of.ts';
-import { GROUPS_PER_ROUND } from './unpack-blocks.ts';
 import { type RowFileBuilding, wantedRowFiles } from './wanted-row-files.ts';
 
 export interface RowFilesOptions extends Omit<RowFileBuilding, 'open'>, BuildQueueOptions<Wanted> {
@@ -40,7 +39,7 @@ export class RowFiles implements AsyncDisposable {
   constructor(options: RowFilesOptions) {
     this.#options = options;
     this.#open = new OpenRowFiles(options.clock, {
-      turns: new Turns(GROUPS_PER_ROUND),
+      turns: new Turns(),
       monotonic: options.monotonic,
     });
     this.#queue = new BuildQueue(options);

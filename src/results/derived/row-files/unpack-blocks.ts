@@ -6,9 +6,6 @@ import { zstd } from './zstd.ts';
 /** What is unpacked in one go, in at most a sixth of a millisecond. So much text is 50 to 90 KB in the file, which are read without another thread (decision 22). */
 export const GROUP_BYTES_MAX = 160 * 1024;
 
-/** So many are unpacked in one round of the event loop, for all who read: in less than a millisecond. One by one, a full page takes 4 % more computing time. */
-export const GROUPS_PER_ROUND = 4;
-
 export interface StoredBlock {
   /** Of the file. */
   readonly number: number;
