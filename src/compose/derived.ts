@@ -112,10 +112,6 @@ interface BuiltBeside {
   readonly builder: BuilderProcess;
 }
 
-interface BesideRangesAhead extends BuiltBeside {
-  readonly rangesAhead: RangesAhead;
-}
-
 async function openBuilder(
   { settings, directories, sleep }: Service,
   opened: AsyncDisposableStack,
@@ -140,7 +136,7 @@ async function openBuilder(
 function openRowFiles(
   { settings, clock }: Service,
   { encoder, monotonic, observe }: DerivedEffects,
-  { store, files, builder, rangesAhead }: BesideRangesAhead,
+  { store, files, builder, rangesAhead }: BuiltBeside & { readonly rangesAhead: RangesAhead },
   opened: AsyncDisposableStack,
 ): RowFiles {
   return opened.use(

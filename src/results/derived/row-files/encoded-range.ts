@@ -3,6 +3,7 @@ import type { RowRange } from '../../../domain/blocks.ts';
 import type { Turns } from '../../../domain/turns.ts';
 import { giveBack } from '../../give-back.ts';
 import type { RowTexts, TextsOfRows } from './read-row-texts.ts';
+import { Readers } from './readers.ts';
 import type { BlockRows } from './row-block.ts';
 import type { RowTextsAbout } from './row-file-format.ts';
 import { packNumbers, RowNumbers, SIZED_TABLES } from './row-numbers.ts';
@@ -22,20 +23,18 @@ export class EncodedRange implements TextsOfRows {
   /** Counted within the part. */
   readonly rows: RowRange;
   readonly byteLength: number;
-  readonly #text: Uint8Array;
   readonly #blocks: readonly Block[];
   readonly #turns: Turns;
-  #readers = 0;
-  #retired = false;
+  readonly #readers: Readers;
   #isUsedUp = false;
 
   /** @param texts of all these rows; their memory is the encoded range's now */
   constructor(rows: RowRange, texts: RowTexts, turns: Turns) {
     this.about = texts.about;
     this.rows = rows;
-    this.#text = texts.text;
     this.#blocks = [...blocksOf(texts)];
     this.#turns = turns;
+    this.#readers = new Readers(() => giveBack(texts.text));
     const ofNumbers = this.#blocks.reduce((sum, { numbers }) => sum + numbers.byteLength, 0);
     this.byteLength = texts.text.byteLength + ofNumbers;
   }
@@ -46,23 +45,12 @@ export class EncodedRange implements TextsOfRows {
   }
 
   reading(): Disposable | undefined {
-    if (this.#retired && this.#readers === 0) return undefined;
-    this.#readers += 1;
-    let ended = false;
-    return {
-      [Symbol.dispose]: () => {
-        if (ended) return;
-        ended = true;
-        this.#readers -= 1;
-        this.#giveBackIfUnused();
-      },
-    };
+    return this.#readers.reading();
   }
 
   /** Gives its memory back as soon as nobody reads it. */
   retire(): void {
-    this.#retired = true;
-    this.#giveBackIfUnused();
+    this.#readers.retire();
   }
 
   async *read<T>(
@@ -83,10 +71,6 @@ export class EncodedRange implements TextsOfRows {
       const range = { from: Math.max(0, first - block.from), to: Math.min(block.rowCount, last - block.from) };
       yield take([{ text, start: 0, numbers: block.numbers, ...range }]);
     }
-  }
-
-  #giveBackIfUnused(): void {
-    if (this.#retired && this.#readers === 0) giveBack(this.#text);
   }
 }
 

@@ -8,6 +8,7 @@ import type { Turns } from '../../../domain/turns.ts';
 import { giveBack } from '../../give-back.ts';
 import { FileReads } from '../file-reads.ts';
 import type { TextsOfRows } from './read-row-texts.ts';
+import { Readers } from './readers.ts';
 import type { BlockRows } from './row-block.ts';
 import {
   decodeIndex,
@@ -34,18 +35,16 @@ export interface RowFileDeps {
 }
 
 export class RowFile implements TextsOfRows {
-  readonly #fd: number;
   readonly #index: RowFileIndex;
   readonly #deps: RowFileDeps;
   readonly #reads: FileReads;
-  #readers = 0;
-  #retired = false;
+  readonly #readers: Readers;
 
   private constructor(fd: number, reads: FileReads, index: RowFileIndex, deps: RowFileDeps) {
-    this.#fd = fd;
     this.#reads = reads;
     this.#index = index;
     this.#deps = deps;
+    this.#readers = new Readers(() => closeAside(fd));
   }
 
   /** @throws RowFileDamaged; the file system's error, ENOENT where there is none */
@@ -75,24 +74,12 @@ export class RowFile implements TextsOfRows {
   }
 
   reading(): Disposable | undefined {
-    if (this.#retired && this.#readers === 0) return undefined;
-    this.#readers += 1;
-    let ended = false;
-    return {
-      [Symbol.dispose]: () => {
-        if (ended) return;
-        ended = true;
-        this.#readers -= 1;
-        this.#closeIfUnused();
-      },
-    };
+    return this.#readers.reading();
   }
 
   /** Closes the file as soon as nobody reads it. */
   retire(): void {
-    if (this.#retired) return;
-    this.#retired = true;
-    this.#closeIfUnused();
+    this.#readers.retire();
   }
 
   async *read<T>(
@@ -214,10 +201,6 @@ export class RowFile implements TextsOfRows {
 
   #offset(block: number): number {
     return this.#index.offsets[block] ?? 0;
-  }
-
-  #closeIfUnused(): void {
-    if (this.#retired && this.#readers === 0) closeAside(this.#fd);
   }
 }
 
