@@ -61,8 +61,12 @@ export async function answerText(
   if (opened.kind === 'large') {
     return await respondLarge(asked, opened, { ...caches, leases: read.leases }, stats, signal);
   }
-  const { next } = opened;
-  if (next !== undefined) caches.ahead.whenIdle(opened, () => readAhead(asked, format, { ...opened, next }, deps));
+  const { next, readOn } = opened;
+  if (next !== undefined) {
+    // Looked at now, since the memory of a page that has been sent is gone.
+    const isLight = opened.isLight && caches.ahead.hasRoomFor(opened);
+    caches.ahead.whenIdle(() => readAhead(asked, format, { next, isLight, readOn }, deps));
+  }
   const isKept = known !== undefined && keepPage(caches, known.identity, { ...opened.page, etag: known.etag });
   const isOwn = !isKept && !isShared;
   return respondFinished({ ...opened.page, isOwn }, known?.etag, cacheHeaders, ifNoneMatch, stats);
@@ -72,7 +76,7 @@ export async function answerText(
 function readAhead(
   asked: PlannedRequest,
   format: TextFormat,
-  { next: { parameters }, isLight, readOn }: FinishedAnswer & { readonly next: NextPage },
+  { next: { parameters }, isLight, readOn }: Pick<FinishedAnswer, 'isLight' | 'readOn'> & { readonly next: NextPage },
   { read, caches, settings }: TextDeps,
 ): void {
   const { known, resultSet } = asked;

@@ -245,6 +245,26 @@ test('a sorted walk without row files is read in encoded ranges: no page asks Du
   );
 });
 
+for (const [source, sort, first] of [
+  ['a result', '', 0],
+  ['a view', '&sort_by=n desc', 9999],
+] as const) {
+  test(`a walk over ${source} in pages of more than half a megabyte is read in encoded ranges, too`, async (t) => {
+    const service = await startHttpService(t, { ...SETTINGS, QRS_PAGE_CACHE: '100MB' });
+    const rows = Array.from({ length: 10_000 }, (_, n) => `${n},${'long '.repeat(100)}`);
+    const csv = `n,text\n${rows.join('\n')}\n`;
+    const { id } = await service.publish(7, csv, { rowGroupRows: 2048, rowGroupsPerPart: 2 });
+    const pages = await walk(service, `/v1/execution/${id}/results?limit=1100${sort}`);
+    assert.ok(pages.slice(0, -1).every(({ body }) => body.length > 550_000));
+    const numbers = pages.flatMap(({ body }) => JSON.parse(body).result.rows.map(({ n }: { readonly n: number }) => n));
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: 10_000 }, (_, index) => Math.abs(first - index)),
+    );
+    assert.ok((await rangeBytes(service)) > 0);
+  });
+}
+
 test('whoever walks in CSV, over few of many columns, or where there is no memory for it, has no encoded ranges read', async (t) => {
   const service = await startHttpService(t, SETTINGS);
   const wide = `a,b,c,d,e\n${Array.from({ length: 3000 }, (_, n) => `${n},2,3,4,5`).join('\n')}\n`;
@@ -289,7 +309,7 @@ test('whoever walks over a view, or while row files are built, gets what there i
       const format = random.chance(40) ? '&format=ndjson' : '';
       const by = ordered.length > 0 && random.chance(60) ? random.pick(ordered).name : undefined;
       const sort = by === undefined ? '' : `&sort_by=${encodeURIComponent(`"${by}"`)}`;
-      return `${path}?limit=${random.pick([130, 400, 900])}&offset=${random.below(300)}${format}${sort}&${ALL}`;
+      return `${path}?limit=${random.pick([130, 400, 900, 3000])}&offset=${random.below(300)}${format}${sort}&${ALL}`;
     });
     const walks = [...starts, starts[0] ?? ''].map((start) => compareWalk(service, plainUrl, start, random));
     await Promise.all(walks);

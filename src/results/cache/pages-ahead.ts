@@ -54,12 +54,14 @@ export class PagesAhead<T> implements AsyncDisposable {
     return isExpected;
   }
 
-  /**
-   * Calls after all that this round of the event loop has to do, if there is room to read another page.
-   * @param page one that the other would be like
-   */
-  whenIdle(page: T, begin: () => void): void {
-    if (this.#isScheduled || this.#running.size >= READING_MAX || !this.#read.keeps('', page)) return;
+  /** Whether a page like this one may be kept until it is asked for. */
+  hasRoomFor(page: T): boolean {
+    return this.#read.keeps('', page);
+  }
+
+  /** Calls after all that this round of the event loop has to do, if not too many pages are being read. */
+  whenIdle(begin: () => void): void {
+    if (this.#isScheduled || this.#running.size >= READING_MAX) return;
     this.#isScheduled = true;
     afterThisTurn(() => {
       this.#isScheduled = false;

@@ -33,9 +33,8 @@ export interface LargeAnswer {
 export interface FinishedAnswer {
   readonly kind: 'finished';
   readonly page: Omit<FinishedPage, 'etag'>;
-  /** The page after it, where this one is not too long to read others like it ahead. */
   readonly next: NextPage | undefined;
-  /** Whether row files alone, or what was read ahead, had its rows. */
+  /** Whether it is short, and row files alone, or what was read ahead, had its rows. */
   readonly isLight: boolean;
   readonly readOn: PageOfRows['readOn'];
   /** How its rows were found, where it was read before it was asked for. */
@@ -105,8 +104,8 @@ export async function finishText(answer: LargeAnswer, signal: AbortSignal): Prom
   return {
     kind: 'finished',
     page: { ...finished, rowCount, cellBytes, datapoints },
-    next: isShort ? next : undefined,
-    isLight: page.wasLight?.() === true,
+    next,
+    isLight: isShort && page.wasLight?.() === true,
     readOn: page.readOn,
   };
 }

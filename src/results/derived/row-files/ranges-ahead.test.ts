@@ -156,14 +156,17 @@ test('what takes more memory than it was thought to, and than there is, is given
   assert.deepEqual([ahead.has(part, rows), ahead.bytes, unreadable], [false, 0, [0]]);
 });
 
-test('an encoded range is begun once, two are read at a time, and none once the service stops', async () => {
+test('an encoded range is begun once, three are read at a time, and none once the service stops', async () => {
   const { ahead, begin } = rangesAheadOf(1_000_000);
-  const [one, two, again, third] = [begin(0), begin(8192), begin(1), begin(16_384)];
-  assert.deepEqual([one.isBegun, two.isBegun, again.isBegun, third.isBegun], [true, true, false, false]);
+  const [one, again, two, three, fourth] = [begin(0), begin(1), begin(8192), begin(16_384), begin(24_576)];
+  assert.deepEqual(
+    [one, again, two, three, fourth].map(({ isBegun }) => isBegun),
+    [true, false, true, true, false],
+  );
   await one.give();
-  assert.equal(begin(16_384).isBegun, true);
+  assert.equal(begin(24_576).isBegun, true);
   await ahead[Symbol.asyncDispose]();
-  assert.equal(begin(24_576).isBegun, false);
+  assert.equal(begin(32_768).isBegun, false);
   assert.equal(ahead.has(part, two.rows), false);
 });
 

@@ -1,6 +1,7 @@
 /**
- * Rows of parts without row files, read for those who walk over them in small pages (decision 54). To read some rows of a row group DuckDB
- * decodes all of them. With some times the work it encodes all of them too, and the next pages of the walk are cut from that.
+ * Rows of parts without row files, read for those who walk over them (decision 54). To read some rows of a row group DuckDB decodes all of
+ * them. With some times the work it encodes all of them too, and the next pages of the walk are cut from that. Full pages are encoded while
+ * the client deals with those before.
  */
 import type { RowRange } from '../../../domain/blocks.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
@@ -12,14 +13,14 @@ import type { RowTexts, WantedRows } from './read-row-texts.ts';
 
 /** Text of an encoded range: a row group of usual rows. */
 const BYTES_AIM = 6 * 1024 * 1024;
-/** Of all that there is room for: whoever walks has one to read from and two that follow. */
+/** Of all that there is room for: whoever walks has one to read from and three that follow. */
 const SHARE_MAX = 1 / 4;
 const CELLS_AIM = 512 * 1024;
 /** Reading fewer rows takes nearly as long as reading a page. */
 const ROWS_MIN = 1024;
 /** One that nobody has read from for so long makes room for others. */
 const IDLE_MILLIS = 2000;
-const READING_MAX = 2;
+const READING_MAX = 3;
 
 /** Reads rows of a part. */
 export type ReadAhead = (rows: WantedRows, signal: AbortSignal) => Promise<RowTexts>;

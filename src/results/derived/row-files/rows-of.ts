@@ -13,8 +13,8 @@ import type { RowFile } from './row-file.ts';
 import type { RowOrigin } from './row-origin.ts';
 import { type RowProjection, rowProjection, sizedColumns, type TakenRows } from './row-projection.ts';
 
-/** Who walks reads from one encoded range, and the next ones are read meanwhile. */
-const RANGES_AHEAD = 3;
+/** Who walks reads from one encoded range, in full pages from two or three, and the next ones are read meanwhile. */
+const RANGES_AHEAD = 4;
 /** An encoded range has all columns: where few of them are asked for, pages take less. */
 const COLUMNS_SHARE_MIN = 1 / 4;
 const NEVER = new AbortController().signal;
