@@ -1,7 +1,7 @@
 /**
  * Metrics that every request adds to. They are summed here and told to the registry when somebody asks: a request adds to six counters and
  * a histogram, and prom-client checks and hashes the labels each time. The histogram alone took a twelfth of what a page from the
- * response cache takes in all (docs/benchmarks.md).
+ * response cache takes in all.
  */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { entry } from './entry.ts';

@@ -2,7 +2,7 @@
  * The headers that say how long an answer may be kept, and its ETags. The answer of an execution never changes until it
  * expires. The latest run of a query may change at any moment, that of a dataset with its next refresh.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Execution } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Latest } from '../cache/catalog-cache.ts';
@@ -64,7 +64,7 @@ function secondsUntil(instant: Instant, now: Instant): number {
  * for them.
  */
 export function etagOf(identity: string): string {
-  return `"${createHash('sha256').update(identity).digest('base64url').slice(0, 27)}"`;
+  return `"${hash('sha256', identity, 'base64url').slice(0, 27)}"`;
 }
 
 /** A strong ETag made from the digest of the bytes. @param sha256 base64 */
