@@ -56,7 +56,7 @@ export async function openSlice(
     small,
     chunks: (during, skipped) => reader.ranges(ranges, !small, during, skipped),
     wasLight: () => !reader.hasAskedDuckDb,
-    readOn: () => reader.readOn(to),
+    readOn: () => reader.readOn({ from, to }),
     release: () => undefined,
   };
 }

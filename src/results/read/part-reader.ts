@@ -3,7 +3,8 @@
  * side by side, none of them far ahead of what has been taken, so memory is bounded however large the answer and however
  * slow the client.
  */
-import type { Part } from '../../domain/result-set.ts';
+import type { RowRange } from '../../domain/blocks.ts';
+import { type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { type DuckDb, isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { ObjectDamaged } from '../../store/result-store.ts';
@@ -123,9 +124,15 @@ export class PartReader {
     }
   }
 
-  /** Has the rows that follow read for whoever walks on. @param row of the result or view, the first that was not read */
-  readOn(row: number): void {
-    const { rows, rangeReader, open, statementMillisMax: millisMax, sleep } = this.#deps;
+  /**
+   * Has the rows that follow read for whoever walks on. Small pages would decode each row group many times. Long ones gain where nobody else
+   * reads pages, since then there is nothing else to do meanwhile.
+   * @param page rows of the result or view that were read
+   */
+  readOn(page: RowRange): void {
+    const { rows, rangeReader, pageTurns, open, statementMillisMax: millisMax, sleep } = this.#deps;
+    const isLong = page.to - page.from >= ROW_GROUP_ROWS;
+    if (isLong && pageTurns.running > 0) return;
     const read: ReadRows = async (part, columns, range, signal) =>
       await withinMillis({ millisMax, duckDb: rangeReader, sleep }, signal, async (within) => {
         await using object = await open(part, range, within);
@@ -134,7 +141,7 @@ export class PartReader {
         const about = await readAbout(rangeReader, columns, within);
         return await readRowTexts(rangeReader, of, about, range, within);
       });
-    void rows?.readOn(row, this.#encoding, read);
+    void rows?.readOn({ row: page.to, isLong }, this.#encoding, read);
   }
 
   async #isEncoded({ part, from }: PartRange, signal: AbortSignal): Promise<boolean> {

@@ -92,13 +92,28 @@ export class RowsOf {
   /**
    * Has the encoded ranges read that whoever walks on will need, where there is no row file.
    * @param row of the result or view, the first that was not read
+   * @param isLong the page had so many rows that most row groups are decoded once: the rest of the one that it ends in is left to the next
+   * page, where it is not encoded already
    * @param encoding in which the rows are read
    */
-  async readOn(row: number, encoding: RowEncoding, read: ReadRows): Promise<void> {
-    let at: number | undefined = isEncoded(encoding) && this.#isWorthReading(encoding.columns) ? row : undefined;
+  async readOn(
+    { row, isLong }: { readonly row: number; readonly isLong: boolean },
+    encoding: RowEncoding,
+    read: ReadRows,
+  ): Promise<void> {
+    if (!isEncoded(encoding) || !this.#isWorthReading(encoding.columns)) return;
+    let at = isLong ? this.#nextUnread(row) : row;
     for (let left = RANGES_AHEAD; left > 0 && at !== undefined; left -= 1) {
       at = await this.#beginAt(at, encoding.columns, read);
     }
+  }
+
+  /** The row, if the encoded range that has it begins there, or is there already; else the first row after that range. */
+  #nextUnread(row: number): number | undefined {
+    const place = this.#placeOf(row);
+    if (place === undefined) return undefined;
+    const { part, rows } = place;
+    return row === part.firstRow + rows.from || this.#ahead.has(part, rows) ? row : part.firstRow + rows.to;
   }
 
   #isWorthReading(projected: readonly ProjectedColumn[]): boolean {
