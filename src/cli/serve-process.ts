@@ -146,12 +146,19 @@ async function startSchedule(
     onSwept: (swept) => observe({ kind: 'swept', ...swept }),
     onSweepStopped: (reason) => observe({ kind: 'sweep_stopped', reason }),
   };
+  const { signal } = context;
   const schedule = await scheduleOf(service, effects, runQueue);
-  const absent = await datasetsNotSetUp(service);
-  if (absent.length > 0) {
-    observe({ kind: 'datasets_without_sources', datasets: absent, directory: service.placeOfSources });
-  }
-  return { ended: runSchedule(schedule, context.signal) };
+  // Beside the schedule: an engine that is away says so only after a while, and runs and the address of the service wait for nothing.
+  const looked = datasetsNotSetUp(service, signal)
+    .then((absent) => {
+      if (absent.length === 0) return;
+      observe({ kind: 'datasets_without_sources', datasets: absent, directory: service.placeOfSources });
+    })
+    .catch((error: unknown) => {
+      if (!signal.aborted) effects.onFault('looking for source tables', error);
+    });
+  const ended = runSchedule(schedule, signal);
+  return { ended: Promise.all([ended, looked]).then(() => undefined) };
 }
 
 async function startRunner(

@@ -79,13 +79,15 @@ function scheduledQuery(
 ): readonly ScheduledQuery[] {
   if (!isCurated(query)) return [{ query, since: query.scheduledAt, isSetUp: async () => true }];
   const dataset = datasets.get(query.id);
-  return dataset === undefined ? [] : [{ query, since: 0, isSetUp: () => isSetUp(service, dataset) }];
+  return dataset === undefined ? [] : [{ query, since: 0, isSetUp: (signal) => isSetUp(service, dataset, signal) }];
 }
 
 /** The names of the datasets that the schedule leaves alone until they have source tables. */
-export async function datasetsNotSetUp(service: Service): Promise<readonly string[]> {
+export async function datasetsNotSetUp(service: Service, signal: AbortSignal): Promise<readonly string[]> {
   const names: string[] = [];
-  for (const dataset of await service.datasets()) if (!(await isSetUp(service, dataset))) names.push(dataset.name);
+  for (const dataset of await service.datasets()) {
+    if (!(await isSetUp(service, dataset, signal))) names.push(dataset.name);
+  }
   return names;
 }
 
@@ -93,8 +95,8 @@ export async function datasetsNotSetUp(service: Service): Promise<readonly strin
  * Whether the dataset has a result, which may have expired, or any of its source tables. Without sources nobody wants refreshes that
  * fail every quarter of an hour. But a source that goes missing later is a failure that must be seen.
  */
-async function isSetUp(service: Service, dataset: Dataset): Promise<boolean> {
-  if (await (await service.engine()).hasAny(dataset.sources)) return true;
+async function isSetUp(service: Service, dataset: Dataset, signal: AbortSignal): Promise<boolean> {
+  if (await (await service.engine()).hasAny(dataset.sources, signal)) return true;
   const { served, hasExpired } = await datasetAgeOf(dataset, await service.catalog(), service.clock());
   return served !== undefined || hasExpired;
 }

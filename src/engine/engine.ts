@@ -35,8 +35,9 @@ export interface Engine extends AsyncDisposable {
   /**
    * Whether any of the tables is there, readable or not: none means that nobody has set up what reads them. True, too, where the
    * engine cannot tell.
+   * @throws the signal's reason once it is aborted
    */
-  hasAny(sources: readonly SourceTable[]): Promise<boolean>;
+  hasAny(sources: readonly SourceTable[], signal: AbortSignal): Promise<boolean>;
 }
 
 export interface EngineQuery {

@@ -57,7 +57,7 @@ function makeProcess(limits = { waitingMax: 10, waitingOfKeyMax: 10 }) {
   });
   const look = async () => {
     const faults: string[] = [];
-    for await (const found of due.listDue()) {
+    for await (const found of due.listDue(new AbortController().signal)) {
       await due.submit(found).catch((error: Error) => faults.push(error.message));
     }
     return faults;
@@ -157,7 +157,7 @@ test('a look at many queries lets other work run in between', async () => {
     if (!ended.signal.aborted) setImmediate(others);
   };
   setImmediate(others);
-  for await (const tick of due.listDue()) {
+  for await (const tick of due.listDue(new AbortController().signal)) {
     await due.submit(tick);
     found += 1;
   }

@@ -15,7 +15,7 @@ export interface ScheduledQuery {
   /** Ticks before this moment do not count. */
   readonly since: Instant;
   /** Whether any of its source tables exist; asked when a tick is due. */
-  readonly isSetUp: () => Promise<boolean>;
+  readonly isSetUp: (signal: AbortSignal) => Promise<boolean>;
 }
 
 export interface ScheduledQueries {
@@ -63,7 +63,7 @@ export class DueQueries {
   }
 
   /** The due queries, one after the other, as they are found. */
-  async *listDue(): AsyncGenerator<DueQuery> {
+  async *listDue(signal: AbortSignal): AsyncGenerator<DueQuery> {
     const { clock, queries } = this.#deps;
     const now = clock();
     this.#nextTick = Number.POSITIVE_INFINITY;
@@ -74,7 +74,7 @@ export class DueQueries {
       const cron = this.#cronOf(scheduled.query);
       this.#nextTick = Math.min(this.#nextTick, nextTick(cron, now));
       const tick = lastTick(cron, now);
-      if (await this.#isDue(scheduled, tick)) yield { query: scheduled.query, tick };
+      if (await this.#isDue(scheduled, tick, signal)) yield { query: scheduled.query, tick };
     }
   }
 
@@ -90,12 +90,12 @@ export class DueQueries {
     this.#claimed.set(query.id, tick);
   }
 
-  async #isDue({ query, since, isSetUp }: ScheduledQuery, tick: Instant): Promise<boolean> {
+  async #isDue({ query, since, isSetUp }: ScheduledQuery, tick: Instant, signal: AbortSignal): Promise<boolean> {
     const { catalog, clock } = this.#deps;
     if (tick < since || this.#claimed.get(query.id) === tick) return false;
     const last = await catalog.ticks.findLast(scheduleName(query));
     const isBelieved = last !== undefined && last <= clock() + CLOCKS_APART_MILLIS;
-    return (!isBelieved || last < tick) && (await isSetUp());
+    return (!isBelieved || last < tick) && (await isSetUp(signal));
   }
 
   #cronOf({ schedule = '' }: Query): Cron {

@@ -77,7 +77,7 @@ export class Schedule {
 
   async submitDue(signal: AbortSignal): Promise<void> {
     await this.#guard('looking for scheduled queries', signal, async () => {
-      for await (const due of this.#queries.listDue()) {
+      for await (const due of this.#queries.listDue(signal)) {
         if (signal.aborted) return;
         await this.#guard(`scheduling query ${due.query.id}`, signal, () => this.#queries.submit(due));
       }

@@ -188,7 +188,8 @@ test('a dataset without source tables is refreshed by the schedule again after a
   const effects = { clock: () => commandLine.now, sleep, monotonic: () => performance.now() };
   await using another = await openService(settings, effects);
   const { queries } = await scheduleOf(another, effectsOf(), await runQueueOf(another, effectsOf()));
-  const isSetUp = async () => await (await queries.list()).find(({ query }) => query.name === 'ones')?.isSetUp();
+  const isSetUp = async () =>
+    await (await queries.list()).find(({ query }) => query.name === 'ones')?.isSetUp(t.signal);
   commandLine.now += 91 * 24 * 60 * MINUTE;
   assert.equal(await isSetUp(), true);
   await commandLine.get('sweep', '--yes');

@@ -10,6 +10,7 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import type { Execution } from '../../src/domain/execution.ts';
+import { FakeCoordinator } from '../contract/fake-coordinator.ts';
 import { sleep } from '../real-time.ts';
 import { withoutSettings } from '../without-settings.ts';
 import { newFolder } from './dataset-fixture.ts';
@@ -29,8 +30,12 @@ interface Serving {
   readonly url: string;
 }
 
-async function startServing(t: TestContext, dataDir: string): Promise<Serving> {
-  const settings = { QRS_DATA_DIR: dataDir, QRS_PORT: '0', QRS_LEASE_SECONDS: String(LEASE_SECONDS) };
+async function startServing(
+  t: TestContext,
+  dataDir: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Serving> {
+  const settings = { QRS_DATA_DIR: dataDir, QRS_PORT: '0', QRS_LEASE_SECONDS: String(LEASE_SECONDS), ...more };
   const env = { ...withoutSettings(), ...settings };
   const child = spawn(process.execPath, [QRS, 'serve'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
   t.after(() => child.kill('SIGKILL'));
@@ -115,4 +120,18 @@ test('when a service is killed during a refresh, the other takes it over within 
     return runs.every(({ state }) => state === 'COMPLETED') ? runs : undefined;
   });
   assert.equal(run?.id, successor);
+});
+
+test('a service whose Trino takes questions and answers none says where it listens, and stops when it is told to', {
+  timeout: 30_000,
+}, async (t) => {
+  await using trino = await FakeCoordinator.start();
+  trino.file('/v1/statement', { kind: 'silence' });
+  const asked = trino.request(/^POST \/v1\/statement$/);
+  const engine = { QRS_ENGINE_URL: `trino://qrs@127.0.0.1:${trino.port}/lake` };
+  const { child, url } = await startServing(t, await newFolder(), engine);
+  await asked;
+  assert.equal((await fetch(`${url}/healthz`)).status, 200);
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
 });

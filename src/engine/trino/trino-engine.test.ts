@@ -332,11 +332,12 @@ describe('before a query is added', () => {
     await using fake = await FakeCoordinator.start();
     await using engine = engineOn(fake);
     const sources = [{ name: 'chain.events', columns: [] }];
+    const never = new AbortController().signal;
     fake.steps(json({ columns: [column('found', 'integer')] }));
-    assert.equal(await engine.hasAny(sources), false);
+    assert.equal(await engine.hasAny(sources, never), false);
     fake.steps(json({ columns: [column('found', 'integer')], data: [[1]] }));
-    assert.equal(await engine.hasAny(sources), true);
-    assert.equal(await engine.hasAny([]), false);
+    assert.equal(await engine.hasAny(sources, never), true);
+    assert.equal(await engine.hasAny([], never), false);
     assert.match(fake.received[0]?.body ?? '', /IN \(\('chain', 'events'\)\) LIMIT 1$/);
   });
 });

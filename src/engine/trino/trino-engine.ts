@@ -92,7 +92,7 @@ export class TrinoEngine implements Engine {
     }
   }
 
-  async hasAny(sources: readonly SourceTable[]): Promise<boolean> {
+  async hasAny(sources: readonly SourceTable[], signal: AbortSignal): Promise<boolean> {
     if (sources.length === 0) return false;
     const named = sources.map(({ name }) => {
       const [schema = '', table = ''] = name.split('.');
@@ -101,11 +101,12 @@ export class TrinoEngine implements Engine {
     const sql = `SELECT 1 AS found FROM information_schema.tables WHERE (table_schema, table_name) IN (${named.join(', ')}) LIMIT 1`;
     const query = { sql, sources: [] };
     try {
-      return await this.#limited(new AbortController().signal, async (working) => {
+      return await this.#limited(signal, async (working) => {
         const { rowCount } = await this.#collect(query, this.#textOf(query, 'whole'), undefined, working);
         return rowCount > 0;
       });
     } catch (error) {
+      signal.throwIfAborted();
       if (!(error instanceof EngineError)) throw error;
       // What cannot be asked for is not taken for missing: the run that needs it says what is wrong.
       return true;

@@ -37,7 +37,7 @@ async function examineDataset(
   const catalog = await service.catalog();
   const now = service.clock();
   const { served, hasExpired, latest, ageMillis = 0 } = await datasetAgeOf(dataset, catalog, now);
-  if (served === undefined && !hasExpired && !(await engine.hasAny(dataset.sources))) {
+  if (served === undefined && !hasExpired && !(await engine.hasAny(dataset.sources, signal))) {
     return { check, status: 'ok', found: `not set up: none of its source tables is in ${service.placeOfSources}` };
   }
   const problem = await sourceProblem(dataset.sources, service, nonce, signal);
