@@ -28,6 +28,12 @@ export interface ScheduleEffects {
 /** How soon new source tables of a dataset, or a query's new schedule, are noticed. */
 const POLL_MILLIS = 5000;
 
+/**
+ * How long it holds that a dataset has no source tables. In DuckDB they are files, looked for each time. On Trino each look is a query, which
+ * nobody wants in its history every few seconds for good.
+ */
+const ABSENT_MILLIS = { duckdb: 0, trino: 60_000 } as const;
+
 /** How many results and leftovers are swept at a time. */
 const SWEEP_STEP = 200;
 
@@ -55,13 +61,14 @@ export async function scheduleOf(
 async function scheduledQueries(service: Service, runQueue: RunQueue): Promise<ScheduledQueries> {
   const catalog = await service.catalog();
   const datasets = new Map((await service.datasets()).map((dataset) => [dataset.queryId, dataset]));
+  const isSetUpOf = lookAtSources(service);
   let known: { readonly version: number; readonly queries: readonly ScheduledQuery[] } | undefined;
   return {
     list: async () => {
       const version = await catalog.version();
       if (known?.version !== version) {
         const queries = await catalog.queries.list({ runsOnSchedule: true });
-        known = { version, queries: queries.flatMap((query) => scheduledQuery(query, datasets, service)) };
+        known = { version, queries: queries.flatMap((query) => scheduledQuery(query, datasets, isSetUpOf)) };
       }
       return known.queries;
     },
@@ -75,11 +82,26 @@ async function scheduledQueries(service: Service, runQueue: RunQueue): Promise<S
 function scheduledQuery(
   query: Query,
   datasets: ReadonlyMap<number, Dataset>,
-  service: Service,
+  isSetUpOf: LookAtSources,
 ): readonly ScheduledQuery[] {
   if (!isCurated(query)) return [{ query, since: query.scheduledAt, isSetUp: async () => true }];
   const dataset = datasets.get(query.id);
-  return dataset === undefined ? [] : [{ query, since: 0, isSetUp: (signal) => isSetUp(service, dataset, signal) }];
+  return dataset === undefined ? [] : [{ query, since: 0, isSetUp: (signal) => isSetUpOf(dataset, signal) }];
+}
+
+type LookAtSources = (dataset: Dataset, signal: AbortSignal) => Promise<boolean>;
+
+/** As `isSetUp`, and what was absent a moment ago still is. */
+function lookAtSources(service: Service): LookAtSources {
+  const { monotonic, settings } = service;
+  const absentMillis = ABSENT_MILLIS[settings.engine.kind];
+  const absentUntil = new Map<number, number>();
+  return async (dataset, signal) => {
+    if (monotonic() < (absentUntil.get(dataset.queryId) ?? Number.NEGATIVE_INFINITY)) return false;
+    const found = await isSetUp(service, dataset, signal);
+    if (!found) absentUntil.set(dataset.queryId, monotonic() + absentMillis);
+    return found;
+  };
 }
 
 /** The names of the datasets that the schedule leaves alone until they have source tables. */

@@ -12,6 +12,8 @@ import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sou
 import { Runner } from '../../src/runs/runner.ts';
 import { Schedule } from '../../src/scheduler/schedule.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
+import { FakeCoordinator } from '../contract/fake-coordinator.ts';
+import { column, json } from '../contract/trino-on-fake.ts';
 import { sleep } from '../real-time.ts';
 import { storedKeys } from './behind-the-command.ts';
 import { newFolder } from './dataset-fixture.ts';
@@ -194,4 +196,27 @@ test('a dataset without source tables is refreshed by the schedule again after a
   assert.equal(await isSetUp(), true);
   await commandLine.get('sweep', '--yes');
   assert.equal(await isSetUp(), true);
+});
+
+test('Trino is asked for the source tables of a dataset that nobody has set up once a minute, not at every look', async (t) => {
+  await using trino = await FakeCoordinator.start();
+  trino.file('/v1/statement', json({ columns: [column('found', 'integer')] }));
+  const { commandLine } = await startHttpService(t);
+  const { settings } = loadSettings({
+    environment: {
+      QRS_DATA_DIR: commandLine.dataDir,
+      ...commandLine.catalog,
+      QRS_ENGINE_URL: `trino://qrs@127.0.0.1:${trino.port}/lake`,
+    },
+    readFile: () => undefined,
+  });
+  let now = 0;
+  await using service = await openService(settings, { clock: () => commandLine.now, sleep, monotonic: () => now });
+  const schedule = new Schedule(await scheduleOf(service, effectsOf(), await runQueueOf(service, effectsOf())));
+  const asked: number[] = [];
+  for (now of [0, 5000, 59_999, 60_000, 65_000, 120_000]) {
+    await schedule.submitDue(t.signal);
+    asked.push(trino.received.length);
+  }
+  assert.deepEqual(asked, [4, 4, 4, 8, 8, 12]);
 });
