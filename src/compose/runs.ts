@@ -1,7 +1,7 @@
 /** From the service's parts to what runs queries: the queue, a runner, and the check of a query before it is added. */
 import { pruneSuperseded } from '../datasets/prune.ts';
 import { checkParameters, exampleValues, ParameterError } from '../domain/parameter-values.ts';
-import { EngineError, type SourceTable } from '../engine/engine.ts';
+import { EngineError, EngineUnavailable, type SourceTable } from '../engine/engine.ts';
 import { RequestError } from '../errors/errors.ts';
 import type { CheckSql } from '../http/writing/query-checks.ts';
 import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
@@ -94,6 +94,9 @@ export function queryChecker(service: Service): CheckSql {
       await (await service.engine()).check(query, signal);
     } catch (error) {
       if (error instanceof ParameterError) throw new RequestError('invalid_query', error.message);
+      if (error instanceof EngineUnavailable) {
+        throw new RequestError('engine_unavailable', 'what runs the queries cannot be reached at the moment');
+      }
       if (!(error instanceof EngineError) || error.type === 'engine_error') throw error;
       throw new RequestError('invalid_query', placed(error));
     }

@@ -105,3 +105,10 @@ export class EngineError extends Error {
     this.column = more.column;
   }
 }
+
+/** The engine does not answer at the moment, after all retries. */
+export class EngineUnavailable extends EngineError {
+  constructor(message: string, cause: unknown) {
+    super('engine_error', message, { cause });
+  }
+}

@@ -144,6 +144,11 @@ export const ERRORS = {
     retryAfterSeconds: 2,
     when: 'The store of results does not answer at the moment; try again as Retry-After says.',
   },
+  engine_unavailable: {
+    status: 503,
+    retryAfterSeconds: 5,
+    when: 'The Trino that runs the queries does not answer at the moment, and is needed to check the SQL of a query; try again as Retry-After says.',
+  },
   taken_over: {
     status: 503,
     retryAfterSeconds: 1,

@@ -6,7 +6,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { getCACertificates } from 'node:tls';
 import type { Sleep } from '../../domain/time.ts';
-import { EngineError } from '../engine.ts';
+import { EngineError, EngineUnavailable } from '../engine.ts';
 
 export interface TrinoAddress {
   /** `https://trino.example.com:443`, without a path. */
@@ -91,9 +91,7 @@ export class Coordinator implements Disposable {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof Unreachable)) throw error;
-        if (waited >= patienceMillis) {
-          throw new EngineError('engine_error', 'Trino cannot be reached', { cause: error });
-        }
+        if (waited >= patienceMillis) throw new EngineUnavailable('Trino cannot be reached', error);
         waited += pause;
         await this.#sleep(pause, signal);
       }

@@ -15,6 +15,7 @@ import {
   text,
 } from '../../../test/contract/trino-on-fake.ts';
 import type { Sleep } from '../../domain/time.ts';
+import { EngineUnavailable } from '../engine.ts';
 
 describe('failures that pass', () => {
   test('a coordinator that is not ready, or breaks off, is asked again', async () => {
@@ -108,6 +109,7 @@ describe('failures that last', () => {
     };
     const error = await failure(gone, { options: { address: { ...ADDRESS, origin }, sleep: counting } });
     assert.deepEqual([error.type, error.message], ['engine_error', 'Trino cannot be reached']);
+    assert.ok(error instanceof EngineUnavailable);
     assert.equal(Math.round(paused / 10_000), 2);
   });
 

@@ -94,6 +94,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   overloaded: text('too many heavy reads are waiting; try again in some seconds'),
   catalog_unavailable: text('the catalog cannot be reached at the moment'),
   store_unavailable: text('the store of results cannot be reached at the moment'),
+  engine_unavailable: text('what runs the queries cannot be reached at the moment'),
   not_ready: text('not ready: the store: its folder is gone'),
   taken_over: text('another process has taken this work over; nothing was changed here, ask again for its answer'),
   shutting_down: text('the service is stopping; try again in some seconds'),
