@@ -5,7 +5,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { getCACertificates } from 'node:tls';
-import type { Sleep } from '../../domain/time.ts';
+import { type Sleep, TimeLimit } from '../../domain/time.ts';
 import { EngineError, EngineUnavailable } from '../engine.ts';
 
 export interface TrinoAddress {
@@ -28,12 +28,23 @@ export interface TrinoRequest {
   readonly body?: string;
   /** Whether the coordinator is to know who asks. Only its own address is told. */
   readonly signed: boolean;
-  /** How long failures that may pass are waited for, in all pauses together. */
+  /** How long failures that may pass are waited for, in all pauses and silences together. */
   readonly patienceMillis?: number;
 }
 
 /** A failure that may pass: no connection, one that broke off, or a server that is not ready. */
-export class Unreachable extends Error {}
+export class Unreachable extends Error {
+  /** How long nothing was heard before it was given up. */
+  readonly silentMillis: number;
+
+  constructor(
+    message: string,
+    { cause, silentMillis = 0 }: { readonly cause?: unknown; readonly silentMillis?: number } = {},
+  ) {
+    super(message, { cause });
+    this.silentMillis = silentMillis;
+  }
+}
 
 /** The coordinator does not know the query: it was started anew. */
 export class QueryGone extends Error {}
@@ -91,6 +102,7 @@ export class Coordinator implements Disposable {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof Unreachable)) throw error;
+        waited += error.silentMillis;
         if (waited >= patienceMillis) throw new EngineUnavailable('Trino cannot be reached', error);
         waited += pause;
         await this.#sleep(pause, signal);
@@ -106,7 +118,7 @@ export class Coordinator implements Disposable {
   ): Promise<T> {
     signal.throwIfAborted();
     try {
-      const answer = await this.#send(request, signal);
+      const answer = await this.#answerTo(request, signal);
       const { statusCode = 0 } = answer;
       if (statusCode >= 200 && statusCode < 300) return await read(answer);
       const said = await textOf(answer);
@@ -114,6 +126,18 @@ export class Coordinator implements Disposable {
     } catch (error) {
       signal.throwIfAborted();
       throw connectionProblem(error, request.url);
+    }
+  }
+
+  /** The head of an answer. A coordinator that takes a connection and says nothing is not waited for longer than one that refuses it. */
+  async #answerTo(request: TrinoRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const silentMillis = Math.min(SILENT_MILLIS, request.patienceMillis ?? PATIENCE_MILLIS);
+    using limit = new TimeLimit(silentMillis, this.#sleep);
+    try {
+      return await this.#send(request, AbortSignal.any([signal, limit.signal]));
+    } catch (error) {
+      if (limit.signal.aborted) throw silent(silentMillis);
+      throw error;
     }
   }
 
@@ -127,7 +151,7 @@ export class Coordinator implements Disposable {
       timeout: SILENT_MILLIS,
       signal,
     });
-    sent.on('timeout', () => sent.destroy(new Unreachable(`silent for ${SILENT_MILLIS} ms`)));
+    sent.on('timeout', () => sent.destroy(silent(SILENT_MILLIS)));
     sent.on('response', resolve);
     sent.on('error', reject);
     sent.end(body);
@@ -149,6 +173,10 @@ export class Coordinator implements Disposable {
     this.#agents.http.destroy();
     this.#agents.https.destroy();
   }
+}
+
+function silent(silentMillis: number): Unreachable {
+  return new Unreachable(`silent for ${silentMillis} ms`, { silentMillis });
 }
 
 function statusProblem(

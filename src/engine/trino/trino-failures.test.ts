@@ -113,6 +113,35 @@ describe('failures that last', () => {
     assert.equal(Math.round(paused / 10_000), 2);
   });
 
+  test('a coordinator that takes a statement and says nothing is away after twenty seconds of silence, as one that refuses it', async () => {
+    await using fake = await FakeCoordinator.start();
+    fake.file('/v1/statement', { kind: 'silence' });
+    let silent = 0;
+    const counting: Sleep = async (millis, signal) => {
+      if (millis < 20_000 || millis > 60_000 || signal.aborted) return await hurried(millis, signal);
+      await fake.request(/^POST /);
+      silent += millis;
+    };
+    const error = await failure(fake, { options: { sleep: counting, timeLimitMillis: 600_000 } });
+    assert.ok(error instanceof EngineUnavailable);
+    assert.equal(silent, 20_000);
+  });
+
+  test('a coordinator that falls silent in the middle is asked again, for two minutes in all', async () => {
+    await using fake = await FakeCoordinator.start();
+    fake.steps(json({ columns: [column('n', 'bigint')] }), { kind: 'silence' }, { kind: 'silence' });
+    let silent = 0;
+    const counting: Sleep = async (millis, signal) => {
+      if (millis !== 60_000 || fake.received.length === 0) return await hurried(millis, signal);
+      await fake.request(/^GET /);
+      silent += millis;
+    };
+    const error = await failure(fake, { options: { sleep: counting, timeLimitMillis: 600_000 } });
+    assert.ok(error instanceof EngineUnavailable);
+    assert.equal(silent, 120_000);
+    assert.equal(fake.lines().at(-1), 'DELETE /v1/statement/executing/q1/1');
+  });
+
   test('a refused user is told without the password', async () => {
     await using fake = await FakeCoordinator.start();
     fake.steps({ kind: 'status', status: 401 });
