@@ -59,6 +59,52 @@ describe("Trino's errors", () => {
       assert.deepEqual(await failing({ message: 'said', errorName: name, errorType: kind }), expected);
     });
   }
+
+  for (const [name, said, expected] of [
+    [
+      'EXCEEDED_TIME_LIMIT',
+      'Query exceeded maximum time limit of 60.00s',
+      { type: 'time_limit', message: 'the query took longer than its limit of 60000 ms' },
+    ],
+    [
+      'EXCEEDED_TIME_LIMIT',
+      'Query exceeded the maximum execution time limit of 2.00s',
+      {
+        type: 'time_limit',
+        message:
+          'Trino ended the query at a limit of its own: Query exceeded the maximum execution time limit of 2.00s',
+      },
+    ],
+    [
+      'EXCEEDED_CPU_LIMIT',
+      'Exceeded CPU limit of 15.00s',
+      { type: 'time_limit', message: 'Trino ended the query at a limit of its own: Exceeded CPU limit of 15.00s' },
+    ],
+    [
+      'EXCEEDED_LOCAL_MEMORY_LIMIT',
+      'Query exceeded per-node memory limit of 400MB [Allocated: 398.55MB]',
+      {
+        type: 'memory_limit',
+        message: 'the query took more memory than Trino gives it on one machine (query.max-memory-per-node in Trino)',
+      },
+    ],
+    [
+      'QUERY_QUEUE_FULL',
+      'Too many queued queries for "global.qrs"',
+      {
+        type: 'engine_error',
+        message:
+          'Trino did not run the query to its end, and says QUERY_QUEUE_FULL: Too many queued queries for "global.qrs"',
+      },
+    ],
+  ] as const) {
+    test(`${JSON.stringify(said)} names the limit that was met`, async () => {
+      assert.deepEqual(
+        await failing({ message: said, errorName: name, errorType: 'INSUFFICIENT_RESOURCES' }),
+        expected,
+      );
+    });
+  }
 });
 
 describe('ending early', () => {

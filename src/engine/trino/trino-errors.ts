@@ -38,6 +38,14 @@ const BY_NAME: Readonly<Record<string, EngineErrorType>> = {
   INVALID_LITERAL: 'syntax_error',
 };
 
+/** What Trino says of limits of time that are the cluster's own: the service sets the one of the whole run. */
+const LIMIT_OF_CLUSTER = /CPU limit|(?:execution|planning) time limit/;
+/** What each limit of memory is; of any other the service may set the one of a query. */
+const MEMORY_LIMITS: Readonly<Record<string, string>> = {
+  EXCEEDED_LOCAL_MEMORY_LIMIT: 'on one machine (query.max-memory-per-node in Trino)',
+  CLUSTER_OUT_OF_MEMORY: 'while others run: the cluster has no more',
+};
+
 /** The error of a query that ran past its limit, whoever noticed first. */
 export function timeLimitError(timeLimitMillis: number, percent?: number): EngineError {
   const done = percent === undefined ? '' : `; Trino said it was ${percent} % done`;
@@ -51,11 +59,13 @@ export function toEngineError(error: TrinoError, context: ErrorContext): EngineE
   const isPlaced = lineNumber !== undefined && columnNumber !== undefined;
   const place = isPlaced ? context.placeOf(lineNumber, columnNumber) : undefined;
   const type = typeOf(error);
-  if (type === 'time_limit') return timeLimitError(context.timeLimitMillis);
+  if (type === 'time_limit') {
+    if (!LIMIT_OF_CLUSTER.test(error.message)) return timeLimitError(context.timeLimitMillis);
+    return new EngineError('time_limit', `Trino ended the query at a limit of its own: ${said(error)}`, { cause });
+  }
   if (type === 'memory_limit') {
-    return new EngineError('memory_limit', 'the query took more memory than Trino gives it (QRS_TRINO_MEMORY)', {
-      cause,
-    });
+    const limit = MEMORY_LIMITS[errorName] ?? '(QRS_TRINO_MEMORY)';
+    return new EngineError('memory_limit', `the query took more memory than Trino gives it ${limit}`, { cause });
   }
   if (errorName === 'SYNTAX_ERROR' && isPlaced) {
     const name = context.parameterAt(lineNumber, columnNumber);
@@ -82,10 +92,18 @@ function typeOf({ errorName, errorType, errorLocation }: TrinoError): EngineErro
 function messageOf(type: EngineErrorType, error: TrinoError): string {
   // Messages of connectors name hosts and paths, and those of faults the inside of Trino.
   if (error.errorType === 'EXTERNAL') return `a source table cannot be read; Trino says ${error.errorName}`;
+  // Such as a limit of the cluster: the same query meets it again.
+  if (type === 'engine_error' && error.errorType === 'INSUFFICIENT_RESOURCES') {
+    return `Trino did not run the query to its end, and says ${error.errorName}: ${said(error)}`;
+  }
   if (type === 'engine_error') return `Trino could not run the query, and says ${error.errorName}; run it again`;
-  const said = error.message
+  return said(error);
+}
+
+function said({ message }: TrinoError): string {
+  const text = message
     .replace(/^line \d+:\d+: /, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  return said.length > MESSAGE_CHARS_MAX ? `${said.slice(0, MESSAGE_CHARS_MAX)}…` : said;
+  return text.length > MESSAGE_CHARS_MAX ? `${text.slice(0, MESSAGE_CHARS_MAX)}…` : text;
 }
