@@ -5,7 +5,7 @@
 import { type BoundSql, placeIn } from '../sql/bind-parameters.ts';
 import type { ErrorContext } from './trino-errors.ts';
 
-export interface SentText extends Pick<ErrorContext, 'placeOf' | 'parameterAt'> {
+export interface SentText extends Pick<ErrorContext, 'placeOf' | 'parameterAt' | 'isBehind'> {
   readonly text: string;
 }
 
@@ -13,10 +13,15 @@ export interface SentText extends Pick<ErrorContext, 'placeOf' | 'parameterAt'> 
 export function sentText(sql: string, bound: BoundSql, rows: 'whole' | 'no_rows'): SentText {
   const [before, after] = rows === 'whole' ? ['', ''] : ['SELECT * FROM (\n', '\n) LIMIT 0'];
   const linesBefore = before.split('\n').length - 1;
+  const lastLine = linesBefore + bound.text.split('\n').length;
+  const isBehind = (line: number) => line > lastLine;
+  const end = placeIn(sql, bound.originalOffset(bound.text.length));
   const offsetOf = (line: number, column: number) => offsetIn(bound.text, line - linesBefore, column);
   return {
     text: `${before}${bound.text}${after}`,
+    isBehind,
     placeOf: (line, column) => {
+      if (isBehind(line)) return end;
       const offset = offsetOf(line, column);
       return offset === undefined ? undefined : placeIn(sql, bound.originalOffset(offset));
     },

@@ -318,6 +318,23 @@ describe('before a query is added', () => {
     );
   });
 
+  test('a query that ends too early is told with its end, and without the text that the service sends around it', async () => {
+    await using fake = await FakeCoordinator.start();
+    await using engine = engineOn(fake);
+    const error = {
+      message: "line 4:1: mismatched input ')'. Expecting: <expression>",
+      errorName: 'SYNTAX_ERROR',
+      errorType: 'USER_ERROR',
+      errorLocation: { lineNumber: 4, columnNumber: 1 },
+    };
+    fake.steps(json({ error }));
+    const parameters = [{ key: 'n', type: 'number', value: '1' }] as const;
+    await assert.rejects(
+      engine.check({ sql: 'SELECT {{n}}\n  WHERE -- what?\n;', parameters, sources: [] }, new AbortController().signal),
+      { type: 'syntax_error', message: "mismatched input '<EOF>'. Expecting: <expression>", line: 2, column: 8 },
+    );
+  });
+
   test('tables that are not there yet are no error', async () => {
     await using fake = await FakeCoordinator.start();
     await using engine = engineOn(fake);

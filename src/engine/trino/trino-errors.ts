@@ -13,6 +13,8 @@ export interface TrinoError {
 export interface ErrorContext {
   /** The place in the author's SQL of a place in the text that was sent. */
   readonly placeOf: (line: number, column: number) => { readonly line: number; readonly column: number } | undefined;
+  /** Whether a line of the text that was sent comes after the author's SQL: it ended too early. */
+  readonly isBehind: (line: number) => boolean;
   /** The name of the parameter whose value stands at a place in the text that was sent. */
   readonly parameterAt: (line: number, column: number) => string | undefined;
   readonly timeLimitMillis: number;
@@ -72,7 +74,17 @@ export function toEngineError(error: TrinoError, context: ErrorContext): EngineE
     const misplaced = `no value can stand at {{${name}}}: a parameter is a value, not a name or a part of the SQL`;
     if (name !== undefined) return new EngineError('syntax_error', misplaced, { ...place, cause });
   }
-  return new EngineError(type, messageOf(type, error), { ...place, cause });
+  const message = messageOf(type, error);
+  // What closes our parentheses is nothing that the author wrote.
+  const isCut = isPlaced && context.isBehind(lineNumber);
+  return new EngineError(
+    type,
+    isCut ? message.replace(/^mismatched input '\)'/, "mismatched input '<EOF>'") : message,
+    {
+      ...place,
+      cause,
+    },
+  );
 }
 
 function typeOf({ errorName, errorType, errorLocation }: TrinoError): EngineErrorType {
