@@ -30,6 +30,20 @@ describe("Trino's errors", () => {
     });
   });
 
+  test('a place that is in the words alone is found there', async () => {
+    const error = {
+      message: 'io.trino.spi.TrinoException: line 2:3: Unknown resolvedType: E',
+      errorName: 'TYPE_NOT_FOUND',
+      errorType: 'USER_ERROR',
+    };
+    assert.deepEqual(await failing(error, { sql: "SELECT\n  E'a'" }), {
+      type: 'syntax_error',
+      message: 'Unknown resolvedType: E',
+      line: 2,
+      column: 3,
+    });
+  });
+
   for (const [name, kind, expected] of [
     ['TABLE_NOT_FOUND', 'USER_ERROR', { type: 'missing_source', message: 'said' }],
     ['PERMISSION_DENIED', 'USER_ERROR', { type: 'wrong_source', message: 'said' }],

@@ -54,7 +54,8 @@ export function timeLimitError(timeLimitMillis: number, percent?: number): Engin
   return new EngineError('time_limit', `the query took longer than its limit of ${timeLimitMillis} ms${done}`);
 }
 
-export function toEngineError(error: TrinoError, context: ErrorContext): EngineError {
+export function toEngineError(given: TrinoError, context: ErrorContext): EngineError {
+  const error = placed(given);
   const { errorName, errorLocation } = error;
   const cause = new Error(`${errorName} (${error.errorType}): ${error.message}`);
   const { lineNumber, columnNumber } = errorLocation ?? {};
@@ -85,6 +86,14 @@ export function toEngineError(error: TrinoError, context: ErrorContext): EngineE
       cause,
     },
   );
+}
+
+/** Of some errors, such as a literal of an unknown type (`E'a'`), the place is in the words alone. */
+function placed(error: TrinoError): TrinoError {
+  const [prefix = '', line, column] = /^io\.trino\.spi\.TrinoException: line (\d+):(\d+): /.exec(error.message) ?? [];
+  if (line === undefined || error.errorLocation !== undefined) return error;
+  const errorLocation = { lineNumber: Number(line), columnNumber: Number(column) };
+  return { ...error, message: error.message.slice(prefix.length), errorLocation };
 }
 
 function typeOf({ errorName, errorType, errorLocation }: TrinoError): EngineErrorType {
