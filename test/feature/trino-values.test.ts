@@ -113,6 +113,17 @@ describe('values on Trino', { skip: NO_TRINO }, async () => {
     );
   });
 
+  test('a row pattern may have what needs not be there (?), beside parameters', async () => {
+    const sql =
+      'SELECT m.first, m.last FROM (VALUES (1, 10), (2, 8), (3, 12), (4, 12)) t (id, v) MATCH_RECOGNIZE (ORDER BY id MEASURES A.v AS first, B.v AS last AFTER MATCH SKIP PAST LAST ROW PATTERN (A B?) DEFINE B AS v < {{max}}) m';
+    const { rows } = await run(sql, [{ key: 'max', type: 'number', value: '10' }]);
+    assert.deepEqual(rows, [
+      ['10', '8'],
+      ['12', null],
+      ['12', null],
+    ]);
+  });
+
   test('rows keep the order of the query, through many answers', async () => {
     const { rows } = await run(
       "SELECT a * 1000 + b AS n, rpad('x', 100, 'y') AS filling FROM UNNEST(sequence(0, 199)) AS t (a) CROSS JOIN UNNEST(sequence(0, 999)) AS u (b) ORDER BY n DESC",

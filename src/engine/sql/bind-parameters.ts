@@ -10,6 +10,8 @@ import { type BlockComments, parameterAt, parametersIn, type SqlToken, tokenizeS
 /** How an engine writes a value. */
 export interface ParameterDialect {
   readonly comments: BlockComments;
+  /** A word, in capitals, that begins SQL of the engine's own in which `?` is no parameter. */
+  readonly patternWord?: string;
   /**
    * SQL for a value, whatever stands around it.
    * @param number the place of the value, from 1, among those of the query
@@ -68,10 +70,15 @@ export function bindParameters(
     numbers.set(name, number);
     return dialect.write(bound, number, word);
   };
+  const tokens = withoutEnd(tokenizeSql(sql, dialect.comments));
+  const hasPattern = tokens.some(
+    ({ kind, text: code }) => kind === 'code' && code.toUpperCase() === dialect.patternWord,
+  );
   let before: SqlToken | undefined;
   let word = '';
-  for (const token of withoutEnd(tokenizeSql(sql, dialect.comments))) {
-    const replaced = replace(token, before, { sql, byName, written: (name, type) => written(name, type, word) });
+  for (const token of tokens) {
+    const inSql = { sql, byName, hasPattern, written: (name: string, type: BoundType) => written(name, type, word) };
+    const replaced = replace(token, before, inSql);
     if (replaced !== undefined) {
       const { name, sql: newSql } = replaced;
       const place = { start: token.start, length: token.text.length };
@@ -92,6 +99,8 @@ export function bindParameters(
 interface Replacing {
   readonly sql: string;
   readonly byName: ReadonlyMap<string, ParameterValue>;
+  /** Whether `?` may be a part of a pattern, which is for the engine to say. */
+  readonly hasPattern: boolean;
   /** SQL for the value of a parameter as a type. */
   readonly written: (name: string, type: BoundType) => string;
 }
@@ -99,7 +108,7 @@ interface Replacing {
 function replace(
   token: SqlToken,
   before: SqlToken | undefined,
-  { sql, byName, written }: Replacing,
+  { sql, byName, hasPattern, written }: Replacing,
 ): { readonly name: string; readonly sql: string } | undefined {
   const { kind, text, start } = token;
   switch (kind) {
@@ -129,6 +138,7 @@ function replace(
       throw errorAt(sql, start, `{{${name}}} cannot stand in ${where}: a parameter is a value`);
     }
     case 'placeholder':
+      if (text === '?' && hasPattern) return undefined;
       throw errorAt(sql, start, `${text} is no parameter here: write {{name}} and declare it`);
     default:
       return undefined;

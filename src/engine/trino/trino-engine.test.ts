@@ -262,6 +262,7 @@ describe('what is sent', () => {
     ["WITH SESSION query_max_memory = '1TB' SELECT 1", 'a query cannot begin with WITH SESSION'],
     ['WITH /* */ function f() RETURNS bigint RETURN 1 SELECT f()', 'a query cannot begin with WITH FUNCTION'],
     ['SELECT 1) UNION (SELECT 2', 'the parenthesis that closes here was never opened'],
+    ['SELECT ? AS "PATTERN"', '? is no parameter here: write {{name}} and declare it'],
     ['SELECT 1 FROM {{t}}', '{{t}} is not declared: add it to the parameters of the query'],
   ] as const) {
     test(`${JSON.stringify(sql)} is never sent`, async () => {
@@ -272,7 +273,13 @@ describe('what is sent', () => {
     });
   }
 
-  for (const sql of ['with session AS (SELECT 1 AS n) SELECT n FROM session', '((SELECT 1))', 'VALUES 1', 'table t']) {
+  for (const sql of [
+    'with session AS (SELECT 1 AS n) SELECT n FROM session',
+    '((SELECT 1))',
+    'VALUES 1',
+    'table t',
+    'SELECT * FROM t MATCH_RECOGNIZE (MEASURES A.n AS n PATTERN (A B? C*?) DEFINE B AS n < PREV(n))',
+  ]) {
     test(`${JSON.stringify(sql)} is sent`, async () => {
       await using fake = await FakeCoordinator.start();
       fake.steps(json({ columns: [column('n', 'bigint')] }));

@@ -10,6 +10,8 @@ import type { BoundType, BoundValue, ParameterDialect } from '../sql/bind-parame
 
 export const TRINO_PARAMETERS: ParameterDialect = {
   comments: 'flat',
+  // `PATTERN (A B?)` of MATCH_RECOGNIZE and of windows.
+  patternWord: 'PATTERN',
   write: (bound, _number, before) => (isCount(bound, before) ? ` ${bound.value} ` : `(${literal(bound)})`),
 };
 
