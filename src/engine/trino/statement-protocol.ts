@@ -166,8 +166,11 @@ async function readAnswer(message: IncomingMessage): Promise<Answer> {
 
 function answerOf({ envelope, rows, rowCount }: SplitAnswer): Answer {
   const { nextUri, columns, data, error, stats } = objectOf(parsed(envelope));
+  // Nothing would be counted, and nothing missed.
+  if (rows !== undefined && rowCount === 0 && !/^\[\s*\]$/.test(rows.toString()))
+    throw notTheProtocol('rows that are no lists');
   return {
-    nextUri: nextUri === undefined ? undefined : String(nextUri),
+    nextUri: nextUri === undefined || nextUri === null ? undefined : String(nextUri),
     columns: columns === undefined || columns === null ? undefined : listOf(columns).map(columnOf),
     rows,
     rowCount,

@@ -198,6 +198,12 @@ describe('rows', () => {
     assert.deepEqual(await materialize(fake), { columns: ['n bigint'], rowCount: 0, rows: [] });
   });
 
+  test('what an answer does not have may be null in it', async () => {
+    await using fake = await FakeCoordinator.start();
+    fake.steps(json({ columns: [column('n', 'bigint')], data: [[1]], error: null, nextUri: null }));
+    assert.deepEqual((await materialize(fake)).rows, [['1']]);
+  });
+
   test('rows of many answers keep their order', async () => {
     await using fake = await FakeCoordinator.start();
     const columns = [column('n', 'bigint')];

@@ -166,6 +166,7 @@ describe('failures that last', () => {
   for (const [what, steps, message] of [
     ['no JSON', [text('<html>')], /does not speak Trino's protocol: found no JSON/],
     ['no columns', [json({ data: [[1]] })], /^Trino named no columns$/],
+    ['rows that are no lists', [json({ columns: [column('n', 'bigint')], data: [1, null] })], /rows that are no lists/],
     [
       'fewer rows than it says',
       [
