@@ -195,6 +195,12 @@ const TOO_MUCH: readonly (readonly [sql: string, type: string, value: string, ad
     '2024-10-27 02:30:00 Europe/Berlin',
     ": write it AT TIME ZONE 'UTC' in the SQL",
   ],
+  [
+    "ARRAY[TIMESTAMP '2024-10-27 02:30:00 Europe/Berlin']",
+    'array(timestamp(3) with time zone)',
+    '[\\"2024-10-27 02:30:00 Europe/Berlin\\"]',
+    ": write it AT TIME ZONE 'UTC' in the SQL",
+  ],
   ["INTERVAL '106751991' DAY * 1000", 'interval', '106751991000 00:00:00.000', ''],
 ];
 

@@ -203,6 +203,15 @@ describe('failures that last', () => {
     });
   }
 
+  test('a time in a named zone is told how to be written within a list, too', async () => {
+    await using fake = await FakeCoordinator.start();
+    const at = column('at', 'array', signature('timestamp with time zone', 3));
+    fake.steps(
+      json({ columns: [at], data: [[['2024-03-05 20:50:59.000 UTC', '2024-03-05 20:50:59.000 Europe/Berlin']]] }),
+    );
+    assert.match((await failure(fake)).message, /Europe\/Berlin\\"\]": write it AT TIME ZONE 'UTC' in the SQL$/);
+  });
+
   test('a value that its type cannot hold fails the query, and the column is named', async () => {
     await using fake = await FakeCoordinator.start();
     fake.steps(

@@ -130,8 +130,24 @@ function explain(error: unknown, columns: readonly WireColumn[]): Error {
 
 /** Trino writes the name of a zone, with which an hour of the year is there twice. */
 function adviceFor(wire: WireType, value: string): string {
-  const isZoned = wire.kind === 'scalar' && wire.type.kind === 'timestamp' && wire.type.withZone;
-  return isZoned && /[A-Za-z]$/.test(value) ? ": write it AT TIME ZONE 'UTC' in the SQL" : '';
+  return hasZone(wire) && /:\d\d(?:\.\d+)? (?!UTC\b)[A-Za-z]/.test(value)
+    ? ": write it AT TIME ZONE 'UTC' in the SQL"
+    : '';
+}
+
+function hasZone(wire: WireType): boolean {
+  switch (wire.kind) {
+    case 'scalar':
+      return wire.type.kind === 'timestamp' && wire.type.withZone;
+    case 'array':
+      return hasZone(wire.element);
+    case 'map':
+      return hasZone(wire.value);
+    case 'row':
+      return wire.fields.some(({ type }) => hasZone(type));
+    default:
+      return wire satisfies never;
+  }
 }
 
 function shown(value: string): string {
