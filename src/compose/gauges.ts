@@ -213,6 +213,7 @@ function datasetGauges({ catalog, datasets, clock }: GaugedParts): readonly Gaug
     },
     {
       name: 'qrs_dataset_period_seconds',
+      sameInAll: true,
       help: shared(
         'How far apart the refreshes of a dataset are: the longer of the time up to the last one due and the time from it to the next.',
       ),

@@ -94,6 +94,8 @@ test('two workers answer as one service: metrics and usage are sums, and a revok
   assert.equal(metrics.get('qrs_rows_total'), 6);
   // Both read it from the catalog, so it is not summed.
   assert.equal(metrics.get('qrs_publishing_under_way'), 0);
+  // A refresh each quarter of an hour, whoever tells of it.
+  assert.equal(metrics.get('qrs_dataset_period_seconds{dataset="avs-stats"}'), 900);
   run('keys', 'revoke', run('keys', 'list'));
   for (let i = 0; i < 4; i++) assert.equal((await ask(results, { 'x-service-api-key': key })).status, 401);
   child.kill('SIGTERM');
