@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { tokenBucketsOf } from '../compose/rate-limit.ts';
 import { joinReplicas } from '../compose/replicas.ts';
 import type { SharedByWorkers } from '../compose/server.ts';
+import { countsOfEnded } from '../observation/ended-metrics.ts';
 import { sumOfMetrics } from '../observation/metrics.ts';
 import { divideSettings } from '../settings/divide-settings.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -33,6 +34,7 @@ export async function superviseWorkers(context: CommandContext, count: number, w
       fork: await context.workers.forkWith(['serve', '--workers', String(count)]),
       replica,
       tokens: tokenBucketsOf(settings, replicas, context.monotonic),
+      addEnded: countsOfEnded,
       onEnded: (worker) => log.observe({ kind: 'worker_ended', ...worker }),
     });
     try {

@@ -53,6 +53,7 @@ function supervise(count: number, tokens?: TokenBuckets) {
       return worker;
     },
     tokens,
+    addEnded: (earlier, last) => [...((earlier ?? []) as unknown[]), `ended ${last}`],
     onEnded: (worker) => ended.push(worker),
     sleep: time.sleep,
     monotonic: time.clock,
@@ -144,7 +145,34 @@ test('a worker that does not answer in time is told with what it said last, unti
   assert.deepEqual(await ask(), [['of worker 0'], ['of worker 1']]);
   workers[1]?.end('SIGKILL');
   await turn();
-  assert.deepEqual(await ask(), [['of worker 0']]);
+  assert.deepEqual(await ask(), [['ended of worker 1'], ['of worker 0']]);
+  await supervisor.stop();
+});
+
+test('what ended workers have counted stays in the metrics, once, also where their last word comes after their end', async () => {
+  const { supervisor, workers, time } = supervise(2);
+  for (const [index, worker] of workers.entries()) {
+    worker.link.listening('http://here');
+    worker.link.offerMetrics(async () => [`of worker ${index}`]);
+  }
+  const ask = async () => (await workers[0]?.link.ask('metrics', {}))?.toSorted();
+  const replace = async (worker: FakeWorker | undefined) => {
+    const slept = time.nextSleep();
+    worker?.end('SIGKILL');
+    await slept;
+    worker?.send({ kind: 'collect', id: 100 });
+    await turn();
+    time.advance(30_000);
+    await turn();
+  };
+  await ask();
+  await replace(workers[1]);
+  assert.deepEqual(await ask(), [[], ['ended of worker 1'], ['of worker 0']]);
+  workers[2]?.link.offerMetrics(async () => ['of its replacement']);
+  await ask();
+  await replace(workers[2]);
+  workers[3]?.link.offerMetrics(async () => ['of another']);
+  assert.deepEqual(await ask(), [['ended of worker 1', 'ended of its replacement'], ['of another'], ['of worker 0']]);
   await supervisor.stop();
 });
 

@@ -13,6 +13,8 @@ export interface SuperviseOptions {
   readonly fork: () => WorkerProcess;
   /** Shared by all workers; undefined where requests are not limited. */
   readonly tokens: TokenBuckets | undefined;
+  /** Adds what an ended worker told last of its metrics to what is kept of those that ended before; undefined is nothing. */
+  readonly addEnded: (ended: unknown, last: unknown) => unknown;
   /** Told when a worker ended that nobody had asked to end. Its replacement starts after the pause. */
   readonly onEnded: (worker: { readonly index: number; readonly why: string; readonly pauseMillis: number }) => void;
   readonly sleep: Sleep;
@@ -41,6 +43,8 @@ export class Supervisor {
   readonly #collected = new Map<number, () => void>();
   /** What each worker told last. */
   readonly #metrics = new Map<number, unknown>();
+  /** What is kept of the metrics of workers that ended, since counters must not go back. */
+  #endedMetrics: unknown;
   readonly #listening = Promise.withResolvers<string>();
   #questions = 0;
 
@@ -76,7 +80,7 @@ export class Supervisor {
       worker.onMessage((message) => this.#receive(index, worker, message));
       const why = await worker.ended;
       this.#workers.delete(index);
-      this.#metrics.delete(index);
+      this.#keepMetrics(index);
       if (signal.aborted) return;
       if (!this.#urls.has(index)) {
         this.#listening.reject(
@@ -106,8 +110,9 @@ export class Supervisor {
         this.#options.tokens?.giveBack(message.keyId, message.tokens);
         break;
       case 'collected':
-        // Undefined where they cannot be told.
-        if (message.metrics !== undefined) this.#metrics.set(index, message.metrics);
+        // Undefined where they cannot be told. What an ended worker told last may be read after its end, and is kept already.
+        if (message.metrics !== undefined && this.#workers.get(index) === worker)
+          this.#metrics.set(index, message.metrics);
         this.#collected.get(message.id)?.();
         break;
       default:
@@ -138,7 +143,14 @@ export class Supervisor {
 
   async #collect(): Promise<readonly unknown[]> {
     await Promise.all([...this.#workers.values()].map((worker) => this.#collectFrom(worker)));
-    return [...this.#metrics.values()];
+    const told = [...this.#metrics.values()];
+    return this.#endedMetrics === undefined ? told : [...told, this.#endedMetrics];
+  }
+
+  #keepMetrics(index: number): void {
+    const last = this.#metrics.get(index);
+    this.#metrics.delete(index);
+    if (last !== undefined) this.#endedMetrics = this.#options.addEnded(this.#endedMetrics, last);
   }
 
   async #collectFrom(worker: WorkerProcess): Promise<void> {

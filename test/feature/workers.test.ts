@@ -137,6 +137,9 @@ test('a killed worker is replaced, and the other answers meanwhile', async (t) =
     .trim()
     .split('\n');
   assert.equal(workers.length, 2);
+  for (let i = 0; i < 4; i++) assert.equal((await ask(`${url}/v1/nothing`)).status, 401);
+  const counted = 'qrs_http_requests_total{route="none",status="401"}';
+  assert.equal((await metricsOf(url)).get(counted), 4);
   process.kill(Number(workers[0]), 'SIGKILL');
   assert.match(
     await line('another takes its place'),
@@ -144,7 +147,10 @@ test('a killed worker is replaced, and the other answers meanwhile', async (t) =
   );
   for (let i = 0; i < 4; i++) assert.equal((await ask(`${url}/healthz`)).status, 200);
   await line('"message":"listening"');
-  assert.equal((await metricsOf(url)).get('qrs_workers'), 2);
+  const metrics = await metricsOf(url);
+  assert.equal(metrics.get('qrs_workers'), 2);
+  // What the killed one had counted is not forgotten.
+  assert.equal(metrics.get(counted), 4);
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
