@@ -32,6 +32,7 @@ export function forkWith(args: readonly string[]): () => WorkerProcess {
 }
 
 function workerProcess(worker: Worker): WorkerProcess {
+  cutWhatDoesNotArrive(worker);
   return {
     send: (message) => {
       // The worker may end before it has read this; the sender does not care.
@@ -44,6 +45,31 @@ function workerProcess(worker: Worker): WorkerProcess {
       notStarted,
     ),
   };
+}
+
+/**
+ * Cuts connections that were sent to a worker and that it had not taken when it died. `node:cluster` waits for its word, which never comes, and
+ * keeps them open: their clients would wait for ever.
+ */
+function cutWhatDoesNotArrive({ process: child }: Worker): void {
+  const underWay = new Map<unknown, { close(): void }>();
+  const send = child.send.bind(child) as (message: object, ...more: unknown[]) => boolean;
+  const noting = (message: object, ...more: unknown[]) => {
+    const [connection] = more;
+    // Messages of ours come without one.
+    if (isConnection(connection) && 'seq' in message) underWay.set(message.seq, connection);
+    return send(message, ...more);
+  };
+  Object.assign(child, { send: noting });
+  child.on('internalMessage', ({ ack }: { readonly ack?: unknown }) => underWay.delete(ack));
+  // By then all that it has said was heard.
+  child.once('close', () => {
+    for (const connection of underWay.values()) connection.close();
+  });
+}
+
+function isConnection(sent: unknown): sent is { close(): void } {
+  return typeof sent === 'object' && sent !== null && 'close' in sent && typeof sent.close === 'function';
 }
 
 /** Why there is no process where there ought to be one: there are too many, memory is short, or the program is being replaced. */

@@ -66,6 +66,14 @@ async function ask(url: string, headers: Readonly<Record<string, string>> = {}, 
   return { status: response.statusCode as number, body: await text(response) };
 }
 
+/** The processes that answer. */
+function workersOf(child: ChildProcess): readonly number[] {
+  return execFileSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map(Number);
+}
+
 /** Asks until the run has its result. */
 async function completed(results: string, key: string): Promise<void> {
   for (;;) {
@@ -133,14 +141,12 @@ test('a killed worker is replaced, and the other answers meanwhile', async (t) =
   const { url, child, line } = await serveWith(t, {});
   await line('"message":"listening"');
   await line('"message":"listening"');
-  const workers = execFileSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' })
-    .trim()
-    .split('\n');
+  const workers = workersOf(child);
   assert.equal(workers.length, 2);
   for (let i = 0; i < 4; i++) assert.equal((await ask(`${url}/v1/nothing`)).status, 401);
   const counted = 'qrs_http_requests_total{route="none",status="401"}';
   assert.equal((await metricsOf(url)).get(counted), 4);
-  process.kill(Number(workers[0]), 'SIGKILL');
+  process.kill(workers[0] ?? 0, 'SIGKILL');
   assert.match(
     await line('another takes its place'),
     /"message":"worker [01] ended \(SIGKILL\); another takes its place"/,
@@ -153,6 +159,18 @@ test('a killed worker is replaced, and the other answers meanwhile', async (t) =
   assert.equal(metrics.get(counted), 4);
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
+
+test('a connection that was on its way to a worker that dies is cut', async (t) => {
+  const { url, child } = await serveWith(t, {});
+  const [hung = 0] = workersOf(child);
+  process.kill(hung, 'SIGSTOP');
+  // The workers take turns: one of two connections is for the one that hangs.
+  const asked = [ask(`${url}/healthz`), ask(`${url}/healthz`)];
+  const first = await Promise.race(asked.map(async (one, index) => ({ index, answer: await one })));
+  assert.equal(first.answer.status, 200);
+  process.kill(hung, 'SIGKILL');
+  await assert.rejects(async () => await asked[1 - first.index], { code: 'ECONNRESET' });
 });
 
 test('an address that is taken ends the start with exit 1', async (t) => {
