@@ -15,6 +15,9 @@ import type { CommandContext } from './command-context.ts';
 import { makeDemo, openLog, printAddress, replicaOf, serveProcess } from './serve-process.ts';
 import { withService } from './with-service.ts';
 
+/** So long after the grace period a worker is killed that has not stopped: a second before the supervisor, too, is waited for no more. */
+const STRAGGLER_MILLIS = 9000;
+
 /** Starts the workers and keeps them running until it is interrupted. */
 export async function superviseWorkers(context: CommandContext, count: number, wantsDemo: boolean): Promise<void> {
   await withService(context, async (service) => {
@@ -35,6 +38,7 @@ export async function superviseWorkers(context: CommandContext, count: number, w
       replica,
       tokens: tokenBucketsOf(settings, replicas, context.monotonic),
       addEnded: countsOfEnded,
+      stopMillis: settings.shutdownGraceMillis + STRAGGLER_MILLIS,
       onEnded: (worker) => log.observe({ kind: 'worker_ended', ...worker }),
     });
     try {

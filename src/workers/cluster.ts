@@ -26,7 +26,13 @@ export function forkWith(args: readonly string[]): () => WorkerProcess {
       return workerProcess(cluster.fork());
     } catch (error) {
       const nothing = () => undefined;
-      return { send: nothing, onMessage: nothing, stop: nothing, ended: Promise.resolve(notStarted(error)) };
+      return {
+        send: nothing,
+        onMessage: nothing,
+        stop: nothing,
+        kill: nothing,
+        ended: Promise.resolve(notStarted(error)),
+      };
     }
   };
 }
@@ -40,6 +46,7 @@ function workerProcess(worker: Worker): WorkerProcess {
     },
     onMessage: (listener) => worker.on('message', (message) => listener(message as FromWorker)),
     stop: () => worker.process.kill('SIGTERM'),
+    kill: () => worker.process.kill('SIGKILL'),
     ended: once(worker, 'exit').then(
       ([code, signal]) => (signal === null ? `exit code ${code}` : String(signal)),
       notStarted,

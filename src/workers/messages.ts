@@ -53,6 +53,8 @@ export interface Channel<Sent, Received> {
 export interface WorkerProcess extends Channel<FromSupervisor, FromWorker> {
   /** Asks it to stop. */
   stop(): void;
+  /** Ends it, whatever it is at. */
+  kill(): void;
   /** Resolves when the process has ended, with why: `exit code 1`, `SIGKILL`. */
   readonly ended: Promise<string>;
 }

@@ -15,6 +15,7 @@ class FakeWorker implements WorkerProcess {
   readonly #toWorker: ((message: FromSupervisor) => void)[] = [];
   readonly ended = this.#ended.promise;
   stops = 0;
+  hangs = false;
   readonly link = new SupervisorLink({
     send: (message) => {
       for (const hear of this.#toSupervisor) hear(message);
@@ -32,7 +33,11 @@ class FakeWorker implements WorkerProcess {
 
   stop(): void {
     this.stops += 1;
-    this.end('exit code 0');
+    if (!this.hangs) this.end('exit code 0');
+  }
+
+  kill(): void {
+    this.end('SIGKILL');
   }
 
   end(why: string): void {
@@ -55,6 +60,7 @@ function supervise(count: number, tokens?: TokenBuckets) {
     tokens,
     addEnded: (earlier, last) => [...((earlier ?? []) as unknown[]), `ended ${last}`],
     onEnded: (worker) => ended.push(worker),
+    stopMillis: 39_000,
     sleep: time.sleep,
     monotonic: time.clock,
   });
@@ -77,6 +83,16 @@ test('the address is known once every worker listens', async () => {
     workers.map(({ stops }) => stops),
     [1, 1],
   );
+});
+
+test('a worker that hangs when it is asked to stop is killed after a while, and that is told', async () => {
+  const { supervisor, workers, time } = supervise(2);
+  const [, hangs] = workers;
+  if (hangs !== undefined) hangs.hangs = true;
+  const stopped = assert.rejects(supervisor.stop(), { message: 'worker 1 did not stop and was killed' });
+  time.advance(39_000);
+  await stopped;
+  assert.equal(await hangs?.ended, 'SIGKILL');
 });
 
 test('a worker that ends before it ever listened fails the start', async () => {

@@ -17,6 +17,8 @@ export interface SuperviseOptions {
   readonly addEnded: (ended: unknown, last: unknown) => unknown;
   /** Told when a worker ended that nobody had asked to end. Its replacement starts after the pause. */
   readonly onEnded: (worker: { readonly index: number; readonly why: string; readonly pauseMillis: number }) => void;
+  /** A worker that goes on for so long after it was asked to stop hangs, and is killed. */
+  readonly stopMillis: number;
   readonly sleep: Sleep;
   /** Milliseconds that never go back. */
   readonly monotonic: () => number;
@@ -61,11 +63,28 @@ export class Supervisor {
     return this.#listening.promise;
   }
 
-  /** Asks every worker to stop. Resolves when all have ended. */
+  /**
+   * Asks every worker to stop. Resolves when all have ended.
+   * @throws when one had to be killed: it would hear neither the signal nor that its supervisor is gone, and stay for ever
+   */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the service is stopping'));
     for (const worker of this.#workers.values()) worker.stop();
+    const ended = new AbortController();
+    const late = this.#options.sleep(this.#options.stopMillis, ended.signal).then(
+      () => this.#killAll(),
+      () => [],
+    );
     await Promise.all(this.#places);
+    ended.abort();
+    const killed = await late;
+    if (killed.length > 0) throw new Error(`worker ${killed.join(', ')} did not stop and was killed`);
+  }
+
+  /** @returns which were still there */
+  #killAll(): readonly number[] {
+    for (const worker of this.#workers.values()) worker.kill();
+    return [...this.#workers.keys()];
   }
 
   /** Keeps one worker running in this place until the supervisor stops. */
