@@ -83,6 +83,9 @@ export class SimulatedStore implements ResultStore {
     await this.#ask('check', () => undefined);
   }
 
+  /** Nothing is refused. */
+  async checkList(): Promise<void> {}
+
   async findInstallation(): Promise<string | undefined> {
     return await this.#ask('find installation', () => this.#bucket.installation);
   }

@@ -10,6 +10,11 @@ import type { Instant } from '../domain/instant.ts';
 export interface ResultStore {
   /** Rejects when the store cannot be reached or written. */
   check(): Promise<void>;
+  /**
+   * Rejects when a server that is asked for lists refuses this one: of the objects, or of those in parts that were never finished. Whoever
+   * may write need not be allowed to list, and no read shows it.
+   */
+  checkList(of: 'objects' | 'uploads'): Promise<void>;
   /** Whose store this is; undefined before its first use with a catalog. */
   findInstallation(): Promise<string | undefined>;
   /** Keeps the id durably, in the place of any other. It is no object: `list` does not show it. */

@@ -272,5 +272,10 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
     });
 
     test('a reachable store passes its check', () => under.store.check());
+
+    test('a store whose lists nobody refuses says nothing against them', async () => {
+      await under.store.checkList('objects');
+      await under.store.checkList('uploads');
+    });
   });
 }

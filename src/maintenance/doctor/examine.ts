@@ -16,6 +16,7 @@ import { examined, type Finding, wrong } from './finding.ts';
 import { examineFolders } from './folders.ts';
 import { examineClock, examineForeignFiles, examineInstallation } from './installation.ts';
 import { examineLeases } from './leases.ts';
+import { examineLists, LISTS } from './lists.ts';
 import { examineMemory } from './memory.ts';
 import { examineQueryIds } from './query-ids.ts';
 import { examineReplicas } from './replicas.ts';
@@ -48,6 +49,7 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
   const catalog = await examineCatalog(service);
   yield catalog;
   yield await examineStore(service);
+  if (settings.store.kind === 's3') yield await examined(LISTS, signal, async () => await examineLists(service));
   yield await examineForeignFiles(service);
   if (catalog.status === 'wrong') return;
   yield await examineInstallation(service);

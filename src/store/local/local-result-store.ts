@@ -61,6 +61,9 @@ export class LocalResultStore implements ResultStore {
     if (bavail === 0) throw new NotReady('its disk has no space left');
   }
 
+  /** There is nobody to refuse it but the folder, which `check` reads. */
+  async checkList(): Promise<void> {}
+
   /** A root that is gone is never made anew: an empty store would look like one whose objects are all damaged. */
   async #requireRoot(): Promise<void> {
     const there = await stat(this.#root).catch(unlessMissing);

@@ -10,6 +10,11 @@ interface Place {
 /** So many pages are looked at in one call, of up to 1000 uploads each. */
 const PAGES_MAX = 100;
 
+/** @throws the client's error where they may not be listed, or cannot be */
+export async function requireUploadList(client: S3Client, { bucket, prefix }: Place): Promise<void> {
+  await client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix, MaxUploads: 1 }));
+}
+
 /** @param isAbandoned given a key's folder, which ends in a slash @throws the client's error */
 export async function abortUploads(
   client: S3Client,

@@ -30,7 +30,7 @@ import {
   type ResultStore,
   type StoredObject,
 } from '../result-store.ts';
-import { abortUploads } from './abandoned-uploads.ts';
+import { abortUploads, requireUploadList } from './abandoned-uploads.ts';
 import { listObjects } from './list-objects.ts';
 import { putFile } from './put-file.ts';
 import { FETCHED_AT_ONCE, type S3ClientOptions, s3Client } from './s3-client.ts';
@@ -80,6 +80,13 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       const reason = error instanceof StoreUnavailable ? message : name;
       throw new NotReady(`nothing can be written to it (${reason})`, { cause: error });
     }
+  }
+
+  async checkList(of: 'objects' | 'uploads'): Promise<void> {
+    if (of === 'objects') return await this.#requireList();
+    await requireUploadList(this.#client, { bucket: this.#bucket, prefix: this.#prefix }).catch((error: unknown) => {
+      throw asUnavailable(error, new AbortController().signal);
+    });
   }
 
   async findInstallation(): Promise<string | undefined> {
@@ -186,7 +193,8 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     await sideBySide(keys, ASKED_AT_ONCE, async (key) => {
       if ((await this.#find(key)) === undefined) missing.add(key);
     });
-    if (missing.size > 0) await this.#requireBucket();
+    // Asked for an object, a server does not say whether it is the bucket that is gone.
+    if (missing.size > 0) await this.#requireList();
     return keys.filter((key) => missing.has(key));
   }
 
@@ -237,8 +245,8 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     this.#client.destroy();
   }
 
-  /** Asked for an object, a server does not say whether it is the bucket that is gone. @throws StoreUnavailable */
-  async #requireBucket(): Promise<void> {
+  /** @throws StoreUnavailable, also where there is no such bucket, or the client's error */
+  async #requireList(): Promise<void> {
     const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#prefix, MaxKeys: 1 });
     await this.#client.send(command).catch((error: unknown) => {
       throw asUnavailable(error, new AbortController().signal);
