@@ -16,7 +16,14 @@ const OF_DUCKDB =
   /\b[A-Z][A-Za-z]* Error:|Exception|read_csv|read_json|read_parquet|LINE \d|maximum_object_size|TProtocol/;
 
 const BROKEN_JSON: readonly (readonly [string, string])[] = [
-  ['{"a":1}\n{"a":\n', 'line 2: the JSON cannot be read: it ends too early'],
+  [
+    '{"a":1}\n{"a":\n',
+    'line 2: the JSON cannot be read: it ends too early; each line has one whole object, unless the file is one array of objects',
+  ],
+  [
+    '{\n  "a": 1\n}\n',
+    'line 1: the JSON cannot be read: it ends too early; each line has one whole object, unless the file is one array of objects',
+  ],
   ['{"a":1}x\n', 'line 1: the JSON cannot be read: something follows the object'],
   ['{"a":"\\q"}\n', 'line 1: the JSON cannot be read: a backslash is followed by what it cannot escape'],
   [

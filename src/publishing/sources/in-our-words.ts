@@ -17,9 +17,12 @@ const PARQUET: Words = [
   [/decompress|snappy|zstd|brotli|lz4|gzip/i, 'a block of it cannot be decompressed, so it is damaged'],
 ];
 
+/** Of an object: also where a line ends and its object does not. */
+export const ENDS_EARLY = 'it ends too early';
+
 const JSON_TEXT: Words = [
   [/maximum_object_size/, 'an object is larger than 16 MB'],
-  [/unexpected end|no close|unclosed|length is 0/i, 'it ends too early'],
+  [/unexpected end|no close|unclosed|length is 0/i, ENDS_EARLY],
   [/byte order mark/i, 'a byte order mark stands where it cannot'],
   [/content after/i, 'something follows the object'],
   [/surrogate/i, 'a text has half of a surrogate pair, such as \\ud83d alone, which is no character'],

@@ -4,13 +4,15 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { hasNumberMark } from '../../../duckdb/exact-json.ts';
 import { PublishError } from '../../publish-error.ts';
-import { whyNotJson } from '../in-our-words.ts';
+import { ENDS_EARLY, whyNotJson } from '../in-our-words.ts';
 import type { SourceContext } from '../source.ts';
 import type { BadFile } from './bad-line-thread.ts';
 import { type JsonLayout, KEYS_UNKNOWN, MARKED, NO_OBJECT } from './json-relation.ts';
 
 /** DuckDB's setting, by which it tells an object that is too large. */
 const OBJECT_SIZE = 'maximum_object_size';
+/** Nearly always the file is indented for people to read. */
+const ONE_LINE_EACH = '; each line has one whole object, unless the file is one array of objects';
 
 /** The error that names the line or the record, or `error` itself when it has another cause. */
 export async function explainJson(
@@ -44,7 +46,8 @@ export async function explainJson(
     return new PublishError(`${element}the JSON cannot be read: ${reason}`);
   }
   const line = await badLine({ path: context.file, isTooLong: error.message.includes(OBJECT_SIZE) }, signal);
-  return new PublishError(`${line === undefined ? '' : `line ${line}: `}the JSON cannot be read: ${reason}`);
+  const place = line === undefined ? '' : `line ${line}: `;
+  return new PublishError(`${place}the JSON cannot be read: ${reason}${reason === ENDS_EARLY ? ONE_LINE_EACH : ''}`);
 }
 
 async function firstRow(
