@@ -167,6 +167,12 @@ test('an address that is no service, one where nothing listens, and an answer th
     (await nobody.run(['rows', '1'])).err,
     /^error: cannot reach http:\/\/127\.0\.0\.1:1 \(QRS_URL\): .+\n$/,
   );
+  const secure = url.replace('http:', 'https:');
+  const noTls = await makeCommandLine(t, { QRS_URL: secure, QRS_KEY: 'qrs_x' });
+  assert.equal(
+    (await noTls.run(['rows', '1'])).err,
+    `error: cannot reach ${secure} (QRS_URL): it does not speak TLS; ${url} might be what is meant\n`,
+  );
 });
 
 test('an answer that a proxy ended early, as if it were whole, is an error in every format', async (t) => {

@@ -52,8 +52,14 @@ async function asked(base: string, address: string, key: string, signal: AbortSi
     return await fetch(address, { headers: { 'x-service-api-key': key }, redirect: 'error', signal });
   } catch (error) {
     signal.throwIfAborted();
-    throw new Error(`cannot reach ${base} (QRS_URL)${reasonOf(error)}`, { cause: error });
+    throw new Error(`cannot reach ${base} (QRS_URL)${whyNotTls(base, error) ?? reasonOf(error)}`, { cause: error });
   }
+}
+
+/** OpenSSL says it in the names of its own files. */
+function whyNotTls(base: string, error: unknown): string | undefined {
+  if (!reasonOf(error).includes('wrong version number')) return undefined;
+  return `: it does not speak TLS; ${base.replace(/^https:/i, 'http:')} might be what is meant`;
 }
 
 /** fetch says no more than that it failed; why stands in the cause. */
