@@ -72,7 +72,8 @@ after(async () => {
 
 for (const block of shellBlocks()) {
   test(`${block.place}: ${block.script.split('\n', 1)}`, { skip: whySkipped(block) }, async () => {
-    await run(block.page === COMMAND_PAGE ? 'commands' : 'demo', await scriptOf(block));
+    const printed = await run(block.page === COMMAND_PAGE ? 'commands' : 'demo', await scriptOf(block));
+    assert.doesNotMatch(printed, /"rows":\[\]/, 'an example that finds nothing shows nothing');
   });
 }
 
