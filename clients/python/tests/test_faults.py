@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 import re
 import tempfile
@@ -93,6 +94,22 @@ class Retries(unittest.TestCase):
         with Service(answers) as service:
             self.assertEqual(self.client(service).read(query=7).rows, [{"n": 1}])
         self.assertEqual(self.pauses, [0.5, 7.0, 2.0, 0.0, 8.0])
+
+    def test_json_that_a_proxy_ended_early_as_if_it_were_whole_is_asked_for_again_and_told_as_that(self) -> None:
+        short = Whole(json.dumps(page([1], 1))[:60], "application/json")
+        with Service([short, page([1], 1), short]) as service:
+            self.assertEqual(self.client(service).read(query=7).rows, [{"n": 1}])
+            self.assertEqual(self.pauses, [0.5])
+            with self.assertRaisesRegex(ServiceError, "^/v1/query/7/results: no whole answer came: the JSON breaks off: "):
+                self.client(service, 0).read(query=7)
+
+    def test_an_answer_about_a_run_without_what_each_of_them_has_is_told_and_not_waited_on(self) -> None:
+        told = "^the answer is not one of this service: check the address$"
+        for answer in ({}, {"execution_id": 7, "state": "QUERY_STATE_PENDING"}, {"execution_id": "A"}):
+            with self.subTest(answer), Service([answer]) as service, self.assertRaisesRegex(ServiceError, told):
+                self.client(service).finished("A")
+        with Service([{"ok": True}]) as service, self.assertRaisesRegex(ServiceError, told):
+            self.client(service).execute(7)
 
     def test_what_cannot_pass_is_not_asked_again(self) -> None:
         for status in (400, 401, 403, 404, 409, 500):
@@ -247,6 +264,35 @@ class Misuse(unittest.TestCase):
         with Service([{"execution_id": "A", "state": "QUERY_STATE_PENDING", "is_execution_finished": False}]) as service:
             QueryResults(service.url + "\n", "qrs_a\n").status("A")
             self.assertEqual(service.asked[0].headers["X-Service-Api-Key"], "qrs_a")
+
+    def test_an_address_with_more_than_scheme_host_and_prefix_is_refused_at_once_and_no_secret_in_it_is_shown(self) -> None:
+        told = '^url has a user, a "\\?" or a "#": expected scheme, host and prefix alone; the key is given as key$'
+        for more in ("//ann:pass-word@x.example", "//x.example/?api_key=qrs_0123", "//x.example/#key=qrs_0123", "//x.example?"):
+            with self.subTest(more), self.assertRaisesRegex(ValueError, told):
+                QueryResults("https:" + more, "k")
+        # The key and the address in each other's place.
+        told = "^url is no address: expected the service's scheme and host, such as http://127.0.0.1:8080$"
+        for url in ("qrs_0123456789", "x.example/?api_key=qrs_0123"):
+            with self.subTest(url), self.assertRaisesRegex(ValueError, told):
+                QueryResults(url, "https://x.example")
+
+    def test_a_host_and_a_prefix_of_any_script_are_sent_in_ascii_and_a_host_that_cannot_be_is_told_at_once(self) -> None:
+        sent = {
+            "HTTP://x.example/": "http://x.example/",
+            "http://bücher.example:81/präfix": "http://xn--bcher-kva.example:81/pr%C3%A4fix",
+            "https://例え.jp": "https://xn--r8jz45g.jp",
+            "http://[::1]:80/a%20b c/": "http://[::1]:80/a%20b%20c/",
+        }
+        self.assertEqual({url: QueryResults(url, "k")._transport.url for url in sent}, sent)
+        for url in ("http://a b.example", "http://a..é.example", "http://" + "é" * 64 + ".example"):
+            with self.subTest(url), self.assertRaisesRegex(ValueError, "expected the service's scheme and host"):
+                QueryResults(url, "k")
+
+    def test_no_representation_shows_the_key(self) -> None:
+        self.assertEqual(
+            repr(QueryResults("http://x.example", "qrs_0123", sleep=print)._transport),
+            "Transport(url='http://x.example', retries=5, timeout=300.0, sleep=<built-in function print>)",
+        )
 
     def test_columns_of_any_name_are_written_as_the_service_reads_them(self) -> None:
         names = ["a b", "a,b", 'c "d"', "f\\", 'g\\"h', " i ", '"', "", "j,\\"]

@@ -1,7 +1,8 @@
 /** The client: reads results as typed rows, page by page, or as files; runs queries and waits for them. */
 import { countedRows } from './counted-rows.ts';
+import { ServiceError } from './errors.ts';
 import { type Page, runFailed, type Table, walk } from './pages.ts';
-import { Requests } from './requests.ts';
+import { type Fields, Requests } from './requests.ts';
 import { addressOf, type Filter, type Parameters, type Target } from './target.ts';
 import type { Value } from './values.ts';
 
@@ -111,17 +112,17 @@ export class QueryResults {
       typeof value === 'bigint' ? String(value) : value,
     ]);
     const body = parameters === undefined ? {} : { query_parameters: Object.fromEntries(given) };
-    const { execution_id } = await this.#requests.post(`/v1/query/${query}/execute`, body, signal);
-    return String(execution_id);
+    return runOf(await this.#requests.post(`/v1/query/${query}/execute`, body, signal), 'execution_id').execution_id;
   }
 
   /** @throws ServiceError */
   async status(execution: string, signal?: AbortSignal): Promise<RunStatus> {
     const body = await this.#requests.get(`/v1/execution/${encodeURIComponent(execution)}/status`, signal);
+    const { execution_id, state } = runOf(body, 'execution_id', 'state');
     const { queue_position, progress, error } = body;
     return {
-      executionId: String(body.execution_id),
-      state: String(body.state),
+      executionId: execution_id,
+      state,
       isFinished: body.is_execution_finished === true,
       ...(queue_position !== undefined && { queuePosition: Number(queue_position) }),
       ...(progress !== undefined && { progress: progressOf(progress as Readonly<Record<string, number>>) }),
@@ -151,6 +152,12 @@ export class QueryResults {
     // Of a Parquet file that is cut nothing can be read.
     return format === 'csv' ? countedRows(bytes, headers.get('x-service-row-count')) : bytes;
   }
+}
+
+/** @throws ServiceError when a text is missing that every answer about a run has: something else than the service has answered */
+function runOf<Name extends string>(body: Fields, ...names: readonly Name[]): Readonly<Record<Name, string>> {
+  if (names.every((name) => typeof body[name] === 'string')) return body as Readonly<Record<Name, string>>;
+  throw new ServiceError('the answer is not one of this service: check the address');
 }
 
 function progressOf(told: Readonly<Record<string, number>>): RunProgress {

@@ -110,12 +110,18 @@ export class Requests {
   }
 }
 
-/** In a browser it may be relative to the page. */
+/** In a browser it may be relative to the page. What may have a secret in it is not shown: a text that is no address may be the key. */
 function serviceAddress(url: string): string {
   const page = (globalThis as { readonly location?: { readonly href: string } }).location?.href;
   const address = URL.canParse(url, page) ? new URL(url, page) : undefined;
-  if (address?.protocol === 'http:' || address?.protocol === 'https:') return url.trim();
-  throw new TypeError(`url is "${url}": expected the service's scheme and host, such as http://127.0.0.1:8080`);
+  if (address?.protocol !== 'http:' && address?.protocol !== 'https:') {
+    const shown = /^[^@?#]*[:.][^@?#]*$/.test(url) ? `"${url}"` : 'no address';
+    throw new TypeError(`url is ${shown}: expected the service's scheme and host, such as http://127.0.0.1:8080`);
+  }
+  if (!/[?#]/.test(url) && address.username === '' && address.password === '') return url.trim();
+  throw new TypeError(
+    'url has a user, a "?" or a "#": expected scheme, host and prefix alone; the key is given as key',
+  );
 }
 
 /** The key without the line end of the file that it was read from. */
@@ -144,14 +150,16 @@ class Passing {
   }
 }
 
+/** @throws SyntaxError for JSON that breaks off, as where a proxy ends an answer early: to ask again may help */
 async function jsonOf(response: Response, address: string): Promise<Fields> {
   const text = await response.text();
+  let fields: Fields | null = null;
   try {
-    const fields = JSON.parse(text) as Fields | null;
-    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields;
-  } catch {
-    // Told below, as all that is no object.
+    fields = JSON.parse(text) as Fields | null;
+  } catch (error) {
+    if (text.trimStart().startsWith('{')) throw error;
   }
+  if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields;
   throw notOfService(address, 'no JSON');
 }
 

@@ -140,6 +140,27 @@ test('a body that breaks off is asked for again', async () => {
   assert.deepEqual((await client.read({ query: 7 })).rows, [{ n: 1 }]);
 });
 
+test('JSON that a proxy ended early as if it were whole is asked for again, and told as that', async () => {
+  const whole = JSON.stringify(page([1], 1));
+  const bodies = [whole.slice(0, 60), whole, whole.slice(0, 60)];
+  const fetch = async () => new Response(bodies.shift() ?? assert.fail('asked once more than there are answers'));
+  const settings = { url: 'https://x.example', key: 'k', fetch, sleep: async () => undefined };
+  assert.deepEqual((await new QueryResults(settings).read({ query: 7 })).rows, [{ n: 1 }]);
+  await assert.rejects(new QueryResults({ ...settings, retries: 0 }).read({ query: 7 }), {
+    name: 'ServiceError',
+    message: /^\/v1\/query\/7\/results: no whole answer came: .*JSON/,
+  });
+});
+
+test('an answer about a run without what each of them has is told, and not waited on', async () => {
+  const told = { name: 'ServiceError', message: 'the answer is not one of this service: check the address' };
+  for (const answer of [{}, { execution_id: 7, state: 'QUERY_STATE_PENDING' }, { execution_id: 'A' }]) {
+    const { client } = scripted([answer]);
+    await assert.rejects(client.finished('A'), told);
+  }
+  await assert.rejects(scripted([{ ok: true }]).client.execute(7), told);
+});
+
 test('what cannot pass is not asked again, and what does not pass within the limit is told', async () => {
   for (const status of [400, 401, 403, 404, 409, 500]) {
     const { client } = scripted([{ status }]);
@@ -323,10 +344,28 @@ test('an address and a key that cannot be ones are told at once, and no key is s
     assert.throws(() => at('https://x.example', key), { name: 'TypeError', message: refusal }, key);
   }
   assert.throws(() => at('https://x.example', null as unknown as string), /key is a text, not object/);
-  const { asked, fetch } = recorded({ execution_id: 'A' });
+  const { asked, fetch } = recorded({ execution_id: 'A', state: 'QUERY_STATE_PENDING' });
   await new QueryResults({ url: 'https://x.example/\n', key: 'qrs_a\n', fetch }).status('A');
   assert.equal(asked[0]?.url, 'https://x.example/v1/execution/A/status');
   assert.equal(new Headers(asked[0]?.init.headers).get('x-service-api-key'), 'qrs_a');
+});
+
+test('an address with more than scheme, host and prefix is refused at once, and no secret in it is shown', () => {
+  const refusal = (message: string) => ({ name: 'TypeError', message });
+  for (const url of [
+    'https://ann:pass-word@results.example.com',
+    'https://results.example.com/?api_key=qrs_0123',
+    'https://results.example.com/#key=qrs_0123',
+    'https://results.example.com?',
+  ]) {
+    const message = 'url has a user, a "?" or a "#": expected scheme, host and prefix alone; the key is given as key';
+    assert.throws(() => new QueryResults({ url, key: 'k' }), refusal(message), url);
+  }
+  // The key and the address in each other's place.
+  const message = "url is no address: expected the service's scheme and host, such as http://127.0.0.1:8080";
+  for (const url of ['qrs_0123456789', 'qrs.example.com/?api_key=qrs_0123']) {
+    assert.throws(() => new QueryResults({ url, key: 'https://results.example.com' }), refusal(message), url);
+  }
 });
 
 test('bigints and numbers are values of parameters, and a dataset may have any name', async () => {

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Iterator, Optional
 from urllib.parse import quote
 
 from . import frames
-from .errors import RunFailed
+from .errors import RunFailed, ServiceError
 from .pages import Page, run_failed, walk
 from .target import Parameters, Read, parameter_text
 from .transport import Transport, sent_key, service_address
@@ -102,14 +102,14 @@ class QueryResults:
         """Starts a run and returns its execution id without waiting."""
         given = {name: parameter_text(value) for name, value in (parameters or {}).items()}
         body = {} if parameters is None else {"query_parameters": given}
-        return str(self._transport.post(f"/v1/query/{int(query)}/execute", body)["execution_id"])
+        return _run_of(self._transport.post(f"/v1/query/{int(query)}/execute", body), "execution_id")["execution_id"]
 
     def status(self, execution: str) -> RunStatus:
-        body = self._transport.get(f"/v1/execution/{quote(execution, safe='')}/status")
+        body = _run_of(self._transport.get(f"/v1/execution/{quote(execution, safe='')}/status"), "execution_id", "state")
         return RunStatus(
             body["execution_id"],
             body["state"],
-            body["is_execution_finished"],
+            body.get("is_execution_finished") is True,
             body.get("queue_position"),
             body.get("progress"),
             body.get("error"),
@@ -130,3 +130,10 @@ class QueryResults:
 
     def cancel(self, execution: str) -> None:
         self._transport.post(f"/v1/execution/{quote(execution, safe='')}/cancel", {})
+
+
+def _run_of(body: Dict[str, Any], *names: str) -> Dict[str, Any]:
+    """The answer, if it has the texts that every answer about a run has; otherwise something else than the service has answered."""
+    if all(isinstance(body.get(name), str) for name in names):
+        return body
+    raise ServiceError("the answer is not one of this service: check the address")

@@ -12,10 +12,10 @@ import urllib.error
 import urllib.request
 import uuid
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, BinaryIO, Callable, Dict, Iterator, Mapping, Optional, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from .errors import ServiceError
 
@@ -25,6 +25,9 @@ PAUSE_MAX = 20.0
 RETRY_AFTER_MAX = 300.0
 """Seconds. If the service asks for a longer pause, no new attempt is made."""
 CHUNK_BYTES = 1 << 20
+
+SENT_IN_PATHS = "/%:@!$&'()*+,;=~"
+"""Characters that a path may have as they are; a % begins what is encoded already."""
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -49,18 +52,34 @@ class _Unwritable(Exception):
 
 
 def service_address(url: str) -> str:
+    """The address as it is sent: a host of any script as DNS has it, and a prefix in ASCII. What may have a secret in it is not shown: a text that is
+    no address may be the key."""
     address = url.strip()
-    if not address.startswith(("http://", "https://")) or not _has_host_and_port(address):
-        raise ValueError(f"url is {url!r}: expected the service's scheme and host, such as http://127.0.0.1:8080")
-    return address
+    parts = _parts_of(address)
+    if parts is None:
+        shown = repr(url) if re.fullmatch("[^@?#]*[:.][^@?#]*", url) else "no address"
+        raise ValueError(f"url is {shown}: expected the service's scheme and host, such as http://127.0.0.1:8080")
+    if "@" in parts.netloc or re.search("[?#]", address):
+        raise ValueError('url has a user, a "?" or a "#": expected scheme, host and prefix alone; the key is given as key')
+    return f"{parts.scheme}://{_sent_host(parts)}{quote(parts.path, safe=SENT_IN_PATHS)}"
 
 
-def _has_host_and_port(address: str) -> bool:
+def _parts_of(address: str) -> Optional[SplitResult]:
+    """None for what is no address of a service."""
     try:
         parts = urlsplit(address)
-        return parts.hostname is not None and (parts.port is None or parts.port > 0)
+        is_host = parts.hostname is not None and not re.search(r"\s", parts.netloc) and _sent_host(parts) != ""
+        return parts if parts.scheme in ("http", "https") and is_host and parts.port != 0 else None
     except ValueError:
-        return False
+        return None
+
+
+def _sent_host(parts: SplitResult) -> str:
+    """Host and port. Raises ValueError for a host that DNS cannot have."""
+    if parts.netloc.isascii():
+        return parts.netloc
+    host = (parts.hostname or "").encode("idna").decode()
+    return host if parts.port is None else f"{host}:{parts.port}"
 
 
 def sent_key(key: str) -> str:
@@ -97,7 +116,8 @@ def _writing() -> Iterator[None]:
 @dataclass(frozen=True)
 class Transport:
     url: str
-    key: str
+    key: str = field(repr=False)
+    """In no representation, since tracebacks and debuggers show those."""
     retries: int = 5
     timeout: float = 300.0
     """Seconds for which a connection may be silent."""
@@ -191,10 +211,13 @@ class Transport:
 def _json_of(response: http.client.HTTPResponse) -> Dict[str, Any]:
     # Read whole, so that an answer that breaks off is noticed. Python's integers have every digit.
     text = response.read()
+    fields = None
     try:
         fields = json.loads(text)
-    except ValueError:
-        fields = None
+    except ValueError as broken:
+        # As where a proxy ends an answer early as if it were whole: to ask again may help.
+        if text.lstrip().startswith(b"{"):
+            raise http.client.HTTPException(f"the JSON breaks off: {broken}") from None
     if not isinstance(fields, dict):
         raise _not_of_service(response, "no JSON")
     return fields
