@@ -4,12 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Answer, Connection, type Sending } from '../../src/library/http/connection.ts';
 import { openHttpPublisher } from '../../src/library/http/http-publisher.ts';
 import { type ClientEffects, ServiceClient } from '../../src/library/http/service-client.ts';
+import type { Progress } from '../../src/library/publication.ts';
 import { sleep } from '../real-time.ts';
 import { type Fault, startFaultyProxy } from './faulty-proxy.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
@@ -140,6 +145,75 @@ test('a service that cannot be reached, and a publisher that was closed, are nam
   await assert.rejects(closed.submit({ queryId: 100 }), { message: 'the publisher has been closed' });
 });
 
+/** A server that is none of ours, and how often it was asked. */
+async function startForeign(t: TestContext, answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const publisher = openHttpPublisher(
+    { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'k' },
+    EFFECTS,
+  );
+  t.after(() => publisher[Symbol.asyncDispose]());
+  return { publisher, asked };
+}
+
+test('a redirect is not followed, and told as one', async (t) => {
+  const { publisher, asked } = await startForeign(t, (_, response) =>
+    response.writeHead(308, { location: 'https://results.example.com/v1/query/100?token=x' }).end(),
+  );
+  await assert.rejects(publisher.publish({ queryId: 100, source: { kind: 'rows', rows } }), {
+    name: 'ServiceError',
+    status: 308,
+    message:
+      'redirected to https://results.example.com/v1/query/100, which is not followed: url is where the service itself answers',
+  });
+  assert.deepEqual(asked, ['GET /v1/query/100']);
+});
+
+test('what onProgress fails with ends the publish at once: it is no fault of the connection', async (t) => {
+  const { publisher } = await startForeign(t, (request, response) => {
+    request.resume();
+    if (request.method === 'GET') response.end('{}');
+  });
+  const mistake = new Error('no such progress bar');
+  let calls = 0;
+  const onProgress = ({ phase }: Progress) => {
+    if (phase !== 'sending') return;
+    calls += 1;
+    throw mistake;
+  };
+  await assert.rejects(
+    publisher.publish({ queryId: 100, source: { kind: 'rows', rows }, onProgress }),
+    (error) => error === mistake,
+  );
+  assert.equal(calls, 1);
+});
+
+test('a file that is deleted before it is sent again is told as that', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'qrs-deleted-'));
+  t.after(async () => await rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'trades.csv');
+  await writeFile(path, 'n\n1\n');
+  const { publisher, asked } = await startForeign(t, (request, response) => {
+    if (request.method === 'GET') {
+      response.end('{}');
+      return;
+    }
+    rmSync(path);
+    request.socket.destroy();
+  });
+  await assert.rejects(publisher.publish({ queryId: 100, source: { kind: 'file', path } }), {
+    name: 'PublishError',
+    message: `${path} cannot be read: ENOENT: no such file or directory, open '${path}'`,
+  });
+  assert.deepEqual(asked, ['GET /v1/query/100', 'POST /v1/query/100/results']);
+});
+
 /** The answers that come one after the other, and what the client did meanwhile. */
 async function sent(
   answers: readonly (Partial<Answer> | Error)[],
@@ -182,6 +256,8 @@ test('what may pass is sent again, under the same Idempotency-Key, after growing
   const after = (retryAfter: string) => ({ status: 429, retryAfter });
   const asked = [after('7'), after('Tue, 05 Mar 2024 20:51:01 GMT'), after('soon'), after('0')];
   assert.deepEqual((await sent([...asked, {}], 8)).pauses, [7000, 2000, 1000, 0]);
+  // No pause of nothing for what is none.
+  assert.deepEqual((await sent([after('1.5'), after('-5'), {}], 8)).pauses, [250, 500]);
   const running = { status: 409, code: 'idempotency_in_progress', retryAfter: '1' };
   assert.deepEqual((await sent([running, { status: 201 }], 8)).outcome, 201);
   assert.deepEqual((await sent([busy, {}], 8, 'GET')).keys, [undefined, undefined]);

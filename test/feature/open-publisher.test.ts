@@ -52,6 +52,10 @@ test('a service is named by its address and a key; what cannot be one is refused
       message: `url: found ${JSON.stringify(url)}, expected one such as https://results.example.com`,
     });
   }
+  for (const secret of ['qrs_0123456789', 'https://results.example.com/?api_key=qrs_0123456789']) {
+    const message = 'url: expected one such as https://results.example.com';
+    await assert.rejects(openPublisher({ url: secret, key }), { name: 'SettingsError', message });
+  }
   const url = 'http://127.0.0.1:1';
   const noKey = 'key: expected an API key, as `qrs keys create --scope write` prints it';
   for (const wrong of ['', 'two words', 'line\n']) {

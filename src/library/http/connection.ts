@@ -16,21 +16,33 @@ export interface Sending {
   readonly body?: Body;
 }
 
-export type Body =
-  | { readonly kind: 'text'; readonly text: string }
-  /** The first so many bytes of the file. `onSent` is called with the number sent so far. */
-  | { readonly kind: 'file'; readonly path: string; readonly bytes: number; readonly onSent: (bytes: number) => void };
+export type Body = { readonly kind: 'text'; readonly text: string } | FileBody;
+
+/** The first so many bytes of the file. `onSent` is called with the number sent so far. */
+interface FileBody {
+  readonly kind: 'file';
+  readonly path: string;
+  readonly bytes: number;
+  readonly onSent: (bytes: number) => void;
+}
 
 export interface Answer {
   readonly status: number;
   /** Of a refusal: `X-Error-Code`. */
   readonly code: string | undefined;
   readonly retryAfter: string | undefined;
+  /** Of a redirect: where it leads, without parameters. It is not followed. */
+  readonly location?: string | undefined;
   /** Empty if the answer is no JSON object. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 const ANSWER_BYTES_MAX = 1_000_000;
+/** A failure of what the caller handed over, and not of the connection: to send again helps nothing. */
+export class CallerFailure extends Error {
+  override readonly name = 'CallerFailure';
+}
+
 /** How long both sides may be silent. It is long because the service takes minutes to convert a large file. */
 const SILENT_MILLIS = 15 * 60_000;
 
@@ -46,7 +58,7 @@ export class Connection implements Disposable {
     this.#agent = new (base.protocol === 'https:' ? https : http).Agent({ keepAlive: true });
   }
 
-  /** @throws the signal's reason · PublishError for a file that cannot be read · Error for a failure after which a new attempt makes sense */
+  /** @throws the signal's reason · PublishError for a file that cannot be read · CallerFailure by what `onSent` fails with · Error for a failure after which a new attempt makes sense */
   async attempt(sending: Sending, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     const outgoing = this.#request(sending);
@@ -108,17 +120,30 @@ async function write(outgoing: ClientRequest, body: Body | undefined): Promise<v
     outgoing.end(body?.kind === 'text' ? body.text : undefined);
     return;
   }
-  const { path, bytes, onSent } = body;
+  await pipeline(bytesOf(body), outgoing);
+}
+
+async function* bytesOf({ path, bytes, onSent }: FileBody): AsyncGenerator<Buffer> {
   let sent = 0;
-  async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) {
+  try {
+    for await (const chunk of createReadStream(path, { end: bytes - 1 }) as AsyncIterable<Buffer>) {
       yield chunk;
       sent += chunk.byteLength;
-      onSent(sent);
+      tell(onSent, sent);
     }
-    if (sent < bytes) throw new PublishError(`${path} became shorter while it was sent`);
+  } catch (error) {
+    if (error instanceof CallerFailure) throw error;
+    throw new PublishError(`${path} cannot be read: ${(error as Error).message}`);
   }
-  await pipeline(createReadStream(path, { end: bytes - 1 }), counted, outgoing);
+  if (sent < bytes) throw new PublishError(`${path} became shorter while it was sent`);
+}
+
+function tell(onSent: FileBody['onSent'], sent: number): void {
+  try {
+    onSent(sent);
+  } catch (cause) {
+    throw new CallerFailure('onSent failed', { cause });
+  }
 }
 
 async function readAnswer(response: IncomingMessage): Promise<Answer> {
@@ -134,6 +159,7 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
     status: statusCode,
     code: typeof code === 'string' ? code : undefined,
     retryAfter: headers['retry-after'],
+    location: headers.location?.replace(/[?#].*$/s, ''),
     body: jsonObject(Buffer.concat(chunks).toString('utf8')),
   };
 }

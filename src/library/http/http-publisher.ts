@@ -146,7 +146,9 @@ function checkedAddress({ url, key, retries = RETRIES, ...others }: ServiceAddre
   }
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.search + parsed.hash !== '') {
-    throw new SettingsError(`url: found ${JSON.stringify(url)}, expected one such as https://results.example.com`);
+    // It may be the key, or have it in it; that is shown to nobody.
+    const found = typeof url === 'string' && /^[\w-]+$|api_key=/.test(url) ? '' : `found ${JSON.stringify(url)}, `;
+    throw new SettingsError(`url: ${found}expected one such as https://results.example.com`);
   }
   if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
     throw new SettingsError('key: expected an API key, as `qrs keys create --scope write` prints it');

@@ -36,10 +36,13 @@ const NO_SUCH_QUERY: readonly unknown[] = ['query_not_found', 'invalid_query_id'
 /** Statuses that mean that the request itself is wrong. */
 const WRONG_STATUSES: readonly number[] = [400, 409, 413, 415, 422];
 
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
 /** @param answer with a status that is no success */
 export function refusalOf(answer: Answer, { run, publishes = false }: Asked): Error {
   const { status, code, body } = answer;
   const text = typeof body.error === 'string' ? body.error : `the service answered ${status}`;
+  if (REDIRECTS.includes(status)) return redirected(answer);
   if (status === 401 || status === 403) return new AccessError(text);
   if (run !== undefined && NO_SUCH_RUN.includes(code)) return new IllegalTransition(run.id, undefined, run.to);
   if (run !== undefined && code === 'illegal_transition') {
@@ -54,6 +57,11 @@ export function refusalOf(answer: Answer, { run, publishes = false }: Asked): Er
   if (code === 'taken_over') return new LeaseLost(text);
   if ((code !== undefined && WRONG_STATUSES.includes(status)) || status === 431) return new PublishError(text);
   return new ServiceError(`${text} (${status})`, answer);
+}
+
+function redirected(answer: Answer): ServiceError {
+  const where = answer.location === undefined ? '' : ` to ${answer.location}`;
+  return new ServiceError(`redirected${where}, which is not followed: url is where the service itself answers`, answer);
 }
 
 /** The state of a name on the wire. */

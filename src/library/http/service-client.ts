@@ -5,7 +5,7 @@
 import type { Instant } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { PublishError } from '../../publishing/publish-error.ts';
-import type { Answer, Connection, Sending } from './connection.ts';
+import { type Answer, CallerFailure, type Connection, type Sending } from './connection.ts';
 import { ServiceError } from './refusals.ts';
 
 export interface ClientEffects {
@@ -39,7 +39,7 @@ export class ServiceClient {
 
   /**
    * @returns the answer. It may be a refusal; one that may pass is returned only after the last attempt
-   * @throws ServiceError when no answer came · PublishError for a file that cannot be read · the signal's reason
+   * @throws ServiceError when no answer came · PublishError for a file that cannot be read · the signal's reason · what `onSent` fails with
    */
   async send(sending: Sending, signal: AbortSignal): Promise<Answer> {
     const { sleep, newIdempotencyKey } = this.#effects;
@@ -60,6 +60,7 @@ export class ServiceClient {
       return await this.#connection.attempt(sending, signal);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof CallerFailure) throw error.cause;
       if (!(error instanceof Error) || error instanceof PublishError) throw error;
       return error;
     }
@@ -77,9 +78,9 @@ export class ServiceClient {
     return asked <= RETRY_AFTER_MAX_MILLIS ? Math.max(asked, 0) : undefined;
   }
 
-  /** Seconds, or a date (RFC 9110 §10.2.3). */
+  /** Seconds, or a date (RFC 9110 §10.2.3). `Date.parse` finds a date in nearly anything: 1.5 is the 5th of January 2001. */
   #retryAfterMillis(header: string | undefined): number | undefined {
-    if (header === undefined) return undefined;
+    if (header === undefined || !/^(\d+$|[A-Z])/i.test(header)) return undefined;
     const millis = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - this.#effects.clock();
     return Number.isNaN(millis) ? undefined : millis;
   }
