@@ -21,6 +21,8 @@ export interface Settings {
 }
 
 const STORED = 'qrs-key';
+/** Undefined where the browser forbids it, as with all cookies blocked: then the key is kept in the page alone, until it is loaded again. */
+const storage = storageOfTab();
 
 export const settings: Settings = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name=qrs]')?.content ?? '{}',
@@ -32,7 +34,7 @@ export const key = signal<string | undefined>(keyAtStart());
 export const keyRefused = signal(false);
 
 export function keepKey(text: string): void {
-  sessionStorage.setItem(STORED, text);
+  storage?.setItem(STORED, text);
   keyRefused.value = false;
   key.value = text;
 }
@@ -44,7 +46,7 @@ export function forgetKey(): void {
 }
 
 export function leave(): void {
-  sessionStorage.removeItem(STORED);
+  storage?.removeItem(STORED);
   key.value = undefined;
 }
 
@@ -55,8 +57,16 @@ export function isVisitor(): boolean {
 function keyAtStart(): string | undefined {
   const given = new URLSearchParams(location.hash.slice(1)).get('key');
   if (given !== null && given !== '') {
-    sessionStorage.setItem(STORED, given);
+    storage?.setItem(STORED, given);
     history.replaceState(null, '', location.pathname + location.search);
   }
-  return sessionStorage.getItem(STORED) ?? settings.publicKey;
+  return (storage === undefined ? given : storage.getItem(STORED)) || settings.publicKey;
+}
+
+function storageOfTab(): Storage | undefined {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
+  }
 }

@@ -4,9 +4,13 @@ import { keepKey, keyRefused, settings } from '../session.ts';
 
 export function KeyPage() {
   const [text, setText] = useState('');
+  const [isNoKey, setNoKey] = useState(false);
   const submit = (event: Event) => {
     event.preventDefault();
-    if (text.trim() !== '') keepKey(text.trim());
+    // Others cannot be sent in a header: quotes that a text program made round, or a blank of no width.
+    const isSent = /^[ -~]*$/.test(text.trim());
+    setNoKey(!isSent);
+    if (isSent && text.trim() !== '') keepKey(text.trim());
   };
   return (
     <main class="narrow">
@@ -24,7 +28,7 @@ export function KeyPage() {
             autocomplete="off"
             spellcheck={false}
             value={text}
-            aria-invalid={keyRefused.value}
+            aria-invalid={keyRefused.value || isNoKey}
             aria-describedby="key-help"
             onInput={({ currentTarget }) => setText(currentTarget.value)}
           />
@@ -32,10 +36,16 @@ export function KeyPage() {
             Open
           </button>
         </div>
-        {keyRefused.value && (
+        {isNoKey ? (
           <p class="error" role="alert">
-            The service does not know this key: it is mistyped, revoked or expired.
+            This has a character that no key has: was it copied whole, without quotes around it?
           </p>
+        ) : (
+          keyRefused.value && (
+            <p class="error" role="alert">
+              The service does not know this key: it is mistyped, revoked or expired.
+            </p>
+          )
         )}
         <p id="key-help" class="hint">
           It is kept in this tab only, until the tab is closed. An operator makes one with{' '}

@@ -33,6 +33,7 @@ export function RowsTab({ run, metadata, query }: RowsProps) {
   const [error, setError] = useState<unknown>();
   const [cell, setCell] = useState<Cell>();
   const [changes, setChanges] = useState(0);
+  const [attempt, setAttempt] = useState(0);
 
   const pages = useMemo(
     () =>
@@ -45,7 +46,7 @@ export function RowsTab({ run, metadata, query }: RowsProps) {
         () => setChanges((number) => number + 1),
         setError,
       ),
-    [identity],
+    [identity, attempt],
   );
   // Before the new view is seen: a count of the one before would be wrong, and a cell chosen meanwhile would be closed.
   useLayoutEffect(() => {
@@ -60,7 +61,7 @@ export function RowsTab({ run, metadata, query }: RowsProps) {
       controller.abort();
       pages.close();
     };
-  }, [identity]);
+  }, [identity, attempt]);
 
   const total = metadata.total_row_count;
   const rowCount = matching ?? (isNarrowed(view) ? undefined : total);
@@ -83,7 +84,7 @@ export function RowsTab({ run, metadata, query }: RowsProps) {
       {error !== undefined && !isMistaken ? (
         <Notice title="The rows could not be read" tone="bad">
           <p>{error instanceof ApiError ? error.message : 'The service cannot be reached.'}</p>
-          <button type="button" onClick={() => setError(undefined)}>
+          <button type="button" onClick={() => setAttempt((before) => before + 1)}>
             Try again
           </button>
         </Notice>
@@ -99,7 +100,7 @@ export function RowsTab({ run, metadata, query }: RowsProps) {
 
 /** An error in an expression; shown at its place. */
 function isMistake(error: unknown): boolean {
-  return error instanceof ApiError && /^(filter|sort)_|unknown_column/.test(error.code);
+  return error instanceof ApiError && /^(filter|sort)_/.test(error.code);
 }
 
 function sameColumns(some: readonly Column[], others: readonly Column[]): boolean {

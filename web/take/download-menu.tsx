@@ -25,7 +25,8 @@ export function DownloadMenu({ executionId }: { readonly executionId: string }) 
     if (!isOpen) return;
     const controller = new AbortController();
     setPrice(undefined);
-    priceOf(path, asked, controller.signal).then(setPrice, () => undefined);
+    const unknown = { rows: undefined, datapoints: undefined };
+    priceOf(path, asked, controller.signal).then(setPrice, () => controller.signal.aborted || setPrice(unknown));
     return () => controller.abort();
   }, [isOpen, path, asked.key, asked.filters, asked.search, asked.sort_by, asked.columns]);
   const take = async (format: Format) => {
@@ -43,11 +44,7 @@ export function DownloadMenu({ executionId }: { readonly executionId: string }) 
       <summary>Download</summary>
       <div class="choices">
         <p class="hint" role="status">
-          {price === undefined
-            ? 'asking what it costs …'
-            : `${price.rows === undefined ? '' : `${count(price.rows)} rows`}${
-                price.datapoints === undefined ? '' : `, ${count(price.datapoints)} datapoints`
-              }`}
+          {price === undefined ? 'asking what it costs …' : priceText(price)}
         </p>
         {FORMATS.map((format) => (
           <button key={format} type="button" onClick={() => take(format)}>
@@ -58,4 +55,12 @@ export function DownloadMenu({ executionId }: { readonly executionId: string }) 
       </div>
     </details>
   );
+}
+
+function priceText({ rows, datapoints }: Price): string {
+  if (rows === undefined && datapoints === undefined) return 'What it costs is not known.';
+  return [
+    ...(rows === undefined ? [] : [`${count(rows)} rows`]),
+    ...(datapoints === undefined ? [] : [`${count(datapoints)} datapoints`]),
+  ].join(', ');
 }

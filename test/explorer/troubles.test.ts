@@ -1,0 +1,95 @@
+/** What goes wrong is told in words, and what may pass can be tried again: a service that is busy, a link that is old, a browser that keeps nothing. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { rowTexts, skip, startExplorer } from './browser.ts';
+
+const CSV = `n,chain\n${Array.from({ length: 250 }, (_, n) => `${n},${n % 2 === 0 ? 'base' : 'celo'}\n`).join('')}`;
+const BUSY = { status: 503, headers: { 'x-error-code': 'overloaded' }, body: '{"error":"too busy at the moment"}' };
+/** What a browser says on its console of an answer that is BUSY. */
+const SAID = ['Failed to load resource: the server responded with a status of 503 (Service Unavailable)'];
+
+/** Answers the first request of which this holds with BUSY. */
+async function failOnce(page: Page, holds: (method: string, url: string) => boolean): Promise<void> {
+  let isDone = false;
+  await page.route('**/results?*', async (route) => {
+    const request = route.request();
+    if (isDone || !holds(request.method(), request.url())) return await route.continue();
+    isDone = true;
+    return await route.fulfill(BUSY);
+  });
+}
+
+test('rows that could not be counted are counted when it is tried again', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/queries/7');
+  await rowTexts(page, 1);
+  await failOnce(page, (_, url) => url.includes('count=exact'));
+  await page.getByLabel('Filter', { exact: true }).fill('n < 5');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').filter({ hasText: 'too busy at the moment' }).waitFor();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.locator('.counts', { hasText: '5 of 250 rows' }).waitFor();
+  assert.deepEqual(await rowTexts(page, 5), ['4', 'base']);
+  assert.deepEqual(complaints, SAID);
+});
+
+test('a link that names a column which the latest run has no more says so, and leads to all of them', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/queries/7?columns=chian');
+  const told = 'there is no column "chian". Did you mean "chain"?';
+  await page.getByRole('alert').filter({ hasText: told }).waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  assert.deepEqual(await rowTexts(page, 2), ['1', 'celo']);
+  assert.deepEqual(complaints, []);
+});
+
+test('where the price of a download cannot be told, that is said', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/queries/7');
+  await rowTexts(page, 1);
+  await failOnce(page, (method) => method === 'HEAD');
+  await page.getByText('Download', { exact: true }).click();
+  await page.getByText('What it costs is not known.').waitFor();
+  assert.deepEqual(complaints, SAID);
+});
+
+test('a key that was copied with quotes or with a blank of no width is told as that, and not sent', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/queries/7', { key: '' });
+  for (const copied of [`“${service.key}”`, `${service.key}\u200b`]) {
+    await page.getByLabel('API key').fill(copied);
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'a character that no key has' }).waitFor();
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  }
+  await page.getByLabel('API key').fill(`  ${service.key}\u00a0`);
+  await page.keyboard.press('Enter');
+  assert.deepEqual(await rowTexts(page, 1), ['0', 'base']);
+  assert.deepEqual(complaints, []);
+});
+
+test('in a browser that forbids storage the key is kept in the page, until it is loaded again', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/docs', { key: '' });
+  const denied = "throw new DOMException('The request was denied', 'SecurityError')";
+  await page.addInitScript(`Object.defineProperty(window, 'sessionStorage', { get() { ${denied} } })`);
+  await page.goto(`${service.url}/queries/7`);
+  await page.getByLabel('API key').fill(service.key);
+  await page.keyboard.press('Enter');
+  assert.deepEqual(await rowTexts(page, 1), ['0', 'base']);
+  await page.getByRole('button', { name: 'Leave' }).click();
+  await page.getByLabel('API key').waitFor();
+  await page.goto(`${service.url}/queries/7?limit=1#key=${service.key}`);
+  assert.deepEqual(await rowTexts(page, 1), ['0', 'base']);
+  assert.deepEqual(complaints, []);
+});
