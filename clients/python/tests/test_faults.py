@@ -212,6 +212,14 @@ class Retries(unittest.TestCase):
                         client.download(path, format, query=7)
                     self.assertEqual(os.listdir(folder), [])
 
+    def test_a_format_that_is_none_is_told_at_once_however_the_service_would_read_it(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, Service([]) as service:
+            for format in ("CSV", "xlsx", ""):
+                told = f"^format is '{format}': expected one of csv, json, ndjson, parquet$"
+                with self.subTest(format), self.assertRaisesRegex(ValueError, told):
+                    self.client(service).download(os.path.join(folder, "x"), format, query=7)
+            self.assertEqual(os.listdir(folder), [])
+
     def test_two_downloads_to_one_place_do_not_mix(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "x.csv")

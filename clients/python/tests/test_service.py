@@ -6,7 +6,7 @@ import unittest
 from decimal import Decimal
 
 from query_results import QueryResults, RunFailed, ServiceError
-from query_results.frames import needed
+from query_results.frames import needed, shown_by
 from query_results.errors import QueryResultsError
 
 URL = os.environ.get("QRS_TEST_URL")
@@ -20,6 +20,38 @@ def is_there(*names: str) -> bool:
     except QueryResultsError:
         return False
     return True
+
+
+class OldDtype:
+    """As pandas before version 3: a type of an extension of Arrow has no Python type."""
+
+    def __init__(self, arrow_type: object) -> None:
+        self._is_known = not str(arrow_type).startswith("extension<")
+
+    @property
+    def type(self) -> type:
+        if not self._is_known:
+            raise NotImplementedError
+        return str
+
+
+class NewDtype(OldDtype):
+    """As pandas from version 3 on."""
+
+    type = str  # type: ignore[assignment]
+
+
+@unittest.skipUnless(is_there("pyarrow"), "pyarrow is not installed")
+class OldPandas(unittest.TestCase):
+    def test_uuids_and_json_are_text_where_pandas_cannot_show_their_types(self) -> None:
+        arrow = needed("pyarrow", "a test")
+        wire = {"id": arrow.array([bytes(range(16)), None], arrow.uuid()), "any": arrow.array(['{"a":1}', None], arrow.json_())}
+        table = arrow.table({"n": [1, 2], **wire})
+        shown = shown_by(OldDtype, table)
+        self.assertEqual([str(field.type) for field in shown.schema], ["int64", "string", "string"])
+        first = {"n": 1, "id": "00010203-0405-0607-0809-0a0b0c0d0e0f", "any": '{"a":1}'}
+        self.assertEqual(shown.to_pylist(), [first, {"n": 2, "id": None, "any": None}])
+        self.assertIs(shown_by(NewDtype, table), table)
 
 
 @unittest.skipIf(URL is None, "no service: run by python-client.test.ts")

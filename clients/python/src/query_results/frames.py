@@ -39,7 +39,18 @@ def arrow(transport: Transport, read: Read, call: str = "to_arrow") -> Any:
 def pandas(transport: Transport, read: Read) -> Any:
     """Columns have Arrow's types: pandas' own would turn integers into doubles if there is a null among them."""
     frames = needed("pandas", "to_pandas")
-    return arrow(transport, read, "to_pandas").to_pandas(types_mapper=frames.ArrowDtype)
+    return shown_by(frames.ArrowDtype, arrow(transport, read, "to_pandas")).to_pandas(types_mapper=frames.ArrowDtype)
+
+
+def shown_by(dtype: Any, table: Any) -> Any:
+    """The table with text in place of UUIDs and JSON where pandas cannot even print columns of these types: before version 3."""
+    for at, field in enumerate(table.schema):
+        try:
+            dtype(field.type).type
+        except NotImplementedError:
+            text = [None if value is None else str(value) for value in table.column(at).to_pylist()]
+            table = table.set_column(at, field.name, [needed("pyarrow", "to_pandas").array(text, "string")])
+    return table
 
 
 def polars(transport: Transport, read: Read) -> Any:
@@ -90,9 +101,11 @@ class _Lines:
 
 
 def download(transport: Transport, read: Read, format: str, file: BinaryIO) -> None:
-    """Writes all of the answer into the file. A proxy may end an answer early as if it were whole, so the rows are counted; of a Parquet file
+    """Writes all of the answer into the file. Raises ValueError for a format that the service does not have. A proxy may end an answer early as if it were whole, so the rows are counted; of a Parquet file
     that is cut nothing can be read."""
+    if format not in FILE_TYPES:
+        raise ValueError(f"format is {format!r}: expected one of {', '.join(FILE_TYPES)}")
     lines = _Lines(file, format == "csv")
-    row_count = transport.download(file_address(read, format), lines, FILE_TYPES.get(format))  # type: ignore[arg-type]
+    row_count = transport.download(file_address(read, format), lines, FILE_TYPES[format])  # type: ignore[arg-type]
     if format in ("csv", "ndjson"):
         _counted(file, lines.count - (format == "csv"), row_count)
