@@ -1,6 +1,7 @@
 /** Values in the explorer: none is rounded, and none is ever more than text. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { keepScreenshot, rowTexts, skip, startExplorer } from './browser.ts';
 
 const HUGE = '115792089237316195423570985008687907853269984665640564039457584007913129639935';
@@ -67,6 +68,47 @@ test('hostile cells and names are harmless text', { skip }, async (t) => {
   }
   await keepScreenshot(page, 'hostile');
   assert.equal(await page.locator('img, script:not([src]), iframe').count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+/** Whether the query's id is on the right of all that its name has on the same line. */
+const IS_BEHIND = `(() => {
+  const id = [...document.querySelectorAll('.id')].find(({ textContent }) => textContent === '7');
+  const at = id.getBoundingClientRect();
+  const range = document.createRange();
+  range.setStart(id.parentElement, 0);
+  range.setEndBefore(id);
+  return [...range.getClientRects()].every(({ right, bottom }) => bottom < at.top || right <= at.left + 1);
+})()`;
+
+test('names of any length and direction leave everything else in its place', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const long = 'W'.repeat(500);
+  // From the override on, what follows would be written from right to left, the id of the query too.
+  const turned = 'abc\u202Egnp.exe';
+  const csv = (...lines: readonly string[]) => `n,${long}\n${lines.map((line) => `${line}\n`).join('')}`;
+  const { id: before } = await service.publish(7, csv('1,a'), { parameters: { [turned]: long, other: turned } });
+  service.commandLine.now += 1000;
+  await service.publish(7, 'n\n1\n2\n');
+  await service.commandLine.get('queries', 'set', '7', '--name', `${'N'.repeat(150)} ${turned}`, '--description', long);
+  const isNarrow = 'document.documentElement.scrollWidth <= innerWidth';
+  const seen = async (page: Page, heading: string) => {
+    const box = await page.getByRole('columnheader', { name: heading }).boundingBox();
+    return box !== null && box.x + box.width <= 1280;
+  };
+  const list = await open('/');
+  await list.getByRole('link', { name: 'NNN' }).waitFor();
+  assert.ok(await seen(list, 'Owner'));
+  const columns = await open(`/executions/${before}?tab=columns`);
+  await columns.getByRole('button', { name: 'a', exact: true }).waitFor();
+  assert.ok(await seen(columns, 'Most frequent'));
+  const difference = await open(`/queries/7?since=${before}`);
+  await difference.getByText('1 added').waitFor();
+  for (const page of [list, columns, difference]) {
+    assert.ok(await page.evaluate(isNarrow), page.url());
+    // The id stands behind the name, on its line.
+    assert.ok(await page.evaluate(IS_BEHIND), page.url());
+  }
   assert.deepEqual(complaints, []);
 });
 

@@ -1,4 +1,5 @@
 /** What changed since another run: how much of what, by which key, and the rows. */
+import { Fragment } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { change, changed, parameter } from '../address.ts';
 import type { QueryAnswer, RunStatus } from '../api/answers.ts';
@@ -53,7 +54,19 @@ function Counts({ difference }: { readonly difference: Difference }) {
     <>
       <b>{count(added)}</b> added, <b>{count(removed)}</b> removed, <b>{count(edited)}</b> changed,{' '}
       {counted(unchanged, 'row')} as before
-      {columns.length > 0 && <> (not compared: {columns.join(', ')})</>}
+      {columns.length > 0 && (
+        <>
+          {' '}
+          (not compared:{' '}
+          {columns.map((name, at) => (
+            <Fragment key={name}>
+              {at > 0 && ', '}
+              <bdi>{name}</bdi>
+            </Fragment>
+          ))}
+          )
+        </>
+      )}
     </>
   );
 }

@@ -111,7 +111,10 @@ function QueryRow({ query }: { readonly query: QueryAnswer }) {
   return (
     <tr>
       <td class="name">
-        <a href={`/queries/${id}`}>{name || `Query ${id}`}</a> <span class="id">{id}</span>
+        <a href={`/queries/${id}`}>
+          <bdi>{name || `Query ${id}`}</bdi>
+        </a>{' '}
+        <span class="id">{id}</span>
         {dataset !== undefined && <span class="tag">dataset</span>}
         {query.is_private && <span class="tag">private</span>}
         {query.is_archived && <span class="tag">archived</span>}

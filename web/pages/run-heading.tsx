@@ -7,12 +7,12 @@ import type { Shown } from './query-page.tsx';
 export function RunHeading({ query, run, resultsPath }: Shown) {
   const { query_id: id, name, description, owner, tags } = query;
   const dataset = settings.datasets.find(({ queryId }) => queryId === id);
+  const title = <bdi>{name || `Query ${id}`}</bdi>;
   const byRun = resultsPath.startsWith('/v1/execution/');
   return (
     <div class="run-heading">
       <h1>
-        {byRun ? <a href={`/queries/${id}`}>{name || `Query ${id}`}</a> : name || `Query ${id}`}{' '}
-        <span class="id">{id}</span>
+        {byRun ? <a href={`/queries/${id}`}>{title}</a> : title} <span class="id">{id}</span>
         {query.is_private && <span class="tag">private</span>}
         {query.is_archived && <span class="tag">archived</span>}
         {tags.map((tag) => (
@@ -23,7 +23,9 @@ export function RunHeading({ query, run, resultsPath }: Shown) {
       </h1>
       {(description || dataset) && <p class="about">{description || dataset?.title}</p>}
       <ul class="facts">
-        <li>{owner}</li>
+        <li>
+          <bdi>{owner}</bdi>
+        </li>
         {dataset !== undefined && (
           <li title={`The dataset’s address: ${dataset.path}`}>
             refreshed by <code>{dataset.schedule}</code> (UTC)
@@ -55,7 +57,7 @@ function RunFacts({ run }: { readonly run: NonNullable<Shown['run']> }) {
       {expires !== undefined && <li title={when(expires)}>kept until {day(expires)}</li>}
       {Object.entries(run.query_parameters ?? {}).map(([name, value]) => (
         <li key={name}>
-          {name} = {value}
+          <bdi>{name}</bdi> = <bdi>{value}</bdi>
         </li>
       ))}
     </>
