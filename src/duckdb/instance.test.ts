@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { sleep } from '../../test/real-time.ts';
-import { DuckDb } from './duckdb.ts';
+import { DuckDb, type DuckDbOptions } from './duckdb.ts';
 
 async function folderOf(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'qrs-instance-'));
@@ -13,7 +13,12 @@ async function folderOf(t: TestContext): Promise<string> {
   return folder;
 }
 
-async function open(t: TestContext, folder: string, memoryLimit: string, footersBytesMax?: number): Promise<DuckDb> {
+async function open(
+  t: TestContext,
+  folder: string,
+  memoryLimit: string,
+  options: Partial<DuckDbOptions> = {},
+): Promise<DuckDb> {
   const duckDb = await DuckDb.open({
     threads: 1,
     memoryLimit,
@@ -21,7 +26,7 @@ async function open(t: TestContext, folder: string, memoryLimit: string, footers
     tempSizeMax: '2GB',
     sleep,
     allowedDirectories: [folder],
-    ...(footersBytesMax !== undefined && { footersBytesMax }),
+    ...options,
   });
   t.after(async () => await duckDb[Symbol.asyncDispose]());
   return duckDb;
@@ -46,9 +51,18 @@ test('two that spill into the same folder at the same time do not touch what the
   assert.deepEqual(await readdir(folder), []);
 });
 
+test('no more is spilled than may be, however much room the disk has', async (t) => {
+  const folder = await folderOf(t);
+  const duckDb = await open(t, folder, '60MB', { tempSizeMax: '1MB' });
+  await assert.rejects(
+    duckDb.query(sort(1), t.signal),
+    /Out of Memory Error: failed to offload data block .*976\.5 KiB/,
+  );
+});
+
 test('one that keeps the footers of too many files makes way for another; statements that run meanwhile end as ever', async (t) => {
   const folder = await folderOf(t);
-  const duckDb = await open(t, folder, '1GB', 300_000);
+  const duckDb = await open(t, folder, '1GB', { footersBytesMax: 300_000 });
   const file = join(folder, 'rows.parquet');
   const columns = Array.from({ length: 10 }, (_, c) => `'v' || i AS c${c}`).join(', ');
   const copy = `COPY (SELECT ${columns} FROM range(50000) r(i)) TO '${file}' (FORMAT parquet, ROW_GROUP_SIZE 2048)`;

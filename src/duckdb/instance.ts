@@ -55,7 +55,6 @@ export async function openInstance(options: DuckDbOptions): Promise<Instance> {
     threads: String(options.threads),
     memory_limit: options.memoryLimit,
     temp_directory: folder,
-    max_temp_directory_size: options.tempSizeMax,
   });
   const connection = await database.connect();
   // In both spellings: DuckDB compares a path as it was given, before it reads it as a pattern.
@@ -70,6 +69,9 @@ export async function openInstance(options: DuckDbOptions): Promise<Instance> {
     `SET GLOBAL parquet_metadata_cache = true`,
     // The default, and what stored order rests on where a statement does not ask for it (row-order.ts).
     `SET preserve_insertion_order = true`,
+    // Here, since DuckDB forgets it as an option: then 90 % of what the disk has free when something is first spilled would be the bound,
+    // for good, and none of a disk that is full at that moment.
+    `SET GLOBAL max_temp_directory_size = ${quoteText(options.tempSizeMax)}`,
     // It keeps pieces of each file ever read, also of deleted ones; the system's own cache does as well.
     `SET GLOBAL enable_external_file_cache = false`,
     // Memory that is not needed any more is given back also while nothing runs.
