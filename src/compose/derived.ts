@@ -51,7 +51,7 @@ export async function openDerived(
   opened: AsyncDisposableStack,
 ) {
   const { settings, directories, clock } = service;
-  const budget = new DerivedBudget(settings.viewBytesMax);
+  const budget = new DerivedBudget(settings.viewBytesMax, service.room);
   const staging = opened.use(await makeOwnScratch(directories.derived));
   const files = new DerivedFiles({ directory: directories.derived, staging: staging.path, budget, clock });
   const folder = opened.use(await makeOwnScratch(directories.views));
@@ -76,7 +76,7 @@ export async function openDerived(
       onRemoved: (directory) => rowFiles.forgetBelow(directory),
     }),
   );
-  const writing = { duckDb, queue, derived: budget, millisMax: settings.viewTimeoutMillis, sleep: service.sleep };
+  const writing = { duckDb, queue, room: service.room, millisMax: settings.viewTimeoutMillis, sleep: service.sleep };
   const parquet = new ParquetFiles({
     directory: parquetFolder.path,
     writer: new ParquetExports(writing),

@@ -1,9 +1,13 @@
 /** From the service's parts to the read path: the databases, queues, caches and limits that answering requests needs. */
+import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Sleep } from '../domain/time.ts';
 import { type DuckDb, duckDbVersion } from '../duckdb/duckdb.ts';
+import { isStorageFull } from '../errors/storage-full.ts';
+import { withRoom } from '../files/disk-room.ts';
 import { findPrincipal } from '../keys/find-principal.ts';
 import { ReadLeases } from '../leases/read-leases.ts';
 import type { Observe } from '../observation/observation.ts';
@@ -31,6 +35,8 @@ import type { Service } from './service.ts';
 /** Two ranges of an answer are read side by side. More would only delay its first bytes. */
 const RANGES_AT_ONCE = 2;
 const SEARCHES_AT_ONCE = 2;
+/** For the catalog's log, which a commit makes longer, and those that follow. */
+const COMMIT_BYTES = 64_000_000;
 
 export interface ReadPathEffects {
   readonly replicas: LimitParts;
@@ -91,7 +97,7 @@ export async function openReadPath(
   );
   const read: ReadDeps = {
     store: readStore,
-    leases: readLeasesOf(service, catalog, effects),
+    leases: await readLeasesOf(service, catalog, effects),
     scanner: duckDbs.scanner,
     rangeReader: duckDbs.rangeReader,
     pageTurns: queues.pages,
@@ -109,6 +115,7 @@ export async function openReadPath(
     monotonic: effects.monotonic,
     sleep: effects.sleep,
     statementMillisMax: settings.readTimeoutMillis,
+    room: service.room,
     directRowsMax: settings.directRowsMax,
   };
   const results: ResultsDeps = {
@@ -181,7 +188,10 @@ function queuesOf({ settings }: Service) {
   return { pages: pageTurns, assembling, searches, exports, heavy, wide };
 }
 
-function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffects): ReadLeases {
+async function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffects): Promise<ReadLeases> {
+  const { data, reserve } = service.directories;
+  // The reserve lies beside the catalog. What goes from one disk makes no room on another.
+  const isOnOneDisk = (await stat(dirname(reserve))).dev === (await stat(data)).dev;
   return new ReadLeases({
     catalog,
     clock: service.clock,
@@ -189,6 +199,16 @@ function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffec
     sleep: effects.sleep,
     leaseMillis: service.settings.leaseMillis,
     newId: effects.newId,
+    inRoom: async (work) => {
+      try {
+        return isOnOneDisk ? await withRoom(service.room, work, COMMIT_BYTES) : await work();
+      } catch (error) {
+        // SQLite does not say where.
+        throw isStorageFull(error)
+          ? new Error(`${dirname(reserve)} has no room for the catalog`, { cause: error })
+          : error;
+      }
+    },
     onError: (error) => effects.observe({ kind: 'fault', error }),
   });
 }

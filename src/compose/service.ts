@@ -19,6 +19,7 @@ import type { DuckDb } from '../duckdb/duckdb.ts';
 import type { WarmDuckDbs } from '../duckdb/warm-duckdb.ts';
 import type { Engine } from '../engine/engine.ts';
 import { folderFailure, StartupError } from '../errors/startup-error.ts';
+import { DiskRoom } from '../files/disk-room.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { findOverlap, type NamedPath } from '../files/overlap.ts';
 import type { FileLocation } from '../settings/location.ts';
@@ -57,6 +58,8 @@ export interface Service extends ServiceEffects, AsyncDisposable {
   readonly directories: Directories;
   /** Where the source tables are, in words: a folder, or a catalog of Trino. */
   readonly placeOfSources: string;
+  /** Room on the disk of the data directory, of which a process that serves has something to give up. */
+  readonly room: DiskRoom;
   catalog(): Promise<Catalog>;
   /** The store of this catalog: checked to be so, or joined to it when both are first used. */
   store(): Promise<ResultStore>;
@@ -113,6 +116,7 @@ export async function openService(settings: Settings, { clock, sleep, monotonic 
     monotonic,
     directories,
     placeOfSources: placeOfSources(settings, directories.sources),
+    room: new DiskRoom(),
     catalog: once(async () => opened.use(await openCatalog(settings, directories, { clock, sleep, monotonic }))),
     store: once(async () => {
       const { requireJoined } = await import('../maintenance/installation.ts');

@@ -10,6 +10,8 @@ import { KeptLease, type LeaseOptions } from './kept-lease.ts';
 export interface ReadLeasesOptions extends LeaseOptions {
   readonly catalog: Pick<Catalog, 'executions' | 'leases'>;
   readonly newId: () => string;
+  /** Does what needs a commit; where a full disk takes none, once more after room was made. */
+  readonly inRoom?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Told when a lease could not be renewed or given back. */
   readonly onError: (error: unknown) => void;
 }
@@ -27,9 +29,10 @@ export class ReadLeases {
    *   after taking it can tell, since the sweep looks for leases before it takes the result out of the catalog
    */
   async hold(executionId: string): Promise<AsyncDisposable> {
-    const { catalog, newId, onError } = this.#options;
+    const { catalog, newId, inRoom, onError } = this.#options;
     const resource = `read:${executionId}:${newId()}`;
-    const lease = await KeptLease.acquire(resource, { during: 'while reading', onError }, this.#options);
+    const acquire = () => KeptLease.acquire(resource, { during: 'while reading', onError }, this.#options);
+    const lease = inRoom === undefined ? await acquire() : await inRoom(acquire);
     await using taken = new AsyncDisposableStack();
     if (lease !== undefined) taken.use(lease);
     if (!(await catalog.executions.hasResultSet(executionId))) {

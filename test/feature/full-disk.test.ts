@@ -29,6 +29,15 @@ const alive = await fetch(url + '/healthz');
 console.log(JSON.stringify({ status: sent.status, code: sent.headers.get('x-error-code'), retry: sent.headers.get('retry-after'), error, rows: latest.result?.metadata.total_row_count, alive: alive.status }));
 `;
 
+/** Asks for the address, with a key from standard input, and prints the status and the code. */
+const READER = `
+import { readFileSync } from 'node:fs';
+const [url, key] = readFileSync(0, 'utf8').split(' ').map((text) => text.trim());
+const answer = await fetch(url, { headers: { 'x-service-api-key': key } });
+await answer.arrayBuffer();
+console.log(JSON.stringify({ status: answer.status, code: answer.headers.get('x-error-code') }));
+`;
+
 /** The lines that a shell script prints. $DISK is a file system of 16 MB, and `qrs` is the command with its data there. */
 async function onSmallDisk(script: string): Promise<readonly string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'qrs-full-'));
@@ -37,15 +46,16 @@ async function onSmallDisk(script: string): Promise<readonly string[]> {
     const rows = Array.from({ length: 60_000 }, () => crypto.randomUUID());
     await writeFile(join(folder, 'rows.csv'), `a\n${rows.join('\n')}\n`);
     await writeFile(join(folder, 'client.mjs'), CLIENT);
+    await writeFile(join(folder, 'reader.mjs'), READER);
     const whole = `set -e; mkdir "$DISK"; mount -t tmpfs -o size=16m none "$DISK"; qrs() { "$NODE" "$QRS" "$@"; }; ${script}`;
     const env = {
       ...process.env,
       ...{ DISK: join(folder, 'disk'), ROWS: join(folder, 'rows.csv'), NODE: process.execPath, QRS },
-      ...{ CLIENT: join(folder, 'client.mjs'), LOG: join(folder, 'serve.log') },
+      ...{ CLIENT: join(folder, 'client.mjs'), READER: join(folder, 'reader.mjs'), LOG: join(folder, 'serve.log') },
       ...{ QRS_DATA_DIR: join(folder, 'disk/data'), QRS_RETENTION_DAYS: '0.000001', QRS_READ_TIMEOUT: '1' },
     };
     const args = ['--map-root-user', '--mount', 'sh', '-c', whole];
-    const { status, stdout, stderr } = spawnSync('unshare', args, { env, encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync('unshare', args, { env, encoding: 'utf8', timeout: 120_000 });
     assert.equal(status, 0, stderr);
     return stdout.trim().split('\n');
   } finally {
@@ -117,4 +127,32 @@ test('results that are sent to a full disk are refused and leave nothing, and th
     [JSON.parse(sent ?? ''), staged, objects],
     [{ status: 201, code: null, retry: null, rows: 60_000, alive: 200 }, '0', '2'],
   );
+});
+
+test('what was made from results, and nobody reads, makes room on a full disk for what somebody asks for', {
+  skip,
+}, async () => {
+  const lines = await onSmallDisk(`
+    export QRS_RETENTION_DAYS=1 QRS_PORT=0
+    qrs users add ann > /dev/null
+    qrs queries add --id 7 --user ann > /dev/null
+    qrs publish "$ROWS" --query 7 > /dev/null
+    KEY=$(qrs keys create --user ann 2> /dev/null)
+    "$NODE" "$QRS" serve > "$LOG" 2>&1 < /dev/null & SERVE=$!
+    until grep -q 'http://127.0.0.1:' "$LOG"; do kill -0 $SERVE; done
+    URL=$(grep -o 'http://127.0.0.1:[0-9]*' "$LOG" | head -1)/v1/query/7/results
+    get() { echo "$URL?ignore_max_datapoints_per_request=true&$1 $KEY" | "$NODE" "$READER"; }
+    made() { find "$QRS_DATA_DIR/derived" "$QRS_DATA_DIR/views" -type f | grep -Eo '[a-z]+$' | sort | tr '\\n' ' '; echo; }
+    echo mine > "$QRS_DATA_DIR/derived/mine.txt"
+    for at in $(seq 50); do
+      get "limit=10&offset=$at" > /dev/null
+      if made | grep -q rows; then break; fi
+    done
+    made
+    ${FILL}
+    get 'format=parquet&limit=20000'; made
+    kill $SERVE
+    wait $SERVE || true
+    kill -9 $SERVE 2> /dev/null || true`);
+  assert.deepEqual(lines, ['rows txt ', '{"status":200,"code":null}', 'parquet txt']);
 });

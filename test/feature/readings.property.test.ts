@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Part } from '../../src/domain/result-set.ts';
 import type { DuckDb } from '../../src/duckdb/duckdb.ts';
+import { DiskRoom } from '../../src/files/disk-room.ts';
 import { compileRange } from '../../src/results/compile/range.ts';
 import { ROW_SEPARATOR } from '../../src/results/compile/row-encoding.ts';
 import { WorkQueue } from '../../src/results/limits/work-queue.ts';
@@ -73,6 +74,7 @@ async function read(duckDb: DuckDb, format: 'json' | 'csv', ranges: readonly Par
       monotonic: () => 0,
       // Pauses take no time, and the time limit is never reached.
       sleep: (millis) => (millis < STATEMENT_MILLIS_MAX ? Promise.resolve() : new Promise(() => undefined)),
+      room: new DiskRoom(),
       open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
     },
   );

@@ -3,32 +3,29 @@
  * least recently used goes first, of whatever kind. None of it is needed: what was removed is made again when it is asked for.
  */
 import type { Sleep } from '../../domain/time.ts';
-import { isStorageFull } from '../../errors/storage-full.ts';
+import { DiskRoom, type ListRemovable, type Removable } from '../../files/disk-room.ts';
 
-export interface DerivedItem {
-  /** On disk. */
-  readonly bytes: number;
-  /** The time of its last use, by the service's clock. */
-  readonly usedAt: number;
-  /** Removes it, unless it must stay because somebody reads it. @returns whether it was removed */
-  remove(): Promise<boolean>;
-}
+export type DerivedItem = Removable;
 
-export type ListDerived = () => Promise<readonly DerivedItem[]>;
+export type ListDerived = ListRemovable;
 
 /** How often to look for what other processes have made or removed. */
 const LOOK_MILLIS = 60_000;
 
 export class DerivedBudget {
   readonly bytesMax: number;
+  readonly room: DiskRoom;
   readonly #kinds: ListDerived[] = [];
   #enforcing: Promise<void> | undefined;
   #again = false;
   /** Whether something beyond the bound had to stay because it was in use. It may go once it is released. */
   #isOver = false;
 
-  constructor(bytesMax: number) {
+  /** @param room on a full disk all that is derived may go */
+  constructor(bytesMax: number, room = new DiskRoom()) {
     this.bytesMax = bytesMax;
+    this.room = room;
+    room.add(() => this.#list());
   }
 
   /** @param list lists everything of one kind that there is now */
@@ -65,12 +62,6 @@ export class DerivedBudget {
     }
   }
 
-  /** Removes all that may go: on a full disk, what somebody waits for comes first. @returns whether anything went */
-  async giveUpIdle(): Promise<boolean> {
-    const removed = await Promise.all((await this.#list()).map((item) => item.remove()));
-    return removed.includes(true);
-  }
-
   async #enforceWhileAsked(): Promise<void> {
     while (this.#again) {
       this.#again = false;
@@ -86,15 +77,5 @@ export class DerivedBudget {
 
   async #list(): Promise<readonly DerivedItem[]> {
     return (await Promise.all(this.#kinds.map((list) => list()))).flat();
-  }
-}
-
-/** The outcome of `write`. If the disk is full, everything derived that may go is removed, and `write` is tried once more. */
-export async function withRoom<T>(budget: Pick<DerivedBudget, 'giveUpIdle'>, write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    if (!isStorageFull(error) || !(await budget.giveUpIdle())) throw error;
-    return await write();
   }
 }

@@ -95,7 +95,7 @@ test('files that are not ours are neither counted nor removed', async (t) => {
   await writeFile(join(directory, 'mine.txt'), 'x'.repeat(100));
   await write(named('a'), '12345');
   assert.equal(files.bytes, 5);
-  assert.equal(await budget.giveUpIdle(), true);
+  assert.equal(await budget.room.make(), true);
   assert.deepEqual(await names(), []);
   assert.equal((await readFile(join(directory, 'mine.txt'))).length, 100);
 });

@@ -13,10 +13,10 @@ import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { inStoredOrder } from '../../duckdb/row-order.ts';
 import type { RowOrder } from '../../duckdb/statement.ts';
 import { hashStretch, newChunk } from '../../files/checksum.ts';
+import { type DiskRoom, withRoom } from '../../files/disk-room.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { compileCellBytes, compileExport, type PartRows } from '../compile/parquet.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
-import { type DerivedBudget, withRoom } from '../derived/budget.ts';
 import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { WorkQueue } from '../limits/work-queue.ts';
@@ -27,7 +27,7 @@ export interface ParquetExportsOptions {
   readonly duckDb: DuckDb;
   readonly queue: WorkQueue;
   /** On a full disk, what nobody reads is removed. */
-  readonly derived: Pick<DerivedBudget, 'giveUpIdle'>;
+  readonly room: DiskRoom;
   /** The longest time for writing a file. */
   readonly millisMax: number;
   readonly sleep: Sleep;
@@ -86,18 +86,18 @@ export class ParquetExports {
 
   /** @returns the cell bytes of the rows */
   async #write(rows: ExportedRows, path: string, signal: AbortSignal): Promise<number> {
-    const { duckDb, millisMax, sleep, derived } = this.#options;
+    const { duckDb, millisMax, sleep, room } = this.#options;
     return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
       await using objects = new AsyncDisposableStack();
       const touched = touchedParts(rows);
       try {
         const openPart = (part: Part, during: AbortSignal) => rows.open(part, rowsRead(part, rows), during);
         const read = partRows(rows, touched, await openAll(touched, openPart, objects, within));
-        const [cellBytes] = await duckDb.query(compileCellBytes(rows.columns, read), within);
+        const [cellBytes] = await withRoom(room, () => duckDb.query(compileCellBytes(rows.columns, read), within));
         const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
         const writing = (order: RowOrder) => compileExport(rows, read, { path, rowGroupRows }, order);
         const statement = await inStoredOrder(duckDb, writing, within);
-        const [written] = await withRoom(derived, () => duckDb.query(statement, within));
+        const [written] = await withRoom(room, () => duckDb.query(statement, within));
         const expected = rows.to - rows.from;
         if (Number(written?.[0]) !== expected) {
           throw new ObjectDamaged(touched[0]?.key ?? '', `${written?.[0]} rows where ${expected} are stored`);

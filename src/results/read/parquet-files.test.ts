@@ -53,7 +53,7 @@ async function setUp(t: TestContext, { bytesMax = 1_000_000, keptBytesMax = 1_00
     now += 1;
     return now;
   };
-  const writer = new ParquetExports({ duckDb, queue, derived: budget, millisMax: 60_000, sleep });
+  const writer = new ParquetExports({ duckDb, queue, room: budget.room, millisMax: 60_000, sleep });
   const files = new ParquetFiles({ directory, writer, bytesMax, filesMax, budget, clock });
   let opened = 0;
   let released = 0;

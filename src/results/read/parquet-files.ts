@@ -11,6 +11,7 @@ import type { Clock } from '../../domain/instant.ts';
 import { orAborted } from '../../domain/or-aborted.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { hasCode } from '../../errors/system-code.ts';
+import { withRoom } from '../../files/disk-room.ts';
 import { stateOf } from '../../files/file-state.ts';
 import type { DerivedBudget, DerivedItem } from '../derived/budget.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
@@ -182,9 +183,12 @@ export class ParquetFiles {
     await using held = await content(signal);
     const { rows, headers } = held;
     using _ = this.#setApart(fileBytesMax(rows));
-    // Somebody may have cleared the folder above it.
-    await mkdir(this.#options.directory, { recursive: true, mode: 0o700 });
-    const folder = await mkdtemp(join(this.#options.directory, 'export-'));
+    const { directory, budget } = this.#options;
+    const folder = await withRoom(budget.room, async () => {
+      // Somebody may have cleared the folder above it.
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      return await mkdtemp(join(directory, 'export-'));
+    });
     try {
       const path = join(folder, FILE_NAME);
       const written = await this.#options.writer.write(rows, path, signal);

@@ -4,6 +4,7 @@ import type { Part } from '../../domain/result-set.ts';
 import type { Sleep } from '../../domain/time.ts';
 import type { DuckDb, Row } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
+import { type DiskRoom, withRoom } from '../../files/disk-room.ts';
 import type { OpenObject } from '../../store/result-store.ts';
 import { inByteChunks } from '../compile/in-byte-chunks.ts';
 import type { RowsOf } from '../derived/row-files/rows-of.ts';
@@ -46,6 +47,8 @@ export interface PartReaderDeps {
   /** Milliseconds that only ever grow. */
   readonly monotonic: () => number;
   readonly sleep: Sleep;
+  /** On a full disk, what nobody reads is removed for what has to be spilled. */
+  readonly room: DiskRoom;
 }
 
 /** @param paths one for each range */
@@ -92,7 +95,12 @@ export async function readEncoded(
 
 /** @throws RequestError read_timeout · result_damaged; the signal's reason */
 export async function readParts(
-  { open, statementMillisMax: millisMax, sleep }: Pick<PartReaderDeps, 'open' | 'statementMillisMax' | 'sleep'>,
+  {
+    open,
+    statementMillisMax: millisMax,
+    sleep,
+    room,
+  }: Pick<PartReaderDeps, 'open' | 'statementMillisMax' | 'sleep' | 'room'>,
   duckDb: DuckDb,
   ranges: readonly PartRange[],
   compile: CompileFor,
@@ -103,7 +111,8 @@ export async function readParts(
     try {
       const openRange = ({ part, ...rows }: PartRange, during: AbortSignal) => open(part, rows, during);
       const paths = await openAll(ranges, openRange, objects, within);
-      return await duckDb.query(await compile(paths, within), within);
+      const statement = await compile(paths, within);
+      return await withRoom(room, () => duckDb.query(statement, within));
     } catch (error) {
       throw readFailure(error);
     }

@@ -3,6 +3,7 @@ import { formatColumnType } from '../../domain/column-type.ts';
 import { allRowsOf, type Column, type Part, type ResultSet } from '../../domain/result-set.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
+import { withRoom } from '../../files/disk-room.ts';
 import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import type { ReadDeps } from '../read/open-page.ts';
@@ -19,7 +20,7 @@ import {
 
 export type StatisticsReadDeps = Pick<
   ReadDeps,
-  'store' | 'scanner' | 'rangeReader' | 'searches' | 'statementMillisMax' | 'sleep'
+  'store' | 'scanner' | 'rangeReader' | 'searches' | 'statementMillisMax' | 'sleep' | 'room'
 >;
 
 interface Summary {
@@ -86,7 +87,7 @@ const keepText: Reviver = (name, value, context) => (name === '' || value === nu
 async function readText(
   parts: readonly Part[],
   compile: (paths: readonly string[]) => Statement,
-  { store, duckDb, statementMillisMax: millisMax, sleep }: StatisticsReadDeps & { readonly duckDb: DuckDb },
+  { store, duckDb, statementMillisMax: millisMax, sleep, room }: StatisticsReadDeps & { readonly duckDb: DuckDb },
   signal: AbortSignal,
 ): Promise<string> {
   return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
@@ -94,7 +95,7 @@ async function readText(
     try {
       const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
       const paths = await openAll(parts, open, objects, within);
-      return textOf(await duckDb.query(compile(paths), within));
+      return textOf(await withRoom(room, () => duckDb.query(compile(paths), within)));
     } catch (error) {
       throw readFailure(error);
     }

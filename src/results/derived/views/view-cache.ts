@@ -11,6 +11,7 @@ import { orAborted } from '../../../domain/or-aborted.ts';
 import { allRowsOf, type Part, type ResultSet, VIEW_PART_ROWS } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
+import { withRoom } from '../../../files/disk-room.ts';
 import { stateOfFile } from '../../../files/file-state.ts';
 import { ObjectDamaged, type OpenObject, type ResultStore } from '../../../store/result-store.ts';
 import { viewIdentity } from '../../compile/view.ts';
@@ -19,7 +20,7 @@ import { withinMillis } from '../../limits/time-limit.ts';
 import type { WorkQueue } from '../../limits/work-queue.ts';
 import type { View } from '../../plan/view.ts';
 import { readFailure } from '../../read-failure.ts';
-import { type DerivedBudget, type DerivedItem, withRoom } from '../budget.ts';
+import type { DerivedBudget, DerivedItem } from '../budget.ts';
 import { type MaterializedView, materializeView, type ViewDestination } from './materialize-view.ts';
 
 export interface ViewCacheOptions {
@@ -321,7 +322,7 @@ export class ViewCache implements AsyncDisposable {
     const { duckDb, millisMax, sleep, budget } = this.#options;
     return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
       try {
-        const made = await withRoom(budget, async () => {
+        const made = await withRoom(budget.room, async () => {
           await rm(directory, { recursive: true, force: true });
           await mkdir(directory, { recursive: true, mode: 0o700 });
           return await make(duckDb, { directory, partRows: VIEW_PART_ROWS }, within);
