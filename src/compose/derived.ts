@@ -58,7 +58,11 @@ export async function openDerived(
   const parquetFolder = opened.use(await makeOwnScratch(directories.views));
   const made = { store, files, builder: await openBuilder(service, opened) };
   const rangesAhead = opened.use(
-    new RangesAhead(settings.pageCacheBytes * CACHE_SHARES.rangesAhead, effects.monotonic),
+    new RangesAhead(settings.pageCacheBytes * CACHE_SHARES.rangesAhead, effects.monotonic, {
+      // Half of what a page has, which leaves it the other half.
+      millis: settings.readTimeoutMillis / 2,
+      sleep: service.sleep,
+    }),
   );
   const rowFiles = openRowFiles(service, effects, { ...made, rangesAhead }, opened);
   const indexes = openIndexes(service, effects, made, opened);

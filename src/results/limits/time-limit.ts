@@ -13,6 +13,8 @@ const LOOK_MILLIS_MAX = 1000;
 
 export interface ReadLimit {
   readonly millisMax: number;
+  /** Of that, what had passed before. */
+  readonly waitedMillis?: number;
   /** Where the task reads. */
   readonly duckDb: Spilling;
   readonly sleep: Sleep;
@@ -23,11 +25,11 @@ export interface ReadLimit {
  * @throws RequestError read_timeout when the limit was what ended it; the signal's reason when that was
  */
 export async function withinMillis<T>(
-  { millisMax, duckDb, sleep }: ReadLimit,
+  { millisMax, waitedMillis = 0, duckDb, sleep }: ReadLimit,
   signal: AbortSignal,
   task: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  using limit = new TimeLimit(millisMax, sleep);
+  using limit = new TimeLimit(millisMax - waitedMillis, sleep);
   const end = new AbortController();
   let spilled = false;
   limit.signal.addEventListener('abort', async () => {

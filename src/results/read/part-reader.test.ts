@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeTime } from '../../../test/fake-time.ts';
 import type { Part } from '../../domain/result-set.ts';
+import { TimeLimit } from '../../domain/time.ts';
+import { DiskRoom } from '../../files/disk-room.ts';
 import { WorkQueue } from '../limits/work-queue.ts';
 import { PartReader } from './part-reader.ts';
 import type { PartReaderDeps } from './read-parts.ts';
@@ -19,7 +22,7 @@ test('pages of several ranges are put together a few at a time, exports and page
     },
   };
   const assembling = new WorkQueue({ runningMax: 1, waitingMax: 1 });
-  const deps = { rows, assembling, keyId: 'ann', rangesAtOnce: 2 } as unknown as PartReaderDeps;
+  const deps = { rows, assembling, keyId: 'ann', rangesAtOnce: 2, monotonic: () => 0 } as unknown as PartReaderDeps;
   const read = (takeTurns: boolean, ...starts: readonly number[]) =>
     new PartReader({ columns: [], format: 'json' }, deps).ranges(ranges(...starts), takeTurns, signal);
   const first = read(false, 0, 10);
@@ -37,4 +40,38 @@ test('pages of several ranges are put together a few at a time, exports and page
   await left.next();
   await left.return(undefined);
   assert.equal(assembling.running, 0);
+});
+
+test('a page that waits for rows that are being read ahead, and do not come, takes no longer than its time limit', async () => {
+  const time = new FakeTime(0);
+  const hangs = (during: AbortSignal) =>
+    new Promise<never>((_, reject) => during.addEventListener('abort', () => reject(during.reason)));
+  const deps = {
+    // They are given up after half of the time, and then nobody waits for them any more.
+    rows: {
+      canRead: async () => {
+        if (time.clock() > 0) return false;
+        using limit = new TimeLimit(30_000, time.sleep);
+        return await hangs(limit.signal).catch(() => false);
+      },
+    },
+    rangeReader: {
+      query: async (_: unknown, during: AbortSignal) => await hangs(during),
+      use: async () => ({ spilledBytes: 0 }),
+    },
+    ...{ open: async () => ({ path: 'a', [Symbol.asyncDispose]: async () => undefined }), room: new DiskRoom() },
+    pageTurns: new WorkQueue({ runningMax: 1, waitingMax: 1 }),
+    ...{ keyId: 'ann', rangesAtOnce: 1, statementMillisMax: 60_000, monotonic: time.clock, sleep: time.sleep },
+  } as unknown as PartReaderDeps;
+  let asleep = time.nextSleep();
+  const read = Array.fromAsync(new PartReader({ columns: [], format: 'json' }, deps).ranges(ranges(0), false, signal));
+  const told = assert.rejects(read, { code: 'read_timeout', message: /its limit of 60 s/ });
+  // The first half is spent on waiting, the second on reading.
+  for (const millis of [30_000, 30_000]) {
+    await asleep;
+    asleep = time.nextSleep();
+    time.advance(millis);
+  }
+  await told;
+  assert.equal(time.clock(), 60_000);
 });

@@ -39,6 +39,8 @@ export class PartReader {
   /** A few rows were too many for the DuckDB that reads ranges: they are read by the one with more memory, nothing beside them. */
   #isRoomy = false;
   #hasAskedDuckDb = false;
+  /** For rows that were being read ahead and did not come: it counts towards the time limit of reading them here. */
+  #waitedMillis = 0;
   /** What is read at this moment. */
   readonly #reading = new Set<Promise<Chunk>>();
 
@@ -77,14 +79,16 @@ export class PartReader {
   /** How many of the first rows of the range fit, and the cell bytes of the range if all do. */
   async #fitRange(range: PartRange, cellBytesMax: number, signal: AbortSignal): Promise<ChunkSize> {
     const { columns } = this.#encoding;
-    const { pageTurns, keyId, rows } = this.#deps;
+    const { pageTurns, keyId, rows, monotonic } = this.#deps;
+    const askedAt = monotonic();
     const fitting = await rows?.fit(range.part, range, columns, cellBytesMax, signal);
     if (fitting !== undefined) return fitting;
+    const waitedMillis = monotonic() - askedAt;
     this.#hasAskedDuckDb = true;
     const statement = ([path = '']: readonly string[]) => compileFit(columns, { ...range, path }, cellBytesMax);
     const [row] = await pageTurns.run(
       keyId,
-      () => readParts(this.#deps, this.#deps.scanner, [range], statement, signal),
+      () => readParts({ ...this.#deps, waitedMillis }, this.#deps.scanner, [range], statement, signal),
       signal,
     );
     return { rowCount: Number(row?.[0] ?? 0), cellBytes: Number(row?.[1] ?? 0) };
@@ -145,18 +149,28 @@ export class PartReader {
   }
 
   async #isEncoded({ part, from }: PartRange, signal: AbortSignal): Promise<boolean> {
-    return (await this.#deps.rows?.canRead(part, from, this.#encoding, signal)) === true;
+    const { rows, monotonic } = this.#deps;
+    if (rows === undefined) return false;
+    const askedAt = monotonic();
+    const isEncoded = await rows.canRead(part, from, this.#encoding, signal);
+    if (!isEncoded) this.#waitedMillis += monotonic() - askedAt;
+    return isEncoded;
   }
 
   /** Rows that were encoded before; DuckDB reads those of them that turn out to be missing. */
   async *#encoded(range: PartRange, takeTurns: boolean, signal: AbortSignal): AsyncGenerator<Chunk> {
     let { from } = range;
-    const encoded = this.#deps.rows?.read(range.part, range, this.#encoding, signal) ?? [];
+    const { rows, monotonic } = this.#deps;
+    const encoded = rows?.read(range.part, range, this.#encoding, signal) ?? [];
+    let askedAt = monotonic();
     for await (const { text, rowCount, cellBytes } of encoded) {
       from += rowCount;
       yield { byteChunks: [text], rowCount, cellBytes };
+      askedAt = monotonic();
     }
-    if (from < range.to) yield await this.#encode({ ...range, from }, takeTurns, signal);
+    if (from === range.to) return;
+    this.#waitedMillis += monotonic() - askedAt;
+    yield await this.#encode({ ...range, from }, takeTurns, signal);
   }
 
   /** Has DuckDB encode a range. */
@@ -215,9 +229,12 @@ export class PartReader {
   async #cut({ part, from, to }: PartRange, duckDb: DuckDb, signal: AbortSignal): Promise<Chunk> {
     const { columns } = this.#encoding;
     const bytesMax = estimatedBytes(columns, to - from, cellBytesMaxOf([part], to - from));
+    const waitedMillis = this.#waitedMillis;
+    this.#waitedMillis = 0;
+    const deps = { ...this.#deps, waitedMillis };
     const readIn = async (mode: ReadMode) => {
       const compile = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
-      return await readEncoded(this.#deps, duckDb, [{ part, from, to }], { compile, bytesMax }, signal);
+      return await readEncoded(deps, duckDb, [{ part, from, to }], { compile, bytesMax }, signal);
     };
     const small = to - from <= SAFE_ROWS_MAX || columns.length > FEW_COLUMNS_MAX;
     let read = await readIn(small ? 'safe' : this.#mode);

@@ -44,6 +44,8 @@ export interface PartReaderDeps {
   readonly exports: Turns;
   /** The longest that one statement may take. */
   readonly statementMillisMax: number;
+  /** Of that, what had passed before. */
+  readonly waitedMillis?: number;
   /** Milliseconds that only ever grow. */
   readonly monotonic: () => number;
   readonly sleep: Sleep;
@@ -98,15 +100,16 @@ export async function readParts(
   {
     open,
     statementMillisMax: millisMax,
+    waitedMillis = 0,
     sleep,
     room,
-  }: Pick<PartReaderDeps, 'open' | 'statementMillisMax' | 'sleep' | 'room'>,
+  }: Pick<PartReaderDeps, 'open' | 'statementMillisMax' | 'waitedMillis' | 'sleep' | 'room'>,
   duckDb: DuckDb,
   ranges: readonly PartRange[],
   compile: CompileFor,
   signal: AbortSignal,
 ): Promise<readonly Row[]> {
-  return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
+  return await withinMillis({ millisMax, waitedMillis, duckDb, sleep }, signal, async (within) => {
     await using objects = new AsyncDisposableStack();
     try {
       const openRange = ({ part, ...rows }: PartRange, during: AbortSignal) => open(part, rows, during);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeTime } from '../../../../test/fake-time.ts';
 import type { Part } from '../../../domain/result-set.ts';
 import { letOthersRun } from '../../../domain/time.ts';
 import { Turns } from '../../../domain/turns.ts';
@@ -145,6 +146,23 @@ test('who asks for an encoded range that is being read waits for it; what cannot
   assert.equal(ahead.has(part, second.rows), false);
   assert.deepEqual(unreadable, [16_384]);
   assert.equal(ahead.bytes, (await found)?.byteLength);
+});
+
+test('who has waited for an encoded range as long as may be goes without it; nobody else waits, and what comes late is there', async () => {
+  const time = new FakeTime(0);
+  const ahead = new RangesAhead(1_000_000, time.clock, { millis: 30_000, sleep: time.sleep });
+  const rows = { from: 0, to: 8192 };
+  const given = Promise.withResolvers<RowTexts>();
+  ahead.begin(part, COLUMNS, rows, () => given.promise, assert.fail);
+  const asleep = time.nextSleep();
+  const waiting = ahead.find(part, rows, signal);
+  await asleep;
+  time.advance(30_000);
+  assert.equal(await waiting, undefined);
+  assert.equal(await ahead.find(part, rows, signal), undefined);
+  given.resolve(texts(0, 8192));
+  await letOthersRun();
+  assert.equal((await ahead.find(part, rows, signal))?.rows.to, 8192);
 });
 
 test('what takes more memory than it was thought to, and than there is, is given up', async () => {

@@ -6,6 +6,7 @@
 import type { RowRange } from '../../../domain/blocks.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
 import { type Column, type Part, ROW_GROUP_ROWS } from '../../../domain/result-set.ts';
+import { type Sleep, TimeLimit } from '../../../domain/time.ts';
 import { Turns } from '../../../domain/turns.ts';
 import { estimatedBytes } from '../../compile/row-encoding.ts';
 import { EncodedRange } from './encoded-range.ts';
@@ -32,6 +33,14 @@ interface Kept {
   /** Undefined where it cannot be read. */
   readonly reading: Promise<EncodedRange | undefined>;
   encoded: EncodedRange | undefined;
+  /** Somebody has waited for it as long as may be: nobody else does. */
+  isLate: boolean;
+}
+
+/** How long whoever wants an encoded range waits for it. */
+export interface RangePatience {
+  readonly millis: number;
+  readonly sleep: Sleep;
 }
 
 export class RangesAhead implements AsyncDisposable {
@@ -42,12 +51,17 @@ export class RangesAhead implements AsyncDisposable {
   readonly #kept = new Map<string, Kept>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
+  readonly #patience: RangePatience | undefined;
   #bytes = 0;
 
-  /** @param monotonic milliseconds */
-  constructor(bytesMax: number, monotonic: () => number) {
+  /**
+   * @param monotonic milliseconds
+   * @param patience whoever has waited so long reads the rows by other means, and needs time for that
+   */
+  constructor(bytesMax: number, monotonic: () => number, patience?: RangePatience) {
     this.#bytesMax = bytesMax;
     this.#monotonic = monotonic;
+    this.#patience = patience;
   }
 
   get bytes(): number {
@@ -77,7 +91,7 @@ export class RangesAhead implements AsyncDisposable {
     return this.#kept.has(keyOf(part, rows));
   }
 
-  /** The encoded range, if it is there or being read. @param rows as `around` answers @throws the signal's reason */
+  /** The encoded range, if it is there, or being read and not late. @param rows as `around` answers @throws the signal's reason */
   async find(part: Part, rows: RowRange, signal: AbortSignal): Promise<EncodedRange | undefined> {
     const key = keyOf(part, rows);
     const kept = this.#kept.get(key);
@@ -85,7 +99,20 @@ export class RangesAhead implements AsyncDisposable {
     this.#kept.delete(key);
     this.#kept.set(key, kept);
     kept.usedAt = this.#monotonic();
-    return kept.encoded ?? (await orAborted(kept.reading, signal));
+    return kept.encoded ?? (kept.isLate ? undefined : await this.#waitFor(kept, signal));
+  }
+
+  async #waitFor(kept: Kept, signal: AbortSignal): Promise<EncodedRange | undefined> {
+    if (this.#patience === undefined) return await orAborted(kept.reading, signal);
+    using limit = new TimeLimit(this.#patience.millis, this.#patience.sleep);
+    try {
+      return await orAborted(kept.reading, AbortSignal.any([signal, limit.signal]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!limit.signal.aborted) throw error;
+      kept.isLate = true;
+      return undefined;
+    }
   }
 
   /**
@@ -102,7 +129,7 @@ export class RangesAhead implements AsyncDisposable {
     const isNarrow = Math.min((rows.to - rows.from) * part.rowBytesMax, part.cellBytes) <= this.#rangeBytesMax;
     const wanted = { ...rows, cellBytesMax: isNarrow ? undefined : this.#rangeBytesMax };
     const reading = this.#read(key, wanted, read, onUnreadable);
-    this.#kept.set(key, { bytes, usedAt: this.#monotonic(), reading, encoded: undefined });
+    this.#kept.set(key, { bytes, usedAt: this.#monotonic(), reading, encoded: undefined, isLate: false });
     this.#bytes += bytes;
     this.#running.add(reading);
   }
