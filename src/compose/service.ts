@@ -124,7 +124,7 @@ export async function openService(settings: Settings, { clock, sleep, monotonic 
       await requireJoined({ catalog, store }, randomUUID);
       return store;
     }),
-    storeAlone: once(async () => await openStore(settings, directories, opened)),
+    storeAlone: once(async () => await openStore(service, opened)),
     rangeReader: once(async () => {
       const memoryBytes = rangesMemory(settings.readMemoryBytes);
       return await duckDb(1, memoryBytes, [directories.results, directories.views]);
@@ -182,7 +182,9 @@ async function openCatalog(settings: Settings, directories: Directories, effects
   }
 }
 
-async function openStore(settings: Settings, { results }: Directories, opened: Opened): Promise<ResultStore> {
+async function openStore(service: Service, opened: Opened): Promise<ResultStore> {
+  const { settings, clock } = service;
+  const { results } = service.directories;
   const { store } = settings;
   switch (store.kind) {
     case 'file': {
@@ -194,7 +196,14 @@ async function openStore(settings: Settings, { results }: Directories, opened: O
       const { makeScratchFolder } = await import('../files/scratch-folder.ts');
       const { S3ResultStore } = await import('../store/s3/s3-result-store.ts');
       const { path: cacheFolder } = opened.use(await makeScratchFolder(results));
-      return opened.use(new S3ResultStore({ ...store, cacheFolder, cacheBytesMax: settings.storeCacheBytesMax }));
+      return opened.use(
+        new S3ResultStore({
+          ...store,
+          cacheFolder,
+          cacheBytesMax: settings.storeCacheBytesMax,
+          room: { disk: service.room, clock },
+        }),
+      );
     }
     default:
       return store satisfies never;

@@ -6,16 +6,19 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Block, blocksOfRows, type RowRange } from '../../domain/blocks.ts';
+import type { RowRange } from '../../domain/blocks.ts';
+import type { Clock, Instant } from '../../domain/instant.ts';
 import { SharedWork } from '../../domain/shared-work.ts';
 import { sideBySide } from '../../domain/side-by-side.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { hasCode } from '../../errors/system-code.ts';
 import { type BlockHasher, blockHasher, wholeHasher } from '../../files/block-checksums.ts';
+import { type DiskRoom, type Removable, withRoom } from '../../files/disk-room.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { writeAll } from '../../files/write-all.ts';
 import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
+import { type CachedFile, isInUse, missingOf, nameOf, noteChange, type Stretch } from './cached-file.ts';
 import { RequestLimit } from './request-limit.ts';
 
 const FILES_MAX = 20_000;
@@ -23,6 +26,8 @@ const FILES_MAX = 20_000;
 const FETCHES_MAX = 8;
 /** Blocks that are fetched ahead at the same time, for all readers together. Reads that wait for their blocks do not wait for these. */
 const PREFETCHES_MAX = 8;
+/** For a file without blocks, and what follows. */
+const MAKING_BYTES = 1_000_000;
 /** How often a block is asked for: what the store sends may be damaged on the way, or break off. */
 const ATTEMPTS_MAX = 2;
 
@@ -40,25 +45,9 @@ export interface ReadCacheOptions {
   /** Of all files together. Files that are being read may exceed it. */
   readonly bytesMax: number;
   readonly fetch: FetchBytes;
+  /** On a full disk what nobody reads goes, of these files and of whatever else. Without it, it is the failure of who fetches. */
+  readonly room?: { readonly disk: DiskRoom; readonly clock: Clock };
 }
-
-interface CachedFile {
-  readonly path: string;
-  /** 1 for each block that is there. */
-  readonly blocks: Uint8Array;
-  users: number;
-  /** Of the blocks that are there. */
-  bytes: number;
-  /** Fetches in progress. */
-  fetches: number;
-  /** The file's time of change after our last write. If it differs, somebody else has written. */
-  changedAt: bigint;
-  /** Somebody else made it shorter while we wrote. */
-  isCut: boolean;
-}
-
-/** A block; or the whole object, if its manifest has no blocks. */
-type Stretch = Pick<Block, 'index' | 'offset' | 'bytes'>;
 
 export class ReadCache implements AsyncDisposable {
   readonly #options: ReadCacheOptions;
@@ -76,6 +65,7 @@ export class ReadCache implements AsyncDisposable {
 
   constructor(options: ReadCacheOptions) {
     this.#options = options;
+    options.room?.disk.add(async () => this.#list());
   }
 
   /** On disk. */
@@ -148,10 +138,12 @@ export class ReadCache implements AsyncDisposable {
       if (found === undefined || !isOurs || known.isCut) await this.#forget(name, known);
     }
     for (;;) {
-      const file = this.#files.get(name) ?? (await this.#making.join(name, () => this.#make(name, object), signal));
+      const make = () => this.#inRoom(MAKING_BYTES, async () => await this.#make(name, object));
+      const file = this.#files.get(name) ?? (await this.#making.join(name, make, signal));
       // It may have been deleted already to make room.
       if (this.#files.get(name) !== file) continue;
       file.users += 1;
+      file.usedAt = this.#now();
       this.#files.delete(name);
       this.#files.set(name, file);
       return file;
@@ -169,7 +161,7 @@ export class ReadCache implements AsyncDisposable {
     await handle.truncate(objectBytes);
     const { ctimeNs: changedAt } = await handle.stat({ bigint: true });
     const known = { blocks: new Uint8Array(blocks?.bytes.length ?? 1), bytes: 0, changedAt, isCut: false };
-    const file = { path, ...known, users: 0, fetches: 0 };
+    const file = { path, ...known, users: 0, fetches: 0, usedAt: this.#now() };
     this.#files.set(name, file);
     return file;
   }
@@ -210,15 +202,7 @@ export class ReadCache implements AsyncDisposable {
       await this.#makeRoom(block.bytes);
       await using handle = await open(file.path, 'r+');
       await using _ = { [Symbol.asyncDispose]: () => noteChange(file, handle, object) };
-      for (let attempt = 1; ; attempt += 1) {
-        const isLast = attempt === ATTEMPTS_MAX;
-        const write = this.#write(handle, object, block, signal);
-        const isIntact = await (isLast ? write : write.catch(falseIfAway));
-        if (isIntact) break;
-        if (!isLast) continue;
-        const last = block.offset + block.bytes - 1;
-        throw new ObjectDamaged(object.key, `its bytes ${block.offset} to ${last} are not what was stored there`);
-      }
+      await this.#inRoom(block.bytes, async () => await this.#writeIntact(handle, object, block, signal));
       file.blocks[block.index] = 1;
       file.bytes += block.bytes;
       this.#bytes += block.bytes;
@@ -230,6 +214,28 @@ export class ReadCache implements AsyncDisposable {
       file.fetches -= 1;
       await this.#removeIfForgotten(name, file);
     }
+  }
+
+  async #writeIntact(handle: FileHandle, object: ObjectRef, block: Stretch, signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const isLast = attempt === ATTEMPTS_MAX;
+      const write = this.#write(handle, object, block, signal);
+      const isIntact = await (isLast ? write : write.catch(falseIfAway));
+      if (isIntact) return;
+      if (!isLast) continue;
+      const last = block.offset + block.bytes - 1;
+      throw new ObjectDamaged(object.key, `its bytes ${block.offset} to ${last} are not what was stored there`);
+    }
+  }
+
+  async #inRoom<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    const disk = this.#options.room?.disk;
+    // As much again, so that what follows has room, too.
+    return disk === undefined ? await work() : await withRoom(disk, work, 2 * bytes);
+  }
+
+  #now(): Instant {
+    return this.#options.room?.clock() ?? 0;
   }
 
   /** @returns whether the fetched bytes are those that were stored */
@@ -268,6 +274,18 @@ export class ReadCache implements AsyncDisposable {
     };
   }
 
+  #list(): readonly Removable[] {
+    return [...this.#files].map(([name, file]) => ({
+      bytes: file.bytes,
+      usedAt: file.usedAt,
+      remove: async () => {
+        if (isInUse(file) || this.#files.get(name) !== file) return false;
+        await this.#remove(name, file);
+        return true;
+      },
+    }));
+  }
+
   async #forget(name: string, file: CachedFile): Promise<void> {
     if (this.#files.get(name) === file) this.#files.delete(name);
     await this.#removeIfForgotten(name, file);
@@ -284,28 +302,6 @@ export class ReadCache implements AsyncDisposable {
     file.bytes = 0;
     await rm(file.path, { force: true });
   }
-}
-
-function nameOf({ key, sha256, objectBytes }: ObjectRef): string {
-  return `${key} ${sha256} ${objectBytes}`;
-}
-
-/** What a read of these rows needs, and the file does not have. */
-function missingOf(file: CachedFile, { blocks, objectBytes }: ObjectRef, rows: RowRange): readonly Stretch[] {
-  const whole: Stretch = { index: 0, offset: 0, bytes: objectBytes };
-  const needed: readonly Stretch[] = blocks === undefined ? [whole] : blocksOfRows(blocks, rows);
-  return needed.filter(({ index }) => file.blocks[index] !== 1);
-}
-
-function isInUse({ users, fetches }: CachedFile): boolean {
-  return users > 0 || fetches > 0;
-}
-
-/** What was written by us until now, whether or not it was what should have come. */
-async function noteChange(file: CachedFile, handle: FileHandle, { objectBytes }: ObjectRef): Promise<void> {
-  const { ctimeNs, size } = await handle.stat({ bigint: true });
-  file.changedAt = ctimeNs;
-  if (size !== BigInt(objectBytes)) file.isCut = true;
 }
 
 /** The connection may have broken in the middle of the block. */

@@ -20,7 +20,7 @@ import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { blockHasher, wholeHasher } from '../../files/block-checksums.ts';
 import { INSTALLATION, isKeySegment, objectPath, STAGING } from '../object-path.ts';
 import { OpenObjects } from '../open-objects.ts';
-import { ReadCache } from '../read-cache/read-cache.ts';
+import { ReadCache, type ReadCacheOptions } from '../read-cache/read-cache.ts';
 import { RequestLimit } from '../read-cache/request-limit.ts';
 import { requireSameBytes } from '../require-same-bytes.ts';
 import {
@@ -50,6 +50,8 @@ export interface S3StoreOptions extends S3ClientOptions {
   /** For fetched blocks; no other process uses it. */
   readonly cacheFolder: string;
   readonly cacheBytesMax: number;
+  /** As for the cache. */
+  readonly room?: ReadCacheOptions['room'];
 }
 
 export class S3ResultStore implements ResultStore, AsyncDisposable {
@@ -61,7 +63,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   readonly #fetches = new RequestLimit(FETCHED_AT_ONCE);
 
   constructor(options: S3StoreOptions) {
-    const { bucket, prefix, cacheFolder, cacheBytesMax } = options;
+    const { bucket, prefix, cacheFolder, cacheBytesMax, room } = options;
     this.#bucket = bucket;
     this.#prefix = prefix;
     this.#client = s3Client(options);
@@ -69,6 +71,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       folder: cacheFolder,
       bytesMax: cacheBytesMax,
       fetch: (object, offset, bytes, signal) => this.#fetch(object, offset, bytes, signal),
+      ...(room !== undefined && { room }),
     });
   }
 
