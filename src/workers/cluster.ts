@@ -59,19 +59,19 @@ function workerProcess(worker: Worker): WorkerProcess {
  * keeps them open: their clients would wait for ever.
  */
 function cutWhatDoesNotArrive({ process: child }: Worker): void {
-  const underWay = new Map<unknown, { close(): void }>();
+  const notTaken = new Map<unknown, { close(): void }>();
   const send = child.send.bind(child) as (message: object, ...more: unknown[]) => boolean;
   const noting = (message: object, ...more: unknown[]) => {
     const [connection] = more;
     // Messages of ours come without one.
-    if (isConnection(connection) && 'seq' in message) underWay.set(message.seq, connection);
+    if (isConnection(connection) && 'seq' in message) notTaken.set(message.seq, connection);
     return send(message, ...more);
   };
   Object.assign(child, { send: noting });
-  child.on('internalMessage', ({ ack }: { readonly ack?: unknown }) => underWay.delete(ack));
+  child.on('internalMessage', ({ ack }: { readonly ack?: unknown }) => notTaken.delete(ack));
   // By then all that it has said was heard.
   child.once('close', () => {
-    for (const connection of underWay.values()) connection.close();
+    for (const connection of notTaken.values()) connection.close();
   });
 }
 
