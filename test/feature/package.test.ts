@@ -3,7 +3,7 @@
  * over HTTP. The only test that needs the package registry; without it the test is skipped and says so.
  */
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -11,14 +11,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
+import { ProgramFailed, runProgram } from '../run-program.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const STEP_MILLIS = 90_000;
 /** See src/library/node-version.ts. */
 const OLDEST_NODE = '22.16.0';
 const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ENOTCACHED/;
-const run = promisify(execFile);
 
 /** Without the variables that npm sets for the scripts it runs, which are about this project and not the folder. */
 function cleanEnvironment(): Readonly<Record<string, string | undefined>> {
@@ -28,9 +27,10 @@ function cleanEnvironment(): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(kept);
 }
 
-async function execute(cwd: string, file: string, args: readonly string[]): Promise<string> {
-  const { stdout } = await run(file, [...args], { cwd, env: { ...cleanEnvironment() }, timeout: STEP_MILLIS });
-  return stdout;
+/** It ends at the latest with the test, as does all that it starts. */
+async function execute(t: TestContext, cwd: string, file: string, args: readonly string[]): Promise<string> {
+  const signal = AbortSignal.any([t.signal, AbortSignal.timeout(STEP_MILLIS)]);
+  return await runProgram(file, args, { cwd, env: { ...cleanEnvironment() }, signal });
 }
 
 /** @returns the folder, or why npm could not fill it */
@@ -38,27 +38,28 @@ async function install(t: TestContext): Promise<{ readonly folder: string } | { 
   const folder = await mkdtemp(join(tmpdir(), 'qrs-package-'));
   t.after(async () => await rm(folder, { recursive: true, force: true }));
   const packed: { readonly filename: string }[] = JSON.parse(
-    (await execute(ROOT, 'npm', ['pack', '--json', '--silent', '--pack-destination', folder])).replace(/^[^[]*/, ''),
+    (await execute(t, ROOT, 'npm', ['pack', '--json', '--silent', '--pack-destination', folder])).replace(/^[^[]*/, ''),
   );
   const tarball = join(folder, packed[0]?.filename ?? '');
   await writeFile(join(folder, 'package.json'), '{ "name": "consumer", "private": true, "type": "module" }\n');
   try {
-    await execute(folder, 'npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball]);
+    await execute(t, folder, 'npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball]);
   } catch (error) {
-    const { stderr = '' } = error as { readonly stderr?: string };
-    if (UNREACHABLE.test(stderr)) return { skip: 'the package registry cannot be reached' };
-    throw new Error(`npm install failed: ${stderr}`, { cause: error });
+    if (error instanceof ProgramFailed && UNREACHABLE.test(error.stderr)) {
+      return { skip: 'the package registry cannot be reached' };
+    }
+    throw error;
   }
   return { folder };
 }
 
 /** The oldest Node, from the registry; undefined where the registry does not have it for this machine. */
-async function oldestNode(folder: string): Promise<string | undefined> {
+async function oldestNode(t: TestContext, folder: string): Promise<string | undefined> {
   const home = join(folder, 'oldest-node');
   await mkdir(home);
   await writeFile(join(home, 'package.json'), '{ "private": true, "allowScripts": { "node": true } }\n');
   const args = ['install', '--prefer-offline', '--no-audit', '--no-fund', `node@${OLDEST_NODE}`];
-  const installed = await execute(home, 'npm', args).catch(() => undefined);
+  const installed = await execute(t, home, 'npm', args).catch(() => undefined);
   return installed === undefined ? undefined : join(home, 'node_modules/node/bin/node');
 }
 
@@ -92,13 +93,13 @@ async function serve(t: TestContext, folder: string, args: readonly string[]) {
   return { url, saying, stop };
 }
 
-test('the package works where npm installs it', { timeout: 180_000 }, async (t) => {
+test('the package works where npm installs it', { timeout: 270_000 }, async (t) => {
   const installed = await install(t);
   if ('skip' in installed) return t.skip(installed.skip);
   const { folder } = installed;
   const home = join(folder, 'node_modules/query-results-service');
   const qrs = async (...args: readonly string[]) =>
-    (await execute(folder, join(folder, 'node_modules/.bin/qrs'), args)).trim();
+    (await execute(t, folder, join(folder, 'node_modules/.bin/qrs'), args)).trim();
 
   await t.test('it holds what is used, and no sources or tests', async () => {
     const files = await readdir(home, { recursive: true });
@@ -119,7 +120,7 @@ test('the package works where npm installs it', { timeout: 180_000 }, async (t) 
 
   await t.test('the command: a version, a published file', async () => {
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
-    assert.equal((await execute(folder, 'npx', ['--no-install', 'qrs', '--version'])).trim(), version);
+    assert.equal((await execute(t, folder, 'npx', ['--no-install', 'qrs', '--version'])).trim(), version);
     await qrs('users', 'add', 'ann');
     await qrs('queries', 'add', '--id', '100', '--user', 'ann');
     await writeFile(join(folder, 'trades.csv'), 'name,amount\nann,12345678901234567890\n');
@@ -138,16 +139,16 @@ await publisher[Symbol.asyncDispose]();
 process.stdout.write(execution.state);
 `;
     await writeFile(join(folder, 'publish.ts'), program);
-    assert.equal(await execute(folder, process.execPath, ['publish.ts']), 'COMPLETED');
+    assert.equal(await execute(t, folder, process.execPath, ['publish.ts']), 'COMPLETED');
     const require = createRequire(join(ROOT, 'package.json'));
     const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
     const types = join(dirname(require.resolve('@types/node/package.json')), '..');
     const options = '--noEmit --strict --module nodenext --target es2024 --lib es2024,esnext.disposable --types node';
-    await execute(folder, process.execPath, [tsc, ...options.split(' '), '--typeRoots', types, 'publish.ts']);
+    await execute(t, folder, process.execPath, [tsc, ...options.split(' '), '--typeRoots', types, 'publish.ts']);
   });
 
   await t.test('the library on the oldest Node that it runs on', async (t) => {
-    const node = await oldestNode(folder);
+    const node = await oldestNode(t, folder);
     if (node === undefined) return t.skip(`Node ${OLDEST_NODE} cannot be had from the package registry`);
     const program = `import { openPublisher } from 'query-results-service';
 const publisher = await openPublisher({ QRS_DATA_DIR: './data' });
@@ -158,7 +159,7 @@ await publisher[Symbol.asyncDispose]();
 process.stdout.write([process.version, state, file.state].join(' '));
 `;
     await writeFile(join(folder, 'publish.mjs'), program);
-    assert.equal(await execute(folder, node, ['publish.mjs']), `v${OLDEST_NODE} COMPLETED COMPLETED`);
+    assert.equal(await execute(t, folder, node, ['publish.mjs']), `v${OLDEST_NODE} COMPLETED COMPLETED`);
   });
 
   await t.test('the service answers, and ends at SIGTERM', async (t) => {
@@ -189,6 +190,9 @@ process.stdout.write([process.version, state, file.state].join(' '));
 
   await t.test('without the Node that the package brings: the running one, if it is new enough', async () => {
     await rm(join(folder, 'node_modules/node/bin'), { recursive: true });
-    assert.match(await execute(folder, process.execPath, [join(home, 'bin/qrs.js'), '--version']), /^\d+\.\d+\.\d+\n$/);
+    assert.match(
+      await execute(t, folder, process.execPath, [join(home, 'bin/qrs.js'), '--version']),
+      /^\d+\.\d+\.\d+\n$/,
+    );
   });
 });
