@@ -19,7 +19,13 @@ import { withService } from './with-service.ts';
 const STRAGGLER_MILLIS = 9000;
 
 /** Starts the workers and keeps them running until it is interrupted. */
-export async function superviseWorkers(context: CommandContext, count: number, wantsDemo: boolean): Promise<void> {
+export async function superviseWorkers(given: CommandContext, count: number, wantsDemo: boolean): Promise<void> {
+  let configuration: string | undefined;
+  const readFile = (path: string) => {
+    configuration = given.readFile(path);
+    return configuration;
+  };
+  const context = { ...given, readFile };
   await withService(context, async (service) => {
     const { settings } = service;
     divideSettings(settings, count);
@@ -36,6 +42,7 @@ export async function superviseWorkers(context: CommandContext, count: number, w
       count,
       fork: await context.workers.forkWith(['serve', '--workers', String(count)]),
       replica,
+      configuration,
       tokens: tokenBucketsOf(settings, replicas, context.monotonic),
       addEnded: countsOfEnded,
       stopMillis: settings.shutdownGraceMillis + STRAGGLER_MILLIS,
@@ -52,10 +59,12 @@ export async function superviseWorkers(context: CommandContext, count: number, w
 }
 
 /** Answers requests beside others, until it is interrupted. */
-export async function serveAsWorker(context: CommandContext, supervisor: SupervisorChannel): Promise<void> {
+export async function serveAsWorker(given: CommandContext, supervisor: SupervisorChannel): Promise<void> {
   using channel = supervisor;
   const link = new SupervisorLink(channel);
   const role = await link.ask('role', {});
+  // The file may have changed since: all workers have the settings of the start.
+  const context = { ...given, readFile: () => role.configuration };
   await withService(
     context,
     async (service) => {

@@ -12,6 +12,8 @@ export interface WorkerRole {
   readonly count: number;
   /** All of them are one replica, for which the supervisor says that it runs. */
   readonly replica: { readonly id: string; readonly name: string };
+  /** The text of the configuration file with which the supervisor began; absent where there was none. */
+  readonly configuration?: string | undefined;
 }
 
 /** A key's tokens that one worker may hand out without asking again. */

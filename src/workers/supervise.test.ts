@@ -7,6 +7,7 @@ import { Supervisor } from './supervise.ts';
 import { SupervisorLink } from './supervisor-link.ts';
 
 const REPLICA = { id: 'r', name: 'web-1' };
+const CONFIGURATION = 'QRS_PORT=80\n';
 
 /** A worker inside this process: the test reads what it is sent, speaks for it, and ends it by `end`. */
 class FakeWorker implements WorkerProcess {
@@ -52,6 +53,7 @@ function supervise(count: number, tokens?: TokenBuckets) {
   const supervisor = new Supervisor({
     count,
     replica: REPLICA,
+    configuration: CONFIGURATION,
     fork: () => {
       const worker = new FakeWorker();
       workers.push(worker);
@@ -131,16 +133,26 @@ test('a worker that ends later is replaced, after pauses that double while it ke
   await supervisor.stop();
 });
 
-test('each worker learns its index, and its replacement has the same', async () => {
+test('each worker learns its index and the configuration of the start, and its replacement has the same', async () => {
   const { supervisor, workers, time } = supervise(2);
-  assert.deepEqual(await workers[1]?.link.ask('role', {}), { index: 1, count: 2, replica: REPLICA });
+  assert.deepEqual(await workers[1]?.link.ask('role', {}), {
+    index: 1,
+    count: 2,
+    replica: REPLICA,
+    configuration: CONFIGURATION,
+  });
   for (const worker of workers) worker.link.listening('http://here');
   const slept = time.nextSleep();
   workers[1]?.end('SIGKILL');
   await slept;
   time.advance(500);
   await turn();
-  assert.deepEqual(await workers[2]?.link.ask('role', {}), { index: 1, count: 2, replica: REPLICA });
+  assert.deepEqual(await workers[2]?.link.ask('role', {}), {
+    index: 1,
+    count: 2,
+    replica: REPLICA,
+    configuration: CONFIGURATION,
+  });
   await supervisor.stop();
 });
 

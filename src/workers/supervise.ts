@@ -10,6 +10,7 @@ import type { FromWorker, Question, Questions, TokenGrant, WorkerProcess, Worker
 export interface SuperviseOptions {
   readonly count: number;
   readonly replica: WorkerRole['replica'];
+  readonly configuration?: WorkerRole['configuration'];
   readonly fork: () => WorkerProcess;
   /** Shared by all workers; undefined where requests are not limited. */
   readonly tokens: TokenBuckets | undefined;
@@ -142,7 +143,7 @@ export class Supervisor {
   async #answer(index: number, question: Question, about: object): Promise<Questions[Question]['reply']> {
     switch (question) {
       case 'role':
-        return { index, count: this.#options.count, replica: this.#options.replica };
+        return this.#roleOf(index);
       case 'tokens':
         return this.#grant((about as Questions['tokens']['ask']).keyId);
       case 'metrics':
@@ -152,9 +153,14 @@ export class Supervisor {
     }
   }
 
+  #roleOf(index: number): WorkerRole {
+    const { count, replica, configuration } = this.#options;
+    return { index, count, replica, configuration };
+  }
+
   #grant(keyId: string): TokenGrant {
     const { tokens: buckets, count } = this.#options;
-    // A worker that started later may have read newer settings. The supervisor has no limit, so nothing is limited.
+    // Then no worker has a limit either. One that asks is not limited.
     if (buckets === undefined) return { tokens: 1, allowance: UNLIMITED };
     const tokens = buckets.takeShare(keyId, SHARES_PER_WORKER * count);
     return { tokens, allowance: buckets.look(keyId) };

@@ -161,6 +161,20 @@ test('a killed worker is replaced, and the other answers meanwhile', async (t) =
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
+test('a worker that takes the place of another has the settings with which the service was started', async (t) => {
+  const { url, key, child, cwd, line } = await serveWith(t, {});
+  await line('"message":"listening"');
+  await line('"message":"listening"');
+  await writeFile(join(cwd, 'qrs.env'), 'QRS_FILTER_LENGTH_MAX=1\n');
+  const [killed = 0] = workersOf(child);
+  process.kill(killed, 'SIGKILL');
+  await line('"message":"listening"');
+  for (let i = 0; i < 4; i++) {
+    const { status } = await ask(`${url}/v1/query/7/results?filters=n%3D1`, { 'x-service-api-key': key });
+    assert.equal(status, 200);
+  }
+});
+
 test('a connection that was on its way to a worker that dies is cut', async (t) => {
   const { url, child } = await serveWith(t, {});
   const [hung = 0] = workersOf(child);
