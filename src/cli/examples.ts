@@ -25,7 +25,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "qrs queries add --id 101 --user ann --sql stakers.sql --parameter floor:number=0 --schedule '0 * * * *'",
   ],
   'queries schedule': ["qrs queries schedule 101 '*/15 * * * *'", 'qrs queries schedule 101 --off'],
-  run: ['qrs run 101', 'qrs run 101 --param floor=2.5 --json'],
+  run: ['qrs run 101', 'qrs run 101 --param floor=1.05 --json'],
   'queries list': ['qrs queries list'],
   'queries set': [
     "qrs queries set 100 --name 'Trades by day' --tag dex daily",
