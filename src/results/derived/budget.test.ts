@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeTime } from '../../../test/fake-time.ts';
-import { DerivedBudget, type DerivedItem } from './budget.ts';
+import type { Removable } from '../../files/disk-room.ts';
+import { DerivedBudget } from './budget.ts';
 
 /** Things of one kind: each key is the time of its last use. */
 function kind(budget: DerivedBudget, items: Record<number, number>, inUse: readonly number[] = []) {
   const left = new Map(Object.entries(items).map(([usedAt, bytes]) => [Number(usedAt), bytes]));
   budget.add(async () =>
     [...left].map(
-      ([usedAt, bytes]): DerivedItem => ({
+      ([usedAt, bytes]): Removable => ({
         bytes,
         usedAt,
         remove: async () => !inUse.includes(usedAt) && left.delete(usedAt),

@@ -5,17 +5,13 @@
 import type { Sleep } from '../../domain/time.ts';
 import { DiskRoom, type ListRemovable, type Removable } from '../../files/disk-room.ts';
 
-export type DerivedItem = Removable;
-
-export type ListDerived = ListRemovable;
-
 /** How often to look for what other processes have made or removed. */
 const LOOK_MILLIS = 60_000;
 
 export class DerivedBudget {
   readonly bytesMax: number;
   readonly room: DiskRoom;
-  readonly #kinds: ListDerived[] = [];
+  readonly #kinds: ListRemovable[] = [];
   #enforcing: Promise<void> | undefined;
   #again = false;
   /** Whether something beyond the bound had to stay because it was in use. It may go once it is released. */
@@ -29,7 +25,7 @@ export class DerivedBudget {
   }
 
   /** @param list lists everything of one kind that there is now */
-  add(list: ListDerived): void {
+  add(list: ListRemovable): void {
     this.#kinds.push(list);
   }
 
@@ -75,7 +71,7 @@ export class DerivedBudget {
     }
   }
 
-  async #list(): Promise<readonly DerivedItem[]> {
+  async #list(): Promise<readonly Removable[]> {
     return (await Promise.all(this.#kinds.map((list) => list()))).flat();
   }
 }

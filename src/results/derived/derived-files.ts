@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import type { Clock } from '../../domain/instant.ts';
 import { executionOfDerived } from '../../domain/written-names.ts';
 import { hasCode } from '../../errors/system-code.ts';
-import type { DerivedBudget, DerivedItem } from './budget.ts';
+import type { Removable } from '../../files/disk-room.ts';
+import type { DerivedBudget } from './budget.ts';
 
 export interface DerivedFilesOptions {
   /** Absolute path of a folder that exists. */
@@ -102,9 +103,9 @@ export class DerivedFiles {
     return this.#bytes;
   }
 
-  async #list(): Promise<readonly DerivedItem[]> {
+  async #list(): Promise<readonly Removable[]> {
     const used = [...this.#used.keys()];
-    const items = new Map<string, DerivedItem>();
+    const items = new Map<string, Removable>();
     for (const name of await this.#names()) {
       if (executionOfDerived(name) === undefined) continue;
       const found = await stat(this.pathOf(name)).catch(() => undefined);

@@ -11,9 +11,9 @@ import type { Clock } from '../../domain/instant.ts';
 import { orAborted } from '../../domain/or-aborted.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { hasCode } from '../../errors/system-code.ts';
-import { withRoom } from '../../files/disk-room.ts';
+import { type Removable, withRoom } from '../../files/disk-room.ts';
 import { stateOf } from '../../files/file-state.ts';
-import type { DerivedBudget, DerivedItem } from '../derived/budget.ts';
+import type { DerivedBudget } from '../derived/budget.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
 import { type ExportedRows, fileBytesMax, type ParquetExports, type WrittenParquet } from './parquet-exports.ts';
 
@@ -237,7 +237,7 @@ export class ParquetFiles {
     }
   }
 
-  #list(): readonly DerivedItem[] {
+  #list(): readonly Removable[] {
     return [...this.#entries.values()].flatMap((entry) => {
       const { file, usedAt } = entry;
       if (file === undefined) return [];

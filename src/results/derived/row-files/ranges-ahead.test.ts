@@ -11,6 +11,8 @@ import { readRange } from './read-rows.ts';
 import { rowProjection } from './row-projection.ts';
 
 const { signal } = new AbortController();
+/** It never runs out, since time stands still. */
+const PATIENCE = { millis: 30_000, sleep: new FakeTime(0).sleep };
 const COLUMNS = [{ name: 'n', type: { kind: 'bigint' } }] as const;
 const COMMA = 0x2c;
 const LINE = 0x0a;
@@ -52,7 +54,7 @@ function rowsOf(from: number, to: number, separator: string): string {
 /** A budget, its clock, and how to begin encoded ranges that the test then gives. */
 function rangesAheadOf(bytesMax: number) {
   let now = 0;
-  const ahead = new RangesAhead(bytesMax, () => now);
+  const ahead = new RangesAhead(bytesMax, () => now, PATIENCE);
   const unreadable: number[] = [];
   const begin = (row: number) => {
     const { promise, resolve, reject } = Promise.withResolvers<RowTexts>();
@@ -106,16 +108,25 @@ test('an encoded range that makes room is read to its end by whoever reads it, a
 });
 
 test('encoded ranges are row groups, or so much of them as a quarter of the memory has room for', () => {
-  assert.deepEqual(new RangesAhead(100_000_000, () => 0).around(part, COLUMNS, 20_000), { from: 16_384, to: 32_768 });
-  assert.deepEqual(new RangesAhead(100_000_000, () => 0).around(part, COLUMNS, 79_999), { from: 65_536, to: 80_000 });
-  assert.deepEqual(new RangesAhead(200_000, () => 0).around(part, COLUMNS, 20_000), { from: 18_432, to: 20_480 });
-  assert.equal(new RangesAhead(50_000, () => 0).around(part, COLUMNS, 20_000), undefined);
-  assert.equal(new RangesAhead(0, () => 0).around(part, COLUMNS, 0), undefined);
+  assert.deepEqual(new RangesAhead(100_000_000, () => 0, PATIENCE).around(part, COLUMNS, 20_000), {
+    from: 16_384,
+    to: 32_768,
+  });
+  assert.deepEqual(new RangesAhead(100_000_000, () => 0, PATIENCE).around(part, COLUMNS, 79_999), {
+    from: 65_536,
+    to: 80_000,
+  });
+  assert.deepEqual(new RangesAhead(200_000, () => 0, PATIENCE).around(part, COLUMNS, 20_000), {
+    from: 18_432,
+    to: 20_480,
+  });
+  assert.equal(new RangesAhead(50_000, () => 0, PATIENCE).around(part, COLUMNS, 20_000), undefined);
+  assert.equal(new RangesAhead(0, () => 0, PATIENCE).around(part, COLUMNS, 0), undefined);
 });
 
 test('what the rows of an encoded range may have together is told where all wide rows of its part may lie in it', () => {
   const wantedOf = (of: Part): unknown => {
-    const ahead = new RangesAhead(40_000_000, () => 0);
+    const ahead = new RangesAhead(40_000_000, () => 0, PATIENCE);
     const rows = ahead.around(of, COLUMNS, 20_000);
     assert.ok(rows);
     let wanted: unknown;

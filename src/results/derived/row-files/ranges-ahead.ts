@@ -51,14 +51,14 @@ export class RangesAhead implements AsyncDisposable {
   readonly #kept = new Map<string, Kept>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
-  readonly #patience: RangePatience | undefined;
+  readonly #patience: RangePatience;
   #bytes = 0;
 
   /**
    * @param monotonic milliseconds
    * @param patience whoever has waited so long reads the rows by other means, and needs time for that
    */
-  constructor(bytesMax: number, monotonic: () => number, patience?: RangePatience) {
+  constructor(bytesMax: number, monotonic: () => number, patience: RangePatience) {
     this.#bytesMax = bytesMax;
     this.#monotonic = monotonic;
     this.#patience = patience;
@@ -103,7 +103,6 @@ export class RangesAhead implements AsyncDisposable {
   }
 
   async #waitFor(kept: Kept, signal: AbortSignal): Promise<EncodedRange | undefined> {
-    if (this.#patience === undefined) return await orAborted(kept.reading, signal);
     using limit = new TimeLimit(this.#patience.millis, this.#patience.sleep);
     try {
       return await orAborted(kept.reading, AbortSignal.any([signal, limit.signal]));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeTime } from '../../../../test/fake-time.ts';
 import type { ResultSet } from '../../../domain/result-set.ts';
 import { letOthersRun } from '../../../domain/time.ts';
 import type { OpenRowFiles } from './open-row-files.ts';
@@ -7,6 +8,8 @@ import { RangesAhead } from './ranges-ahead.ts';
 import type { RowOrigin } from './row-origin.ts';
 import { RowsOf } from './rows-of.ts';
 
+/** It never runs out, since time stands still. */
+const PATIENCE = { millis: 30_000, sleep: new FakeTime(0).sleep };
 const COLUMNS = [{ name: 'n', type: { kind: 'bigint' } }] as const;
 const ENCODING = { columns: [{ ...COLUMNS[0], index: 0 }], format: 'json' } as const;
 /** A part of 80,000 rows, of which an encoded range has 16,384. */
@@ -35,7 +38,7 @@ function withoutRowFiles() {
     hold: () => ({ [Symbol.dispose]: () => undefined }),
   };
   const open: Pick<OpenRowFiles, 'find'> = { find: async () => undefined };
-  const rangesAhead = new RangesAhead(100_000_000, () => 0);
+  const rangesAhead = new RangesAhead(100_000_000, () => 0, PATIENCE);
   const rows = new RowsOf(
     origin as RowOrigin,
     { open: open as OpenRowFiles, rangesAhead },

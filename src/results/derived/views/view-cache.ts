@@ -11,7 +11,7 @@ import { orAborted } from '../../../domain/or-aborted.ts';
 import { allRowsOf, type Part, type ResultSet, VIEW_PART_ROWS } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
-import { withRoom } from '../../../files/disk-room.ts';
+import { type Removable, withRoom } from '../../../files/disk-room.ts';
 import { stateOfFile } from '../../../files/file-state.ts';
 import { ObjectDamaged, type OpenObject, type ResultStore } from '../../../store/result-store.ts';
 import { viewIdentity } from '../../compile/view.ts';
@@ -20,7 +20,7 @@ import { withinMillis } from '../../limits/time-limit.ts';
 import type { WorkQueue } from '../../limits/work-queue.ts';
 import type { View } from '../../plan/view.ts';
 import { readFailure } from '../../read-failure.ts';
-import type { DerivedBudget, DerivedItem } from '../budget.ts';
+import type { DerivedBudget } from '../budget.ts';
 import { type MaterializedView, materializeView, type ViewDestination } from './materialize-view.ts';
 
 export interface ViewCacheOptions {
@@ -276,7 +276,7 @@ export class ViewCache implements AsyncDisposable {
     }
   }
 
-  #list(): readonly DerivedItem[] {
+  #list(): readonly Removable[] {
     return [...this.#entries.values()].map((entry) => ({
       bytes: entry.bytes,
       usedAt: entry.usedAt,
