@@ -57,7 +57,7 @@ export function wholePart(part: Part): PartRange {
 }
 
 /** The range cut into `count` ranges of about the same size, or fewer if it has fewer rows. */
-export function splitRange(range: PartRange, count: number): readonly PartRange[] {
+export function splitRange<T extends PartRange>(range: T, count: number): readonly T[] {
   const cutAt = (index: number) => range.from + Math.round(((range.to - range.from) * index) / count);
   const ranges = Array.from({ length: count }, (_, index) => ({
     ...range,

@@ -75,3 +75,43 @@ test('a page that waits for rows that are being read ahead, and do not come, tak
   await told;
   assert.equal(time.clock(), 60_000);
 });
+
+test('ranges that wait for rows read ahead at the same time each have the rest of the time limit', async () => {
+  const time = new FakeTime(0);
+  const limits: number[] = [];
+  const sleeps: Promise<void>[] = [];
+  const threeSleep = Promise.withResolvers<void>();
+  const sleep = (millis: number, during: AbortSignal) => {
+    const slept = time.sleep(millis, during);
+    if (sleeps.push(slept) === 3) threeSleep.resolve();
+    return slept;
+  };
+  const deps = {
+    // The second and the third wait for half of the time.
+    rows: {
+      canRead: async (_part: Part, from: number) => {
+        if (from > 0) await sleep(30_000, signal);
+        return false;
+      },
+    },
+    rangeReader: { query: async () => [[Buffer.from('{}'), 10, 10, true]] },
+    // The first is read while the others wait.
+    open: async (_part: Part, { from }: { readonly from: number }) => {
+      if (from === 0) await Promise.all(sleeps.slice(0, 2));
+      return { path: 'a', [Symbol.asyncDispose]: async () => undefined };
+    },
+    pageTurns: new WorkQueue({ runningMax: 3, waitingMax: 1 }),
+    assembling: new WorkQueue({ runningMax: 1, waitingMax: 1 }),
+    ...{ keyId: 'ann', rangesAtOnce: 3, statementMillisMax: 60_000, monotonic: time.clock, room: new DiskRoom() },
+    sleep: (millis: number, during: AbortSignal) => {
+      limits.push(millis);
+      return sleep(millis, during);
+    },
+  } as unknown as PartReaderDeps;
+  const reader = new PartReader({ columns: [], format: 'json' }, deps);
+  const read = Array.fromAsync(reader.ranges(ranges(0, 10, 20), false, signal));
+  await threeSleep.promise;
+  time.advance(30_000);
+  assert.equal((await read).length, 3);
+  assert.deepEqual(limits, [60_000, 30_000, 30_000]);
+});

@@ -29,6 +29,11 @@ const SAFE_ROWS_MAX = 1000;
 const CUT_ROWS_MIN = 256;
 const CUTS_MAX = 64;
 
+interface WantedRange extends PartRange {
+  /** For rows that were being read ahead and did not come: it counts towards the time limit of reading them here. */
+  readonly waitedMillis: number;
+}
+
 export class PartReader {
   readonly #encoding: RowEncoding;
   readonly #deps: PartReaderDeps;
@@ -39,8 +44,6 @@ export class PartReader {
   /** A few rows were too many for the DuckDB that reads ranges: they are read by the one with more memory, nothing beside them. */
   #isRoomy = false;
   #hasAskedDuckDb = false;
-  /** For rows that were being read ahead and did not come: it counts towards the time limit of reading them here. */
-  #waitedMillis = 0;
   /** What is read at this moment. */
   readonly #reading = new Set<Promise<Chunk>>();
 
@@ -107,20 +110,23 @@ export class PartReader {
   ): AsyncGenerator<Chunk> {
     if (skipped.rowCount > 0) yield { ...skipped, byteChunks: [] };
     const left = [...after(ranges, skipped)];
-    const { assembling, keyId } = this.#deps;
+    const { assembling, keyId, monotonic } = this.#deps;
     using _ = takeTurns || left.length < 2 ? undefined : await assembling.enter(keyId, signal);
     // Rows that were encoded before are read when their turn comes: that takes no time worth beginning earlier.
+    let askedAt = monotonic();
     for (let [range] = left; range !== undefined && (await this.#isEncoded(range, signal)); [range] = left) {
       yield* this.#encoded(range, takeTurns, signal);
       left.shift();
+      askedAt = monotonic();
     }
     if (left.length === 0) return;
     const { prefetch, rangesAtOnce } = this.#deps;
     const ahead = takeTurns && prefetch !== undefined ? new RangePrefetch(left, prefetch) : undefined;
     const begin = async ([index, range]: readonly [number, PartRange], during: AbortSignal) => {
+      const since = index === 0 ? askedAt : monotonic();
       if (await this.#isEncoded(range, during)) return range;
       ahead?.begins(index, during);
-      return await this.#encode(range, takeTurns, during);
+      return await this.#encode({ ...range, waitedMillis: monotonic() - since }, takeTurns, during);
     };
     for await (const begun of readAhead(left.entries(), rangesAtOnce - 1, begin, signal)) {
       if ('part' in begun) yield* this.#encoded(begun, takeTurns, signal);
@@ -149,12 +155,7 @@ export class PartReader {
   }
 
   async #isEncoded({ part, from }: PartRange, signal: AbortSignal): Promise<boolean> {
-    const { rows, monotonic } = this.#deps;
-    if (rows === undefined) return false;
-    const askedAt = monotonic();
-    const isEncoded = await rows.canRead(part, from, this.#encoding, signal);
-    if (!isEncoded) this.#waitedMillis += monotonic() - askedAt;
-    return isEncoded;
+    return (await this.#deps.rows?.canRead(part, from, this.#encoding, signal)) === true;
   }
 
   /** Rows that were encoded before; DuckDB reads those of them that turn out to be missing. */
@@ -169,12 +170,11 @@ export class PartReader {
       askedAt = monotonic();
     }
     if (from === range.to) return;
-    this.#waitedMillis += monotonic() - askedAt;
-    yield await this.#encode({ ...range, from }, takeTurns, signal);
+    yield await this.#encode({ ...range, from, waitedMillis: monotonic() - askedAt }, takeTurns, signal);
   }
 
   /** Has DuckDB encode a range. */
-  async #encode(range: PartRange, takeTurns: boolean, during: AbortSignal): Promise<Chunk> {
+  async #encode(range: WantedRange, takeTurns: boolean, during: AbortSignal): Promise<Chunk> {
     const { exports, pageTurns, keyId, monotonic, sleep } = this.#deps;
     this.#hasAskedDuckDb = true;
     if (!takeTurns) return await pageTurns.run(keyId, () => this.#range(range, during), during);
@@ -193,7 +193,7 @@ export class PartReader {
   }
 
   /** The rows of a range; in smaller ranges, or where there is more room, if as a whole they take more memory than there is. */
-  async #range(range: PartRange, signal: AbortSignal): Promise<Chunk> {
+  async #range(range: WantedRange, signal: AbortSignal): Promise<Chunk> {
     const chunks: Chunk[] = [];
     const left = [...splitRange(range, this.#cuts)];
     for (let cut = left.shift(); cut !== undefined; cut = left.shift()) {
@@ -220,17 +220,15 @@ export class PartReader {
   }
 
   /** Rows of some megabytes take many times that, since DuckDB decodes two thousand rows, or all that there are, to have one. */
-  async #inScanner(range: PartRange, signal: AbortSignal): Promise<Chunk> {
+  async #inScanner(range: WantedRange, signal: AbortSignal): Promise<Chunk> {
     await Promise.allSettled(this.#reading);
     const { searches, keyId, scanner } = this.#deps;
     return await searches.run(keyId, () => this.#cut(range, scanner, signal), signal);
   }
 
-  async #cut({ part, from, to }: PartRange, duckDb: DuckDb, signal: AbortSignal): Promise<Chunk> {
+  async #cut({ part, from, to, waitedMillis }: WantedRange, duckDb: DuckDb, signal: AbortSignal): Promise<Chunk> {
     const { columns } = this.#encoding;
     const bytesMax = estimatedBytes(columns, to - from, cellBytesMaxOf([part], to - from));
-    const waitedMillis = this.#waitedMillis;
-    this.#waitedMillis = 0;
     const deps = { ...this.#deps, waitedMillis };
     const readIn = async (mode: ReadMode) => {
       const compile = ([path = '']: readonly string[]) => compileRange(this.#encoding, { path, from, to }, mode);
