@@ -114,6 +114,17 @@ test('values are read in the ways people write them', () => {
   assert.equal(settings.retentionDays, 0.25);
 });
 
+test('a prefix in S3 is what the address means, whether it is spelled with %XX or not', () => {
+  for (const spelled of ['team ä/50%25', 'team%20%C3%A4/50%25/']) {
+    const { settings } = load({ QRS_STORE_URL: `s3://bucket/${spelled}` });
+    assert.deepEqual(settings.store, {
+      ...{ kind: 's3', bucket: 'bucket', prefix: 'team ä/50%/' },
+      ...{ endpoint: undefined, region: undefined },
+    });
+  }
+  assert.match(refusal({ QRS_STORE_URL: 's3://bucket/50%' }), /expected %XX where there is a percent sign/);
+});
+
 test('a bad value is refused with its name, the value, and what is expected', () => {
   const s3Expected =
     'expected s3://bucket/prefix, with ?endpoint=https://host:port and &region=name where they are wanted';

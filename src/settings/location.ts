@@ -110,7 +110,7 @@ function s3Location(text: string): S3Location {
   const endpoint = searchParams?.get('endpoint') ?? undefined;
   // To `URL`, what stands before a port is a scheme: `localhost:9000`.
   if (endpoint !== undefined && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) throw new BadValue(S3_EXPECTED);
-  const folder = pathname.replace(/^\/|\/$/g, '');
+  const folder = decoded(pathname.replace(/^\/|\/$/g, ''));
   const prefix = folder === '' ? '' : `${folder}/`;
   return { kind: 's3', bucket: hostname, prefix, endpoint, region: searchParams?.get('region') ?? undefined };
 }

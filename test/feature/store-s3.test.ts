@@ -33,9 +33,10 @@ suite('results in S3', { skip: S3_MISSING ?? false }, () => {
 
   async function serve(t: TestContext): Promise<Served> {
     prefixes += 1;
-    const prefix = `p${prefixes}`;
+    // What has to be spelled otherwise in an address, and in a signature.
+    const prefix = `team ä/50% + ${prefixes}`;
     const environment = {
-      QRS_STORE_URL: `s3://${server.bucket}/${prefix}?endpoint=${server.endpoint}`,
+      QRS_STORE_URL: `s3://${server.bucket}/${encodeURIComponent(prefix)}?endpoint=${server.endpoint}`,
       // Each page is read from what was fetched.
       QRS_ROW_FILES: '0',
       QRS_PAGE_CACHE: '0',
