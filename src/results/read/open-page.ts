@@ -6,7 +6,7 @@
  * or any page of a small result. A walk materialises the view once and then reads ranges of it, so that a page's cost depends
  * on the page and not on the result.
  */
-import { type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import type { Part } from '../../domain/result-set.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ReadLeases } from '../../leases/read-leases.ts';
@@ -22,7 +22,7 @@ import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
 import { type FoundReading, openFound } from './open-found.ts';
 import { fitsMemory, openSlice, openViewSlice, pageOf, type SliceRequest } from './open-slice.ts';
-import type { PageOfRows, ReadRequest } from './page.ts';
+import { isLongPage, type PageOfRows, type ReadRequest } from './page.ts';
 import type { PartExclusion } from './part-exclusion.ts';
 import { PartReader } from './part-reader.ts';
 import type { PartReaderDeps } from './read-parts.ts';
@@ -144,7 +144,7 @@ function noteRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat
 function noteViewRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat): PageOfRows {
   if (format === 'csv' || page.rowCount === 0 || rows === undefined) return page;
   // Of a walk only the first pages are read by themselves.
-  const isByItself = page.rowCount < ROW_GROUP_ROWS && !rows.hasRangeAhead(page.offset);
+  const isByItself = !isLongPage(page.rowCount) && !rows.hasRangeAhead(page.offset);
   if (!page.small || isByItself) rows.noteRead(false);
   return page;
 }

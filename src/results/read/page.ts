@@ -1,5 +1,5 @@
 /** A page: the rows of one response. Where it starts and how many rows it has is known before any row is read. */
-import type { ResultSet } from '../../domain/result-set.ts';
+import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
 import type { Chunk, ChunkSize } from './chunk.ts';
@@ -42,6 +42,11 @@ export interface PageOfRows {
   readonly readOn?: () => void;
   /** Releases what the page holds. */
   release(): void;
+}
+
+/** Whether a page of so many rows takes most of what it decodes: row groups are decoded whole, and a short page needs a part of one. */
+export function isLongPage(rowCount: number): boolean {
+  return rowCount >= ROW_GROUP_ROWS;
 }
 
 /** The same chunks. The page is released after the last chunk, or when the reader gives up. */

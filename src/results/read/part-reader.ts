@@ -4,7 +4,7 @@
  * slow the client.
  */
 import type { RowRange } from '../../domain/blocks.ts';
-import { type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import type { Part } from '../../domain/result-set.ts';
 import { type DuckDb, isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { ObjectDamaged } from '../../store/result-store.ts';
@@ -17,6 +17,7 @@ import { readAhead } from '../limits/read-ahead.ts';
 import { withinMillis } from '../limits/time-limit.ts';
 import { damaged } from '../read-failure.ts';
 import { type Chunk, type ChunkSize, joinChunks } from './chunk.ts';
+import { isLongPage } from './page.ts';
 import { after, cellBytesMaxOf, type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
 import { RangePrefetch } from './range-prefetch.ts';
 import { type PartReaderDeps, readEncoded, readParts } from './read-parts.ts';
@@ -141,7 +142,7 @@ export class PartReader {
    */
   readOn(page: RowRange): void {
     const { rows, rangeReader, pageTurns, open, statementMillisMax: millisMax, sleep } = this.#deps;
-    const isLong = page.to - page.from >= ROW_GROUP_ROWS;
+    const isLong = isLongPage(page.to - page.from);
     if (isLong && pageTurns.running > 0) return;
     const read: ReadRows = async (part, columns, range, signal) =>
       await withinMillis({ millisMax, duckDb: rangeReader, sleep }, signal, async (within) => {
