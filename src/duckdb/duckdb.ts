@@ -13,7 +13,15 @@ import {
 } from '@duckdb/node-api';
 import { wholePercent } from '../domain/run-progress.ts';
 import { letOthersRun } from '../domain/time.ts';
-import { closeInstance, type DuckDbOptions, forget, type Instance, openInstance, plan } from './instance.ts';
+import {
+  closeInstance,
+  type DuckDbOptions,
+  forget,
+  type Instance,
+  openInstance,
+  plan,
+  restoreSpillFolder,
+} from './instance.ts';
 import { nativeResults } from './native-results.ts';
 import { type Row, rowsOf } from './rows.ts';
 import type { ParameterValue, Statement } from './statement.ts';
@@ -172,9 +180,13 @@ export class DuckDb implements AsyncDisposable {
     take: (result: DuckDBMaterializedResult) => T | Promise<T>,
   ): Promise<T> {
     this.#requireOpen(signal);
-    return await this.#connected(async (connection) => {
+    return await this.#connected(async (connection, instance) => {
+      const run = () => this.#interruptible(connection, signal, () => runStatement(connection, statement).then(take));
       try {
-        return await this.#interruptible(connection, signal, () => runStatement(connection, statement).then(take));
+        return await run().catch(async (error: unknown) => {
+          if (await restoreSpillFolder(instance, error)) return await run();
+          throw error;
+        });
       } catch (error) {
         if (isOutOfMemory(error)) {
           nativeResults.release();
@@ -186,11 +198,11 @@ export class DuckDb implements AsyncDisposable {
     });
   }
 
-  async #connected<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  async #connected<T>(work: (connection: DuckDBConnection, instance: Instance) => Promise<T>): Promise<T> {
     return await this.#using(async (instance) => {
       const connection = instance.idle.pop() ?? (await instance.database.connect());
       try {
-        return await work(connection);
+        return await work(connection, instance);
       } finally {
         if (this.#isCurrent(instance)) instance.idle.push(connection);
         else connection.closeSync();

@@ -51,6 +51,17 @@ test('two that spill into the same folder at the same time do not touch what the
   assert.deepEqual(await readdir(folder), []);
 });
 
+test('what it spills into may be removed at any time: it is there again for the next statements', async (t) => {
+  const folder = join(await folderOf(t), 'tmp');
+  const duckDb = await open(t, folder, '60MB');
+  const whole = [[1_500_000, 1_500_000, 1_500_000]];
+  await rm(folder, { recursive: true });
+  assert.deepEqual(await duckDb.query(sort(1), t.signal), whole);
+  await rm(folder, { recursive: true });
+  const sorted = await Promise.all([duckDb.query(sort(2), t.signal), duckDb.query(sort(3), t.signal)]);
+  assert.deepEqual(sorted, [whole, whole]);
+});
+
 test('no more is spilled than may be, however much room the disk has', async (t) => {
   const folder = await folderOf(t);
   const duckDb = await open(t, folder, '60MB', { tempSizeMax: '1MB' });

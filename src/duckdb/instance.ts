@@ -91,6 +91,18 @@ export async function openInstance(options: DuckDbOptions): Promise<Instance> {
   return { database, folder, idle: [connection], planned: new Map(), used: 0 };
 }
 
+/**
+ * Makes the folder that is spilled into anew, where a statement failed since it was gone: DuckDB would not, and no later statement could
+ * spill either.
+ * @returns whether that was why the statement failed
+ */
+export async function restoreSpillFolder({ folder }: Instance, error: unknown): Promise<boolean> {
+  const message = error instanceof Error ? error.message : '';
+  if (!message.includes(folder) || !message.includes('No such file or directory')) return false;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return true;
+}
+
 /** Nobody uses it any more. */
 export async function closeInstance({ database, folder, idle, planned }: Instance): Promise<void> {
   for (const statement of planned.values()) forget(statement);
