@@ -1,5 +1,5 @@
 /** From the service's parts to what the writing routes need. */
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { declaredChangeProblem } from '../datasets/declared-by-dataset.ts';
 import { RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
 import { freedMemory } from '../duckdb/freed-memory.ts';
@@ -11,11 +11,11 @@ import type { WritingDeps } from '../http/writing/writing.ts';
 import { createKey, type RandomBytes } from '../keys/create-key.ts';
 import { type PublishDependencies, publish } from '../publishing/publish.ts';
 import { PublishError, type Remedy } from '../publishing/publish-error.ts';
-import { StagingBudget } from '../publishing/staging-budget.ts';
+import { StagingBudget, type StagingDisk } from '../publishing/staging-budget.ts';
 import type { LimitParts } from '../replicas/live-replicas.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
-import { diskBytes } from '../settings/disk.ts';
+import { diskBytes, freeForDisk } from '../settings/disk.ts';
 import { publisherOf } from './publishing.ts';
 import { queryChecker, runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
@@ -44,10 +44,7 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
   const catalog = await service.catalog();
   // Every admitted upload may wait, its file on disk.
   const turns = new WorkQueue({ runningMax: settings.uploadsRunningMax, waitingMax: settings.uploadsMax });
-  const staging = new StagingBudget(async (staged) => {
-    const { bavail, bsize } = await statfs(service.directories.staging);
-    return diskBytes(settings.uploadDisk, bavail * bsize + staged);
-  });
+  const staging = new StagingBudget(stagingDisk(service));
   return {
     catalog,
     clock,
@@ -71,6 +68,20 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
       } catch (error) {
         throw error instanceof PublishError ? explain(error) : error;
       }
+    },
+  };
+}
+
+function stagingDisk({ settings: { uploadDisk }, directories: { staging, data }, room }: Service): StagingDisk {
+  return {
+    limit: async (staged) => {
+      const { bavail, blocks, bsize } = await statfs(staging);
+      return { now: diskBytes(uploadDisk, bavail * bsize + staged), ever: diskBytes(uploadDisk, blocks * bsize) };
+    },
+    makeRoom: async (bytes) => {
+      // What goes from one disk makes no room on another.
+      const isOnOneDisk = (await stat(staging)).dev === (await stat(data)).dev;
+      return isOnOneDisk && (await room.make(freeForDisk(uploadDisk, bytes)));
     },
   };
 }

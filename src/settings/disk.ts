@@ -31,3 +31,8 @@ export function diskOfEach(whole: Disk, count: number): Disk {
 export function diskBytes(given: Disk, free: number): number {
   return typeof given === 'number' ? given : Math.floor((free * given.percent) / 100);
 }
+
+/** @returns how much more has to be free, for this to be so many bytes more */
+export function freeForDisk(given: Disk, bytes: number): number {
+  return typeof given === 'number' ? 0 : Math.ceil((bytes * 100) / given.percent);
+}

@@ -34,7 +34,7 @@ export const WORK_SETTINGS = {
   }),
   uploadDisk: setting('QRS_UPLOAD_DISK', '50%', disk(1, '1 byte'), {
     about:
-      'The most disk for all results together that are being sent over HTTP, until they are stored: as they come, decompressed and converted. A size, or a share of what is free when one begins. Beyond that the answer is 503 at once, or 413 where one alone takes more.',
+      'The most disk for all results together that are being sent over HTTP, until they are stored: as they come, decompressed and converted. A size, or a share of what is free when one begins. Beyond that the answer is 503 at once, or 413 where one alone takes more: than the size, or than that share of the whole disk.',
   }),
   uploadStalledMillis: setting('QRS_UPLOAD_STALLED', '60', duration(100, DAY_MILLIS), {
     about:

@@ -155,3 +155,35 @@ test('what was made from results, and nobody reads, makes room on a full disk fo
     wait $SERVE || true`);
   assert.deepEqual(lines, ['rows txt ', '{"status":200,"code":null}', 'parquet txt']);
 });
+
+test('with the usual settings a result that is sent gets its room on a full disk from there too, or is told that there is none', {
+  skip,
+}, async () => {
+  const lines = await onSmallDisk(`
+    export QRS_RETENTION_DAYS=1 QRS_PORT=0
+    qrs users add ann > /dev/null
+    qrs queries add --id 7 --user ann > /dev/null
+    qrs publish "$ROWS" --query 7 > /dev/null
+    KEY=$(qrs keys create --user ann --scope write 2> /dev/null)
+    "$NODE" "$QRS" serve > "$LOG" 2>&1 < /dev/null & SERVE=$!
+    until grep -q 'http://127.0.0.1:' "$LOG"; do kill -0 $SERVE; done
+    URL=$(grep -o 'http://127.0.0.1:[0-9]*' "$LOG" | head -1)
+    rows() { find "$QRS_DATA_DIR/derived" -type f -name '*.rows' | wc -l; }
+    for at in $(seq 50); do
+      echo "$URL/v1/query/7/results?limit=10&offset=$at $KEY" | "$NODE" "$READER" > /dev/null
+      if [ "$(rows)" = 1 ]; then break; fi
+    done
+    head -5000 "$ROWS" > "$DISK/few.csv"
+    ${FILL}
+    rows
+    echo "$URL $KEY" | ROWS="$DISK/few.csv" "$NODE" "$CLIENT"; rows
+    echo "$URL $KEY" | "$NODE" "$CLIENT"
+    kill $SERVE
+    wait $SERVE || true`);
+  const [before, few, after, many = ''] = lines;
+  assert.deepEqual([before, after], ['1', '0']);
+  assert.deepEqual(few, '{"status":201,"code":null,"retry":null,"rows":4999,"alive":200}');
+  const { error, ...refused } = JSON.parse(many);
+  assert.deepEqual(refused, { status: 503, code: 'storage_full', retry: '60', rows: 4999, alive: 200 });
+  assert.match(error, /^a disk of the service is too full: results that are being sent may take \d+ bytes of it/);
+});

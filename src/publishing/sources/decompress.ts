@@ -51,7 +51,7 @@ export async function decompress(
         const message = `the file has more than ${bytesMax} bytes when it is decompressed`;
         throw new PublishError(message, { kind: 'too_large' });
       }
-      staged.take(chunk.byteLength);
+      await staged.take(chunk.byteLength);
       yield chunk;
     }
   }

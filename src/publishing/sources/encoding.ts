@@ -21,13 +21,13 @@ export async function transcode(
   signal: AbortSignal,
 ): Promise<void> {
   const decode = decoderOf(encoding, head);
-  const taken = (text: string) => {
-    staged.take(Buffer.byteLength(text));
+  const taken = async (text: string) => {
+    await staged.take(Buffer.byteLength(text));
     return text;
   };
   async function* decoded(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
-    for await (const chunk of chunks) yield taken(decode(chunk));
-    yield taken(decode(undefined));
+    for await (const chunk of chunks) yield await taken(decode(chunk));
+    yield await taken(decode(undefined));
   }
   await pipeline(createReadStream(path), decoded, createWriteStream(destination), { signal });
 }

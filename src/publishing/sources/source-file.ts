@@ -85,7 +85,7 @@ async function copyTo({ path, onRead, staged }: Spool, stream: Readable, signal:
   let bytes = 0;
   const count = async function* (chunks: AsyncIterable<Buffer | string>) {
     for await (const chunk of chunks) {
-      staged.take(Buffer.byteLength(chunk));
+      await staged.take(Buffer.byteLength(chunk));
       yield chunk;
       bytes += Buffer.byteLength(chunk);
       onRead(bytes);

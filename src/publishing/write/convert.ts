@@ -83,7 +83,7 @@ export async function convert(conversion: Conversion, signal: AbortSignal): Prom
       const types = columns.map(({ type }) => type);
       const draw = { path: join(folder, 'pre-sample.parquet'), layout: groups, random: effects.random };
       const sample = await writePreSample(context.duckDb, { parts: written.parts, types }, draw, signal);
-      staged.take(sample?.objectBytes ?? 0);
+      await staged.take(sample?.objectBytes ?? 0);
       return { ...written, columns, sample };
     } catch (error) {
       signal.throwIfAborted();
@@ -109,8 +109,8 @@ class RemovedTogether {
     this.#staged = staged;
   }
 
-  take(bytes: number): void {
-    this.#staged.take(bytes);
+  async take(bytes: number): Promise<void> {
+    await this.#staged.take(bytes);
     this.#taken += bytes;
   }
 

@@ -92,7 +92,7 @@ export async function writeParts(
         const path = join(folder, `part-${parts.length}.parquet`);
         const bloomBytesMin = parts[0]?.bloomFilters === undefined ? layout.bloomBytesMin : 0;
         const part = await measurePart(duckDb, { path, firstRow, types, bloomBytesMin }, signal);
-        staged.take(part.objectBytes + (part.bloomFilters?.objectBytes ?? 0));
+        await staged.take(part.objectBytes + (part.bloomFilters?.objectBytes ?? 0));
         parts.push(part);
         bytes += part.cellBytes;
         firstRow += part.rowCount;

@@ -75,7 +75,7 @@ async function exactFile(context: SourceContext, nodes: readonly ParquetNode[]):
   const bare = bareLeaves(nodes);
   if (bare.length === 0) return context.path;
   const copy = join(context.scratch, 'bare.parquet');
-  context.staged.take((await stat(context.file)).size);
+  await context.staged.take((await stat(context.file)).size);
   await copyWithBareLeaves(context.file, copy, new Set(bare));
   return escapeGlob(copy);
 }

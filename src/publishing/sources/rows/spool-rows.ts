@@ -67,13 +67,13 @@ async function* batches(
     number += 1;
     batch += `${lineOf(row, number, columns)}\n`;
     if (batch.length < BATCH_LENGTH) continue;
-    staged.take(Buffer.byteLength(batch));
+    await staged.take(Buffer.byteLength(batch));
     yield batch;
     bytes += Buffer.byteLength(batch);
     onRead(bytes);
     batch = '';
   }
-  staged.take(Buffer.byteLength(batch));
+  await staged.take(Buffer.byteLength(batch));
   if (batch !== '') yield batch;
 }
 
