@@ -10,6 +10,15 @@ test('a full disk is recognised in every error that says so, however deep', () =
     assert.equal(isStorageFull(error), true, error.message);
     assert.equal(isStorageFull(new Error('outer', { cause: new Error('inner', { cause: error }) })), true);
   }
+  // Values of a file, which an error quotes.
+  for (const value of ['No space left on device', 'IO Error: Could not write file "/x": Disk quota exceeded']) {
+    for (const kind of [
+      'Invalid Input Error: invalid value in column 0',
+      'Conversion Error: Could not convert string',
+    ]) {
+      assert.equal(isStorageFull(new Error(`${kind}: ${value}`)), false, value);
+    }
+  }
   const ioError = Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 });
   for (const other of [ioError, new Error('full'), 'ENOSPC', undefined]) assert.equal(isStorageFull(other), false);
 });

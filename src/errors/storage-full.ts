@@ -2,8 +2,8 @@
 
 const CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 const SQLITE_FULL = 13;
-/** As the system says it in the messages of DuckDB. */
-const TEXT = /No space left on device|Disk quota exceeded/;
+/** As the system says it in the messages of DuckDB. In errors of another kind it may be a value that they quote. */
+const TEXT = /^IO Error: [\s\S]*(?:No space left on device|Disk quota exceeded)/;
 const DEPTH_MAX = 8;
 
 export function isStorageFull(error: unknown): boolean {

@@ -52,6 +52,13 @@ const REFUSED: readonly (readonly [string, string, string | Buffer, RegExp, Reco
     /row 2, column "b": "-5" cannot be stored as uint256/,
     { b: 'uint256' },
   ],
+  [
+    'a value that says what a disk says when it is full',
+    'x.csv',
+    'a,b\n1,2\n1,No space left on device\n',
+    /row 2, column "b": "No space left on device" cannot be stored as bigint/,
+    { b: 'bigint' },
+  ],
   ['a type for no column', 'x.csv', 'amount\n1\n', /column "amuont".*did you mean "amount"\?/, { amuont: 'uint256' }],
   [
     'a nested value of another shape',
