@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { sleep } from '../../test/real-time.ts';
+import { type Engine, EngineError } from '../engine/engine.ts';
+import { DiskRoom } from '../files/disk-room.ts';
 import { loadSettings } from '../settings/load-settings.ts';
-import { openEngine, placeOfSources } from './engine.ts';
+import { engineInRoom, openEngine, placeOfSources } from './engine.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'qrs-engine-'));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -44,4 +46,30 @@ test('where source tables are is said without a password', () => {
     readFile: () => undefined,
   });
   assert.equal(placeOfSources(settings, folder), 'the catalog lake of the Trino at https://trino.example.com');
+});
+
+test('on a full disk a query is run once more when something was removed, and one that failed by itself is not', async () => {
+  const room = new DiskRoom();
+  let removable = 1;
+  room.add(async () => [{ bytes: 1, usedAt: 0, remove: async () => removable-- > 0 }]);
+  const full = new EngineError('engine_error', 'run it again', {
+    cause: new Error('IO Error: Could not write file "/data/tmp/rows.parquet": No space left on device'),
+  });
+  const outcomes = [full, { columns: [], rowCount: 5 }, new EngineError('execution_error', 'no number'), full];
+  const engine: Engine = {
+    materialize: async () => {
+      const outcome = outcomes.shift() ?? assert.fail('run too often');
+      if (outcome instanceof Error) throw outcome;
+      return outcome;
+    },
+    check: async () => undefined,
+    hasAny: async () => true,
+    async [Symbol.asyncDispose]() {},
+  };
+  const inRoom = engineInRoom(engine, room);
+  const run = async () =>
+    await inRoom.materialize({ sql: 'SELECT 1', sources: [] }, '/rows.parquet', new AbortController().signal);
+  assert.deepEqual(await run(), { columns: [], rowCount: 5 });
+  await assert.rejects(run(), { message: 'no number' });
+  await assert.rejects(run(), full);
 });

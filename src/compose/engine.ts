@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Sleep } from '../domain/time.ts';
 import type { Engine } from '../engine/engine.ts';
 import { StartupError } from '../errors/startup-error.ts';
+import { type DiskRoom, withRoom } from '../files/disk-room.ts';
 import type { TrinoLocation } from '../settings/location.ts';
 import { engineMemoryOfEach } from '../settings/memory.ts';
 import { SETTINGS, type Settings } from '../settings/settings.ts';
@@ -43,6 +44,16 @@ export async function openEngine(
     default:
       return engine satisfies never;
   }
+}
+
+/** The same engine. On a full disk, what can be had again makes room for the rows of a query, which is run once more. */
+export function engineInRoom(engine: Engine, room: Pick<DiskRoom, 'make' | 'timesMade'>): Engine {
+  return {
+    materialize: (...run) => withRoom(room, () => engine.materialize(...run)),
+    check: (...query) => engine.check(...query),
+    hasAny: (...sources) => engine.hasAny(...sources),
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  };
 }
 
 async function trinoAddress(location: TrinoLocation, { trinoToken, trinoCaFile }: Settings) {

@@ -38,6 +38,7 @@ export async function publisherOf(service: Service, effects: PublisherEffects): 
       tempSizeMax: `${tempBytesOfEach(settings)}B`,
       clock,
       sleep,
+      room: service.room,
       defaultTypes: async (queryId) => await declaredTypes(service, queryId),
       checkColumns: async (queryId, columns) => await requireDeclaredColumns(service, queryId, columns),
       ...effects,

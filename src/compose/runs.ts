@@ -9,6 +9,7 @@ import { publish } from '../publishing/publish.ts';
 import type { PublishRun, RunEvent } from '../runs/run-claimed.ts';
 import { RunQueue } from '../runs/run-queue.ts';
 import type { RunnerDeps } from '../runs/runner.ts';
+import { engineInRoom } from './engine.ts';
 import { findCuratedDataset, type PublisherEffects, publisherOf } from './publishing.ts';
 import type { Service } from './service.ts';
 
@@ -43,7 +44,7 @@ export async function runnerOf(service: Service, queue: RunQueue, effects: RunEf
   const { owner, observe, onFault } = effects;
   return {
     catalog: await service.catalog(),
-    engine: await service.engine(),
+    engine: engineInRoom(await service.engine(), service.room),
     sources: await declaredSources(service),
     findDataset: (queryId) => findCuratedDataset(service, queryId),
     publish: await publishRun(service, effects),

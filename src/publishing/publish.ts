@@ -13,6 +13,7 @@ import { type Column, ROW_GROUP_ROWS, ROW_GROUPS_PER_PART } from '../domain/resu
 import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { escapeGlob } from '../duckdb/escape-glob.ts';
 import type { WarmDuckDbs } from '../duckdb/warm-duckdb.ts';
+import { DiskRoom, withRoom } from '../files/disk-room.ts';
 import { PublishError } from './publish-error.ts';
 import { publishStaged, type WriteDependencies, type WriteOptions, type WriteRequest } from './publish-staged.ts';
 import { type InputRequest, localInput, readInput } from './sources/read-input.ts';
@@ -38,6 +39,8 @@ export interface PublishDependencies extends WriteDependencies {
   readonly takeTurn?: (signal: AbortSignal) => Promise<Disposable>;
   /** Told of all that is staged, before it is written or soon after; what it throws ends the publish. No limit when left out. */
   readonly staged?: StagedWrites;
+  /** What can be had again, on the disk of the staging directory: it makes room for the rows where that is full. */
+  readonly room?: Pick<DiskRoom, 'make' | 'timesMade'>;
 }
 
 export interface PublishRequest extends InputRequest, WriteRequest {}
@@ -103,7 +106,7 @@ async function stage(
   await mkdir(staging, { recursive: true });
   onProgress({ phase: 'reading', bytes: 0 });
   const onRead = (bytes: number) => onProgress({ phase: 'reading', bytes });
-  const { staged = UNLIMITED_STAGING } = dependencies;
+  const { staged = UNLIMITED_STAGING, room = new DiskRoom() } = dependencies;
   const copies = { folder: staging, staged, onRead };
   const declared: ReadonlyMap<string, ColumnType> = request.types ?? new Map();
   const defaults = (await dependencies.defaultTypes?.(request.queryId)) ?? new Map();
@@ -127,7 +130,7 @@ async function stage(
   };
   try {
     return await useDuckDb(dependencies, { staging, path }, (duckDb) =>
-      convert({ ...conversion, context: { ...context, duckDb } }, signal),
+      withRoom(room, () => convert({ ...conversion, context: { ...context, duckDb } }, signal)),
     );
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;

@@ -192,11 +192,12 @@ async function giveBack(run: ClaimedRun, deps: RunDeps, stops: Stops): Promise<E
 
 /** What a reader of the execution is told. An unexpected failure is told in the log only, with the event's `cause`. */
 function errorOf(cause: unknown): ExecutionError {
+  // The engine's own words are that it is no fault of the query.
+  if (isStorageFull(cause)) return { type: 'storage_full', message: 'a disk of the service is full' };
   if (cause instanceof EngineError) {
     const { type, message, line, column } = cause;
     return { type, message, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
   }
-  if (isStorageFull(cause)) return { type: 'storage_full', message: 'a disk of the service is full' };
   if (cause instanceof Error && cause.name === 'PublishError') return { type: 'wrong_result', message: cause.message };
   return {
     type: 'internal_error',

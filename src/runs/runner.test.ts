@@ -228,6 +228,19 @@ test('a query that fails makes a failed run, with line and column', async () => 
   assert.deepEqual(await catalog.leases.list(''), []);
 });
 
+test('a run whose engine found the disk full says so', async () => {
+  const process = new Process('a');
+  process.work = async () => {
+    const cause = new Error('IO Error: Could not write file "/data/tmp/rows.parquet": No space left on device');
+    throw new EngineError('engine_error', 'the query failed by a fault that is not its own; run it again', { cause });
+  };
+  const { id } = await process.queue.submit({ query: QUERY, parameters: {} });
+  await process.runner.look();
+  await process.runner.drained();
+  const error = { type: 'storage_full', message: 'a disk of the service is full' };
+  assert.deepEqual((await catalog.executions.find(id))?.error, error);
+});
+
 test('cancelling ends a waiting run at once and stops a running one', async () => {
   const process = new Process('a', { runningMax: 1 });
   process.hold();

@@ -38,6 +38,37 @@ await answer.arrayBuffer();
 console.log(JSON.stringify({ status: answer.status, code: answer.headers.get('x-error-code') }));
 `;
 
+/** Has query 8 run, with a key from standard input, waits for its end, and prints its state and its error. */
+const RUNNER = `
+import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+const [url, key] = readFileSync(0, 'utf8').split(' ').map((text) => text.trim());
+const headers = { 'x-service-api-key': key };
+const { execution_id } = await (await fetch(url + '/v1/query/8/execute', { method: 'POST', headers })).json();
+let told;
+do {
+  told = await (await fetch(url + '/v1/execution/' + execution_id + '/status', { headers })).json();
+  await setTimeout(20);
+} while (/PENDING|EXECUTING/.test(told.state));
+console.log(JSON.stringify({ state: told.state, error: told.error?.type }));
+`;
+
+/** A service in which query 7 has the rows, and these a row file. */
+const SERVE_WITH_ROW_FILE = `
+export QRS_RETENTION_DAYS=1 QRS_PORT=0
+qrs users add ann > /dev/null
+qrs queries add --id 7 --user ann > /dev/null
+qrs publish "$ROWS" --query 7 > /dev/null
+KEY=$(qrs keys create --user ann --scope write 2> /dev/null)
+"$NODE" "$QRS" serve > "$LOG" 2>&1 < /dev/null & SERVE=$!
+until grep -q 'http://127.0.0.1:' "$LOG"; do kill -0 $SERVE; done
+URL=$(grep -o 'http://127.0.0.1:[0-9]*' "$LOG" | head -1)
+rows() { find "$QRS_DATA_DIR/derived" -maxdepth 1 -type f -name '*.rows' | wc -l; }
+for at in $(seq 50); do
+  echo "$URL/v1/query/7/results?limit=10&offset=$at $KEY" | "$NODE" "$READER" > /dev/null
+  if [ "$(rows)" = 1 ]; then break; fi
+done`;
+
 /** The lines that a shell script prints. $DISK is a file system of 16 MB, and `qrs` is the command with its data there. */
 async function onSmallDisk(script: string): Promise<readonly string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'qrs-full-'));
@@ -47,11 +78,17 @@ async function onSmallDisk(script: string): Promise<readonly string[]> {
     await writeFile(join(folder, 'rows.csv'), `a\n${rows.join('\n')}\n`);
     await writeFile(join(folder, 'client.mjs'), CLIENT);
     await writeFile(join(folder, 'reader.mjs'), READER);
+    await writeFile(join(folder, 'runner.mjs'), RUNNER);
     const whole = `set -e; mkdir "$DISK"; mount -t tmpfs -o size=16m none "$DISK"; qrs() { "$NODE" "$QRS" "$@"; }; ${script}`;
     const env = {
       ...process.env,
       ...{ DISK: join(folder, 'disk'), ROWS: join(folder, 'rows.csv'), NODE: process.execPath, QRS },
-      ...{ CLIENT: join(folder, 'client.mjs'), READER: join(folder, 'reader.mjs'), LOG: join(folder, 'serve.log') },
+      ...{
+        CLIENT: join(folder, 'client.mjs'),
+        READER: join(folder, 'reader.mjs'),
+        RUNNER: join(folder, 'runner.mjs'),
+        LOG: join(folder, 'serve.log'),
+      },
       ...{ QRS_DATA_DIR: join(folder, 'disk/data'), QRS_RETENTION_DAYS: '0.000001', QRS_READ_TIMEOUT: '1' },
     };
     const args = ['--map-root-user', '--mount', 'sh', '-c', whole];
@@ -160,19 +197,7 @@ test('with the usual settings a result that is sent gets its room on a full disk
   skip,
 }, async () => {
   const lines = await onSmallDisk(`
-    export QRS_RETENTION_DAYS=1 QRS_PORT=0
-    qrs users add ann > /dev/null
-    qrs queries add --id 7 --user ann > /dev/null
-    qrs publish "$ROWS" --query 7 > /dev/null
-    KEY=$(qrs keys create --user ann --scope write 2> /dev/null)
-    "$NODE" "$QRS" serve > "$LOG" 2>&1 < /dev/null & SERVE=$!
-    until grep -q 'http://127.0.0.1:' "$LOG"; do kill -0 $SERVE; done
-    URL=$(grep -o 'http://127.0.0.1:[0-9]*' "$LOG" | head -1)
-    rows() { find "$QRS_DATA_DIR/derived" -type f -name '*.rows' | wc -l; }
-    for at in $(seq 50); do
-      echo "$URL/v1/query/7/results?limit=10&offset=$at $KEY" | "$NODE" "$READER" > /dev/null
-      if [ "$(rows)" = 1 ]; then break; fi
-    done
+    ${SERVE_WITH_ROW_FILE}
     head -5000 "$ROWS" > "$DISK/few.csv"
     ${FILL}
     rows
@@ -186,4 +211,43 @@ test('with the usual settings a result that is sent gets its room on a full disk
   const { error, ...refused } = JSON.parse(many);
   assert.deepEqual(refused, { status: 503, code: 'storage_full', retry: '60', rows: 4999, alive: 200 });
   assert.match(error, /^a disk of the service is too full: results that are being sent may take \d+ bytes of it/);
+});
+
+test('what a result that is sent is converted to gets its room from there, whatever results that are being sent may take', {
+  skip,
+}, async () => {
+  const lines = await onSmallDisk(`
+    export QRS_UPLOAD_DISK=1TB
+    ${SERVE_WITH_ROW_FILE}
+    head -8000 "$ROWS" > "$DISK/few.csv"
+    head -c 400000 /dev/zero > "$DISK/room"
+    ${FILL}
+    rm "$DISK/room"
+    echo "$URL $KEY" | ROWS="$DISK/few.csv" "$NODE" "$CLIENT"; rows
+    kill $SERVE
+    wait $SERVE || true`);
+  assert.deepEqual(lines, ['{"status":201,"code":null,"retry":null,"rows":7999,"alive":200}', '0']);
+});
+
+test('the rows of a run get their room on a full disk from there, and where that does not suffice the run says so', {
+  skip,
+}, async () => {
+  const lines = await onSmallDisk(`
+    ${SERVE_WITH_ROW_FILE}
+    echo 'SELECT md5(i::VARCHAR) AS a FROM range(30000) r(i)' > "$DISK/rows.sql"
+    qrs queries add --id 8 --user ann --sql "$DISK/rows.sql" > /dev/null
+    head -c 300000 /dev/zero > "$DISK/room"
+    ${FILL}
+    rm "$DISK/room"
+    echo "$URL $KEY" | "$NODE" "$RUNNER"; rows
+    while head -c 65536 /dev/zero >> "$DISK/fill"; do :; done 2> /dev/null
+    truncate -s -300000 "$DISK/fill"
+    echo "$URL $KEY" | "$NODE" "$RUNNER"
+    kill $SERVE
+    wait $SERVE || true`);
+  assert.deepEqual(lines, [
+    '{"state":"QUERY_STATE_COMPLETED"}',
+    '0',
+    '{"state":"QUERY_STATE_FAILED","error":"storage_full"}',
+  ]);
 });
