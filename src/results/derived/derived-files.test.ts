@@ -45,7 +45,7 @@ test('a name says which result the file was made from; files with other names ar
 test('beyond the bound the least recently used file goes; whoever has it open reads on', async (t) => {
   const { files, write, names, later } = await folder(t, 10);
   const removed: string[] = [];
-  files.onRemoved((name) => removed.push(name));
+  files.onRemoved(async (name) => void removed.push(name));
   await write(named('a'), '12345');
   await write(named('b'), '12345');
   later(120_000);
@@ -57,10 +57,29 @@ test('beyond the bound the least recently used file goes; whoever has it open re
   assert.equal(await reading.readFile('utf8'), '12345');
 });
 
+test('a file is removed when whoever had it open has closed it, since until then its disk space is not free', async (t) => {
+  const { files, write } = await folder(t, 10);
+  await write(named('a'), '12345');
+  const [told, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  files.onRemoved(async () => {
+    told.resolve();
+    await closed.promise;
+  });
+  let isRemoved = false;
+  const removing = files.remove(named('a')).then(() => {
+    isRemoved = true;
+  });
+  await told.promise;
+  await new Promise(setImmediate);
+  assert.equal(isRemoved, false);
+  closed.resolve();
+  await removing;
+});
+
 test('a process that has used a file is told when it is gone, whoever removed it', async (t) => {
   const { files, write, budget, open, directory } = await folder(t, 100);
   const removed: string[] = [];
-  files.onRemoved((name) => removed.push(name));
+  files.onRemoved(async (name) => void removed.push(name));
   const other = await open('scratch-2');
   for (const name of ['a', 'b']) await write(named(name), '12345');
   await other.write(named('c'), '12345');

@@ -26,7 +26,7 @@ const USE_MILLIS = 60_000;
 
 export class DerivedFiles {
   readonly #options: DerivedFilesOptions;
-  readonly #listeners: ((name: string) => void)[] = [];
+  readonly #listeners: ((name: string) => Promise<void>)[] = [];
   /** When the time of use was last written, by file name, for each file that this process has used. */
   readonly #used = new Map<string, number>();
   #staged = 0;
@@ -37,8 +37,8 @@ export class DerivedFiles {
     options.budget.add(() => this.#list());
   }
 
-  /** @param listener told the name of each file that is gone, so that its caches drop it and close it */
-  onRemoved(listener: (name: string) => void): void {
+  /** @param listener told the name of each file that is gone, so that its caches drop it and close it; resolves when it is closed, where nobody reads it */
+  onRemoved(listener: (name: string) => Promise<void>): void {
     this.#listeners.push(listener);
   }
 
@@ -88,14 +88,15 @@ export class DerivedFiles {
     await utimes(this.pathOf(name), now / 1000, now / 1000).catch(() => undefined);
   }
 
+  /** Its disk space is free when this resolves, unless somebody reads it. */
   async remove(name: string): Promise<void> {
     await rm(this.pathOf(name), { force: true });
-    this.#forget(name);
+    await this.#forget(name);
   }
 
-  #forget(name: string): void {
+  async #forget(name: string): Promise<void> {
     this.#used.delete(name);
-    for (const listener of this.#listeners) listener(name);
+    await Promise.all(this.#listeners.map((listener) => listener(name)));
   }
 
   /** Bytes on disk of all files at the last count, whoever made them. */
@@ -116,7 +117,7 @@ export class DerivedFiles {
       };
       items.set(name, { bytes: found.size, usedAt: found.mtimeMs, remove });
     }
-    for (const name of used) if (!items.has(name)) this.#forget(name);
+    for (const name of used) if (!items.has(name)) await this.#forget(name);
     this.#bytes = items.values().reduce((sum, { bytes }) => sum + bytes, 0);
     return [...items.values()];
   }

@@ -71,33 +71,33 @@ export class OpenIndexes {
     }
   }
 
-  /** Closes the file; the next use opens it again. */
-  forget(path: string): void {
+  /** Closes the file; the next use opens it again. Where nobody uses it now, resolves when it is closed. */
+  async forget(path: string): Promise<void> {
     const entry = this.#entries.get(path);
     if (entry === undefined) return;
     this.#entries.delete(path);
     entry.isForgotten = true;
-    if (entry.users === 0) close(entry);
+    if (entry.users === 0) await close(entry);
   }
 
   closeAll(): void {
-    for (const path of [...this.#entries.keys()]) this.forget(path);
+    for (const path of [...this.#entries.keys()]) void this.forget(path);
   }
 
   #leave(entry: Entry): void {
     entry.users -= 1;
-    if (entry.users === 0 && entry.isForgotten) close(entry);
+    if (entry.users === 0 && entry.isForgotten) void close(entry);
   }
 
   #closeOldest(): void {
     for (const [path, { users }] of [...this.#entries]) {
       if (this.bytes <= BYTES_MAX && this.#entries.size <= FILES_MAX) return;
-      if (users === 0) this.forget(path);
+      if (users === 0) void this.forget(path);
     }
   }
 }
 
-function close({ opening }: Entry): void {
+async function close({ opening }: Entry): Promise<void> {
   // A file that failed to open need not be closed. One that fails to close is closed with the process.
-  void opening.then(async (file) => await file[Symbol.asyncDispose]()).catch(() => undefined);
+  await opening.then(async (file) => await file[Symbol.asyncDispose]()).catch(() => undefined);
 }

@@ -40,21 +40,23 @@ export class OpenRowFiles {
     }
   }
 
-  /** The file was removed, or another has taken its place: it is no longer read. */
-  forget(path: string): void {
+  /** The file was removed, or another has taken its place: it is no longer read. Where nobody reads it, resolves when it is closed. */
+  async forget(path: string): Promise<void> {
+    const file = this.#opened.get(path);
     this.#files.delete(path);
     this.#absent.delete(path);
-    this.#opened.get(path)?.retire();
     this.#opened.delete(path);
+    await file?.retire();
   }
 
   /** `forget` for every file below the folder. */
-  forgetBelow(directory: string): void {
-    for (const path of [...this.#files.keys()]) if (path.startsWith(`${directory}/`)) this.forget(path);
+  async forgetBelow(directory: string): Promise<void> {
+    const paths = [...this.#files.keys()].filter((path) => path.startsWith(`${directory}/`));
+    await Promise.all(paths.map((path) => this.forget(path)));
   }
 
   closeAll(): void {
-    for (const path of [...this.#files.keys()]) this.forget(path);
+    for (const path of [...this.#files.keys()]) void this.forget(path);
   }
 
   #begin(path: string, identity: string): Promise<RowFile | undefined> {
@@ -66,7 +68,7 @@ export class OpenRowFiles {
     const file = await this.#openIfThere(path);
     // Forgotten while it was being opened. Nobody would close it later, so those who wait for it go without it.
     if (!isAwaited()) {
-      file?.retire();
+      void file?.retire();
       return undefined;
     }
     if (file === undefined) {
@@ -76,7 +78,7 @@ export class OpenRowFiles {
       return undefined;
     }
     if (file.about.identity !== identity) {
-      file.retire();
+      void file.retire();
       throw new RowFileDamaged('the file was made from something else');
     }
     this.#opened.set(path, file);
@@ -101,7 +103,7 @@ export class OpenRowFiles {
       const file = this.#opened.get(path);
       if (path === newest || file === undefined) continue;
       bytes -= file.byteLength;
-      this.forget(path);
+      void this.forget(path);
     }
   }
 }

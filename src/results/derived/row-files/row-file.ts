@@ -39,12 +39,15 @@ export class RowFile implements TextsOfRows {
   readonly #deps: RowFileDeps;
   readonly #reads: FileReads;
   readonly #readers: Readers;
+  #closed: Promise<void> | undefined;
 
   private constructor(fd: number, reads: FileReads, index: RowFileIndex, deps: RowFileDeps) {
     this.#reads = reads;
     this.#index = index;
     this.#deps = deps;
-    this.#readers = new Readers(() => closeAside(fd));
+    this.#readers = new Readers(() => {
+      this.#closed = closeAside(fd);
+    });
   }
 
   /** @throws RowFileDamaged; the file system's error, ENOENT where there is none */
@@ -59,7 +62,7 @@ export class RowFile implements TextsOfRows {
       if (start < 0) throw new RowFileDamaged('the file is shorter than its index');
       return new RowFile(fd, reads, decodeIndex(await reads.bytes(start, bytes), end), deps);
     } catch (error) {
-      closeAside(fd);
+      void closeAside(fd);
       throw error;
     }
   }
@@ -77,9 +80,10 @@ export class RowFile implements TextsOfRows {
     return this.#readers.reading();
   }
 
-  /** Closes the file as soon as nobody reads it. */
-  retire(): void {
+  /** Closes the file as soon as nobody reads it. Where nobody does, resolves when it is closed. */
+  async retire(): Promise<void> {
     this.#readers.retire();
+    await this.#closed;
   }
 
   async *read<T>(
@@ -205,6 +209,6 @@ export class RowFile implements TextsOfRows {
 }
 
 /** On another thread, since closing the last descriptor of a removed file frees its disk space, which may be gigabytes. */
-function closeAside(fd: number): void {
-  close(fd, () => undefined);
+async function closeAside(fd: number): Promise<void> {
+  await new Promise<void>((resolve) => close(fd, () => resolve()));
 }

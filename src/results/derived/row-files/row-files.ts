@@ -55,8 +55,8 @@ export class RowFiles implements AsyncDisposable {
   }
 
   /** All files below the folder are being removed. */
-  forgetBelow(directory: string): void {
-    this.#open.forgetBelow(directory);
+  async forgetBelow(directory: string): Promise<void> {
+    await this.#open.forgetBelow(directory);
   }
 
   /** @returns undefined where there are no row files and never will be */

@@ -237,7 +237,7 @@ export class RowsOf {
   /** Whatever is wrong with the row file, the part itself can be read. @throws the signal's reason */
   async #remove(part: Part, error: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    this.#open.forget(this.#origin.fileOf(part).path);
+    void this.#open.forget(this.#origin.fileOf(part).path);
     await this.#origin.remove(part).catch(() => undefined);
     this.#told.onDamaged(error);
   }

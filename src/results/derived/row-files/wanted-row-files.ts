@@ -49,7 +49,7 @@ async function build(
   const { path, identity } = origin.fileOf(part);
   using held = origin.hold();
   if (held === undefined) return 0;
-  open.forget(path);
+  void open.forget(path);
   if ((await open.find(path, identity).catch(() => undefined)) !== undefined) {
     await origin.touch(part);
     return 0;
@@ -63,7 +63,7 @@ async function build(
     const order = { part: object.path, path: staged, identity, columns, rowCount, cellBytes, bytesMax: fileBytesMax };
     const bytes = await builder.buildRowFile(order, signal);
     await origin.publish(part, staged, bytes);
-    open.forget(path);
+    void open.forget(path);
     return bytes;
   } catch (error) {
     await rm(staged, { force: true });

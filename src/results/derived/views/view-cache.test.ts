@@ -43,7 +43,7 @@ async function cacheOn(
     queue: new WorkQueue({ runningMax: 1, waitingMax: 10 }),
     millisMax: 60_000,
     sleep,
-    onRemoved: () => undefined,
+    onRemoved: async () => undefined,
   });
   const get = (executionId: string) => cache.get(executionId, RESULT, VIEW, 'key', never);
   return { directory, get, cache };

@@ -36,7 +36,7 @@ export interface ViewCacheOptions {
   readonly millisMax: number;
   readonly sleep: Sleep;
   /** Told the folder of each view that is removed. */
-  readonly onRemoved: (directory: string) => void;
+  readonly onRemoved: (directory: string) => Promise<void>;
 }
 
 /** Writes the parts of a view into an empty folder. */
@@ -301,9 +301,10 @@ export class ViewCache implements AsyncDisposable {
   }
 
   async #remove(entry: Entry): Promise<void> {
-    this.#options.onRemoved(entry.directory);
+    const closed = this.#options.onRemoved(entry.directory);
     // A folder that cannot be removed now is removed with the process's whole folder at its end.
     await rm(entry.directory, { recursive: true, force: true }).catch(() => undefined);
+    await closed;
   }
 
   #viewOf(resultSet: ResultSet, view: View): MakeView {
