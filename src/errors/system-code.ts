@@ -9,3 +9,12 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   const code = codeOf(error);
   return code !== undefined && codes.includes(code);
 }
+
+/** What the system says, at the end of a message of DuckDB's that begins with its kind. */
+const SAID =
+  /^IO Error: [\s\S]*(?:Too many open files(?: in system)?|Input\/output error|Permission denied|Read-only file system|No such file or directory)$/;
+
+/** Whether the system refused something, such as another open file, by an error of Node's or of DuckDB's: no fault of what was read. */
+export function isSystemFailure(error: Error): boolean {
+  return 'syscall' in error || SAID.test(error.message);
+}

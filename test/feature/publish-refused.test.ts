@@ -187,3 +187,21 @@ test('rows too wide for the memory of publishing are refused, and the error says
     assert.deepEqual(await readdir(place.staging), []);
   }
 });
+
+test('what the system refuses while rows are converted is no fault of the input, whatever its format', async () => {
+  const parquet = join(place.folder, 'one.parquet');
+  await place.query(`COPY (SELECT 1 AS a) TO '${parquet}'`);
+  const files = [await place.write('one.csv', 'a\n1\n'), await place.write('one.ndjson', '{"a":1}\n'), parquet];
+  for (const path of files) {
+    // Just before, something stands where the parts are to be.
+    const takeTurn = async () => {
+      const [own = ''] = await readdir(place.staging);
+      await writeFile(join(place.staging, own, 'parts'), '');
+      return { [Symbol.dispose]: () => undefined };
+    };
+    const request = { queryId: QUERY_ID, source: { kind: 'file', path }, types: new Map() } as const;
+    const publishing = publish({ ...place.dependencies, takeTurn }, request, OPTIONS, NEVER);
+    await assert.rejects(publishing, { name: 'Error', code: 'ENOTDIR' }, path);
+    assert.deepEqual(await readdir(place.staging), []);
+  }
+});

@@ -7,6 +7,7 @@ import { type DuckDb, isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { invalidValue } from '../../duckdb/source-type.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
+import { isSystemFailure } from '../../errors/system-code.ts';
 import { PublishError } from '../publish-error.ts';
 import type { StagedWrites } from '../staging-budget.ts';
 
@@ -99,9 +100,9 @@ export async function opened(
   }
 }
 
-/** What we found ourselves, and a lack of memory or of disk, which is no fault of the file. */
+/** What we found ourselves, and a lack of memory or of disk and whatever else the system refuses, which is no fault of the file. */
 export function isSelfExplanatory(error: Error): boolean {
-  return error instanceof PublishError || isOutOfMemory(error) || isStorageFull(error);
+  return error instanceof PublishError || isOutOfMemory(error) || isStorageFull(error) || isSystemFailure(error);
 }
 
 /** SQL for the list of the raw values of some columns. */
