@@ -117,7 +117,8 @@ export async function runClaimed(
   } catch (cause) {
     if (outcome === undefined) await giveUp(cause);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    // What stays is swept, and is no reason to keep silent about how the run has ended.
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
   if (outcome !== undefined) observe(outcome);
 }

@@ -1,6 +1,6 @@
 /** The runner over a real catalog, with a fake clock and an engine that the test controls. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
@@ -226,6 +226,23 @@ test('a query that fails makes a failed run, with line and column', async () => 
   const error = { type: 'syntax_error', message: 'no such column', line: 3, column: 11 };
   assert.deepEqual((await catalog.executions.find(id))?.error, error);
   assert.deepEqual(await catalog.leases.list(''), []);
+});
+
+test('a run whose folder cannot be removed has ended as it has ended', async (t) => {
+  const stagingDirectory = join(root, 'replaced');
+  const process = new Process('a', { stagingDirectory });
+  t.after(() => rm(stagingDirectory, { recursive: true, force: true }));
+  process.work = async () => {
+    // Rights would not keep root out; a file in the place of the folder above does.
+    await rm(stagingDirectory, { recursive: true });
+    await writeFile(stagingDirectory, '');
+    return { columns: COLUMNS, rowCount: 1 };
+  };
+  await process.queue.submit({ query: QUERY, parameters: {} });
+  await process.runner.look();
+  await process.runner.drained();
+  assert.deepEqual(process.kinds(), ['started', 'completed']);
+  assert.deepEqual(process.faults, []);
 });
 
 test('a run whose engine found the disk full says so', async () => {
