@@ -1,5 +1,4 @@
 /** From the service's parts to the read path: the databases, queues, caches and limits that answering requests needs. */
-import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -30,13 +29,12 @@ import { unsentBytesMax } from '../settings/memory.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { CACHE_SHARES } from './cache-shares.ts';
 import { openDerived } from './derived.ts';
+import { COMMIT_BYTES, isOnOneDisk } from './room-for-commits.ts';
 import type { Service } from './service.ts';
 
 /** Two ranges of an answer are read side by side. More would only delay its first bytes. */
 const RANGES_AT_ONCE = 2;
 const SEARCHES_AT_ONCE = 2;
-/** For the catalog's log, which a commit makes longer, and those that follow. */
-const COMMIT_BYTES = 64_000_000;
 
 export interface ReadPathEffects {
   readonly replicas: LimitParts;
@@ -190,8 +188,8 @@ function queuesOf({ settings }: Service) {
 
 async function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffects): Promise<ReadLeases> {
   const { data, reserve } = service.directories;
-  // The reserve lies beside the catalog. What goes from one disk makes no room on another.
-  const isOnOneDisk = (await stat(dirname(reserve))).dev === (await stat(data)).dev;
+  // The reserve lies beside the catalog.
+  const makesRoom = await isOnOneDisk(dirname(reserve), data);
   return new ReadLeases({
     catalog,
     clock: service.clock,
@@ -201,7 +199,7 @@ async function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPat
     newId: effects.newId,
     inRoom: async (work) => {
       try {
-        return isOnOneDisk ? await withRoom(service.room, work, COMMIT_BYTES) : await work();
+        return makesRoom ? await withRoom(service.room, work, COMMIT_BYTES) : await work();
       } catch (error) {
         // SQLite does not say where.
         throw isStorageFull(error)

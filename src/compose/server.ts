@@ -32,6 +32,7 @@ import { CACHE_SHARES } from './cache-shares.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { openReadPath } from './read-path.ts';
 import { joinReplicas, type ReplicaOfProcess } from './replicas.ts';
+import { roomAfterFaults } from './room-for-commits.ts';
 import type { Service } from './service.ts';
 import { startTelemetry, type TelemetryEffects } from './telemetry.ts';
 import { openWriting } from './writing.ts';
@@ -77,7 +78,7 @@ export interface Server extends AsyncDisposable {
 export async function serve(service: Service, effects: ServerEffects): Promise<Server> {
   const { settings, clock } = service;
   const { monotonic, sleep } = effects;
-  const observers = [effects.observe];
+  const observers = [effects.observe, roomAfterFaults(service)];
   const observe = fanOut(observers);
   await using opened = new AsyncDisposableStack();
   openMeanwhile(service, opened);

@@ -1,5 +1,5 @@
 /** From the service's parts to what the writing routes need. */
-import { stat, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { declaredChangeProblem } from '../datasets/declared-by-dataset.ts';
 import { RESERVED_QUERY_IDS_FROM } from '../datasets/reserved-ids.ts';
 import { freedMemory } from '../duckdb/freed-memory.ts';
@@ -17,6 +17,7 @@ import { WorkQueue } from '../results/limits/work-queue.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
 import { diskBytes, freeForDisk } from '../settings/disk.ts';
 import { publisherOf } from './publishing.ts';
+import { isOnOneDisk } from './room-for-commits.ts';
 import { queryChecker, runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
 
@@ -78,11 +79,7 @@ function stagingDisk({ settings: { uploadDisk }, directories: { staging, data },
       const { bavail, blocks, bsize } = await statfs(staging);
       return { now: diskBytes(uploadDisk, bavail * bsize + staged), ever: diskBytes(uploadDisk, blocks * bsize) };
     },
-    makeRoom: async (bytes) => {
-      // What goes from one disk makes no room on another.
-      const isOnOneDisk = (await stat(staging)).dev === (await stat(data)).dev;
-      return isOnOneDisk && (await room.make(freeForDisk(uploadDisk, bytes)));
-    },
+    makeRoom: async (bytes) => (await isOnOneDisk(staging, data)) && (await room.make(freeForDisk(uploadDisk, bytes))),
   };
 }
 
@@ -148,11 +145,14 @@ function explain(error: PublishError): RequestError {
       return new RequestError('query_not_runnable', error.message);
     case 'busy':
       return new RequestError('conflict', error.message);
-    case 'full':
-      return new RequestError(
+    case 'full': {
+      const told = new RequestError(
         'storage_full',
         'nothing was published, since a disk of the service is full; try again later',
       );
+      told.cause = error;
+      return told;
+    }
     case 'no_room':
       return new RequestError('storage_full', error.message);
     case 'too_large':
