@@ -226,3 +226,18 @@ test('a file that was made from something else is not read', async (t) => {
   again?.[Symbol.dispose]();
   assert.equal(file.reading(), undefined);
 });
+
+test('a file that was missing is looked for again after a while, and after the clock was set back', async (t) => {
+  const directory = await folder(t);
+  const order = await orderOf(directory, 100);
+  let now = 10_000_000;
+  const open = new OpenRowFiles(() => now, deps);
+  t.after(() => open.closeAll());
+  assert.equal(await open.find(order.path, 'one'), undefined);
+  await using duckDb = await openFolderDuckDb(directory, 1);
+  await buildRowFile(duckDb, order, signal);
+  now += 9000;
+  assert.equal(await open.find(order.path, 'one'), undefined);
+  now -= 3_600_000;
+  assert.equal((await open.find(order.path, 'one'))?.about.rowCount, 100);
+});

@@ -46,6 +46,17 @@ test('files are built one at a time, in the order in which they are wanted, each
   assert.equal(told.length, 10);
 });
 
+test('a clock that is set back puts no build off', async () => {
+  const { built, told, state } = queue();
+  const failing = wanted('one', [{ id: 'a', build: async () => assert.fail('no file can be opened') }]);
+  for (let time = 0; time < 2; time += 1) {
+    built.want(failing);
+    await built.idle();
+    state.now -= 3_600_000;
+  }
+  assert.equal(told.filter((what) => /no file can be opened/.test(String(what))).length, 2);
+});
+
 test('a failed build is tried again after ten minutes, or as soon as it is wanted if it was forgotten', async () => {
   const { built, told, state } = queue();
   const full = wanted('one', [{ id: 'a', build: async () => assert.fail('the disk is full') }]);

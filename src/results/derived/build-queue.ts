@@ -69,7 +69,8 @@ export class BuildQueue<W extends Wanted> implements AsyncDisposable {
     const { id } = wanted;
     if (this.#refused.has(id) || this.#over.signal.aborted) return;
     const triedAt = this.#tried.get(id) ?? Number.NEGATIVE_INFINITY;
-    if (this.#options.clock() - triedAt < AGAIN_MILLIS) return;
+    // A clock that was set back says nothing about how long ago that was.
+    if (Math.abs(this.#options.clock() - triedAt) < AGAIN_MILLIS) return;
     if (this.#waiting.has(id) || this.#current === id || this.#waiting.size >= WAITING_MAX) return;
     this.#waiting.set(id, wanted);
     this.#running ??= this.#run().finally(() => {
