@@ -39,6 +39,10 @@ test("a catalog that cannot be written, also with SQLite's extended codes", () =
   assert.match(catalogAdvice(sqlite(13)), /free some space/);
   assert.match(catalogAdvice(sqlite(10)), /on a local disk/);
   assert.equal(catalogAdvice(sqlite(10), 4096), '; its disk is full: free some space');
+  assert.equal(
+    catalogAdvice(sqlite(11)),
+    '; move it and what lies beside it with the endings -wal and -shm out of the way, and restore it from a backup',
+  );
   assert.equal(catalogAdvice(sqlite(26)), '');
   assert.equal(catalogAdvice(new Error('no code')), '');
 });

@@ -49,6 +49,7 @@ export function folderFailure(error: unknown, path: string, setting: string): un
 /** SQLite's primary result codes. */
 const SQLITE_READONLY = 8;
 const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
 
@@ -75,6 +76,8 @@ export function catalogAdvice(error: unknown, freeBytes = Number.POSITIVE_INFINI
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
       return '; its folder must be there, writable, and on a local disk';
+    case SQLITE_CORRUPT:
+      return '; move it and what lies beside it with the endings -wal and -shm out of the way, and restore it from a backup';
     default:
       return '';
   }
