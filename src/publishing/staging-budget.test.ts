@@ -30,6 +30,17 @@ test('results share one budget, and what one took is free again when it ends', a
   assert.equal(budget.bytes, 0);
 });
 
+test('of two that take the last bytes at the same moment one gets them', async () => {
+  const budget = limited(100);
+  const [one, other] = [await budget.begin(0), await budget.begin(0)];
+  const taken = await Promise.allSettled([one.take(60), other.take(60)]);
+  assert.deepEqual(
+    taken.map(({ status }) => status),
+    ['fulfilled', 'rejected'],
+  );
+  assert.equal(budget.bytes, 60);
+});
+
 test('what alone is more than the budget would be refused each time, and is told so', async () => {
   const budget = limited(100);
   const one = await budget.begin(0);

@@ -55,11 +55,10 @@ export class StagingBudget {
   async begin(announced: number): Promise<StagedBytes> {
     let limit = await this.#disk.limit(this.#staged);
     let [own, ended] = [0, false];
-    const require = async (more: number) => {
+    const makeRoom = async (more: number) => {
       const missing = this.#staged + more - limit.now;
       const isMissed = missing > 0 && limit.now < limit.ever && own + more <= limit.ever;
       if (isMissed && (await this.#disk.makeRoom(missing))) limit = await this.#disk.limit(this.#staged);
-      this.#require(more, own + more, limit);
     };
     const add = (bytes: number) => {
       // A writer that was stopped may still be told that there is room.
@@ -67,10 +66,13 @@ export class StagingBudget {
       own += bytes;
       this.#staged += bytes;
     };
-    await require(announced);
+    await makeRoom(announced);
+    this.#require(announced, announced, limit);
     return {
       take: async (bytes) => {
-        await require(bytes);
+        await makeRoom(bytes);
+        // Nobody comes between these two.
+        this.#require(bytes, own + bytes, limit);
         add(bytes);
       },
       give: (bytes) => add(-bytes),
