@@ -71,7 +71,7 @@ export async function serveAsWorker(given: CommandContext, supervisor: Superviso
       using log = openLog(service, context, role.replica);
       await serveProcess(service, context, log, {
         replica: { ...role.replica, beats: false },
-        shared: sharedByWorkers(service.settings, link, context),
+        shared: sharedByWorkers(service.settings, link, channel, context),
         runsSchedule: role.index === 0,
         onListening: ({ url }) => link.listening(url),
       });
@@ -83,6 +83,7 @@ export async function serveAsWorker(given: CommandContext, supervisor: Superviso
 function sharedByWorkers(
   { rateLimit }: Settings,
   link: SupervisorLink,
+  { gone }: SupervisorChannel,
   { sleep, signal }: CommandContext,
 ): SharedByWorkers {
   const grants = {
@@ -93,6 +94,7 @@ function sharedByWorkers(
   };
   return {
     tokens: rateLimit === 'off' ? undefined : new GrantedTokens(grants),
+    mayLeave: async () => await Promise.race([link.ask('leave', {}), gone.then(() => false)]),
     shareMetrics: (own) => {
       link.offerMetrics(own.collect);
       return { contentType: own.contentType, text: async () => await sumOfMetrics(await link.ask('metrics', {})) };

@@ -5,7 +5,6 @@ import { ticksOf } from '../datasets/dataset-age.ts';
 import { registerDatasets } from '../datasets/register.ts';
 import type { Clock } from '../domain/instant.ts';
 import { once } from '../domain/once.ts';
-import type { Sleep } from '../domain/time.ts';
 import { NotReady } from '../errors/not-ready.ts';
 import { openFilesMax } from '../files/open-files-max.ts';
 import { AuthFailureLimiter } from '../http/auth-failure-limiter.ts';
@@ -58,6 +57,8 @@ export interface SharedByWorkers {
   readonly tokens: RequestTokens | undefined;
   /** Turns the metrics of this process into those of all processes. */
   shareMetrics(own: Metrics): Pick<Metrics, 'contentType' | 'text'>;
+  /** Asked when this process stops: whether others take the connections that come from now on. */
+  mayLeave(): Promise<boolean>;
 }
 
 /** A cut answer has ended as soon as its connection reports it. */
@@ -131,7 +132,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   );
   observe({ kind: 'listening', url: server.url });
   const closing = opened.move();
-  const stop = once(() => stopServing(server, inFlight, settings.shutdownGraceMillis, { sleep, observe }));
+  const stop = once(() => stopServing(server, inFlight, settings.shutdownGraceMillis, { ...effects, observe }));
   return {
     url: server.url,
     observe,
@@ -156,13 +157,14 @@ function openMeanwhile(service: Service, opened: AsyncDisposableStack): void {
   opened.defer(async () => void (await opening));
 }
 
-/** Accepts no more requests, waits for the answers in flight, and cuts those that outlast the grace period. */
+/** Leaves what comes to others, or else refuses it, waits for the answers in flight, and cuts those that outlast the grace period. */
 async function stopServing(
   server: RunningServer,
   inFlight: InFlightRequests,
   graceMillis: number,
-  { sleep, observe }: { readonly sleep: Sleep; readonly observe: Observe },
+  { sleep, observe, shared }: Pick<ServerEffects, 'sleep' | 'observe' | 'shared'>,
 ): Promise<void> {
+  if (shared !== undefined && (await shared.mayLeave())) server.stopListening();
   observe({ kind: 'stopping', inFlight: inFlight.count });
   inFlight.stopAccepting();
   const cut = await inFlight.drained(graceMillis, sleep);

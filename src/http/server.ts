@@ -89,6 +89,8 @@ export interface ConnectionLimits {
 export interface RunningServer {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;
+  /** Takes no more connections, and ends those on which no answer is under way. */
+  stopListening(): void;
   /** Stops listening and cuts every connection that is still there. */
   close(): Promise<void>;
 }
@@ -147,7 +149,8 @@ export async function startServer(
     server.server.closeAllConnections();
     await closed;
   };
-  return { url: `http://${host}:${port}`, close };
+  const stopListening = () => void server.server.close();
+  return { url: `http://${host}:${port}`, stopListening, close };
 }
 
 export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInstance {

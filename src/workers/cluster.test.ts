@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import cluster from 'node:cluster';
+import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { forkWith, supervisorChannel } from './cluster.ts';
 
 /** Behaves like Node's process: a send that fails without a callback is an 'error' event. */
-class FakeProcess {
+class FakeProcess extends EventEmitter {
   connected = true;
   readonly unheard: string[] = [];
   readonly sent: unknown[] = [];

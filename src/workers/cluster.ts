@@ -9,6 +9,7 @@ export function supervisorChannel(self: NodeJS.Process): SupervisorChannel | und
   // At start the program unrefs every channel, so that none keeps it alive. This one must.
   self.channel?.ref();
   return {
+    gone: new Promise((resolve) => self.once('disconnect', resolve)),
     [Symbol.dispose]: () => self.channel?.unref(),
     send: (message) => {
       // The supervisor may be gone, or go before it has read this. Then this process is about to end, too.

@@ -29,6 +29,8 @@ export interface Questions {
   readonly tokens: { readonly ask: { readonly keyId: string }; readonly reply: TokenGrant };
   /** What every worker has told last, in prom-client's form. */
   readonly metrics: { readonly ask: object; readonly reply: readonly unknown[] };
+  /** Whether a worker that is asked to stop may take no more connections: others do, and the service goes on. */
+  readonly leave: { readonly ask: object; readonly reply: boolean };
 }
 export type Question = keyof Questions;
 
@@ -62,7 +64,10 @@ export interface WorkerProcess extends Channel<FromSupervisor, FromWorker> {
 }
 
 /** From a worker to its supervisor. Keeps the process alive until it is disposed of. */
-export interface SupervisorChannel extends Channel<FromWorker, FromSupervisor>, Disposable {}
+export interface SupervisorChannel extends Channel<FromWorker, FromSupervisor>, Disposable {
+  /** Resolves when the supervisor is gone. */
+  readonly gone: Promise<void>;
+}
 
 /** How the program starts workers, and how a worker reaches its supervisor. */
 export interface WorkerEffects {

@@ -133,6 +133,37 @@ test('a worker that ends later is replaced, after pauses that double while it ke
   await supervisor.stop();
 });
 
+test('a worker that is asked to stop may leave what comes to others that listen, and the last one stays', async () => {
+  const { supervisor, workers, time } = supervise(2);
+  const ask = async (worker: number) => await workers[worker]?.link.ask('leave', {});
+  workers[0]?.link.listening('http://here');
+  assert.equal(await ask(0), false);
+  workers[1]?.link.listening('http://here');
+  assert.equal(await ask(0), true);
+  assert.equal(await ask(1), false);
+  const slept = time.nextSleep();
+  workers[0]?.end('exit code 0');
+  await slept;
+  time.advance(500);
+  await turn();
+  assert.equal(await ask(1), false);
+  workers[2]?.link.listening('http://here');
+  assert.equal(await ask(1), true);
+  await supervisor.stop();
+});
+
+test('while the service stops no worker leaves: each says that it is stopping', async () => {
+  const { supervisor, workers } = supervise(2);
+  for (const worker of workers) {
+    worker.link.listening('http://here');
+    worker.hangs = true;
+  }
+  const stopped = supervisor.stop();
+  assert.equal(await workers[0]?.link.ask('leave', {}), false);
+  for (const worker of workers) worker.end('exit code 0');
+  await stopped;
+});
+
 test('each worker learns its index and the configuration of the start, and its replacement has the same', async () => {
   const { supervisor, workers, time } = supervise(2);
   assert.deepEqual(await workers[1]?.link.ask('role', {}), {

@@ -35,6 +35,8 @@ const SHARES_PER_WORKER = 4;
 /** A scrape waits this long for a busy worker; then it has what that worker told last, since counters must not go back. */
 const COLLECT_MILLIS_MAX = 2000;
 
+type Asked = Extract<FromWorker, { readonly kind: 'ask' }>;
+
 const UNLIMITED: Allowance = { allowed: true, remaining: 0, seconds: 1 };
 
 export class Supervisor {
@@ -43,6 +45,8 @@ export class Supervisor {
   readonly #places: Promise<void>[] = [];
   readonly #stopping = new AbortController();
   readonly #urls = new Map<number, string>();
+  /** Those that get connections. */
+  readonly #serving = new Set<WorkerProcess>();
   readonly #collected = new Map<number, () => void>();
   /** What each worker told last. */
   readonly #metrics = new Map<number, unknown>();
@@ -100,6 +104,7 @@ export class Supervisor {
       worker.onMessage((message) => this.#receive(index, worker, message));
       const why = await worker.ended;
       this.#workers.delete(index);
+      this.#serving.delete(worker);
       this.#keepMetrics(index);
       if (signal.aborted) return;
       if (!this.#urls.has(index)) {
@@ -118,12 +123,13 @@ export class Supervisor {
   #receive(index: number, worker: WorkerProcess, message: FromWorker): void {
     switch (message.kind) {
       case 'ask':
-        void this.#answer(index, message.question, message.about).then((reply) =>
+        void this.#answer(index, worker, message).then((reply) =>
           worker.send({ kind: 'reply', id: message.id, reply }),
         );
         break;
       case 'listening':
         this.#urls.set(index, message.url);
+        if (this.#workers.get(index) === worker) this.#serving.add(worker);
         if (this.#urls.size === this.#options.count) this.#listening.resolve(message.url);
         break;
       case 'unused_tokens':
@@ -140,7 +146,11 @@ export class Supervisor {
     }
   }
 
-  async #answer(index: number, question: Question, about: object): Promise<Questions[Question]['reply']> {
+  async #answer(
+    index: number,
+    worker: WorkerProcess,
+    { question, about }: Asked,
+  ): Promise<Questions[Question]['reply']> {
     switch (question) {
       case 'role':
         return this.#roleOf(index);
@@ -148,9 +158,19 @@ export class Supervisor {
         return this.#grant((about as Questions['tokens']['ask']).keyId);
       case 'metrics':
         return await this.#collect();
+      case 'leave':
+        return this.#letLeave(worker);
       default:
         return question satisfies never;
     }
+  }
+
+  /** The last one stays where it is, so that what comes is told that the service is stopping. */
+  #letLeave(worker: WorkerProcess): boolean {
+    const others = this.#serving.size - (this.#serving.has(worker) ? 1 : 0);
+    if (this.#stopping.signal.aborted || others === 0) return false;
+    this.#serving.delete(worker);
+    return true;
   }
 
   #roleOf(index: number): WorkerRole {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -64,6 +64,13 @@ async function ask(url: string, headers: Readonly<Record<string, string>> = {}, 
   const asked = request(url, { method, headers, agent: new Agent({ keepAlive: false }) }).end();
   const [response] = await once(asked, 'response');
   return { status: response.statusCode as number, body: await text(response) };
+}
+
+/** An answer that goes on only while it is read: much more than all buffers on its way hold. */
+async function begun(url: string) {
+  const asked = request(url, { agent: new Agent({ keepAlive: false }) }).end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  return response;
 }
 
 /** The processes that answer. */
@@ -173,6 +180,40 @@ test('a worker that takes the place of another has the settings with which the s
     const { status } = await ask(`${url}/v1/query/7/results?filters=n%3D1`, { 'x-service-api-key': key });
     assert.equal(status, 200);
   }
+});
+
+test('a worker that is asked to stop gets no more connections: the other answers them while its last answer goes out', async (t) => {
+  const { url, key, child, cwd, run, line } = await serveWith(t, { QRS_SHUTDOWN_GRACE: '600' });
+  await writeFile(join(cwd, 'long.csv'), `w\n${`${'x'.repeat(200)}\n`.repeat(200_000)}`);
+  run('queries', 'add', '--id', '8', '--user', 'ann');
+  run('publish', 'long.csv', '--query', '8');
+  const long = `${url}/v1/query/8/results?ignore_max_datapoints_per_request=true&api_key=${key}`;
+  // The workers take turns: one long answer for each.
+  const answers = [await begun(long), await begun(long)];
+  const [stopped = 0] = workersOf(child);
+  process.kill(stopped, 'SIGTERM');
+  await line('"message":"stopping"');
+  for (let i = 0; i < 10; i++) {
+    assert.equal((await ask(`${url}/v1/query/7/results`, { 'x-service-api-key': key })).status, 200);
+  }
+  for (const answer of answers) assert.equal(JSON.parse(await text(answer)).result.rows.length, 200_000);
+  await line('ended (exit code 0); another takes its place');
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
+
+test('when all workers are asked to stop, one of them is left to say so', async (t) => {
+  const { url, key, child, cwd, run, line } = await serveWith(t, { QRS_SHUTDOWN_GRACE: '600' });
+  await writeFile(join(cwd, 'long.csv'), `w\n${`${'x'.repeat(200)}\n`.repeat(200_000)}`);
+  run('queries', 'add', '--id', '8', '--user', 'ann');
+  run('publish', 'long.csv', '--query', '8');
+  const long = `${url}/v1/query/8/results?ignore_max_datapoints_per_request=true&api_key=${key}`;
+  const answers = [await begun(long), await begun(long)];
+  for (const worker of workersOf(child)) process.kill(worker, 'SIGTERM');
+  await line('"message":"stopping"');
+  await line('"message":"stopping"');
+  assert.equal((await ask(`${url}/v1/query/7/results`, { 'x-service-api-key': key })).status, 503);
+  for (const answer of answers) assert.equal(JSON.parse(await text(answer)).result.rows.length, 200_000);
 });
 
 test('a connection that was on its way to a worker that dies is cut', async (t) => {
