@@ -6,6 +6,8 @@ import { test } from 'node:test';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
 import type { Finding } from '../../src/maintenance/doctor/finding.ts';
 import { roomFinding } from '../../src/maintenance/doctor/folders.ts';
+import { FakeCoordinator } from '../contract/fake-coordinator.ts';
+import { hurried } from '../contract/trino-on-fake.ts';
 import { NO_CATALOG_FILE } from '../postgres-server.ts';
 import { sleep } from '../real-time.ts';
 import { openBehind } from './behind-the-command.ts';
@@ -15,6 +17,12 @@ import { startHttpService } from './http-service.ts';
 async function findingsOf(qrs: CommandLine): Promise<{ readonly code: number; readonly findings: readonly Finding[] }> {
   const { code, out } = await qrs.run(['doctor', '--json']);
   return { code, findings: JSON.parse(out) };
+}
+
+/** One that has been, so that nobody listens on its address. */
+async function goneCoordinator() {
+  await using fake = await FakeCoordinator.start();
+  return { origin: fake.origin };
 }
 
 const named = (findings: readonly Finding[], check: string) => findings.find((finding) => finding.check === check);
@@ -117,6 +125,39 @@ test('a query that took the id of a dataset: the service starts without that dat
   assert.equal(await codeOf('/v1/restaking/avs-stats'), 'no_execution_found');
   const refused = service.observed.filter(({ kind }) => kind === 'dataset_refused');
   assert.equal(refused.length, 1);
+});
+
+test('a Trino that is away is told once, with why, and no dataset is told as wrong', async (t) => {
+  const { origin } = await goneCoordinator();
+  const { host } = new URL(origin);
+  const qrs = await makeCommandLine(t, { QRS_ENGINE_URL: `trino://qrs@${host}/lake` });
+  qrs.sleep = hurried;
+  const { code, findings } = await findingsOf(qrs);
+  assert.equal(code, 1);
+  assert.deepEqual(named(findings, 'engine'), {
+    check: 'engine',
+    status: 'wrong',
+    found: `Trino cannot be reached (ECONNREFUSED: connect ECONNREFUSED ${host}): the catalog lake of the Trino at ${origin}`,
+    advice:
+      'while that is so no query is run and no dataset refreshed, and datasets are not looked at; its address is QRS_ENGINE_URL',
+  });
+  assert.deepEqual(
+    findings.filter(({ status }) => status === 'wrong').map(({ check }) => check),
+    ['engine'],
+  );
+});
+
+test('a Trino that lets the service not in is told with what to do', async (t) => {
+  await using fake = await FakeCoordinator.start();
+  fake.steps({ kind: 'status', status: 401 });
+  const qrs = await makeCommandLine(t, { QRS_ENGINE_URL: `trino://qrs@127.0.0.1:${fake.port}/lake` });
+  const { code, findings } = await findingsOf(qrs);
+  assert.equal(code, 1);
+  assert.equal(
+    named(findings, 'engine')?.found,
+    'Trino does not let the service in (status 401): it asks for a password (in QRS_ENGINE_URL) or a token (QRS_TRINO_TOKEN)',
+  );
+  assert.equal(fake.received.length, 1);
 });
 
 test('a lease whose owner is gone', async (t) => {

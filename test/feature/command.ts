@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicFactory } from 'ulid';
 import { type ExitCode, runCommand } from '../../src/cli/run-command.ts';
+import type { Sleep } from '../../src/domain/time.ts';
 import type { RandomBytes } from '../../src/keys/create-key.ts';
 import { newTestSchema } from '../postgres-server.ts';
 import { newTestStore } from '../s3-server.ts';
@@ -25,6 +26,8 @@ export interface CommandLine {
   readonly catalog: Readonly<Record<string, string>>;
   /** Milliseconds since 1970. Only the test moves it. */
   now: number;
+  /** Waits as long as it is asked to, unless a test has it wait less. */
+  sleep: Sleep;
   /** What ids and keys are made of: other bytes each time, the same in each run. */
   readonly randomBytes: RandomBytes;
   /** Runs `qrs` with these arguments; `input` is its standard input. */
@@ -97,7 +100,7 @@ export async function makeCommandLine(
       random: () => 0.5,
       owner: 'test',
       newExecutionId,
-      sleep: (millis, signal) => wait(millis, undefined, { signal }),
+      sleep: commandLine.sleep,
       outliveReaders: () => undefined,
       allowGrace: () => undefined,
       priority: { eventLoopFirst: () => undefined, serviceFirst: () => undefined },
@@ -114,6 +117,7 @@ export async function makeCommandLine(
     dataDir,
     catalog,
     now: NOON,
+    sleep: (millis, signal) => wait(millis, undefined, { signal }),
     randomBytes,
     columns: undefined,
     run: async (args, input = '') => await runOn(false, args, input),

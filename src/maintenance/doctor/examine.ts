@@ -12,6 +12,7 @@ import { loadSettings, type SettingsInput } from '../../settings/load-settings.t
 import type { Settings } from '../../settings/settings.ts';
 import { examineClocks } from './clocks.ts';
 import { examineDatasets } from './datasets.ts';
+import { examineEngine } from './engine.ts';
 import { examined, type Finding, wrong } from './finding.ts';
 import { examineFolders } from './folders.ts';
 import { examineClock, examineForeignFiles, examineInstallation } from './installation.ts';
@@ -66,6 +67,11 @@ export async function* examine(effects: DoctorEffects): AsyncGenerator<Finding> 
     return;
   }
   yield await examined('query ids', signal, async () => await examineQueryIds(await service.catalog(), datasets));
+  if (settings.engine.kind === 'trino') {
+    const engine = await examineEngine(service, signal);
+    yield engine;
+    if (engine.status === 'wrong') return;
+  }
   yield* examineDatasets(service, nonce, signal);
 }
 
