@@ -1,9 +1,9 @@
 /** `qrs serve`: the HTTP service with the schedule beside it, until it is interrupted; in one process or in several. */
-import { availableParallelism } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
 import { loadSettings } from '../settings/load-settings.ts';
 import { BadValue } from '../settings/setting-value.ts';
-import { SETTINGS, type Settings } from '../settings/settings.ts';
+import { SETTINGS } from '../settings/settings.ts';
+import { workerCount } from '../settings/worker-count.ts';
 import type { CommandContext } from './command-context.ts';
 
 interface ServeOptions {
@@ -55,8 +55,4 @@ function workersText(text: string): string {
 function withWorkers(context: CommandContext, workers: string | undefined): CommandContext {
   if (workers === undefined) return context;
   return { ...context, environment: { ...context.environment, [SETTINGS.workers.name]: workers } };
-}
-
-function workerCount({ workers }: Settings): number {
-  return workers === 'auto' ? availableParallelism() : workers;
 }

@@ -29,3 +29,20 @@ test('more than the machine has, or shares that leave nothing to the process, ar
   const full = examine({ QRS_MEMORY: '2GB', QRS_READ_MEMORY: '90%' }, 4000);
   assert.match(full.advice ?? '', /^the process itself takes about 150 MB: raise QRS_MEMORY/);
 });
+
+test('workers take that of each, and more of them than the service starts are wrong', () => {
+  assert.equal(examine({ QRS_WORKERS: '2', QRS_MEMORY: '4GB' }, 8000).status, 'ok');
+  assert.deepEqual(examine({ QRS_WORKERS: '4', QRS_MEMORY: '4GB' }, 8000), {
+    check: 'memory',
+    status: 'warning',
+    found:
+      'reading 1200 MB + views and Parquet answers 480 MB + publishing 1040 MB + scheduled queries 400 MB + finished answers 400 MB + the process itself 480 MB = 4000 MB, of 4 workers together',
+    advice: 'each process itself takes about 150 MB: raise QRS_MEMORY, or have fewer QRS_WORKERS',
+  });
+  assert.deepEqual(examine({ QRS_WORKERS: '16', QRS_MEMORY: '4GB' }, 8000), {
+    check: 'memory',
+    status: 'wrong',
+    found:
+      'QRS_MEMORY is 4000 MB, which leaves each of 16 workers 250 MB; each needs 256 MB: give more memory, or fewer workers',
+  });
+});
