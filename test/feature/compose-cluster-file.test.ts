@@ -19,7 +19,8 @@ interface ComposeService {
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
   readonly command?: readonly string[];
-  readonly environment?: Readonly<Record<string, string | number>>;
+  /** Null is passed on as it is. */
+  readonly environment?: Readonly<Record<string, string | number | null>>;
   readonly healthcheck?: object;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
@@ -78,7 +79,7 @@ test('what waits for another waits for one that is there and has a health check;
 
 test('the settings of a replica are ones of the service, and name the other containers', () => {
   const passed = { ...single.services.qrs?.environment, ...qrs?.environment };
-  const environment = Object.fromEntries(Object.entries(passed).map(([name, value]) => [name, defaulted(value)]));
+  const environment = Object.fromEntries(Object.entries(passed).map(([name, value]) => [name, defaulted(value ?? '')]));
   const { settings } = loadSettings({ environment, readFile: () => undefined });
   assert(settings.catalog.kind === 'postgres' && settings.store.kind === 's3');
   const catalog = new URL(settings.catalog.url);

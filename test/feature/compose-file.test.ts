@@ -1,8 +1,9 @@
-/** compose.yaml passes on every setting of the service, and passes the default for a setting that nobody has set. */
+/** compose.yaml passes on every setting of the service and what a store in S3 and traces need, and passes the default for a setting that nobody has set. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { SETTINGS } from '../../src/settings/settings.ts';
 
@@ -48,4 +49,21 @@ test('what is set reaches the service, also a name that is set to nothing', () =
   const shell = { QRS_MAX_DATAPOINTS: '7', QRS_KEY_HEADERS: '', QRS_PUBLIC_URL: 'https://results.example.com' };
   const effective = new Map(settingsUnder(shell).map(({ name, value }) => [name, value]));
   for (const [name, value] of Object.entries(shell)) assert.equal(effective.get(name), value);
+});
+
+test('what the store in S3 and traces read of the environment is passed on as it is, and not as nothing where it is not set', () => {
+  const { environment } = parse(text).services.qrs;
+  const others = Object.entries(environment).filter(([name]) => !name.startsWith('QRS_'));
+  assert.deepEqual(others, [
+    ['AWS_ACCESS_KEY_ID', null],
+    ['AWS_SECRET_ACCESS_KEY', null],
+    ['AWS_SESSION_TOKEN', null],
+    ['AWS_REGION', null],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', null],
+    ['OTEL_EXPORTER_OTLP_HEADERS', null],
+    ['OTEL_SERVICE_NAME', null],
+    ['OTEL_RESOURCE_ATTRIBUTES', null],
+    ['OTEL_TRACES_SAMPLER', null],
+    ['OTEL_TRACES_SAMPLER_ARG', null],
+  ]);
 });
