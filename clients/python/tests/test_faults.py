@@ -48,6 +48,43 @@ class Walks(unittest.TestCase):
             with self.assertRaisesRegex(IncompleteResult, "^1 rows have come of A, of 2 that the service said there are$"):
                 QueryResults(service.url, "k").read(query=7, filters="n = 5")
 
+    def test_a_result_that_is_not_as_the_service_gives_one_is_told_as_that_and_no_value_of_it_is_taken(self) -> None:
+        good = page([1], 1)["result"]
+
+        def with_metadata(**more: Any) -> Dict[str, Any]:
+            return {**good, "metadata": {**good["metadata"], **more}}
+
+        wrong = {
+            "nothing": None,
+            "a text": "no luck",
+            "a list": [],
+            "no metadata": {"rows": []},
+            "no rows": {"metadata": good["metadata"]},
+            "rows that are none": {**good, "rows": [1]},
+            "no names": with_metadata(column_names=None),
+            "names that are none": with_metadata(column_names=[7]),
+            "types of other columns": with_metadata(column_types=[]),
+            "no number of rows": with_metadata(row_count=None),
+            "no number of all rows": with_metadata(total_row_count=None),
+            "a text for a number": with_metadata(total_row_count="1"),
+        }
+        told = "^the result of A is not as this service gives one: check the address$"
+        for what, result in wrong.items():
+            with self.subTest(what), Service([page([1], 1, result=result)]) as service:
+                with self.assertRaisesRegex(IncompleteResult, told):
+                    QueryResults(service.url, "k").read(query=7)
+        for type_name, row in (("uint256", {"n": "seven"}), ("bigint", {}), ("double", {}), ("decimal(3, 1)", {"n": "x"}), ("array(uint256)", {"n": 1})):
+            result = {**with_metadata(column_types=[type_name]), "rows": [row]}
+            with self.subTest(type_name), Service([page([1], 1, result=result)]) as service:
+                with self.assertRaisesRegex(IncompleteResult, f'^a row of A has no {re.escape(type_name)} in "n"$'):
+                    QueryResults(service.url, "k").read(query=7)
+        with Service([page([1, 2], 3, next_uri=7, next_offset=2)]) as service:
+            with self.assertRaisesRegex(IncompleteResult, "^2 rows have come of A, of 3"):
+                QueryResults(service.url, "k").read(query=7)
+        with Service([{"execution_id": "A", "state": "QUERY_STATE_FAILED", "error": "no luck"}]) as service:
+            with self.assertRaisesRegex(RunFailed, "^the run A has no result: QUERY_STATE_FAILED$"):
+                QueryResults(service.url, "k").read(query=7)
+
     def test_a_walk_whose_rows_are_those_that_were_promised_passes(self) -> None:
         answers = [page([1, 2], 3, **NEXT_2), page([3], 3), page([4], 99, {"filtered_row_count": 1})]
         with Service(answers) as service:
@@ -108,6 +145,10 @@ class Retries(unittest.TestCase):
         for answer in ({}, {"execution_id": 7, "state": "QUERY_STATE_PENDING"}, {"execution_id": "A"}):
             with self.subTest(answer), Service([answer]) as service, self.assertRaisesRegex(ServiceError, told):
                 self.client(service).finished("A")
+        waits = {"execution_id": "A", "state": "QUERY_STATE_EXECUTING"}
+        for more in ({"progress": None}, {"progress": 50}, {"error": "no luck"}):
+            with self.subTest(more), Service([{**waits, **more}]) as service, self.assertRaisesRegex(ServiceError, told):
+                self.client(service).status("A")
         with Service([{"ok": True}]) as service, self.assertRaisesRegex(ServiceError, told):
             self.client(service).execute(7)
 

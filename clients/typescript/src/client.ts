@@ -2,7 +2,7 @@
 import { countedRows } from './counted-rows.ts';
 import { ServiceError } from './errors.ts';
 import { type Page, runFailed, type Table, walk } from './pages.ts';
-import { type Fields, Requests } from './requests.ts';
+import { type Fields, isObject, Requests } from './requests.ts';
 import { addressOf, type Filter, type Parameters, type Target } from './target.ts';
 import type { Value } from './values.ts';
 
@@ -120,6 +120,7 @@ export class QueryResults {
     const body = await this.#requests.get(`/v1/execution/${encodeURIComponent(execution)}/status`, signal);
     const { execution_id, state } = runOf(body, 'execution_id', 'state');
     const { queue_position, progress, error } = body;
+    if ([progress, error].some((told) => told !== undefined && !isObject(told))) throw notOfService();
     return {
       executionId: execution_id,
       state,
@@ -157,7 +158,11 @@ export class QueryResults {
 /** @throws ServiceError when a text is missing that every answer about a run has: something else than the service has answered */
 function runOf<Name extends string>(body: Fields, ...names: readonly Name[]): Readonly<Record<Name, string>> {
   if (names.every((name) => typeof body[name] === 'string')) return body as Readonly<Record<Name, string>>;
-  throw new ServiceError('the answer is not one of this service: check the address');
+  throw notOfService();
+}
+
+function notOfService(): ServiceError {
+  return new ServiceError('the answer is not one of this service: check the address');
 }
 
 function progressOf(told: Readonly<Record<string, number>>): RunProgress {

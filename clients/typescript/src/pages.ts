@@ -3,7 +3,7 @@
  * as many rows as the service announced. Anything else is an error, never a short answer.
  */
 import { IncompleteResult, RunFailed } from './errors.ts';
-import type { Fields, Requests } from './requests.ts';
+import { type Fields, isObject, type Requests } from './requests.ts';
 import { addressOf, type Filter, type Target } from './target.ts';
 import { readerOf, type Value } from './values.ts';
 
@@ -25,6 +25,8 @@ export interface Page<Row> {
 
 /** All pages in one. */
 export type Table<Row> = Page<Row>;
+
+type Values = Record<string, Value>;
 
 interface Metadata {
   readonly column_names: readonly string[];
@@ -68,7 +70,10 @@ function nextOf<Row>(body: Fields, seen: number, page: Received<Row>, filter: Fi
   const { next_uri, next_offset } = body as { readonly next_uri?: string; readonly next_offset?: number };
   const follows =
     next_uri === undefined ||
-    (page.rows.length > 0 && seen < page.available && next_offset === (filter.offset ?? 0) + seen);
+    (typeof next_uri === 'string' &&
+      page.rows.length > 0 &&
+      seen < page.available &&
+      next_offset === (filter.offset ?? 0) + seen);
   if (!follows || seen > page.available) throw incomplete(seen, page, next_offset);
   return next_uri;
 }
@@ -89,7 +94,10 @@ function pageOf<Row>(body: Fields, filter: Filter): Received<Row> {
     throw new IncompleteResult('the answer is not one of this service: check the address');
   }
   if (result === undefined) throw runFailed(executionId, state, error);
-  const { metadata, rows } = result as { readonly metadata: Metadata; readonly rows: readonly Record<string, Value>[] };
+  if (!isResult(result)) {
+    throw new IncompleteResult(`the result of ${executionId} is not as this service gives one: check the address`);
+  }
+  const { metadata, rows } = result;
   const columns = metadata.column_names.map((name, i) => ({ name, type: metadata.column_types[i] ?? '' }));
   if (metadata.row_count !== rows.length) {
     throw new IncompleteResult(`a page has ${rows.length} rows, of ${metadata.row_count} that it says it has`);
@@ -97,7 +105,7 @@ function pageOf<Row>(body: Fields, filter: Filter): Received<Row> {
   return {
     executionId,
     columns,
-    rows: typed(rows, columns) as readonly Row[],
+    rows: typed(rows, columns, executionId) as readonly Row[],
     available: availableOf(metadata, filter),
     isPartial: state === 'QUERY_STATE_COMPLETED_PARTIAL',
   };
@@ -113,11 +121,40 @@ function availableOf({ total_row_count: total, filtered_row_count: filtered }: M
   return Math.max(0, (filtered ?? total) - (filter.offset ?? 0));
 }
 
-function typed(rows: readonly Record<string, Value>[], columns: readonly Column[]): readonly Record<string, Value>[] {
-  const readers = columns.flatMap(({ name, type }) => {
-    const read = readerOf(type);
-    return read === undefined ? [] : [{ name, read }];
-  });
-  for (const row of rows) for (const { name, read } of readers) row[name] = read(row[name]);
+/** Whether it has all that is read of it: another program, or a proxy that changes answers, may have written it. */
+function isResult(given: unknown): given is { readonly metadata: Metadata; readonly rows: readonly Values[] } {
+  if (!isObject(given) || !isObject(given.metadata) || !Array.isArray(given.rows)) return false;
+  const { column_names, column_types, row_count, total_row_count, filtered_row_count = 0 } = given.metadata;
+  return (
+    isTexts(column_names) &&
+    isTexts(column_types) &&
+    column_names.length === column_types.length &&
+    [row_count, total_row_count, filtered_row_count].every(Number.isSafeInteger) &&
+    given.rows.every(isObject)
+  );
+}
+
+function isTexts(given: unknown): given is readonly string[] {
+  return Array.isArray(given) && given.every((text) => typeof text === 'string');
+}
+
+function typed(rows: readonly Values[], columns: readonly Column[], executionId: string): readonly Values[] {
+  const readers = columns.map(({ name, type }) => ({ name, type, read: readerOf(type) }));
+  for (const row of rows) {
+    for (const { name, type, read } of readers) {
+      const value = Object.hasOwn(row, name) ? readValue(row[name], read) : undefined;
+      if (value === undefined) throw new IncompleteResult(`a row of ${executionId} has no ${type} in "${name}"`);
+      row[name] = value;
+    }
+  }
   return rows;
+}
+
+/** Undefined for a value that is none of its type. */
+function readValue(given: Value | undefined, read: ReturnType<typeof readerOf>): Value | undefined {
+  try {
+    return read === undefined ? given : read(given);
+  } catch {
+    return undefined;
+  }
 }

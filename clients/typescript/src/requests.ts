@@ -159,8 +159,12 @@ async function jsonOf(response: Response, address: string): Promise<Fields> {
   } catch (error) {
     if (text.trimStart().startsWith('{')) throw error;
   }
-  if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields;
+  if (isObject(fields)) return fields;
   throw notOfService(address, 'no JSON');
+}
+
+export function isObject(given: unknown): given is Fields {
+  return typeof given === 'object' && given !== null && !Array.isArray(given);
 }
 
 function notOfService(address: string, what: string): ServiceError {

@@ -87,6 +87,49 @@ test('a walk whose rows are not those that were promised is an error, never a sh
   });
 });
 
+test('a result that is not as the service gives one is told as that, and no value of it is taken', async () => {
+  const { result: good } = page([1], 1);
+  const { metadata } = good;
+  const wrong: Readonly<Record<string, unknown>> = {
+    nothing: null,
+    'a text': 'no luck',
+    'a list': [],
+    'no metadata': { rows: [] },
+    'no rows': { metadata },
+    'rows that are none': { metadata, rows: [1] },
+    'no names': { ...good, metadata: { ...metadata, column_names: undefined } },
+    'names that are none': { ...good, metadata: { ...metadata, column_names: [7] } },
+    'types of other columns': { ...good, metadata: { ...metadata, column_types: [] } },
+    'no number of rows': { ...good, metadata: { ...metadata, row_count: undefined } },
+    'no number of all rows': { ...good, metadata: { ...metadata, total_row_count: undefined } },
+    'a text for a number': { ...good, metadata: { ...metadata, total_row_count: '1' } },
+  };
+  const message = 'the result of A is not as this service gives one: check the address';
+  for (const [what, result] of Object.entries(wrong)) {
+    const { client } = scripted([page([1], 1, { result })]);
+    await assert.rejects(client.read({ query: 7 }), { name: 'IncompleteResult', message }, what);
+  }
+  const values: readonly (readonly [string, object])[] = [
+    ['bigint', { n: 'seven' }],
+    ['bigint', {}],
+    ['double', {}],
+    ['varchar', {}],
+    ['array(bigint)', { n: '1' }],
+  ];
+  for (const [type, row] of values) {
+    const { client } = scripted([
+      page([1], 1, { result: { rows: [row], metadata: { ...metadata, column_types: [type] } } }),
+    ]);
+    const told = { name: 'IncompleteResult', message: `a row of A has no ${type} in "n"` };
+    await assert.rejects(client.read({ query: 7 }), told, `${type} ${JSON.stringify(row)}`);
+  }
+  const { client } = scripted([page([1, 2], 3, { next_uri: 7, next_offset: 2 })]);
+  await assert.rejects(client.read({ query: 7 }), {
+    name: 'IncompleteResult',
+    message: /^2 rows have come of A, of 3/,
+  });
+});
+
 test('a walk whose rows are those that were promised passes', async () => {
   const next = { next_uri: NEXT, next_offset: 2 };
   const limited = scripted([page([1, 2], 9, next), page([3, 4], 9, { next_uri: NEXT, next_offset: 4 })]);
@@ -159,6 +202,10 @@ test('an answer about a run without what each of them has is told, and not waite
     await assert.rejects(client.finished('A'), told);
   }
   await assert.rejects(scripted([{ ok: true }]).client.execute(7), told);
+  const waits = { execution_id: 'A', state: 'QUERY_STATE_EXECUTING' };
+  for (const more of [{ progress: null }, { progress: 50 }, { error: 'no luck' }]) {
+    await assert.rejects(scripted([{ ...waits, ...more }]).client.status('A'), told);
+  }
 });
 
 test('what cannot pass is not asked again, and what does not pass within the limit is told', async () => {

@@ -102,10 +102,14 @@ class QueryResults:
         """Starts a run and returns its execution id without waiting."""
         given = {name: parameter_text(value) for name, value in (parameters or {}).items()}
         body = {} if parameters is None else {"query_parameters": given}
-        return _run_of(self._transport.post(f"/v1/query/{int(query)}/execute", body), "execution_id")["execution_id"]
+        answer = self._transport.post(f"/v1/query/{int(query)}/execute", body)
+        execution: str = _run_of(answer, "execution_id")["execution_id"]
+        return execution
 
     def status(self, execution: str) -> RunStatus:
         body = _run_of(self._transport.get(f"/v1/execution/{quote(execution, safe='')}/status"), "execution_id", "state")
+        if not all(isinstance(body.get(name, {}), dict) for name in ("progress", "error")):
+            raise _not_of_service()
         return RunStatus(
             body["execution_id"],
             body["state"],
@@ -136,4 +140,8 @@ def _run_of(body: Dict[str, Any], *names: str) -> Dict[str, Any]:
     """The answer, if it has the texts that every answer about a run has; otherwise something else than the service has answered."""
     if all(isinstance(body.get(name), str) for name in names):
         return body
-    raise ServiceError("the answer is not one of this service: check the address")
+    raise _not_of_service()
+
+
+def _not_of_service() -> ServiceError:
+    return ServiceError("the answer is not one of this service: check the address")

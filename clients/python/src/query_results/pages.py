@@ -57,10 +57,10 @@ def walk(transport: Transport, read: Read) -> Iterator[Page]:
 def _next_of(body: Mapping[str, Any], seen: int, page: Page, read: Read) -> Optional[str]:
     """The address of the next page; None on the last."""
     address, offset = body.get("next_uri"), body.get("next_offset")
-    goes_on = len(page.rows) > 0 and seen < page.row_count and offset == (read.offset or 0) + seen
+    goes_on = isinstance(address, str) and len(page.rows) > 0 and seen < page.row_count and offset == (read.offset or 0) + seen
     if seen > page.row_count or not (address is None or goes_on):
         raise _incomplete(seen, page, offset)
-    return address
+    return address if isinstance(address, str) else None
 
 
 def _incomplete(seen: int, page: Page, next_offset: Optional[int] = None) -> IncompleteResult:
@@ -68,32 +68,55 @@ def _incomplete(seen: int, page: Page, next_offset: Optional[int] = None) -> Inc
     return IncompleteResult(said if next_offset is None else f"{said}, and the next begin at {next_offset}")
 
 
-def run_failed(execution_id: str, state: str, error: Optional[Mapping[str, Any]]) -> RunFailed:
-    message = (error or {}).get("message") or f"the run {execution_id} has no result: {state}"
+def run_failed(execution_id: str, state: str, error: Any) -> RunFailed:
+    said = error.get("message") if isinstance(error, dict) else None
+    message = said if isinstance(said, str) and said else f"the run {execution_id} has no result: {state}"
     return RunFailed(message, execution_id, state)
 
 
 def _page_of(body: Mapping[str, Any], read: Read) -> Page:
     execution_id, state = body.get("execution_id"), body.get("state")
-    if execution_id is None or state is None:
+    if not isinstance(execution_id, str) or not isinstance(state, str):
         raise IncompleteResult("the answer is not one of this service: check the address")
     if "result" not in body:
         raise run_failed(execution_id, state, body.get("error"))
+    if not _is_result(body["result"]):
+        raise IncompleteResult(f"the result of {execution_id} is not as this service gives one: check the address")
     metadata, rows = body["result"]["metadata"], body["result"]["rows"]
     if metadata["row_count"] != len(rows):
         raise IncompleteResult(f"a page has {len(rows)} rows, of {metadata['row_count']} that it says it has")
     columns = [Column(*pair) for pair in zip(metadata["column_names"], metadata["column_types"])]
     for column in columns:
         value_of = reader_of(column.type)
-        if value_of is not None:
+        try:
             for row in rows:
-                row[column.name] = value_of(row[column.name])
+                row[column.name] = row[column.name] if value_of is None else value_of(row[column.name])
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+            raise IncompleteResult(f'a row of {execution_id} has no {column.type} in "{column.name}"') from None
     return Page(execution_id, columns, rows, _available(metadata, read), state == "QUERY_STATE_COMPLETED_PARTIAL")
+
+
+def _is_result(given: Any) -> bool:
+    """Whether it has all that is read of it: another program, or a proxy that changes answers, may have written it."""
+    metadata = given.get("metadata") if isinstance(given, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(given.get("rows"), list):
+        return False
+    names, types = metadata.get("column_names"), metadata.get("column_types")
+    counts = (metadata.get("row_count"), metadata.get("total_row_count"), metadata.get("filtered_row_count", 0))
+    return (
+        isinstance(names, list)
+        and isinstance(types, list)
+        and len(names) == len(types)
+        and all(isinstance(text, str) for text in (*names, *types))
+        and all(isinstance(count, int) for count in counts)
+        and all(isinstance(row, dict) for row in given["rows"])
+    )
 
 
 def _available(metadata: Mapping[str, Any], read: Read) -> int:
     """How many rows the service announces from the offset on."""
-    total = metadata["total_row_count"]
+    total: int = metadata["total_row_count"]
     if read.sample_count is not None:
         return min(read.sample_count, total)
-    return max(0, metadata.get("filtered_row_count", total) - (read.offset or 0))
+    filtered: int = metadata.get("filtered_row_count", total)
+    return max(0, filtered - (read.offset or 0))

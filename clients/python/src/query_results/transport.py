@@ -94,7 +94,7 @@ def sent_key(key: str) -> str:
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """The service never redirects; elsewhere the key is nobody's business. Where a redirect leads to is not even read, since it may be no address."""
 
-    def http_error_302(self, *_: Any) -> None:
+    def http_error_302(self, req: Any, fp: Any, code: int, msg: str, headers: Any) -> None:
         return None
 
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
