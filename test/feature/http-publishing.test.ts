@@ -276,6 +276,29 @@ test('a body that is not what its headers say changes nothing', async (t) => {
   assert.deepEqual(service.faults, []);
 });
 
+test('CSV out of which curl has left the line ends is no result without rows, and is told with what to do', async (t) => {
+  const { send } = await start({}, t);
+  const curl = { 'user-agent': 'curl/8.5.0' };
+  const said =
+    'the file has one line, without an end: curl leaves line ends out of what it sends by -d @file; send it by -T file, or --data-binary @file';
+  const typed = { ...curl, 'content-type': 'text/csv' };
+  const untyped = { ...curl, 'content-type': 'application/x-www-form-urlencoded' };
+  for (const headers of [typed, untyped]) {
+    const answer = await send('POST', '/v1/query/7/results', { body: 'name,amountann,1bob,2', headers });
+    assertRefused(answer, 400, 'invalid_result', said);
+  }
+  for (const [body, headers] of [
+    ['name,amount\n', typed],
+    ['name,amount\r\nann,1', untyped],
+    ['{"name":"ann"}', untyped],
+    [gzipSync('name,amount\n'), untyped],
+    ['name,amount', { 'content-type': 'text/csv' }],
+  ] as const) {
+    const answer = await send('POST', '/v1/query/7/results', { body, headers });
+    assert.equal(answer.status, 201, answer.text);
+  }
+});
+
 test('of several digests of one algorithm the last counts, and each must have its length', async (t) => {
   const { service, send } = await start({}, t);
   const [right, wrong] = [CSV, 'other'].map((body) => createHash('sha256').update(body).digest('base64'));

@@ -19,6 +19,7 @@ import { currentPrincipal, requireScope } from './authorize.ts';
 import { ContentDigest } from './content-digest.ts';
 import { answerOnce, type IdempotencyDeps } from './idempotency.ts';
 import { JSON_BYTES_MAX, readJsonBody } from './json-body.ts';
+import { LineEnds } from './line-ends.ts';
 import { type BodyLimits, receivedBody } from './received-body.ts';
 import type { Commit, CommitStep, WriteAnswer, WriteRequest, WriteRoute } from './write-request.ts';
 
@@ -60,7 +61,7 @@ export function writeRoutes(
         const principal = principalOf(request);
         requireScope(principal, route.scope);
         const hash = createHash('sha256').update(headOf(request));
-        using body = new RequestBody(() => openBody(request, reply, hash, limitsOf(route, options)));
+        using body = new RequestBody(() => openBody(route, request, reply, hash, limitsOf(route, options)));
         const asked = { ...fieldsOf(request, reply, principal), base: () => baseOf(request, options) + prefix };
         const once = {
           keyId: principal.keyId,
@@ -145,9 +146,16 @@ async function handle({ handler }: WriteRoute, asked: WriteRequest, body: Reques
   }
 }
 
-function openBody({ raw, headers }: FastifyRequest, reply: FastifyReply, hash: Hash, limits: BodyLimits): Readable {
+function openBody(
+  { handler }: WriteRoute,
+  { raw, headers }: FastifyRequest,
+  reply: FastifyReply,
+  hash: Hash,
+  limits: BodyLimits,
+): Readable {
   const digest = new ContentDigest(oneOf(headers['content-digest']));
-  return receivedBody(raw, reply.raw, limits, [digest, hash]);
+  const ends = handler.kind === 'stream' && LineEnds.isNeeded(headers['user-agent']) ? [new LineEnds()] : [];
+  return receivedBody(raw, reply.raw, limits, [digest, hash, ...ends]);
 }
 
 function fieldsOf(
