@@ -20,12 +20,13 @@ export function addOpenCommand(program: Command, context: CommandContext): void 
     .argument('[query]', 'print the address of this query in the explorer, by its id', queryId)
     .option('--json', 'print JSON')
     .action(async (query: number | undefined, options: { readonly json?: true }) => {
-      const base = serviceUrl(loadSettings(context).settings);
+      const { settings } = loadSettings(context);
+      const base = serviceUrl(settings);
       const page = query === undefined ? `${base}/` : `${base}/queries/${query}`;
       if (options.json) printJson(context, { first_page: page, documentation: `${base}/docs` });
       else printLines(context, query === undefined ? [page, `${base}/docs`] : [page]);
       if (!(await isAlive(base, context))) {
-        tell(context, `nothing answers at ${base} at this moment: \`qrs serve\` starts the service of these settings`);
+        tell(context, `nothing answers at ${base} at this moment${whatToDo(base, settings)}`);
       }
     });
 }
@@ -38,6 +39,12 @@ function serviceUrl({ clientUrl, publicUrl, host, port }: Settings): string {
     throw new Error(`${SETTINGS.port.name} is 0, any free port: the service prints its address when it starts`);
   const name = EVERY_INTERFACE[host] ?? host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+function whatToDo(base: string, { clientUrl }: Settings): string {
+  if (clientUrl === undefined) return ': `qrs serve` starts the service of these settings';
+  const given = SETTINGS.clientUrl.name;
+  return base.endsWith('/v1') ? `: ${given} ends in /v1, which is added to it` : ` (${given})`;
 }
 
 async function isAlive(base: string, { signal, sleep }: CommandContext): Promise<boolean> {

@@ -95,6 +95,11 @@ test('from a service, with a key: the same bytes', async (t) => {
   }
   const stranger = await makeCommandLine(t, { QRS_URL: url, QRS_KEY: 'qrs_wrong' });
   assert.equal((await stranger.run(['rows', '100'])).err, 'error: invalid API Key (QRS_KEY)\n');
+  const versioned = await makeCommandLine(t, { QRS_URL: `${url}/v1`, QRS_KEY: key });
+  assert.equal(
+    (await versioned.run(['rows', '100'])).err,
+    'error: not found: GET /v1/v1/query/100/results: QRS_URL ends in /v1, which is added to it\n',
+  );
   const keyless = await makeCommandLine(t, { QRS_URL: url });
   const { code, err } = await keyless.run(['rows', '100']);
   assert.deepEqual([code, err], [2, 'error: QRS_URL names a service, and QRS_KEY is not set: it needs a key\n']);
@@ -236,6 +241,12 @@ test('qrs open prints the addresses of the pages, and whether anything answers t
   const there = await away.run(['open', '--json']);
   assert.deepEqual([there.out, there.err], [`{"first_page":"${url}/","documentation":"${url}/docs"}\n`, '']);
   assert.equal((await away.run(['open', '100'])).out, `${url}/queries/100\n`);
+  const silent = async (given: string) => (await (await makeCommandLine(t, { QRS_URL: given })).run(['open'])).err;
+  assert.equal(
+    await silent(`${url}/v1`),
+    `nothing answers at ${url}/v1 at this moment: QRS_URL ends in /v1, which is added to it\n`,
+  );
+  assert.equal(await silent('http://127.0.0.1:1'), 'nothing answers at http://127.0.0.1:1 at this moment (QRS_URL)\n');
   const anyPort = await makeCommandLine(t, { QRS_PORT: '0' });
   assert.match((await anyPort.run(['open'])).err, /QRS_PORT is 0, any free port: the service prints its address/);
 });

@@ -130,6 +130,11 @@ test('what the service refuses before it has the file is told, and the rest of t
   const other = openHttpPublisher({ url: `${service.url}/elsewhere`, key }, EFFECTS);
   await assert.rejects(other.submit({ queryId: 100 }), { name: 'ServiceError', status: 404, code: 'route_not_found' });
   await other[Symbol.asyncDispose]();
+  const versioned = openHttpPublisher({ url: `${service.url}/v1/`, key }, EFFECTS);
+  await assert.rejects(versioned.submit({ queryId: 100 }), {
+    message: 'not found: POST /v1/v1/query/100/executions (404); url ends in /v1, which is added to it',
+  });
+  await versioned[Symbol.asyncDispose]();
 });
 
 test('a service that cannot be reached, and a publisher that was closed, are named', async (t) => {

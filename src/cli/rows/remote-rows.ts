@@ -78,7 +78,9 @@ async function refusalOf(response: Response, base: string): Promise<string> {
   const again = after === null ? '' : ` (try again in ${after} ${after === '1' ? 'second' : 'seconds'})`;
   const key = response.status === 401 ? ' (QRS_KEY)' : '';
   const error = errorIn(text);
-  if (error !== undefined) return `${error}${key}${again}`;
+  const isUnknown = response.headers.get('x-error-code') === 'route_not_found';
+  const hint = isUnknown && error?.includes('/v1/v1/') ? ': QRS_URL ends in /v1, which is added to it' : '';
+  if (error !== undefined) return `${error}${key}${again}${hint}`;
   return notOfService(response, base);
 }
 
