@@ -19,6 +19,7 @@ import type { DuckDb } from '../duckdb/duckdb.ts';
 import type { WarmDuckDbs } from '../duckdb/warm-duckdb.ts';
 import type { Engine } from '../engine/engine.ts';
 import { folderFailure, StartupError } from '../errors/startup-error.ts';
+import { withReason } from '../errors/store-unavailable.ts';
 import { DiskRoom } from '../files/disk-room.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { findOverlap, type NamedPath } from '../files/overlap.ts';
@@ -121,7 +122,9 @@ export async function openService(settings: Settings, { clock, sleep, monotonic 
     store: once(async () => {
       const { requireJoined } = await import('../maintenance/installation.ts');
       const [catalog, store] = [await service.catalog(), await service.storeAlone()];
-      await requireJoined({ catalog, store }, randomUUID);
+      await requireJoined({ catalog, store }, randomUUID).catch((error: unknown) => {
+        throw withReason(error);
+      });
       return store;
     }),
     storeAlone: once(async () => await openStore(service, opened)),

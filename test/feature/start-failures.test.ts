@@ -54,6 +54,14 @@ const UNUSABLE: Readonly<Record<string, { readonly environment: Record<string, s
   },
   'a catalog that is a folder': { environment: { QRS_CATALOG_URL: 'sqlite:/' }, says: /cannot open the catalog \// },
   'a store that is a file': { environment: { QRS_STORE_URL: 'file:file' }, says: /file is not a folder/ },
+  'a store in S3 that is not there': {
+    environment: {
+      QRS_STORE_URL: 's3://results/p?endpoint=http://127.0.0.1:1&region=here',
+      AWS_ACCESS_KEY_ID: 'a',
+      AWS_SECRET_ACCESS_KEY: 'b',
+    },
+    says: /cannot be reached at the moment: S3 fails at GetObject of p\/installation\.txt in the bucket results: connect ECONNREFUSED 127\.0\.0\.1:1/,
+  },
   'an address that this machine does not have': {
     environment: { QRS_HOST: '192.0.2.1' },
     says: /this machine does not have the address 192\.0\.2\.1/,

@@ -1,4 +1,6 @@
 /** What the doctor found when it looked at one thing. */
+import { withReason } from '../../errors/store-unavailable.ts';
+
 export interface Finding {
   /** What was looked at: `settings`, `data directory`, `dataset points`. */
   readonly check: string;
@@ -12,7 +14,8 @@ export interface Finding {
 
 /** The finding of a check that failed with an error. */
 export function wrong(check: string, error: unknown, advice?: string): Finding {
-  const found = (error instanceof Error ? error.message : String(error)).trim().replace(/\s*[\r\n]+\s*/g, ' ');
+  const told = withReason(error);
+  const found = (told instanceof Error ? told.message : String(told)).trim().replace(/\s*[\r\n]+\s*/g, ' ');
   return { check, status: 'wrong', found, ...(advice !== undefined && { advice }) };
 }
 

@@ -9,6 +9,7 @@ interface Asked {
 
 interface Failure {
   readonly name: string;
+  readonly code?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
@@ -36,13 +37,14 @@ export function nameFailures(client: S3Client): void {
 }
 
 function describe(error: Error & Failure, asked: string, { Bucket, Key, Prefix }: Asked): string {
-  const { name, message, $metadata } = error;
+  const { name, message, code, $metadata } = error;
   const status = $metadata?.httpStatusCode;
   const object = Key ?? Prefix;
   const what = `${asked}${object === undefined || object === '' ? '' : ` of ${object}`} in the bucket ${Bucket}`;
   if (status === undefined || status < 300) {
     const advice = message === NO_REGION ? ': set AWS_REGION, or `region=` in the address of the store' : '';
-    return `S3 fails at ${what}: ${message}${advice}`;
+    // Of a host with several addresses that all failed, the message is empty.
+    return `S3 fails at ${what}: ${message || code}${advice}`;
   }
   return `S3 refuses ${what}: ${message === NOTHING_SAID ? `status ${status}` : `${name}, ${message}`}`;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import dns from 'node:dns';
 import { test } from 'node:test';
 import { refusing, storeAt, storeOf } from '../../../test/fake-s3.ts';
-import { StoreUnavailable } from '../../errors/store-unavailable.ts';
+import { StoreUnavailable, withReason } from '../../errors/store-unavailable.ts';
 
 const KEY = '01JABCDEFGHJKMNPQRSTVWXYZ0/1/part-00000.parquet';
 
@@ -13,6 +13,21 @@ test('a name server that is away is a store that cannot be reached at the moment
   });
   const store = await storeAt(t, 'http://s3.example.com');
   await assert.rejects(store.findInstallation(), StoreUnavailable);
+});
+
+test('of a host whose addresses all fail it is told how, in the doctor once', async (t) => {
+  t.mock.method(dns, 'lookup', (_name: string, _: unknown, found: (error: null, addresses: object[]) => void) => {
+    found(null, [
+      { address: '127.0.0.1', family: 4 },
+      { address: '::1', family: 6 },
+    ]);
+  });
+  const store = await storeAt(t, 'http://s3.example.com:1');
+  const error = await store.check().catch(withReason);
+  const message =
+    'nothing can be written to it (the store of results cannot be reached at the moment): S3 fails at PutObject of p/staging/probe in the bucket results: ECONNREFUSED';
+  assert.equal((error as Error).message, message);
+  assert.equal((withReason(error) as Error).message, message);
 });
 
 const page = (token: string) =>
