@@ -280,7 +280,7 @@ test('CSV out of which curl has left the line ends is no result without rows, an
   const { send } = await start({}, t);
   const curl = { 'user-agent': 'curl/8.5.0' };
   const said =
-    'the file has one line, without an end: curl leaves line ends out of what it sends by -d @file; send it by -T file, or --data-binary @file';
+    'the file has one line, without an end: curl leaves line ends out of what it sends by -d @file; send it by -T file, or --data-binary @file; names alone, of a result without rows, have a line end, too';
   const typed = { ...curl, 'content-type': 'text/csv' };
   const untyped = { ...curl, 'content-type': 'application/x-www-form-urlencoded' };
   for (const headers of [typed, untyped]) {
@@ -293,6 +293,8 @@ test('CSV out of which curl has left the line ends is no result without rows, an
     ['{"name":"ann"}', untyped],
     [gzipSync('name,amount\n'), untyped],
     ['name,amount', { 'content-type': 'text/csv' }],
+    // By -T.
+    [Buffer.from('name,amount'), curl],
   ] as const) {
     const answer = await send('POST', '/v1/query/7/results', { body, headers });
     assert.equal(answer.status, 201, answer.text);

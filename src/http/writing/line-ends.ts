@@ -2,6 +2,7 @@
  * Notices CSV out of which curl has left the line ends, as it does with `-d @file`: all lines have become one, the names of the columns,
  * and would be published as a result without rows.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import { RequestError } from '../../errors/errors.ts';
 import type { BodyObserver } from './received-body.ts';
 
@@ -14,8 +15,9 @@ export class LineEnds implements BodyObserver {
   #start = '';
   #hasOne = false;
 
-  static isNeeded(userAgent: string | undefined): boolean {
-    return userAgent?.startsWith('curl/') === true;
+  /** What curl sends with `-T` has no type, unless one is named beside it. */
+  static isNeeded({ 'user-agent': agent, 'content-type': type }: IncomingHttpHeaders): boolean {
+    return agent?.startsWith('curl/') === true && type !== undefined;
   }
 
   update(chunk: Uint8Array): void {
@@ -28,7 +30,7 @@ export class LineEnds implements BodyObserver {
     if (this.#hasOne || !NAME.test(this.#start) || OTHER.test(this.#start)) return;
     throw new RequestError(
       'invalid_result',
-      'the file has one line, without an end: curl leaves line ends out of what it sends by -d @file; send it by -T file, or --data-binary @file',
+      'the file has one line, without an end: curl leaves line ends out of what it sends by -d @file; send it by -T file, or --data-binary @file; names alone, of a result without rows, have a line end, too',
     );
   }
 }

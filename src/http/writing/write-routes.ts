@@ -154,7 +154,7 @@ function openBody(
   limits: BodyLimits,
 ): Readable {
   const digest = new ContentDigest(oneOf(headers['content-digest']));
-  const ends = handler.kind === 'stream' && LineEnds.isNeeded(headers['user-agent']) ? [new LineEnds()] : [];
+  const ends = handler.kind === 'stream' && LineEnds.isNeeded(headers) ? [new LineEnds()] : [];
   return receivedBody(raw, reply.raw, limits, [digest, hash, ...ends]);
 }
 
