@@ -67,7 +67,7 @@ export const WORK_SETTINGS = {
   }),
   indexUses: setting('QRS_INDEX_USES', '2', either(oneOf('off'), integer(1, 1_000_000)), {
     about:
-      'At which use by a filter or sort a column of a result gets an index: a file with its values in order. The process that builds row files builds it in the background, and takes up to 500 MB then. `off`: none gets an index, and all rows are searched each time.',
+      'At which use by a filter or sort a column of a result gets an index: a file with its values in order. Pages further on in a walk are no use of their own: they are read from a view. The process that builds row files builds it in the background, and takes up to 500 MB then. `off`: none gets an index, and all rows are searched each time.',
   }),
   indexRowsMin: setting('QRS_INDEX_ROWS', '32768', integer(0, Number.MAX_SAFE_INTEGER), {
     about: 'Results of fewer rows get no indexes: searching all their rows is as fast.',

@@ -68,6 +68,21 @@ test('a column gets an index at its second filter; from then on rows are looked 
   assert.deepEqual([many.way, many.count], ['search: 4500 rows are many', 4999]);
 });
 
+test('further pages of a walk are no further uses, since they are read from its view', async (t) => {
+  const { service, path } = await published(t, { QRS_DIRECT_ROWS: '0' });
+  const walked = { filters: "name = 'name 7'", limit: '2' };
+  for (const offset of ['0', '2', '4', '6']) await ask(service, path, { ...walked, offset });
+  for (const limit of ['1', '2']) await ask(service, path, { filters: 'number = 3', limit });
+  // Indexes are built in the order in which they are wanted.
+  await built(service, 1);
+  assert.equal((await ask(service, path, { filters: 'number = 4' })).way, 'index number');
+  assert.deepEqual(await ask(service, path, { ...walked, offset: '8' }), {
+    rows: [807, 907],
+    way: 'view: no index tells',
+    count: 50,
+  });
+});
+
 /** Of two rows: a hundred names come in turn, and the last row has none. */
 const LOOKED_UP: Readonly<
   Record<string, { readonly rows: readonly number[]; readonly way: string; readonly count?: number }>

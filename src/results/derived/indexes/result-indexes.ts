@@ -72,7 +72,9 @@ export class ResultIndexes implements AsyncDisposable {
       for (const origin of origins) {
         const path = files.pathOf(origin.name);
         const index = await this.#open.hold({ path, identity: origin.identity });
-        this.#use(origin, index !== undefined);
+        if (index !== undefined) void files.touch(origin.name);
+        // Of a walk, only its first page: what follows is read from the view, which is there as soon as an index would be.
+        else if (wanted.offset === 0) this.#use(origin);
         if (index === undefined) continue;
         lookUps.set(origin.column.index, held.use(index).file.lookUp());
         columns.push(origin.column);
@@ -98,12 +100,8 @@ export class ResultIndexes implements AsyncDisposable {
     this.#open.closeAll();
   }
 
-  #use(origin: IndexOrigin, isThere: boolean): void {
+  #use(origin: IndexOrigin): void {
     const { name } = origin;
-    if (isThere) {
-      void this.#options.files.touch(name);
-      return;
-    }
     const used = (this.#uses.get(name) ?? 0) + 1;
     if (this.#uses.size >= USED_MAX) this.#uses.clear();
     this.#uses.set(name, used);
