@@ -14,6 +14,7 @@ import { RangesAhead } from '../results/derived/row-files/ranges-ahead.ts';
 import { RowFiles } from '../results/derived/row-files/row-files.ts';
 import { StatisticsFiles } from '../results/derived/statistics-files.ts';
 import { ViewCache } from '../results/derived/views/view-cache.ts';
+import type { ConcurrencyLimiter } from '../results/limits/concurrency-limiter.ts';
 import type { WorkQueue } from '../results/limits/work-queue.ts';
 import { ParquetExports } from '../results/read/parquet-exports.ts';
 import { ParquetFiles } from '../results/read/parquet-files.ts';
@@ -34,6 +35,8 @@ export interface DerivedSources {
   readonly duckDb: DuckDb;
   /** Of heavy work. */
   readonly queue: WorkQueue;
+  /** Counts the long reads that are under way. */
+  readonly limiter: Pick<ConcurrencyLimiter, 'running'>;
 }
 
 export interface DerivedEffects {
@@ -47,7 +50,7 @@ export interface DerivedEffects {
 export async function openDerived(
   service: Service,
   effects: DerivedEffects,
-  { store, duckDb, queue }: DerivedSources,
+  { store, duckDb, queue, limiter }: DerivedSources,
   opened: AsyncDisposableStack,
 ) {
   const { settings, directories, clock } = service;
@@ -56,7 +59,8 @@ export async function openDerived(
   const files = new DerivedFiles({ directory: directories.derived, staging: staging.path, budget, clock });
   const folder = opened.use(await makeOwnScratch(directories.views));
   const parquetFolder = opened.use(await makeOwnScratch(directories.views));
-  const made = { store, files, builder: await openBuilder(service, opened) };
+  const isBusy = () => limiter.running > 0;
+  const made = { store, files, builder: await openBuilder(service, opened), isBusy };
   const rangesAhead = opened.use(
     new RangesAhead(settings.pageCacheBytes * CACHE_SHARES.rangesAhead, effects.monotonic, {
       // Half of what a page has, which leaves it the other half.
@@ -114,6 +118,7 @@ interface BuiltBeside {
   readonly store: Pick<ResultStore, 'open'>;
   readonly files: DerivedFiles;
   readonly builder: BuilderProcess;
+  readonly isBusy: () => boolean;
 }
 
 async function openBuilder(
@@ -138,9 +143,9 @@ async function openBuilder(
 }
 
 function openRowFiles(
-  { settings, clock }: Service,
+  { settings, clock, sleep }: Service,
   { encoder, monotonic, observe }: DerivedEffects,
-  { store, files, builder, rangesAhead }: BuiltBeside & { readonly rangesAhead: RangesAhead },
+  { store, files, builder, isBusy, rangesAhead }: BuiltBeside & { readonly rangesAhead: RangesAhead },
   opened: AsyncDisposableStack,
 ): RowFiles {
   return opened.use(
@@ -154,6 +159,8 @@ function openRowFiles(
       bytesMax: settings.viewBytesMax,
       clock,
       monotonic,
+      sleep,
+      isBusy,
       onBuilt: (built) => observe({ kind: 'row_files_built', ...built }),
       rest: () => builder.rest(),
       onFailed: (executionId, error) => observe({ kind: 'row_files_failed', executionId, error }),
@@ -164,9 +171,9 @@ function openRowFiles(
 }
 
 function openIndexes(
-  { settings, clock }: Service,
+  { settings, clock, sleep }: Service,
   { monotonic, observe }: DerivedEffects,
-  { store, files, builder }: BuiltBeside,
+  { store, files, builder, isBusy }: BuiltBeside,
   opened: AsyncDisposableStack,
 ): ResultIndexes {
   return opened.use(
@@ -179,6 +186,8 @@ function openIndexes(
       builder,
       clock,
       monotonic,
+      sleep,
+      isBusy,
       rest: () => builder.rest(),
       onBuilt: ({ executionId, bytes, millis }, { column }) =>
         observe({ kind: 'index_built', executionId, column, bytes, millis }),

@@ -85,12 +85,12 @@ export async function openReadPath(
     () => performance.nodeTiming.uvMetricsInfo.loopCount,
   );
   const readStore = missing.noticing(store);
-  const duckDbs = await openDuckDbs(service);
-  const queues = queuesOf(service);
+  const [duckDbs, queues] = [await openDuckDbs(service), queuesOf(service)];
+  const limiter = new ConcurrencyLimiter(heavyReadLimits(settings, effects.replicas), effects.sleep);
   const derived = await openDerived(
     service,
     { ...effects, encoder: encoderOf(effects.version) },
-    { store: readStore, duckDb: duckDbs.writer, queue: queues.heavy },
+    { store: readStore, duckDb: duckDbs.writer, queue: queues.heavy, limiter },
     opened,
   );
   const read: ReadDeps = {
@@ -108,7 +108,7 @@ export async function openReadPath(
     rowFiles: derived.rowFiles,
     indexes: derived.indexes,
     exclusion: exclusionOf(store, duckDbs.scanner, effects.observe),
-    limiter: new ConcurrencyLimiter(heavyReadLimits(settings, effects.replicas), effects.sleep),
+    limiter,
     random: effects.random,
     monotonic: effects.monotonic,
     sleep: effects.sleep,

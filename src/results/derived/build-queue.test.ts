@@ -5,10 +5,14 @@ import { BuildQueue, type BuildStep, type Built, NotBuildable } from './build-qu
 /** A queue, and everything that it has reported. */
 function queue() {
   const told: unknown[] = [];
-  const state = { now: 1_000_000, told };
+  const state = { now: 1_000_000, told, busyUntil: 0 };
   const built = new BuildQueue({
     clock: () => state.now,
     monotonic: () => state.now,
+    sleep: async (millis) => {
+      state.now += millis;
+    },
+    isBusy: () => state.now < state.busyUntil,
     rest: () => told.push('rest'),
     onBuilt: ({ files, bytes }: Built) => told.push(`built ${files} files of ${bytes} bytes`),
     onFailed: (_, error) => told.push(String(error)),
@@ -44,6 +48,27 @@ test('files are built one at a time, in the order in which they are wanted, each
   built.want(one);
   await built.idle();
   assert.equal(told.length, 10);
+});
+
+test('long reads that are under way go first, at the beginning and between two files, for half a minute at most', async () => {
+  const { built, told, state } = queue();
+  const start = state.now;
+  const step = (id: string, busyThen: number): BuildStep => ({
+    id,
+    build: async () => {
+      told.push(`${id} after ${state.now - start} ms`);
+      state.busyUntil = state.now + busyThen;
+      return 10;
+    },
+  });
+  // Another export may begin right after one has ended, so it is quiet once it has been quiet for two looks.
+  state.busyUntil = start + 3000;
+  built.want(wanted('one', [step('a', 2000), step('b', 3_600_000), step('c', 3_600_000)]));
+  await built.idle();
+  assert.deepEqual(told, [
+    ...['a after 3100 ms', 'b after 5200 ms', 'c after 30000 ms'],
+    ...['built 3 files of 30 bytes', 'rest'],
+  ]);
 });
 
 test('a clock that is set back puts no build off', async () => {

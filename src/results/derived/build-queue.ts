@@ -4,6 +4,7 @@
  * remembered and not tried again.
  */
 import type { Clock } from '../../domain/instant.ts';
+import type { Sleep } from '../../domain/time.ts';
 
 /** Why a derived file can never be built. Nothing that this depends on ever changes. */
 export class NotBuildable extends Error {}
@@ -34,6 +35,9 @@ export interface Built {
 export interface BuildQueueOptions<W extends Wanted> {
   readonly clock: Clock;
   readonly monotonic: () => number;
+  readonly sleep: Sleep;
+  /** Whether long reads are under way. They go first. */
+  readonly isBusy: () => boolean;
   /** Called when nothing is left to build for now. */
   readonly rest: () => void;
   readonly onBuilt: (built: Built, wanted: W) => void;
@@ -47,6 +51,11 @@ const WAITING_MAX = 100;
 /** A file that was built, or failed, is not looked at again for this long. */
 const AGAIN_MILLIS = 600_000;
 const REMEMBERED_MAX = 10_000;
+/** A build beside an export makes it take a fourth longer, even at lowest priority. So exports go first, but none waits longer for its file. */
+const PATIENCE_MILLIS = 30_000;
+/** How often it looks whether they have ended. What is wanted by an export is wanted at its beginning, and another may follow at once. */
+const LOOK_MILLIS = 100;
+const QUIET_LOOKS = 2;
 
 export class BuildQueue<W extends Wanted> implements AsyncDisposable {
   readonly #options: BuildQueueOptions<W>;
@@ -109,13 +118,16 @@ export class BuildQueue<W extends Wanted> implements AsyncDisposable {
   }
 
   async #buildAll(wanted: W): Promise<void> {
-    const { monotonic, onBuilt, onRefused } = this.#options;
+    const { monotonic, isBusy, onBuilt, onRefused } = this.#options;
     const { id, executionId } = wanted;
-    const start = monotonic();
+    const wantedAt = monotonic();
+    await this.#letPass(wantedAt);
     const steps = wanted.steps();
     const refusals: NotBuildable[] = [];
-    let [files, bytes] = [0, 0];
+    let [files, bytes, millis] = [0, 0, 0];
     for (const step of steps.filter((each) => !this.#refused.has(each.id))) {
+      if (isBusy()) await this.#letPass(wantedAt);
+      const start = monotonic();
       try {
         const built = await step.build(this.#over.signal);
         files += built > 0 ? 1 : 0;
@@ -125,11 +137,21 @@ export class BuildQueue<W extends Wanted> implements AsyncDisposable {
         remember(this.#refused, step.id, true);
         refusals.push(error);
       }
+      millis += monotonic() - start;
     }
     if (steps.every((step) => this.#refused.has(step.id))) remember(this.#refused, id, true);
     const [refusal] = refusals;
     if (refusal !== undefined) onRefused(executionId, refusal);
-    if (files > 0) onBuilt({ executionId, files, bytes, millis: monotonic() - start }, wanted);
+    if (files > 0) onBuilt({ executionId, files, bytes, millis }, wanted);
+  }
+
+  /** Waits for long reads to end, for as long as that is allowed since the files were wanted. */
+  async #letPass(wantedAt: number): Promise<void> {
+    const { monotonic, sleep, isBusy } = this.#options;
+    for (let quiet = 0; quiet < QUIET_LOOKS && monotonic() - wantedAt < PATIENCE_MILLIS; ) {
+      await sleep(LOOK_MILLIS, this.#over.signal);
+      quiet = isBusy() ? 0 : quiet + 1;
+    }
   }
 }
 
