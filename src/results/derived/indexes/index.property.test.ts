@@ -176,7 +176,7 @@ class Bench implements AsyncDisposable {
 
   static async open(memoryLimit = '256MB'): Promise<Bench> {
     const directory = await mkdtemp(join(tmpdir(), 'qrs-indexes-'));
-    const options = { threads: 2, memoryLimit, tempDirectory: directory, tempSizeMax: '64MB', sleep };
+    const options = { threads: 2, memoryLimit, tempDirectory: directory, tempSizeMax: '1GB', sleep };
     return new Bench(directory, await DuckDb.open({ ...options, allowedDirectories: [directory] }));
   }
 
