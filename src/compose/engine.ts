@@ -47,7 +47,7 @@ export async function openEngine(
 }
 
 /** The same engine. On a full disk, what can be had again makes room for the rows of a query, which is run once more. */
-export function engineInRoom(engine: Engine, room: Pick<DiskRoom, 'make' | 'timesMade'>): Engine {
+export function engineInRoom(engine: Engine, room: DiskRoom): Engine {
   return {
     materialize: (...run) => withRoom(room, () => engine.materialize(...run)),
     check: (...query) => engine.check(...query),

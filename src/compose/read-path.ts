@@ -1,12 +1,9 @@
 /** From the service's parts to the read path: the databases, queues, caches and limits that answering requests needs. */
 import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Sleep } from '../domain/time.ts';
 import { type DuckDb, duckDbVersion } from '../duckdb/duckdb.ts';
-import { isStorageFull } from '../errors/storage-full.ts';
-import { withRoom } from '../files/disk-room.ts';
 import { findPrincipal } from '../keys/find-principal.ts';
 import { ReadLeases } from '../leases/read-leases.ts';
 import type { Observe } from '../observation/observation.ts';
@@ -29,7 +26,7 @@ import { unsentBytesMax } from '../settings/memory.ts';
 import type { ResultStore } from '../store/result-store.ts';
 import { CACHE_SHARES } from './cache-shares.ts';
 import { openDerived } from './derived.ts';
-import { COMMIT_BYTES, isOnOneDisk } from './room-for-commits.ts';
+import { commitInRoom } from './room-for-commits.ts';
 import type { Service } from './service.ts';
 
 /** Two ranges of an answer are read side by side. More would only delay its first bytes. */
@@ -187,9 +184,6 @@ function queuesOf({ settings }: Service) {
 }
 
 async function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPathEffects): Promise<ReadLeases> {
-  const { data, reserve } = service.directories;
-  // The reserve lies beside the catalog.
-  const makesRoom = await isOnOneDisk(dirname(reserve), data);
   return new ReadLeases({
     catalog,
     clock: service.clock,
@@ -197,16 +191,7 @@ async function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPat
     sleep: effects.sleep,
     leaseMillis: service.settings.leaseMillis,
     newId: effects.newId,
-    inRoom: async (work) => {
-      try {
-        return makesRoom ? await withRoom(service.room, work, COMMIT_BYTES) : await work();
-      } catch (error) {
-        // SQLite does not say where.
-        throw isStorageFull(error)
-          ? new Error(`${dirname(reserve)} has no room for the catalog`, { cause: error })
-          : error;
-      }
-    },
+    inRoom: await commitInRoom(service),
     onError: (error) => effects.observe({ kind: 'fault', error }),
   });
 }

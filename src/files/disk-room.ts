@@ -66,11 +66,7 @@ export class DiskRoom {
  * The outcome of the work. Where it fails because the disk is full, what can be had again is removed, and the work is tried once more.
  * @param bytes that it may need; all that can go goes where it is not known
  */
-export async function withRoom<T>(
-  room: Pick<DiskRoom, 'make' | 'timesMade'>,
-  work: () => Promise<T>,
-  bytes?: number,
-): Promise<T> {
+export async function withRoom<T>(room: DiskRoom, work: () => Promise<T>, bytes?: number): Promise<T> {
   const before = room.timesMade;
   try {
     return await work();

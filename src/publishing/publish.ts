@@ -40,7 +40,7 @@ export interface PublishDependencies extends WriteDependencies {
   /** Told of all that is staged, before it is written or soon after; what it throws ends the publish. No limit when left out. */
   readonly staged?: StagedWrites;
   /** What can be had again, on the disk of the staging directory: it makes room for the rows where that is full. */
-  readonly room?: Pick<DiskRoom, 'make' | 'timesMade'>;
+  readonly room?: DiskRoom;
 }
 
 export interface PublishRequest extends InputRequest, WriteRequest {}
