@@ -18,6 +18,11 @@ export const DAY_MILLIS = 86_400_000;
 /** The longest that a lease holds without being renewed. */
 export const LEASE_MILLIS_MAX = DAY_MILLIS;
 
+/** Whether it is less than so long ago. A clock that was set back says nothing about how long ago that was. */
+export function isRecent(then: Instant, now: Instant, millis: number): boolean {
+  return Math.abs(now - then) < millis;
+}
+
 /** RFC 3339 in UTC with six fractional digits (contract §3): `2024-03-05T20:50:59.123000Z`. */
 export function formatInstant(instant: Instant): string {
   return `${new Date(instant).toISOString().slice(0, -1)}000Z`;

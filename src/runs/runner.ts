@@ -5,6 +5,7 @@
  */
 import type { ClaimedRun } from '../catalog/catalog.ts';
 import { STATES } from '../domain/execution.ts';
+import { isRecent } from '../domain/instant.ts';
 import { executionOfWriter, writeResource } from '../domain/written-names.ts';
 import { RunCancelled, type RunDeps, runClaimed } from './run-claimed.ts';
 import type { RunQueue } from './run-queue.ts';
@@ -127,8 +128,7 @@ export class Runner implements Disposable {
   /** Ends the leases of processes that are gone. Looks for them as often as a lease would be renewed. */
   async #reclaimDead(): Promise<void> {
     const { catalog, clock, leaseMillis, isLeaseOwnerDead } = this.#deps;
-    // A clock that was set back says nothing about how long ago that was.
-    if (Math.abs(clock() - this.#reclaimedAt) < leaseMillis / 3) return;
+    if (isRecent(this.#reclaimedAt, clock(), leaseMillis / 3)) return;
     this.#reclaimedAt = clock();
     for (const lease of await catalog.leases.list(writeResource(''))) {
       if (!isLeaseOwnerDead(lease.owner)) continue;

@@ -3,7 +3,7 @@
  * rows are read without it. A build that failed is tried again when the file is wanted later. A build that can never succeed is
  * remembered and not tried again.
  */
-import type { Clock } from '../../domain/instant.ts';
+import { type Clock, isRecent } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 
 /** Why a derived file can never be built. Nothing that this depends on ever changes. */
@@ -78,8 +78,7 @@ export class BuildQueue<W extends Wanted> implements AsyncDisposable {
     const { id } = wanted;
     if (this.#refused.has(id) || this.#over.signal.aborted) return;
     const triedAt = this.#tried.get(id) ?? Number.NEGATIVE_INFINITY;
-    // A clock that was set back says nothing about how long ago that was.
-    if (Math.abs(this.#options.clock() - triedAt) < AGAIN_MILLIS) return;
+    if (isRecent(triedAt, this.#options.clock(), AGAIN_MILLIS)) return;
     if (this.#waiting.has(id) || this.#current === id || this.#waiting.size >= WAITING_MAX) return;
     this.#waiting.set(id, wanted);
     this.#running ??= this.#run().finally(() => {

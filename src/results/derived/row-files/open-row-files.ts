@@ -1,5 +1,5 @@
 /** Keeps row files open, up to a number of files and of bytes in memory, and remembers which do not exist. */
-import type { Clock } from '../../../domain/instant.ts';
+import { type Clock, isRecent } from '../../../domain/instant.ts';
 import { RowFile, type RowFileDeps } from './row-file.ts';
 import { RowFileDamaged } from './row-file-format.ts';
 
@@ -28,8 +28,7 @@ export class OpenRowFiles {
   /** @returns undefined where there is none @throws RowFileDamaged, also where the file was made from something else */
   async find(path: string, identity: string): Promise<RowFile | undefined> {
     const absentAt = this.#absent.get(path);
-    // A clock that was set back says nothing about how long ago that was.
-    if (absentAt !== undefined && Math.abs(this.#clock() - absentAt) < ABSENT_MILLIS) return undefined;
+    if (absentAt !== undefined && isRecent(absentAt, this.#clock(), ABSENT_MILLIS)) return undefined;
     const opening = this.#files.get(path) ?? this.#begin(path, identity);
     this.#files.delete(path);
     this.#files.set(path, opening);

@@ -6,7 +6,7 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import type { Clock, Instant } from '../../../domain/instant.ts';
+import { type Clock, type Instant, isRecent } from '../../../domain/instant.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
 import { allRowsOf, type Part, type ResultSet, VIEW_PART_ROWS } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
@@ -190,7 +190,7 @@ export class ViewCache implements AsyncDisposable {
 
   async #isAsMade(entry: Entry, { resultSet, files }: MadeView): Promise<boolean> {
     const now = this.#options.clock();
-    if (Math.abs(now - entry.seenAt) < SEEN_MILLIS) return true;
+    if (isRecent(entry.seenAt, now, SEEN_MILLIS)) return true;
     const found = await filesOf(resultSet);
     const isAsMade = found.every((file, place) => file !== undefined && file === files[place]);
     // Others who look at the same moment must not take it for there.
