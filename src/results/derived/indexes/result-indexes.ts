@@ -72,10 +72,12 @@ export class ResultIndexes implements AsyncDisposable {
       for (const origin of origins) {
         const path = files.pathOf(origin.name);
         const index = await this.#open.hold({ path, identity: origin.identity });
-        if (index !== undefined) void files.touch(origin.name);
-        // Of a walk, only its first page: what follows is read from the view, which is there as soon as an index would be.
-        else if (wanted.offset === 0) this.#use(origin);
-        if (index === undefined) continue;
+        if (index === undefined) {
+          // Of a walk, only its first page: what follows is read from the view, which is there as soon as an index would be.
+          if (wanted.offset === 0) this.#use(origin);
+          continue;
+        }
+        void files.touch(origin.name);
         lookUps.set(origin.column.index, held.use(index).file.lookUp());
         columns.push(origin.column);
       }
