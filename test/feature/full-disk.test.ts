@@ -62,16 +62,24 @@ do {
 console.log(JSON.stringify({ state: told.state, error: told.error?.type }));
 `;
 
-/** A service in which query 7 has the rows, and these a row file. */
-const SERVE_WITH_ROW_FILE = `
+/** The result of query 7: the rows. */
+const PUBLISHED = `
 export QRS_RETENTION_DAYS=1 QRS_PORT=0
 qrs users add ann > /dev/null
 qrs queries add --id 7 --user ann > /dev/null
-qrs publish "$ROWS" --query 7 > /dev/null
-KEY=$(qrs keys create --user ann --scope write 2> /dev/null)
+qrs publish "$ROWS" --query 7 > /dev/null`;
+
+/** A service that listens at URL. */
+const SERVE = `
 "$NODE" "$QRS" serve > "$LOG" 2>&1 < /dev/null & SERVE=$!
 until grep -q 'http://127.0.0.1:' "$LOG"; do kill -0 $SERVE; done
-URL=$(grep -o 'http://127.0.0.1:[0-9]*' "$LOG" | head -1)
+URL=$(grep -o 'http://127.0.0.1:[0-9]*' "$LOG" | head -1)`;
+
+/** A service in which query 7 has the rows, and these a row file. */
+const SERVE_WITH_ROW_FILE = `
+${PUBLISHED}
+KEY=$(qrs keys create --user ann --scope write 2> /dev/null)
+${SERVE}
 rows() { find "$QRS_DATA_DIR/derived" -maxdepth 1 -type f -name '*.rows' | wc -l; }
 for at in $(seq 50); do
   echo "$URL/v1/query/7/results?limit=10&offset=$at $KEY" | "$NODE" "$READER" > /dev/null
@@ -136,14 +144,10 @@ test('results that are sent to a full disk are refused and leave nothing, and th
   skip,
 }, async () => {
   const lines = await onSmallDisk(`
-    export QRS_RETENTION_DAYS=1 QRS_PORT=0 QRS_UPLOAD_DISK=1TB
-    qrs users add ann > /dev/null
-    qrs queries add --id 7 --user ann > /dev/null
-    qrs publish "$ROWS" --query 7 > /dev/null
+    export QRS_UPLOAD_DISK=1TB
+    ${PUBLISHED}
     KEY=$(qrs keys create --user ann --scope write 2> /dev/null)
-    "$NODE" "$QRS" serve > "$LOG" 2>&1 < /dev/null & SERVE=$!
-    until grep -q 'http://127.0.0.1:' "$LOG"; do kill -0 $SERVE; done
-    URL=$(grep -o 'http://127.0.0.1:[0-9]*' "$LOG" | head -1)
+    ${SERVE}
     send() { echo "$URL $KEY" | "$NODE" "$CLIENT"; }
     staged() { find "$QRS_DATA_DIR/results/staging" -type f | wc -l; }
     objects() { find "$QRS_DATA_DIR/results" -name '*.parquet' | wc -l; }
@@ -181,14 +185,10 @@ test('what was made from results, and nobody reads, makes room on a full disk fo
   skip,
 }, async () => {
   const lines = await onSmallDisk(`
-    export QRS_RETENTION_DAYS=1 QRS_PORT=0
-    qrs users add ann > /dev/null
-    qrs queries add --id 7 --user ann > /dev/null
-    qrs publish "$ROWS" --query 7 > /dev/null
+    ${PUBLISHED}
     KEY=$(qrs keys create --user ann 2> /dev/null)
-    "$NODE" "$QRS" serve > "$LOG" 2>&1 < /dev/null & SERVE=$!
-    until grep -q 'http://127.0.0.1:' "$LOG"; do kill -0 $SERVE; done
-    URL=$(grep -o 'http://127.0.0.1:[0-9]*' "$LOG" | head -1)/v1/query/7/results
+    ${SERVE}
+    URL=$URL/v1/query/7/results
     get() { echo "$URL?ignore_max_datapoints_per_request=true&$1 $KEY" | "$NODE" "$READER"; }
     made() { find "$QRS_DATA_DIR/derived" "$QRS_DATA_DIR/views" -type f | grep -Eo '[a-z]+$' | sort | tr '\\n' ' '; echo; }
     echo mine > "$QRS_DATA_DIR/derived/mine.txt"

@@ -73,6 +73,15 @@ async function begun(url: string) {
   return response;
 }
 
+/** Begins two, one of each worker, since these take turns. */
+async function longAnswers({ url, key, cwd, run }: Workers): Promise<readonly IncomingMessage[]> {
+  await writeFile(join(cwd, 'long.csv'), `w\n${`${'x'.repeat(200)}\n`.repeat(200_000)}`);
+  run('queries', 'add', '--id', '8', '--user', 'ann');
+  run('publish', 'long.csv', '--query', '8');
+  const long = `${url}/v1/query/8/results?ignore_max_datapoints_per_request=true&api_key=${key}`;
+  return [await begun(long), await begun(long)];
+}
+
 /** The processes that answer. */
 function workersOf(child: ChildProcess): readonly number[] {
   return execFileSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' })
@@ -183,13 +192,9 @@ test('a worker that takes the place of another has the settings with which the s
 });
 
 test('a worker that is asked to stop gets no more connections: the other answers them while its last answer goes out', async (t) => {
-  const { url, key, child, cwd, run, line } = await serveWith(t, { QRS_SHUTDOWN_GRACE: '600' });
-  await writeFile(join(cwd, 'long.csv'), `w\n${`${'x'.repeat(200)}\n`.repeat(200_000)}`);
-  run('queries', 'add', '--id', '8', '--user', 'ann');
-  run('publish', 'long.csv', '--query', '8');
-  const long = `${url}/v1/query/8/results?ignore_max_datapoints_per_request=true&api_key=${key}`;
-  // The workers take turns: one long answer for each.
-  const answers = [await begun(long), await begun(long)];
+  const served = await serveWith(t, { QRS_SHUTDOWN_GRACE: '600' });
+  const { url, key, child, line } = served;
+  const answers = await longAnswers(served);
   const [stopped = 0] = workersOf(child);
   process.kill(stopped, 'SIGTERM');
   await line('"message":"stopping"');
@@ -203,12 +208,9 @@ test('a worker that is asked to stop gets no more connections: the other answers
 });
 
 test('when all workers are asked to stop, one of them is left to say so', async (t) => {
-  const { url, key, child, cwd, run, line } = await serveWith(t, { QRS_SHUTDOWN_GRACE: '600' });
-  await writeFile(join(cwd, 'long.csv'), `w\n${`${'x'.repeat(200)}\n`.repeat(200_000)}`);
-  run('queries', 'add', '--id', '8', '--user', 'ann');
-  run('publish', 'long.csv', '--query', '8');
-  const long = `${url}/v1/query/8/results?ignore_max_datapoints_per_request=true&api_key=${key}`;
-  const answers = [await begun(long), await begun(long)];
+  const served = await serveWith(t, { QRS_SHUTDOWN_GRACE: '600' });
+  const { url, key, child, line } = served;
+  const answers = await longAnswers(served);
   for (const worker of workersOf(child)) process.kill(worker, 'SIGTERM');
   await line('"message":"stopping"');
   await line('"message":"stopping"');
