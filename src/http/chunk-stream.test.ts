@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
+import { letOthersRun } from '../domain/time.ts';
+import { Turns } from '../domain/turns.ts';
 import { ChunkStream } from './chunk-stream.ts';
 
 const CHUNK_BYTES = [1, 100, 20_000, 70_000, 300_000, 1_048_576, 2_500_000] as const;
@@ -56,6 +58,24 @@ test('chunks of any sizes arrive byte for byte, in writes of at most a megabyte'
       assert(Math.max(...socket.writes) <= 1_048_576);
     }
   }
+});
+
+test('of all streams together so many chunks are given out in each round of the event loop', async () => {
+  const turns = new Turns(8);
+  const ofChunk = { rest: handedOut([]), target: { writableLength: 0 }, turns, onError };
+  let given = 0;
+  for (let client = 0; client < 20; client += 1) {
+    const first: IteratorResult<Uint8Array> = { done: false, value: Buffer.alloc(100_000) };
+    new ChunkStream({ ...ofChunk, first }).on('data', () => {
+      given += 1;
+    });
+  }
+  const byRound: number[] = [];
+  while (given < 20) {
+    await letOthersRun();
+    byRound.push(given);
+  }
+  assert.deepEqual(byRound, [8, 16, 20]);
 });
 
 test('the memory of a chunk that has been sent is given back', async () => {

@@ -4,6 +4,7 @@
  * fresh memory a read takes twice as long.
  */
 import { Readable } from 'node:stream';
+import type { Turns } from '../domain/turns.ts';
 import { giveBack } from '../results/give-back.ts';
 
 export interface ChunkStreamOptions {
@@ -12,6 +13,8 @@ export interface ChunkStreamOptions {
   readonly rest: AsyncGenerator<Uint8Array>;
   /** Where the stream is piped to. Its length is 0 when it has nothing left that it was given. */
   readonly target: { readonly writableLength: number };
+  /** Shared with all who hand chunks to the system: many clients may take theirs at the same moment. */
+  readonly turns?: Turns;
   /** Told of each number of bytes that is given out. */
   readonly onBytes?: (bytes: number) => void;
   /** Told before the stream fails, and no byte follows. */
@@ -71,6 +74,8 @@ export class ChunkStream extends Readable {
         slices.push(slice);
       }
     }
+    const turn = this.#options.turns?.nextIfMany();
+    if (turn !== undefined) await turn;
     this.#options.onBytes?.(bytes);
     // In one turn, so that the system gets them together.
     for (const slice of slices) if (slice.byteLength > 0) this.push(slice);

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { letOthersRun } from '../domain/time.ts';
+import { Turns } from '../domain/turns.ts';
 import type { Observation } from '../observation/observation.ts';
 import { RequestStats } from '../observation/request-stats.ts';
 import type { CatalogCache } from '../results/cache/catalog-cache.ts';
@@ -24,7 +26,7 @@ class SlowCatalogCache implements Pick<CatalogCache, 'version' | 'refresh'> {
   }
 }
 
-function startCache(catalogCache: Pick<CatalogCache, 'version' | 'refresh'>) {
+function startCache(catalogCache: Pick<CatalogCache, 'version' | 'refresh'>, chunkTurns = new Turns()) {
   const inFlight = new InFlightRequests();
   const observed: Observation[] = [];
   const hot = new ResponseCache(
@@ -38,21 +40,27 @@ function startCache(catalogCache: Pick<CatalogCache, 'version' | 'refresh'>) {
       cors: { origins: [], requestHeaders: [] },
       rateLimit: undefined,
       stalledMillis: 1000,
-      unsent: new UnsentAnswers(0),
+      unsent: new UnsentAnswers(1_000_000),
     },
     makeResponseCache(1_000_000),
+    chunkTurns,
   );
   return { hot, inFlight, observed };
 }
 
 /** Offers the answer to a request whose key was looked up after the catalog had one version, and its run after it had another. */
-function offer(hot: ResponseCache, versionBefore: number, catalogVersion: number): void {
+function offer(
+  hot: ResponseCache,
+  versionBefore: number,
+  catalogVersion: number,
+  payload = Buffer.from('an answer'),
+): void {
   const raw = { method: 'GET', url: '/x', rawHeaders: ['Host', 'y'], socket: {} };
   const reusable = { catalogVersion, execution: {}, cachePolicy: () => ({ kind: 'revalidate' }) };
   const of = { principal: { keyId: 'k' }, stats: new RequestStats(), routeOptions: { url: '/x' } };
   const request = { raw, reusable, versionBefore, ...of };
   const reply = { statusCode: 200, getHeaders: () => ({}) };
-  hot.offer(request as unknown as FastifyRequest, reply as unknown as FastifyReply, Buffer.from('an answer'), {});
+  hot.offer(request as unknown as FastifyRequest, reply as unknown as FastifyReply, payload, {});
 }
 
 test('a client that leaves while the catalog is asked leaves nothing in flight', async (t) => {
@@ -90,5 +98,29 @@ for (const [versionBefore, kept] of [
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     client.end('GET /x HTTP/1.1\r\nHost: y\r\n\r\n');
     assert.match(await text(client), kept ? /an answer/ : /asked anew/);
+  });
+}
+
+for (const [what, bytes, byRound] of [
+  ['small', 9, [200, 400, 500]],
+  ['large', 100_000, [250, 500]],
+] as const) {
+  test(`of those who ask for a ${what} page at the same moment some are answered in each round of the event loop`, async () => {
+    const { hot } = startCache({ version: 2, refresh: () => undefined }, new Turns(250));
+    offer(hot, 2, 2, Buffer.alloc(bytes, 'x'));
+    const answer = hot.before(() => assert.fail('it is hot'));
+    const request = { method: 'GET', url: '/x', rawHeaders: ['Host', 'y'], socket: {} } as unknown as IncomingMessage;
+    let answered = 0;
+    const end = () => {
+      answered += 1;
+    };
+    const response = { socket: { writableLength: 0 }, writeHead: () => undefined, end } as unknown as ServerResponse;
+    for (let client = 0; client < 500; client += 1) answer(request, response);
+    const counts = [answered];
+    while (answered < 500) {
+      await letOthersRun();
+      counts.push(answered);
+    }
+    assert.deepEqual(counts, byRound);
   });
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Turns } from '../domain/turns.ts';
 import { RequestStats } from '../observation/request-stats.ts';
 import { CompressedCache } from './compressed-cache.ts';
 import { sendAnswer } from './send-answer.ts';
@@ -32,6 +33,7 @@ for (const when of ['before', 'after'] as const) {
       keyHeaders: [],
       compressed: new CompressedCache(0),
       unsent: new UnsentAnswers(0),
+      chunkTurns: new Turns(),
       onFault: () => undefined,
     };
     await sendAnswer(answer, request, unreadReply(raw), options);

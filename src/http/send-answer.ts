@@ -3,10 +3,10 @@
  * first byte is cut (the connection is aborted), never ended as if it were whole.
  */
 import { createHash } from 'node:crypto';
-import { Readable, type Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { letOthersRun } from '../domain/time.ts';
-import type { RequestStats } from '../observation/request-stats.ts';
+import type { Turns } from '../domain/turns.ts';
 import type { Answer, AnswerBody, AnswerSize } from '../results/answer.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
 import { type ByteChunks, byteLengthOf, cutBytes } from '../results/read/byte-chunks.ts';
@@ -29,6 +29,8 @@ export interface SendOptions {
   readonly keyHeaders: readonly string[];
   readonly compressed: CompressedCache;
   readonly unsent: UnsentAnswers;
+  /** Of the chunks of all answers that are handed to the system. */
+  readonly chunkTurns: Turns;
   /** Told of a read that failed after its first byte, when it is too late to answer with an error. */
   readonly onFault: OnFault;
 }
@@ -166,9 +168,9 @@ async function sendWhole(
   reply.header('content-length', length);
   if (request.method === 'HEAD') return reply.send(Readable.from([]));
   const rest = givenOut(sent);
-  if (isOwn !== true) return reply.send(oneAhead(countedBytes(rest, request.stats)));
+  if (isOwn !== true) return reply.send(oneAhead(handedOut(rest, sending)));
   const chunks = { first: await rest.next(), rest, onError: () => undefined };
-  return reply.send(streamOf(chunks, reply.raw, undefined, request.stats));
+  return reply.send(streamOf(chunks, sending, undefined));
 }
 
 /** The digest of bytes that are all there, for a client that asks for it. Other requests are answered between the chunks. */
@@ -245,26 +247,26 @@ async function sendStream(
     if (isFault(told)) options.onFault({ requestId: request.id, error });
   };
   const chunks = { first, rest: body.chunks, onError };
-  return reply.send(streamOf(chunks, reply.raw, encoding, request.stats));
+  return reply.send(streamOf(chunks, sending, encoding));
 }
 
 function streamOf(
-  chunks: Omit<ChunkStreamOptions, 'target'>,
-  response: Writable,
+  chunks: Pick<ChunkStreamOptions, 'first' | 'rest' | 'onError'>,
+  sending: Sending,
   encoding: Encoding | undefined,
-  stats: RequestStats,
 ): Readable {
   if (encoding === undefined) {
+    const { reply, request, options } = sending;
     const onBytes = (bytes: number) => {
-      stats.bodyBytes += bytes;
+      request.stats.bodyBytes += bytes;
     };
-    return new ChunkStream({ ...chunks, target: response, onBytes });
+    return new ChunkStream({ ...chunks, target: reply.raw, turns: options.chunkTurns, onBytes });
   }
   const compressed = compressor(encoding);
   const plain = new ChunkStream({ ...chunks, target: compressed });
   plain.on('error', (error) => compressed.destroy(error));
   compressed.on('close', () => plain.destroy());
-  return oneAhead(countedBytes(plain.pipe(compressed), stats));
+  return oneAhead(handedOut(plain.pipe(compressed), sending));
 }
 
 /** One chunk waits while one is being sent: the next is read only when the socket has drained. */
@@ -272,9 +274,15 @@ function oneAhead(chunks: AsyncIterable<Uint8Array>): Readable {
   return Readable.from(chunks, { objectMode: true, highWaterMark: 1 });
 }
 
-async function* countedBytes(chunks: AsyncIterable<Uint8Array>, stats: RequestStats): AsyncGenerator<Uint8Array> {
+/** Counts the bytes. */
+async function* handedOut(
+  chunks: AsyncIterable<Uint8Array>,
+  { request, options }: Sending,
+): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    stats.bodyBytes += chunk.byteLength;
+    const turn = options.chunkTurns.nextIfMany();
+    if (turn !== undefined) await turn;
+    request.stats.bodyBytes += chunk.byteLength;
     yield chunk;
   }
 }

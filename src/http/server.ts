@@ -6,6 +6,7 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Sleep } from '../domain/time.ts';
+import { Turns } from '../domain/turns.ts';
 import { RequestError } from '../errors/errors.ts';
 import { listenFailure } from '../errors/startup-error.ts';
 import type { Metrics } from '../observation/metrics.ts';
@@ -38,7 +39,7 @@ import { cutUnread } from './writing/received-body.ts';
 import type { WriteRoutesOptions } from './writing/write-routes.ts';
 import { type WritingDeps, writing } from './writing/writing.ts';
 
-export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault' | 'unsent'> {
+export interface HttpOptions extends Omit<ResultsRoutesOptions, 'onFault' | 'unsent' | 'chunkTurns'> {
   readonly host: string;
   readonly port: number;
   /** Header names that may carry the key, in the order they are looked at. */
@@ -125,6 +126,9 @@ const ROUTER_OPTIONS = {
   querystringParser: () => ({}),
 };
 
+/** Of at most a megabyte each, which takes some tenths of a millisecond, and several times as long where other programs want the memory. */
+const CHUNKS_PER_ROUND = 8;
+
 /** How often connections are looked at for what they take too long over. */
 const CONNECTIONS_CHECK_MILLIS = 5000;
 
@@ -158,7 +162,8 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   const { keyHeaders } = options;
   const cors = { origins: options.corsOrigins, requestHeaders: [...keyHeaders, ...PAGE_HEADERS] };
   const context = { ...deps.context, cors, stalledMillis, unsent: new UnsentAnswers(options.unsentBytesMax) };
-  const responseCache = new ResponseCache(deps.results.catalogCache, context, options.responseCache);
+  const chunkTurns = new Turns(CHUNKS_PER_ROUND);
+  const responseCache = new ResponseCache(deps.results.catalogCache, context, options.responseCache, chunkTurns);
   const answers = new OpenAnswers(deps.sleep);
   const server = Fastify({
     exposeHeadRoutes: false,
@@ -211,7 +216,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   });
   healthRoutes(server, deps.health, deps.context.inFlight);
   metricsRoute(server, deps.metrics);
-  const sending = { ...options, unsent: context.unsent, onFault: deps.onFault };
+  const sending = { ...options, unsent: context.unsent, chunkTurns, onFault: deps.onFault };
   const described = { ...options, ...options.documentation, serverUrl: options.publicUrl };
   const serve = pageServer(server, sending);
   explorerRoutes(serve, described, explorerOf(options));

@@ -16,28 +16,28 @@ export function isCountCheap(predicate: Predicate, { columns, rowCount, cellByte
   const varying = widths.filter((width) => width === undefined).length;
   const fixed = widths.reduce<number>((sum, width) => sum + (width ?? 0), 0);
   const varyingBytes = Math.max(0, cellBytes / Math.max(1, rowCount) - fixed) / Math.max(1, varying);
-  const rowBytes = columnsRead(predicate).reduce((sum, index) => {
-    return sum + Math.max(CELL_BYTES_MIN, widths[index] ?? varyingBytes);
-  }, 0);
-  return rowCount * rowBytes <= CELL_BYTES_MAX;
+  const cellBytesOf = ({ index }: { readonly index: number }) =>
+    Math.max(CELL_BYTES_MIN, widths[index] ?? varyingBytes);
+  return rowCount * rowBytesRead(predicate, cellBytesOf) <= CELL_BYTES_MAX;
 }
 
-/** Each as often as a condition looks at it. */
-function columnsRead(predicate: Predicate): readonly number[] {
+/** Of the cells of a row, each as often as a condition looks at it. */
+function rowBytesRead(predicate: Predicate, cellBytesOf: (column: { readonly index: number }) => number): number {
+  const sumOf = <T>(all: readonly T[], bytesOf: (one: T) => number) => all.reduce((sum, one) => sum + bytesOf(one), 0);
   switch (predicate.kind) {
     case 'and':
     case 'or':
-      return predicate.operands.flatMap(columnsRead);
+      return sumOf(predicate.operands, (operand) => rowBytesRead(operand, cellBytesOf));
     case 'not':
-      return columnsRead(predicate.operand);
+      return rowBytesRead(predicate.operand, cellBytesOf);
     case 'unknown':
-      return [];
+      return 0;
     case 'search':
-      return predicate.columns.map(({ index }) => index);
+      return sumOf(predicate.columns, cellBytesOf);
     case 'columns':
-      return [predicate.left.index, predicate.right.index];
+      return cellBytesOf(predicate.left) + cellBytesOf(predicate.right);
     default:
-      return [predicate.column.index];
+      return cellBytesOf(predicate.column);
   }
 }
 
