@@ -66,6 +66,19 @@ test('search finds words of names, descriptions, tags and ids, names first; owne
   assert.deepEqual((await listed(service, '?owner=ann&has_results=true')).ids, []);
 });
 
+test('search looks at each tag as it was written, not at how the catalog keeps them', async (t) => {
+  const service = await startHttpService(t);
+  const { send } = await annWrites(service);
+  await send('POST', '/v1/query', { body: { query_id: 11, tags: ['Three" pipe', 'back\\slash', 'Äpfel'] } });
+  await send('POST', '/v1/query', { body: { query_id: 12, tags: [] } });
+  const found = async (text: string) => (await listed(service, `?owner=ann&search=${encodeURIComponent(text)}`)).ids;
+  assert.deepEqual(await found('three" PIPE'), [11]);
+  assert.deepEqual(await found('k\\s'), [11]);
+  assert.deepEqual(await found('Äpfel'), [11]);
+  for (const mark of ['"', '[', ',', '[]', '\\\\'])
+    assert.deepEqual([mark, await found(mark)], [mark, mark === '"' ? [11] : []]);
+});
+
 test('lists come in pages that join up, and next_uri carries what was asked', async (t) => {
   const service = await startHttpService(t);
   for (let id = 1; id <= 5; id += 1) {

@@ -118,7 +118,7 @@ function conditionsOf(eb: Queries, search: QuerySearch, words: readonly string[]
     ...(tag === UNLISTED_TAG ? [] : [eb.not(hasTag(UNLISTED_TAG))]),
     ...(hasResults === undefined ? [] : [hasResults ? stored : eb.not(stored)]),
     ...words.map((word) =>
-      eb.or([contains('name', word), contains('description', word), contains('tags', word), contains('id', word)]),
+      eb.or([contains('name', word), contains('description', word), tagContains(word), contains('id', word)]),
     ),
   ];
 }
@@ -132,8 +132,13 @@ function readableBy(eb: Queries, { owner, teams }: QuerySearch['reader']): Expre
   ]);
 }
 
-function contains(column: 'name' | 'description' | 'tags' | 'id', word: string): Expression<SqlBool> {
+function contains(column: 'name' | 'description' | 'id', word: string): Expression<SqlBool> {
   return sql<SqlBool>`instr(lower(coalesce(cast(${sql.ref(column)} as text), '')), ${word}) > 0`;
+}
+
+/** Tag by tag: the column is JSON, which has marks of its own. PostgreSQL lowers a tag by the rules of the database, so the word, too. */
+function tagContains(word: string): Expression<SqlBool> {
+  return sql<SqlBool>`exists (select 1 from json_each(queries.tags) where instr(lower(value), lower(${word})) > 0)`;
 }
 
 /** The rule of `stateAt`, in SQL. */
