@@ -160,6 +160,11 @@ export const ERRORS = {
     retryAfterSeconds: 60,
     when: 'A disk of the service is full, and this answer needs room on it; other answers may not.',
   },
+  workspace_unavailable: {
+    status: 503,
+    retryAfterSeconds: 60,
+    when: 'A folder of the service in which this answer is made cannot be used: it may not be written to, or something else is in its place. Other answers may not need it.',
+  },
   read_timeout: { status: 504, when: 'The read, or the check of the SQL of a query, exceeded its time limit.' },
   result_damaged: { status: 500, when: 'The stored bytes of this result do not match their checksum.' },
   internal: { status: 500, when: 'A fault of the service; the log says more under the request id.' },

@@ -25,24 +25,30 @@ export function listenFailure(error: unknown, host: string, port: number): unkno
 
 /** A folder that cannot be made or written. @param setting what names the place */
 export function folderFailure(error: unknown, path: string, setting: string): unknown {
+  const problem = folderProblem(error, path, setting);
+  return problem === undefined ? error : new StartupError(problem, { cause: error });
+}
+
+/** The same as text, undefined for what is known no better than the system says it. @param setting left out where it is too late to name another place */
+export function folderProblem(error: unknown, path: string, setting?: string): string | undefined {
   const code = codeOf(error);
-  const say = (message: string) => new StartupError(`${message} (${code})`, { cause: error });
+  const orSet = setting === undefined ? '' : `, or set ${setting}`;
   switch (code) {
     case 'EACCES':
     case 'EPERM':
-      return say(`this user may not write to ${path}; give it the right to, or set ${setting}`);
+      return `this user may not write to ${path}; give it the right to${orSet} (${code})`;
     case 'EROFS':
-      return say(`${path} is on a disk that is mounted read-only; mount it writable, or set ${setting}`);
+      return `${path} is on a disk that is mounted read-only; mount it writable${orSet} (${code})`;
     case 'ENOSPC':
     case 'EDQUOT':
-      return say(`the disk of ${path} is full; free some space, or set ${setting}`);
+      return `the disk of ${path} is full; free some space${orSet} (${code})`;
     case 'EEXIST':
     case 'ENOTDIR':
-      return say(`${path} is not a folder, or lies in something that is none; remove it, or set ${setting}`);
+      return `${path} is not a folder, or lies in something that is none; remove it${orSet} (${code})`;
     case 'ENOENT':
-      return say(`${path} cannot be made; set ${setting} to a folder that can`);
+      return `${path} cannot be made; ${setting === undefined ? 'make it by hand' : `set ${setting} to a folder that can`} (${code})`;
     default:
-      return error;
+      return undefined;
   }
 }
 

@@ -9,6 +9,7 @@ import { isStorageFull } from '../errors/storage-full.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
 import { hasCode } from '../errors/system-code.ts';
 import { TextRefused } from '../errors/text-refused.ts';
+import { WorkspaceUnavailable } from '../errors/workspace-unavailable.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
 import { unsupported } from './writing/body-description.ts';
 
@@ -54,7 +55,7 @@ function wasLeft(error: unknown, { raw }: FastifyReply): boolean {
 
 /** Faults: errors that only we can mend. A time limit or too much work is told to the client and is no fault. */
 export function isFault(answer: RequestError): boolean {
-  return answer.status === 500 || answer.code === 'storage_full';
+  return answer.status === 500 || answer.code === 'storage_full' || answer.code === 'workspace_unavailable';
 }
 
 export function toRequestError(error: unknown, requestId: string): RequestError {
@@ -63,6 +64,12 @@ export function toRequestError(error: unknown, requestId: string): RequestError 
     return new RequestError(
       'storage_full',
       'a disk of the service is full; ask for less, or try again when there is room',
+    );
+  }
+  if (error instanceof WorkspaceUnavailable) {
+    return new RequestError(
+      'workspace_unavailable',
+      'a folder of the service in which this answer is made cannot be used; ask for less, or for JSON or CSV, or try again when that is mended',
     );
   }
   if (error instanceof CatalogUnavailable) return new RequestError('catalog_unavailable', error.message);

@@ -6,6 +6,7 @@
 import { STATES, stateAt } from '../domain/execution.ts';
 import type { Principal } from '../domain/principal.ts';
 import { letOthersRun } from '../domain/time.ts';
+import { MadeIsGone } from '../errors/workspace-unavailable.ts';
 import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from './answer.ts';
 import { answerText, type PlannedRequest } from './answer-text.ts';
@@ -41,7 +42,8 @@ export async function answerResults(
   try {
     return await answerOnce(request, principal, deps, stats, signal);
   } catch (error) {
-    if (!(await wasReplaced(error, stats.executionId, request, principal, deps))) throw error;
+    if (!(error instanceof MadeIsGone) && !(await wasReplaced(error, stats.executionId, request, principal, deps)))
+      throw error;
     return await answerOnce(request, principal, deps, stats, signal);
   }
 }

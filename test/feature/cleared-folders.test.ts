@@ -1,6 +1,6 @@
 /** Whoever clears the folders of what is made from results, or writes into them, under a running service, loses time and no answer. */
 import assert from 'node:assert/strict';
-import { open, readdir, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startHttpService } from './http-service.ts';
@@ -19,14 +19,20 @@ async function openRead(t: TestContext) {
     sorted: `/v1/execution/${id}/results?sort_by=n%20desc&limit=2&offset=10`,
     difference: `/v1/execution/${id}/diff/${before}?key=n&limit=2&offset=3`,
     filtered: `/v1/execution/${id}/results?filters=n%20%3E%20200&limit=2&offset=5`,
+    parquet: `/v1/execution/${id}/results?format=parquet&sort_by=n`,
+    exported: `/v1/execution/${id}/results?format=ndjson&sort_by=n%20desc&ignore_max_datapoints_per_request=true`,
   };
   const read = async (path: string) => {
     const answer = (await service.json(path)) as { readonly result: { readonly rows: readonly unknown[] } };
     return answer.result.rows;
   };
   const parquet = async () => {
-    const answer = await service.get(`/v1/execution/${id}/results?format=parquet&sort_by=n`);
+    const answer = await service.get(pages.parquet);
     return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+  };
+  const told = async (path: string) => {
+    const answer = await service.get(path);
+    return { status: answer.status, code: answer.headers.get('x-error-code'), text: await answer.text() };
   };
   const all = async () => ({
     sorted: await read(pages.sorted),
@@ -42,7 +48,7 @@ async function openRead(t: TestContext) {
       [{ n: 206 }, { n: 207 }],
     ],
   );
-  return { service, all, first, dataDir: service.commandLine.dataDir };
+  return { service, pages, read, told, all, first, dataDir: service.commandLine.dataDir };
 }
 
 test('views, differences and exports are made anew once the folders `views` and `derived` have been removed', async (t) => {
@@ -74,4 +80,51 @@ test('views, differences and exports are made anew once other bytes have been wr
   service.commandLine.now += 1000;
   assert.deepEqual(await all(), first);
   assert.deepEqual(service.faults, []);
+});
+
+test('what was cleared a moment after it had been read is made anew', async (t) => {
+  const { service, pages, told, all, first, dataDir } = await openRead(t);
+  const exported = await told(pages.exported);
+  assert.equal(exported.text.split('\n', 2).join(), '{"n":599},{"n":598}');
+  for (const path of [pages.sorted, pages.difference, pages.filtered, pages.exported, pages.parquet]) {
+    await rm(join(dataDir, 'views'), { recursive: true });
+    assert.equal((await told(path)).status, 200, path);
+  }
+  await rm(join(dataDir, 'views'), { recursive: true });
+  assert.deepEqual(await told(pages.exported), exported);
+  assert.deepEqual(await all(), first);
+  assert.deepEqual(service.faults, []);
+});
+
+test('files of views that have been put in the places of others are not read', async (t) => {
+  const { service, all, first, dataDir } = await openRead(t);
+  const names = await readdir(join(dataDir, 'views'), { recursive: true });
+  const views = names.filter((name) => name.endsWith('whole.parquet')).map((name) => join(dataDir, 'views', name));
+  assert.equal(views.length, 4);
+  for (const path of views) await rename(path, `${path}.moved`);
+  for (const [place, path] of views.entries()) await rename(`${views.at(place - 1)}.moved`, path);
+  assert.deepEqual(await all(), first);
+  assert.deepEqual(service.faults, []);
+});
+
+test('with a file in the place of `views` pages are read without one, and what needs one is refused until the file is gone', async (t) => {
+  const { service, pages, read, told, all, first, dataDir } = await openRead(t);
+  const exported = await told(pages.exported);
+  await rm(join(dataDir, 'views'), { recursive: true });
+  await writeFile(join(dataDir, 'views'), 'not a folder');
+  service.commandLine.now += 1000;
+  assert.deepEqual([await read(pages.sorted), await read(pages.filtered)], [first.sorted, first.filtered]);
+  assert.deepEqual(await told(pages.exported), exported);
+  assert.deepEqual(service.faults, []);
+  for (const path of [pages.difference, pages.parquet]) {
+    const { status, code, text } = await told(path);
+    assert.deepEqual([status, code], [503, 'workspace_unavailable']);
+    assert.match(text, /^\{"error":"a folder of the service in which this answer is made cannot be used; [^"]*"\}$/);
+  }
+  assert.equal(service.faults.length, 2);
+  for (const fault of service.faults) {
+    assert.match(String(fault), /\/views is not a folder, or lies in something that is none; remove it/);
+  }
+  await rm(join(dataDir, 'views'));
+  assert.deepEqual(await all(), first);
 });

@@ -99,6 +99,9 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   taken_over: text('another process has taken this work over; nothing was changed here, ask again for its answer'),
   shutting_down: text('the service is stopping; try again in some seconds'),
   storage_full: text('a disk of the service is full; ask for less, or try again when there is room'),
+  workspace_unavailable: text(
+    'a folder of the service in which this answer is made cannot be used; ask for less, or for JSON or CSV, or try again when that is mended',
+  ),
   read_timeout: text('the read exceeded its limit of 60 s; ask for fewer rows or columns, or a simpler filter'),
   result_damaged: text('the stored result is damaged and cannot be read; run the query again'),
   internal: text(`internal error, request id ${REQUEST_ID}`),

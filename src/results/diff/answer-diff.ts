@@ -6,6 +6,7 @@ import { type Execution, formatState, STATES, stateAt } from '../../domain/execu
 import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { RequestError } from '../../errors/errors.ts';
+import { MadeIsGone } from '../../errors/workspace-unavailable.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
 import { answerText } from '../answer-text.ts';
@@ -47,15 +48,31 @@ const NO_LEASES: ReadDeps['leases'] = {
   },
 };
 
+interface DiffContext {
+  readonly principal: Principal;
+  readonly stats: RequestStats;
+  readonly signal: AbortSignal;
+}
+
 /** @throws RequestError */
 export async function answerDiff(
   request: ResultsRequest,
+  targets: DiffTargets,
+  context: DiffContext,
+  deps: ResultsDeps,
+): Promise<Answer> {
+  try {
+    return await answerOnce(request, targets, context, deps);
+  } catch (error) {
+    if (!(error instanceof MadeIsGone)) throw error;
+    return await answerOnce(request, targets, context, deps);
+  }
+}
+
+async function answerOnce(
+  request: ResultsRequest,
   { from, to }: DiffTargets,
-  {
-    principal,
-    stats,
-    signal,
-  }: { readonly principal: Principal; readonly stats: RequestStats; readonly signal: AbortSignal },
+  { principal, stats, signal }: DiffContext,
   deps: ResultsDeps,
 ): Promise<Answer> {
   const { format, cachePolicy } = request;
@@ -155,7 +172,7 @@ async function diffOf(
 function readDepsOf(read: ReadDeps): ReadDeps {
   return {
     ...read,
-    store: { open: async ({ key }) => read.views.openPart(key), prefetch: async () => undefined },
+    store: { open: async (part) => await read.views.openPart(part), prefetch: async () => undefined },
     rowFiles: { ofResult: () => undefined, ofView: () => undefined },
     indexes: { ask: async () => undefined },
     leases: NO_LEASES,

@@ -10,7 +10,7 @@ import { fieldProblem, nameProblem } from '../../duckdb/parquet-value.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
-import { openDerived, type ReadDeps } from './open-page.ts';
+import type { ReadDeps } from './open-page.ts';
 import { openSlice } from './open-slice.ts';
 import type { PageOfRows, ReadRequest } from './page.ts';
 import type { ExportedRows } from './parquet-exports.ts';
@@ -41,10 +41,10 @@ export async function openExport(request: ExportRequest, deps: ReadDeps, signal:
     view === undefined ? stored : (await deps.exclusion.exclude(executionId, stored, view, signal)).resultSet;
   // A result without parts needs no view, and could have none.
   const isView = view !== undefined && source.parts.length > 0;
-  const made = isView ? held.use(await deps.views.get(executionId, source, view, keyId, signal)).resultSet : undefined;
+  const ofView = isView ? held.use(await deps.views.get(executionId, source, view, keyId, signal)) : undefined;
+  const made = ofView?.resultSet;
   const { parts } = made ?? source;
-  const open: ExportedRows['open'] =
-    made === undefined ? (...asked) => deps.store.open(...asked) : async ({ key }) => openDerived(key);
+  const open: ExportedRows['open'] = ofView?.openPart ?? ((...asked) => deps.store.open(...asked));
   // The number of rows that fit is the same for every format.
   const reader = new PartReader(
     { columns, format: 'json' },

@@ -6,11 +6,11 @@
  * or any page of a small result. A walk materialises the view once and then reads ranges of it, so that a page's cost depends
  * on the page and not on the result.
  */
-import type { Part } from '../../domain/result-set.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
+import { WorkspaceUnavailable } from '../../errors/workspace-unavailable.ts';
 import type { ReadLeases } from '../../leases/read-leases.ts';
-import type { OpenObject, ResultStore } from '../../store/result-store.ts';
+import type { ResultStore } from '../../store/result-store.ts';
 import type { AskedIndexes, ResultIndexes } from '../derived/indexes/result-indexes.ts';
 import type { RowFiles } from '../derived/row-files/row-files.ts';
 import type { RowsOf } from '../derived/row-files/rows-of.ts';
@@ -110,25 +110,37 @@ export async function openPage(
   try {
     open = await openView({ ...request, executionId, resultSet: searched.resultSet }, view, deps, signal);
   } catch (error) {
-    // Whole rows are too wide to sort in the memory there is. The columns asked for may not be too wide.
-    const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);
-    if (!isTooWide || plan.datapointsMax === undefined || plan.countsExactly) throw error;
+    if (!canDoWithoutView(error, stored)) throw error;
     using _ = await limiter.acquire(keyId, signal);
     return await withCount(await openViewSlice(stored, view, reader, signal), stored, view, counting, signal);
   }
   try {
     const ofView = rowFiles?.ofView(executionId, open);
-    const ofParts = { open: async ({ key }: Part) => openDerived(key), prefetch: undefined, rows: ofView };
+    const ofParts = { open: open.openPart, prefetch: undefined, rows: ofView };
     const viewReader = new PartReader(encoding, depsOf(ofParts));
     const opened = await openSlice({ ...stored, resultSet: open.resultSet }, viewReader, signal);
+    // Once its first byte is sent, nothing can be made anew.
+    if (!opened.small) await open.requireFiles();
     const page = noteViewRead(opened, ofView, format);
     const filteredRowCount = view.rows.kind === 'drawn' ? undefined : open.resultSet.rowCount;
     const released = { ...page, filteredRowCount, release: () => open[Symbol.dispose]() };
-    return await acquireIfLarge(released, keyId, limiter, signal);
+    return await acquireIfLarge({ ...released, chunks: chunksOfView(page, open) }, keyId, limiter, signal);
   } catch (error) {
     open[Symbol.dispose]();
     throw error;
   }
+}
+
+/** Its files may be removed between a look at them and the read. */
+function chunksOfView(page: PageOfRows, view: OpenView): PageOfRows['chunks'] {
+  return async function* (...asked) {
+    try {
+      yield* page.chunks(...asked);
+    } catch (error) {
+      await view.requireFiles();
+      throw error;
+    }
+  };
 }
 
 /** CSV does not count, since it is not read from row files. */
@@ -221,14 +233,20 @@ async function acquireIfLarge(
   };
 }
 
+/** Whether the page can be read directly, where the view for it cannot be made. */
+function canDoWithoutView(error: unknown, { plan, slice, columns, resultSet }: SliceRequest): boolean {
+  if (error instanceof WorkspaceUnavailable) {
+    const rowsMax = Math.min(resultSet.rowCount, slice.rowCountMax, pageRowsMax(plan));
+    return plan.datapointsMax !== undefined || fitsMemory(columns, resultSet, rowsMax);
+  }
+  // Whole rows are too wide to sort in the memory there is. The columns asked for may not be too wide.
+  const isTooWide = error instanceof RequestError && isOutOfMemory(error.cause);
+  return isTooWide && plan.datapointsMax !== undefined && !plan.countsExactly;
+}
+
 function isCheaplyRead({ plan, slice, columns, resultSet }: SliceRequest, directRowsMax: number): boolean {
   if (plan.datapointsMax !== undefined && slice.offset === 0) return true;
   if (resultSet.rowCount > directRowsMax || resultSet.cellBytes > DIRECT_BYTES_MAX) return false;
   // What is read directly is held in memory: also the names of cells that have no bytes.
   return fitsMemory(columns, resultSet, Math.min(resultSet.rowCount, slice.rowCountMax, pageRowsMax(plan)));
-}
-
-/** The file of a view's part, which stays as long as the view is open. */
-export function openDerived(path: string): OpenObject {
-  return { path, [Symbol.asyncDispose]: async () => undefined };
 }

@@ -4,7 +4,7 @@
  * derived, where the least recently used goes first, but never one that is being made or sent. The folder belongs to this
  * process alone. Whoever has a file open can read it to the end, even after its name is gone.
  */
-import { type FileHandle, mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datapointsOf } from '../../domain/datapoints.ts';
 import type { Clock } from '../../domain/instant.ts';
@@ -13,6 +13,7 @@ import { RequestError } from '../../errors/errors.ts';
 import { hasCode } from '../../errors/system-code.ts';
 import { type Removable, withRoom } from '../../files/disk-room.ts';
 import { stateOf } from '../../files/file-state.ts';
+import { makeWorkspace, workspaceFailure } from '../../files/workspace.ts';
 import type { DerivedBudget } from '../derived/budget.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
 import { type ExportedRows, fileBytesMax, type ParquetExports, type WrittenParquet } from './parquet-exports.ts';
@@ -186,7 +187,7 @@ export class ParquetFiles {
     const { directory, budget } = this.#options;
     const folder = await withRoom(budget.room, async () => {
       // Somebody may have cleared the folder above it.
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await makeWorkspace(directory);
       return await mkdtemp(join(directory, 'export-'));
     });
     try {
@@ -196,10 +197,11 @@ export class ParquetFiles {
       const datapoints = datapointsOf(rowCount, rows.columns.length, written.cellBytes);
       return { ...written, headers, rowCount, datapoints, folder, state: stateOf(await stat(path, { bigint: true })) };
     } catch (error) {
+      const failure = await workspaceFailure(folder, error);
       // An interrupted write may leave files of other names, so the whole folder goes. If that fails, it goes when the process
       // ends.
       await removeFolder(folder);
-      throw error;
+      throw failure;
     }
   }
 
@@ -264,7 +266,7 @@ export class ParquetFiles {
   }
 }
 
-/** Undefined where the file is gone, or is another, though nobody here did that: then it is made again. */
+/** Undefined where the file is gone, out of reach, or another, though nobody here did that: then it is made again. */
 async function openAsWritten({ folder, state }: MadeFile, wasKept: boolean): Promise<FileHandle | undefined> {
   await using held = new AsyncDisposableStack();
   try {
@@ -273,7 +275,7 @@ async function openAsWritten({ folder, state }: MadeFile, wasKept: boolean): Pro
     held.move();
     return handle;
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'EPERM')) return undefined;
     throw error;
   }
 }

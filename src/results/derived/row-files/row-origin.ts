@@ -77,7 +77,7 @@ export function viewOrigin(executionId: string, view: OpenView): RowOrigin {
     resultSet: view.resultSet,
     fileOf: (part) => ({ path: pathOf(part), identity: identityFrom([part.key]) }),
     hold: () => view.hold(),
-    open: async ({ key }) => ({ path: key, [Symbol.asyncDispose]: async () => undefined }),
+    open: view.openPart,
     stagingPath: (part) => `${pathOf(part)}.new`,
     isMadeElsewhere: async () => false,
     publish: async (part, staged, bytes) => {

@@ -1,19 +1,21 @@
 /**
- * Materialised views: a walk under `filters` or `sort_by` reads its pages from one. A view is written once for all who ask at
- * the same time, in the queue of heavy work. The number of views is bounded, and their bytes count with everything derived: the
- * least recently used goes first, but never one that is being read. The folder belongs to this process alone and starts empty,
- * so nothing half-written is ever read. A view whose files somebody has removed, or written into, is made anew.
+ * Materialised views: a walk under `filters` or `sort_by` reads its pages from one. A view is written once for all who ask at the same time, in the
+ * queue of heavy work. The number of views is bounded, and their bytes count with everything derived: the least recently used goes first, but never
+ * one that is being read. The folder belongs to this process alone and starts empty, so nothing half-written is ever read. A view whose files
+ * somebody has removed, or written into, is made anew.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { type Clock, type Instant, isRecent } from '../../../domain/instant.ts';
+import type { Clock } from '../../../domain/instant.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
 import { allRowsOf, type Part, type ResultSet, VIEW_PART_ROWS } from '../../../domain/result-set.ts';
 import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
+import { MadeIsGone } from '../../../errors/workspace-unavailable.ts';
 import { type Removable, withRoom } from '../../../files/disk-room.ts';
 import { stateOfFile } from '../../../files/file-state.ts';
-import { ObjectDamaged, type OpenObject, type ResultStore } from '../../../store/result-store.ts';
+import { makeWorkspace, workspaceFailure } from '../../../files/workspace.ts';
+import type { OpenObject, ResultStore } from '../../../store/result-store.ts';
 import { viewIdentity } from '../../compile/view.ts';
 import { openAll } from '../../limits/open-all.ts';
 import { withinMillis } from '../../limits/time-limit.ts';
@@ -49,6 +51,10 @@ export interface OpenView extends Disposable {
   readonly resultSet: ResultSet;
   /** Of the difference of two results: how many rows of each change it has. */
   readonly counts?: Readonly<Record<string, number>>;
+  /** A part's file, which stays as long as the view is open. @throws MadeIsGone where it is not what was made */
+  openPart(part: Part): Promise<OpenObject>;
+  /** Looks at all of its files. @throws MadeIsGone where one is not what was made */
+  requireFiles(): Promise<void>;
   /** Keeps the view longer; undefined where it is gone. */
   hold(): Disposable | undefined;
   /** Adds the bytes of files made from the view, which are beside its parts and go with it. */
@@ -73,8 +79,6 @@ interface Entry {
   /** 0 until it is made. */
   bytes: number;
   usedAt: number;
-  /** When its files were last known to be what they were. */
-  seenAt: Instant;
 }
 
 interface Making {
@@ -82,9 +86,6 @@ interface Making {
   /** Nobody will ask for it again. */
   readonly isPassing: boolean;
 }
-
-/** Whoever clears the folder of views, or writes into it, does harm for so long. */
-const SEEN_MILLIS = 1000;
 
 export class ViewCache implements AsyncDisposable {
   readonly #options: ViewCacheOptions;
@@ -120,13 +121,8 @@ export class ViewCache implements AsyncDisposable {
     keyId: string,
     signal: AbortSignal,
   ): Promise<OpenView> {
-    const isPassing = view.rows.kind === 'drawn';
-    return await this.#open(
-      viewIdentity(executionId, view),
-      { make: this.#viewOf(resultSet, view), isPassing },
-      keyId,
-      signal,
-    );
+    const making = { make: this.#viewOf(resultSet, view), isPassing: view.rows.kind === 'drawn' };
+    return await this.#open(viewIdentity(executionId, view), making, keyId, signal);
   }
 
   /**
@@ -142,13 +138,26 @@ export class ViewCache implements AsyncDisposable {
     return (this.#entries.get(identity)?.bytes ?? 0) > 0;
   }
 
-  /** A part of a view that is open; the view stays as long as the part is open. @throws ObjectDamaged where the view is gone */
-  openPart(path: string): OpenObject {
+  /** A part of a view that is open; the view stays as long as the part is open. @throws MadeIsGone where the view is gone */
+  async openPart({ key: path }: Pick<Part, 'key'>): Promise<OpenObject> {
     const entry = this.#entries.values().find(({ directory }) => path.startsWith(`${directory}/`));
-    if (entry === undefined) throw new ObjectDamaged(path, 'the view that it is a part of is gone');
+    if (entry === undefined) throw new MadeIsGone(`${path}: the view that it is a part of is gone`);
     entry.users += 1;
-    const held = this.#held(entry);
-    return { path, [Symbol.asyncDispose]: async () => held[Symbol.dispose]() };
+    using held = new DisposableStack();
+    held.use(this.#held(entry));
+    await this.#requireFile(entry, path);
+    const kept = held.move();
+    return { path, [Symbol.asyncDispose]: async () => kept.dispose() };
+  }
+
+  /** Else the next who asks for the view has it made anew. */
+  async #requireFile(entry: Entry, path: string): Promise<void> {
+    const { resultSet, files } = await entry.made;
+    const found = await stateOfFile(path);
+    if (found !== undefined && found === files[resultSet.parts.findIndex(({ key }) => key === path)]) return;
+    this.#forget(entry);
+    entry.passing = true;
+    throw new MadeIsGone(`${path} is gone, or not what was made`);
   }
 
   async #open(identity: string, making: Making, keyId: string, signal: AbortSignal): Promise<OpenView> {
@@ -158,15 +167,20 @@ export class ViewCache implements AsyncDisposable {
     this.#entries.set(identity, entry);
     entry.users += 1;
     entry.usedAt = this.#options.clock();
-    let view: OpenView | undefined;
     try {
-      const made = await orAborted(entry.made, signal);
-      const { resultSet, counts } = made;
-      view = {
+      const { resultSet, counts } = await orAborted(entry.made, signal);
+      return {
         ...this.#held(entry),
         identity,
         resultSet,
         ...(counts !== undefined && { counts }),
+        openPart: async ({ key: path }) => {
+          await this.#requireFile(entry, path);
+          return { path, [Symbol.asyncDispose]: async () => undefined };
+        },
+        requireFiles: async () => {
+          await Promise.all(resultSet.parts.map(({ key }) => this.#requireFile(entry, key)));
+        },
         hold: () => {
           if (this.#entries.get(identity) !== entry) return undefined;
           entry.users += 1;
@@ -177,25 +191,10 @@ export class ViewCache implements AsyncDisposable {
           this.#added();
         },
       };
-      if (await this.#isAsMade(entry, made)) return view;
     } catch (error) {
       this.#leave(entry);
       throw error;
     }
-    this.#forget(entry);
-    entry.passing = true;
-    view[Symbol.dispose]();
-    return await this.#open(identity, making, keyId, signal);
-  }
-
-  async #isAsMade(entry: Entry, { resultSet, files }: MadeView): Promise<boolean> {
-    const now = this.#options.clock();
-    if (isRecent(entry.seenAt, now, SEEN_MILLIS)) return true;
-    const found = await filesOf(resultSet);
-    const isAsMade = found.every((file, place) => file !== undefined && file === files[place]);
-    // Others who look at the same moment must not take it for there.
-    if (isAsMade) entry.seenAt = now;
-    return isAsMade;
   }
 
   /** Stops what is being made. Resolves when nothing is written or removed any more. */
@@ -218,12 +217,10 @@ export class ViewCache implements AsyncDisposable {
       passing: isPassing,
       bytes: 0,
       usedAt: this.#options.clock(),
-      seenAt: Number.NaN,
     };
     const settled = making.then(
       async ({ bytes }) => {
         entry.bytes = bytes;
-        entry.seenAt = this.#options.clock();
         // All who waited had left by the time it was made.
         if (this.#entries.get(identity) !== entry) await this.#drop(entry);
         else this.#added();
@@ -313,7 +310,7 @@ export class ViewCache implements AsyncDisposable {
       await using objects = new AsyncDisposableStack();
       // A part of a view, where this is a view of a difference; keys of stored parts are relative.
       const open = async (part: Part, during: AbortSignal) =>
-        isAbsolute(part.key) ? this.openPart(part.key) : await store.open(part, allRowsOf(part), during);
+        isAbsolute(part.key) ? await this.openPart(part) : await store.open(part, allRowsOf(part), during);
       const paths = await openAll(resultSet.parts, open, objects, signal);
       return await materializeView(duckDb, { view, resultSet, paths }, destination, signal);
     };
@@ -324,9 +321,13 @@ export class ViewCache implements AsyncDisposable {
     return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
       try {
         const made = await withRoom(budget.room, async () => {
+          await makeWorkspace(this.#options.directory);
           await rm(directory, { recursive: true, force: true });
-          await mkdir(directory, { recursive: true, mode: 0o700 });
-          return await make(duckDb, { directory, partRows: VIEW_PART_ROWS }, within);
+          await makeWorkspace(directory);
+          const making = make(duckDb, { directory, partRows: VIEW_PART_ROWS }, within);
+          return await making.catch(async (error: unknown) => {
+            throw await workspaceFailure(directory, error);
+          });
         });
         // At least 1 byte, since 0 means that the view is not made yet.
         return { ...made, bytes: Math.max(1, made.bytes), files: await filesOf(made.resultSet) };
