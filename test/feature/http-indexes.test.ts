@@ -1,6 +1,6 @@
 /** Indexes over HTTP: when a column gets one, what it answers, and how the service says so. */
 import assert from 'node:assert/strict';
-import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Observation } from '../../src/observation/observation.ts';
@@ -210,27 +210,41 @@ test('an evicted index is not built again for ten minutes, however often it is a
   assert.equal((await filtered('number', 6)).way, 'index number');
 });
 
-test('an index that cannot be read is not taken for damaged: it stays, and rows are searched', async (t) => {
+test('what cannot be opened as an index, or an empty folder in its place, is replaced; a folder with something in it stays', async (t) => {
   const { service, path } = await published(t, { QRS_INDEX_USES: '1' });
-  await ask(service, path, { filters: 'number = 7' });
+  const filter = { filters: 'number = 7' };
+  await ask(service, path, filter);
   await built(service, 1);
   const directory = join(service.commandLine.dataDir, 'derived');
   const [name = ''] = (await readdir(directory)).filter((file) => file.endsWith('.index'));
-  await rm(join(directory, name));
-  await mkdir(join(directory, name));
+  const file = join(directory, name);
+  const notes = join(file, 'notes.txt');
+  const obstacles = [
+    // A link in a circle cannot be opened by anybody.
+    async () => await symlink(file, file),
+    async () => void (await mkdir(file)),
+    async () => {
+      await mkdir(file);
+      await writeFile(notes, 'mine');
+    },
+  ];
   const observed: Observation[] = [];
-  const { server, close } = await openServer(service.commandLine, SETTINGS, (one) => void observed.push(one));
-  try {
-    const query = new URLSearchParams({ filters: 'number = 7', columns: 'number' });
+  const done = (kind: Observation['kind']) => observed.filter((one) => one.kind === kind);
+  for (const [place, put] of obstacles.entries()) {
+    await rm(file, { recursive: true });
+    await put();
+    const settings = { ...SETTINGS, QRS_INDEX_USES: '1' };
+    const { server, close } = await openServer(service.commandLine, settings, (one) => void observed.push(one));
+    const query = new URLSearchParams({ ...filter, columns: 'number' });
     const response = await fetch(`${server.url}${path}?${query}`, { headers: { 'x-service-api-key': service.key } });
     assert.deepEqual(((await response.json()) as { result: { rows: unknown } }).result.rows, [{ number: 7 }]);
-  } finally {
-    // Before the folder is removed.
+    while (done('index_built').length + done('index_failed').length <= place) await sleep(5, t.signal);
     await close();
   }
-  const failed = observed.flatMap((one) => (one.kind === 'index_failed' ? [String(one.error)] : []));
-  assert.deepEqual(failed, ['Error: EISDIR: illegal operation on a directory, read']);
-  assert.deepEqual(await readdir(directory).then((names) => names.includes(name)), true);
+  assert.equal(done('index_built').length, 2);
+  const failed = done('index_failed').map((one) => String('error' in one && one.error));
+  assert.match(failed.join(), /^Error: [^ ]*index is a folder, in the place of a file .* remove it/);
+  assert.equal(await readFile(notes, 'utf8'), 'mine');
 });
 
 test('an index of another column or result, under the name of the one that is looked for, is not read', async (t) => {

@@ -4,7 +4,7 @@
  * were damaged or evicted. A run is known by its seed.
  */
 import assert from 'node:assert/strict';
-import { readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { executionOfDerived } from '../../src/domain/written-names.ts';
@@ -153,7 +153,7 @@ test('one export is enough, and a sorted walk gets row files of its view', async
   await sameFromBoth(pair, `/v1/execution/${id}/results?${ALL}`);
 });
 
-test('a damaged row file is noticed and removed; the answer comes from the part', async (t) => {
+test('a damaged row file is noticed, removed, and made anew as soon as it is wanted; the answer comes from the part', async (t) => {
   const pair = await startPair(t);
   const { path } = await built(pair);
   for (const file of await pair.derived()) {
@@ -167,7 +167,43 @@ test('a damaged row file is noticed and removed; the answer comes from the part'
   assert.match(String(damaged[0]?.error), /block 0 is not what was written/);
   assert.equal((await pair.derived()).length, 1);
   await sameFromBoth(pair, `${path}&offset=2048`);
-  assert.deepEqual(await pair.derived(), []);
+  assert.equal(ofKind(pair.service, 'row_file_damaged').length, 2);
+  // Not a moment passes by the service's clock.
+  await until(async () => {
+    await sameFromBoth(pair, `${path}&offset=0`);
+    return (await pair.derived()).length === 2;
+  });
+  for (const offset of [0, 2048]) await sameFromBoth(pair, `${path}&offset=${offset}`);
+  assert.equal(ofKind(pair.service, 'row_file_damaged').length, 2);
+});
+
+test('what cannot be opened as a row file, or an empty folder in its place, is replaced; a folder with something in it stays', async (t) => {
+  const pair = await startPair(t);
+  const { path } = await built(pair);
+  const [first = '', second = ''] = await pair.derived();
+  for (const file of [first, second]) await rm(file);
+  // A link in a circle cannot be opened by anybody.
+  await symlink(first, first);
+  await mkdir(second);
+  pair.service.commandLine.now += 600_000;
+  for (const offset of [0, 2048]) await sameFromBoth(pair, `${path}&offset=${offset}`);
+  await until(
+    async () => (await stat(first).catch(() => undefined))?.isFile() === true && (await stat(second)).isFile(),
+  );
+  for (const offset of [0, 2048]) await sameFromBoth(pair, `${path}&offset=${offset}`);
+  assert.deepEqual(ofKind(pair.service, 'row_files_failed'), []);
+
+  await rm(second);
+  await mkdir(second);
+  await writeFile(join(second, 'notes.txt'), 'mine');
+  pair.service.commandLine.now += 600_000;
+  for (const offset of [0, 2048]) await sameFromBoth(pair, `${path}&offset=${offset}`);
+  await until(() => ofKind(pair.service, 'row_files_failed').length > 0);
+  assert.match(
+    String(ofKind(pair.service, 'row_files_failed')[0]?.error),
+    /rows is a folder, in the place of a file .* remove it/,
+  );
+  assert.equal(await readFile(join(second, 'notes.txt'), 'utf8'), 'mine');
 });
 
 test('row files outlive the process, unless another version made them', async (t) => {

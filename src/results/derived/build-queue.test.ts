@@ -97,6 +97,24 @@ test('a failed build is tried again after ten minutes, or as soon as it is wante
   assert.equal(told.filter((what) => /the disk is full/.test(String(what))).length, 3);
 });
 
+test('what is forgotten while it is built may be built again at once', async () => {
+  const { built, told } = queue();
+  const one = wanted('one', [
+    {
+      id: 'a',
+      build: async () => {
+        built.forget('one');
+        return 10;
+      },
+    },
+  ]);
+  for (let time = 0; time < 2; time += 1) {
+    built.want(one);
+    await built.idle();
+  }
+  assert.deepEqual(told, ['built 1 files of 10 bytes', 'rest', 'built 1 files of 10 bytes', 'rest']);
+});
+
 test('a file that can never be built is tried and reported once; the others of its result are built', async () => {
   const { built, told, state } = queue();
   let [tries, bytes] = [0, 10];

@@ -68,6 +68,8 @@ export class BuildQueue<W extends Wanted> implements AsyncDisposable {
   readonly #over = new AbortController();
   #running: Promise<void> | undefined;
   #current: string | undefined;
+  /** The current one is to be built again. */
+  #isForgotten = false;
 
   constructor(options: BuildQueueOptions<W>) {
     this.#options = options;
@@ -90,6 +92,8 @@ export class BuildQueue<W extends Wanted> implements AsyncDisposable {
   /** The file was damaged: it may be built again as soon as it is wanted. */
   forget(id: string): void {
     this.#tried.delete(id);
+    // What is built at this moment may have been looked at before.
+    if (this.#current === id) this.#isForgotten = true;
   }
 
   /** Resolves when nothing waits to be built. */
@@ -111,7 +115,8 @@ export class BuildQueue<W extends Wanted> implements AsyncDisposable {
         if (!this.#over.signal.aborted) this.#options.onFailed(wanted.executionId, error);
       });
       this.#current = undefined;
-      remember(this.#tried, id, this.#options.clock());
+      if (!this.#isForgotten) remember(this.#tried, id, this.#options.clock());
+      this.#isForgotten = false;
       if (this.#over.signal.aborted) return;
     }
   }

@@ -4,7 +4,7 @@
  * sizes and their last uses are read from the file system. A file may be removed at any time. Whoever has it open reads on, and
  * closes it when the folder is listed next; only then is its disk space free.
  */
-import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, rmdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../domain/instant.ts';
 import { executionOfDerived } from '../../domain/written-names.ts';
@@ -67,13 +67,13 @@ export class DerivedFiles {
     return false;
   }
 
-  /** Moves the finished file to its name, durably, replacing any other. Then removes older files until all fit the bound. */
+  /** Moves the finished file to its name, durably, replacing any other, and an empty folder. Then removes older files until all fit the bound. */
   async publish(name: string, staged: string): Promise<void> {
     const { clock, directory, budget } = this.#options;
     const now = clock() / 1000;
     await utimes(staged, now, now);
     await sync(staged);
-    await rename(staged, this.pathOf(name));
+    await renameOver(staged, this.pathOf(name));
     await sync(directory);
     this.#used.set(name, clock());
     await budget.enforce();
@@ -132,6 +132,19 @@ export class DerivedFiles {
       await mkdir(staging, { recursive: true, mode: 0o700 });
       return [];
     }
+  }
+}
+
+async function renameOver(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!hasCode(error, 'EISDIR', 'ENOTEMPTY', 'EEXIST')) throw error;
+    // What somebody has put into it is not ours to remove.
+    await rmdir(to).catch((cause: unknown) => {
+      throw new Error(`${to} is a folder, in the place of a file that the service makes: remove it`, { cause });
+    });
+    await rename(from, to);
   }
 }
 

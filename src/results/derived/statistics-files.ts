@@ -41,7 +41,8 @@ export class StatisticsFiles {
     if (text === undefined) return undefined;
     const json = text.slice(HASH_DIGITS);
     if (hashOf(name, json) !== text.slice(0, HASH_DIGITS)) {
-      await this.#files.remove(name);
+      // Where it must stay, another takes its place once it is made.
+      await this.#files.remove(name).catch(() => undefined);
       return undefined;
     }
     await this.#files.touch(name);

@@ -38,7 +38,7 @@ export class OpenIndexes {
 
   /**
    * @param identity of the index that is meant: a file may have been put in another's place
-   * @returns undefined where there is no such file
+   * @returns undefined where there is no such file, or none that can be opened
    * @throws IndexDamaged; the file system's error
    */
   async hold({ path, identity }: { readonly path: string; readonly identity: string }): Promise<HeldIndex | undefined> {
@@ -66,7 +66,7 @@ export class OpenIndexes {
     } catch (error) {
       this.#leave(entry);
       if (this.#entries.get(path) === entry) this.#entries.delete(path);
-      if (hasCode(error, 'ENOENT')) return undefined;
+      if (isNoReadableFile(error)) return undefined;
       throw error;
     }
   }
@@ -95,6 +95,11 @@ export class OpenIndexes {
       if (users === 0) void this.forget(path);
     }
   }
+}
+
+/** Whether it says that there is no file, or that something is in its place: a folder, another user's file, a link that leads nowhere. */
+export function isNoReadableFile(error: unknown): boolean {
+  return hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'ELOOP');
 }
 
 async function close({ opening }: Entry): Promise<void> {

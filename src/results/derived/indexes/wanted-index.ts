@@ -1,5 +1,5 @@
 /** Builds the index of one column, unless it exists or another process is making it. */
-import { access, rm } from 'node:fs/promises';
+import { open as openFile, rm } from 'node:fs/promises';
 import { allRowsOf, type Part } from '../../../domain/result-set.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
 import { openAll } from '../../limits/open-all.ts';
@@ -7,6 +7,7 @@ import type { Wanted } from '../build-queue.ts';
 import type { DerivedFiles } from '../derived-files.ts';
 import { type IndexBuild, mayGroup } from './build-index.ts';
 import type { IndexOrigin } from './index-origin.ts';
+import { isNoReadableFile } from './open-indexes.ts';
 
 /** Builds indexes outside this process. */
 export interface IndexBuilder {
@@ -42,7 +43,7 @@ async function build(
   { files, builder, store, bytesMax }: IndexBuilding,
   signal: AbortSignal,
 ): Promise<number> {
-  if ((await isThere(files.pathOf(name))) || (await files.isMadeElsewhere(name))) return 0;
+  if ((await isReadable(files.pathOf(name))) || (await files.isMadeElsewhere(name))) return 0;
   const { parts, rowCount, preSample } = resultSet;
   const stored = parts.reduce((sum, { objectBytes }) => sum + objectBytes, 0);
   const staged = files.stagingPath(name);
@@ -73,9 +74,14 @@ async function build(
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  );
+/** Another file may be put in the place of one that cannot be opened. */
+async function isReadable(path: string): Promise<boolean> {
+  try {
+    await using file = await openFile(path, 'r');
+    return (await file.stat()).isFile();
+  } catch (error) {
+    // Too many open files, for example, say nothing of this one.
+    if (!isNoReadableFile(error)) throw error;
+    return false;
+  }
 }

@@ -71,7 +71,10 @@ export class RowFiles implements AsyncDisposable {
       { open: this.#open, rangesAhead },
       {
         onRead: (isLarge) => this.#noteRead(origin, isLarge),
-        onDamaged: (error) => onDamaged(origin.executionId, error),
+        onDamaged: (error) => {
+          this.#queue.forget(origin.id);
+          onDamaged(origin.executionId, error);
+        },
       },
     );
     this.#known.set(resultSet, rows);
