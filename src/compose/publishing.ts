@@ -1,11 +1,11 @@
 /** From the service's parts to what publishing needs. */
-import { mkdir } from 'node:fs/promises';
 import { columnMismatch } from '../datasets/check-columns.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { isCurated } from '../datasets/register.ts';
 import { isReservedQueryId } from '../datasets/reserved-ids.ts';
 import { type ColumnType, formatColumnType } from '../domain/column-type.ts';
 import type { Column } from '../domain/result-set.ts';
+import { makeWorkspace } from '../files/workspace.ts';
 import { PART_LAYOUT, type PublishDependencies, type PublishOptions } from '../publishing/publish.ts';
 import { PublishError } from '../publishing/publish-error.ts';
 import type { Service } from './service.ts';
@@ -28,7 +28,7 @@ export interface Publisher {
 export async function publisherOf(service: Service, effects: PublisherEffects): Promise<Publisher> {
   const { settings, directories, clock, sleep } = service;
   // What is being written is as private as what is stored, also where the store is outside the data directory.
-  await mkdir(directories.staging, { recursive: true, mode: 0o700 });
+  await makeWorkspace(directories.staging);
   return {
     dependencies: {
       catalog: await service.catalog(),

@@ -196,9 +196,9 @@ async function openStore(service: Service, opened: Opened): Promise<ResultStore>
       return await LocalResultStore.open(results);
     }
     case 's3': {
-      const { makeScratchFolder } = await import('../files/scratch-folder.ts');
+      const { makeOwnScratch } = await import('./own-scratch.ts');
       const { S3ResultStore } = await import('../store/s3/s3-result-store.ts');
-      const { path: cacheFolder } = opened.use(await makeScratchFolder(results));
+      const { path: cacheFolder } = opened.use(await makeOwnScratch(results));
       return opened.use(
         new S3ResultStore({
           ...store,

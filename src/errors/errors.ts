@@ -163,7 +163,7 @@ export const ERRORS = {
   workspace_unavailable: {
     status: 503,
     retryAfterSeconds: 60,
-    when: 'A folder of the service in which this answer is made cannot be used: it may not be written to, or something else is in its place. Other answers may not need it.',
+    when: 'A folder of the service that this answer, or a result that is sent, needs cannot be used: it may not be written to, or something else is in its place. Nothing was changed; other answers may not need it.',
   },
   read_timeout: { status: 504, when: 'The read, or the check of the SQL of a query, exceeded its time limit.' },
   result_damaged: { status: 500, when: 'The stored bytes of this result do not match their checksum.' },

@@ -2,6 +2,7 @@
 import { lstat, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { folderProblem } from '../errors/startup-error.ts';
+import { isStorageFull } from '../errors/storage-full.ts';
 import { MadeIsGone, WorkspaceUnavailable } from '../errors/workspace-unavailable.ts';
 
 /**
@@ -12,10 +13,15 @@ export async function makeWorkspace(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
-    const problem = folderProblem(error, await nearestOf(folder));
-    if (problem === undefined) throw error;
-    throw new WorkspaceUnavailable(problem, { cause: error });
+    throw await folderUnusable(folder, error);
   }
+}
+
+/** The error of whoever could not write to the folder, as one that names what is in the way; the same one where nothing is. */
+export async function folderUnusable(folder: string, error: unknown): Promise<unknown> {
+  if (isStorageFull(error)) return error;
+  const problem = folderProblem(error, await nearestOf(folder));
+  return problem === undefined ? error : new WorkspaceUnavailable(problem, { cause: error });
 }
 
 /** Why the work in a folder that was made for it has failed: the same error, unless the folder is gone. */

@@ -5,7 +5,7 @@
  *
  * Here rows become parts; what follows is in publish-staged.ts.
  */
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ColumnType } from '../domain/column-type.ts';
 import type { Execution } from '../domain/execution.ts';
@@ -14,6 +14,7 @@ import { DuckDb, isOutOfMemory } from '../duckdb/duckdb.ts';
 import { escapeGlob } from '../duckdb/escape-glob.ts';
 import type { WarmDuckDbs } from '../duckdb/warm-duckdb.ts';
 import { DiskRoom, withRoom } from '../files/disk-room.ts';
+import { makeWorkspace } from '../files/workspace.ts';
 import { PublishError } from './publish-error.ts';
 import { publishStaged, type WriteDependencies, type WriteOptions, type WriteRequest } from './publish-staged.ts';
 import { type InputRequest, localInput, readInput } from './sources/read-input.ts';
@@ -72,7 +73,7 @@ export type Progress =
 /**
  * @returns the completed execution
  * @throws PublishError when the input is not what it should be; IllegalTransition when the run cannot be completed; LeaseLost
- *   when another process took over; the signal's reason once it is aborted. Nothing has changed then.
+ *   when another process took over; WorkspaceUnavailable; the signal's reason once it is aborted. Nothing has changed then.
  */
 export async function publish(
   dependencies: PublishDependencies,
@@ -103,7 +104,7 @@ async function stage(
   { request, layout, staging, onProgress }: Staging,
   signal: AbortSignal,
 ): Promise<Converted> {
-  await mkdir(staging, { recursive: true });
+  await makeWorkspace(staging);
   onProgress({ phase: 'reading', bytes: 0 });
   const onRead = (bytes: number) => onProgress({ phase: 'reading', bytes });
   const { staged = UNLIMITED_STAGING, room = new DiskRoom() } = dependencies;

@@ -3,7 +3,7 @@
  * that claimed the run. Whatever ends the run also ends the lease, in one commit, so no other process can have taken the run
  * over in between.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Catalog, type ClaimedRun, IllegalTransition, LeaseLost } from '../catalog/catalog.ts';
 import { columnMismatch } from '../datasets/check-columns.ts';
@@ -15,6 +15,7 @@ import { type Engine, EngineError, type Materialized, type SourceTable } from '.
 import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
+import { makeWorkspace } from '../files/workspace.ts';
 import { KeptLease, type LeaseOptions } from '../leases/kept-lease.ts';
 
 export interface RunDeps extends LeaseOptions {
@@ -89,8 +90,9 @@ export async function runClaimed(
   const begunAt = clock();
   const folder = join(deps.stagingDirectory, stagingName(lease.current));
   let outcome: RunEvent | undefined;
+  let reached: Reached = 'nothing';
   const giveUp = async (cause: unknown): Promise<boolean> => {
-    const ending = await end(run, deps, cause, { stopping, cancelled, lost: lease.signal });
+    const ending = await end(run, deps, { cause, reached }, { stopping, cancelled, lost: lease.signal });
     outcome = { ...facts, ...ending };
     return ending.kind !== 'lost';
   };
@@ -104,13 +106,15 @@ export async function runClaimed(
         `the process that ran the query ended before its time, ${CLAIMS_MAX} times`,
       );
     const working = AbortSignal.any([stopping, cancelled, lease.signal]);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeWorkspace(folder);
     const path = join(folder, 'rows.parquet');
     const query =
       dataset === undefined
         ? { sql: run.sql, parameters: run.values, sources: deps.sources }
         : { sql: run.sql, parameters: [...run.values, asOfValue(begunAt)], sources: dataset.sources };
+    reached = 'engine';
     const made = await engine.materialize(query, path, working, (progress) => lease.tell(progress));
+    reached = 'rows';
     const types = typesOf(made, dataset);
     await deps.publish({ executionId, queryId, path, types, dataset, lease, giveUp }, working);
     outcome = { ...facts, kind: 'completed', rowCount: made.rowCount, millis: clock() - begunAt };
@@ -149,14 +153,22 @@ interface Stops {
   readonly lost: AbortSignal;
 }
 
-async function end(run: ClaimedRun, deps: RunDeps, cause: unknown, stops: Stops): Promise<Ending> {
+/** How far a run has come. */
+type Reached = 'nothing' | 'engine' | 'rows';
+
+interface Failure {
+  readonly cause: unknown;
+  readonly reached: Reached;
+}
+
+async function end(run: ClaimedRun, deps: RunDeps, { cause, reached }: Failure, stops: Stops): Promise<Ending> {
   const { catalog, clock } = deps;
   try {
     const isAway = isUnavailable(cause);
     if (isAway) await pause(deps, stops);
     if (!stops.cancelled.aborted && (isAway || stops.stopping.aborted)) return await giveBack(run, deps, stops);
     if (!stops.cancelled.aborted) {
-      const error = errorOf(cause);
+      const error = errorOf({ cause, reached });
       await catalog.executions.fail(run.execution.id, error, clock(), run.lease);
       return { kind: 'failed', error, cause };
     }
@@ -191,8 +203,14 @@ async function giveBack(run: ClaimedRun, deps: RunDeps, stops: Stops): Promise<E
   }
 }
 
+const UNEXPECTED: Readonly<Record<Reached, string>> = {
+  nothing: 'the query was not run, for a reason that is not its own; the log of the service says which',
+  engine: 'the query could not be run to its end, for a reason that is not its own; the log of the service says which',
+  rows: 'the query ran, but its result could not be stored; the log of the service says why',
+};
+
 /** What a reader of the execution is told. An unexpected failure is told in the log only, with the event's `cause`. */
-function errorOf(cause: unknown): ExecutionError {
+function errorOf({ cause, reached }: Failure): ExecutionError {
   // The engine's own words are that it is no fault of the query.
   if (isStorageFull(cause)) return { type: 'storage_full', message: 'a disk of the service is full' };
   if (cause instanceof EngineError) {
@@ -200,8 +218,5 @@ function errorOf(cause: unknown): ExecutionError {
     return { type, message, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
   }
   if (cause instanceof Error && cause.name === 'PublishError') return { type: 'wrong_result', message: cause.message };
-  return {
-    type: 'internal_error',
-    message: 'the query ran, but its result could not be stored; the log of the service says why',
-  };
+  return { type: 'internal_error', message: UNEXPECTED[reached] };
 }

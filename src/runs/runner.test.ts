@@ -245,6 +245,22 @@ test('a run whose folder cannot be removed has ended as it has ended', async (t)
   assert.deepEqual(process.faults, []);
 });
 
+test('a run that could not be begun does not say that its query ran', async (t) => {
+  const stagingDirectory = join(root, 'no-folder');
+  const process = new Process('a', { stagingDirectory });
+  await writeFile(stagingDirectory, '');
+  t.after(() => rm(stagingDirectory));
+  process.work = async () => assert.fail('the query runs');
+  const { id } = await process.queue.submit({ query: QUERY, parameters: {} });
+  await process.runner.look();
+  await process.runner.drained();
+  const message = 'the query was not run, for a reason that is not its own; the log of the service says which';
+  assert.deepEqual((await catalog.executions.find(id))?.error, { type: 'internal_error', message });
+  const causes = process.events.flatMap((event) => (event.kind === 'failed' ? [String(event.cause)] : []));
+  const problem = 'is not a folder, or lies in something that is none; remove it (ENOTDIR)';
+  assert.deepEqual(causes, [`WorkspaceUnavailable: ${stagingDirectory} ${problem}`]);
+});
+
 test('a run whose engine found the disk full says so', async () => {
   const process = new Process('a');
   process.work = async () => {

@@ -119,7 +119,7 @@ test('with a file in the place of `views` pages are read without one, and what n
   for (const path of [pages.difference, pages.parquet]) {
     const { status, code, text } = await told(path);
     assert.deepEqual([status, code], [503, 'workspace_unavailable']);
-    assert.match(text, /^\{"error":"a folder of the service in which this answer is made cannot be used; [^"]*"\}$/);
+    assert.match(text, /^\{"error":"a folder of the service that this needs cannot be used; [^"]*"\}$/);
   }
   assert.equal(service.faults.length, 2);
   for (const fault of service.faults) {

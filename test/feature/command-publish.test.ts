@@ -1,6 +1,6 @@
 /** `qrs publish`: what the command adds to publishing itself, which src/publishing tests. */
 import assert from 'node:assert/strict';
-import { readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { formatColumnType } from '../../src/domain/column-type.ts';
@@ -140,4 +140,27 @@ test('wrong usage: exit 2', async (t) => {
     assert.equal(code, 2, args.join(' '));
     assert.match(err, message);
   }
+});
+
+test('a folder that cannot be written to is named, with what to do; then nothing is left', async (t) => {
+  const qrs = await withQuery(t);
+  const publish = async () => await qrs.run(['publish', '-', '--query', '7'], 'n\n1\n');
+  assert.equal((await publish()).code, 0);
+  const staging = join(qrs.dataDir, 'results', 'staging');
+  await rm(staging, { recursive: true });
+  await writeFile(staging, '');
+  assert.deepEqual(await publish(), {
+    code: 1,
+    out: '',
+    err: `error: ${staging} is not a folder, or lies in something that is none; remove it (EEXIST)\n`,
+  });
+  await rm(staging);
+  if (process.getuid?.() !== 0) {
+    await mkdir(staging, { mode: 0o500 });
+    const { code, err } = await publish();
+    assert.deepEqual([code, err], [1, `error: this user may not write to ${staging}; give it the right to (EACCES)\n`]);
+    await chmod(staging, 0o700);
+  }
+  assert.equal((await publish()).code, 0);
+  assert.deepEqual(await readdir(staging), []);
 });

@@ -1,7 +1,7 @@
 /** Uploads of results that stop in the middle, stall, are refused early, or are too many at once (contract §9). */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -150,4 +150,20 @@ test('a key sends only so many results at once, and others are not held up', asy
   for (const upload of uploads) upload.destroy();
   await staged(service, 0);
   assert.equal((await publish(send)).status, 201);
+});
+
+test('with a file in the place of the folder that uploads are written to they are 503 until it is gone', async (t) => {
+  const { service, send } = await start({}, t);
+  const headers = { 'content-type': 'text/csv' };
+  const publish = async (body: string) => await send('POST', '/v1/query/7/results', { headers, body });
+  assert.equal((await publish('n\n1\n')).status, 201);
+  await rm(service.staging, { recursive: true });
+  await writeFile(service.staging, '');
+  assertRefused(await publish('n\n2\n'), 503, 'workspace_unavailable', /^a folder of the service that this needs/);
+  assert.match(
+    String(service.faults),
+    /\/staging is not a folder, or lies in something that is none; remove it \(EEXIST\)$/,
+  );
+  await rm(service.staging);
+  assert.equal((await publish('n\n3\n')).status, 201);
 });

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Setting } from '../../src/settings/setting.ts';
@@ -39,7 +39,24 @@ test('every setting with a value that it cannot have: the command names the sett
 });
 
 /** Errors that show only in use, or that are not about a setting. */
-const UNUSABLE: Readonly<Record<string, { readonly environment: Record<string, string>; readonly says: RegExp }>> = {
+interface Unusable {
+  readonly environment: Record<string, string>;
+  /** Of the data directory, where a file is in the place of a folder. */
+  readonly inTheWay?: string;
+  readonly says: RegExp;
+}
+
+const UNUSABLE: Readonly<Record<string, Unusable>> = {
+  'a file in the place of the folder of what is being written': {
+    environment: {},
+    inTheWay: 'results/staging',
+    says: /\/data\/results\/staging is not a folder, or lies in something that is none; remove it \(EEXIST\)/,
+  },
+  'a file in the place of what is fetched from S3': {
+    environment: { QRS_STORE_URL: 's3://results/p?endpoint=http://127.0.0.1:1&region=here' },
+    inTheWay: 'fetched',
+    says: /\/data\/fetched is not a folder, or lies in something that is none; remove it, or set QRS_DATA_DIR \(EEXIST\)/,
+  },
   'a data directory that cannot be made': {
     environment: { QRS_DATA_DIR: '/proc/none/data' },
     says: /\/proc\/none\/data cannot be made; set QRS_DATA_DIR/,
@@ -84,12 +101,14 @@ const UNUSABLE: Readonly<Record<string, { readonly environment: Record<string, s
   },
 };
 
-for (const [what, { environment, says }] of Object.entries(UNUSABLE)) {
+for (const [what, { environment, inTheWay, says }] of Object.entries(UNUSABLE)) {
   test(`${what}: one line, exit 1, and nothing lives on`, { timeout: 180_000 }, async (t) => {
     if (process.platform !== 'linux') return t.skip('the places used here are those of Linux');
     const cwd = await mkdtemp(join(tmpdir(), 'qrs-start-'));
     t.after(async () => await rm(cwd, { recursive: true, force: true }));
-    await writeFile(join(cwd, 'file'), '');
+    const obstacle = inTheWay === undefined ? join(cwd, 'file') : join(cwd, 'data', inTheWay);
+    await mkdir(dirname(obstacle), { recursive: true });
+    await writeFile(obstacle, '');
     const env = { ...withoutSettings(), QRS_PORT: '0', QRS_DATA_DIR: join(cwd, 'data'), ...environment };
     const child = spawn(process.execPath, [QRS, 'serve'], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     t.after(() => child.kill('SIGKILL'));

@@ -10,6 +10,7 @@ import type { RowRange } from '../../domain/blocks.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { codeOf, hasCode } from '../../errors/system-code.ts';
 import { makeFolder } from '../../files/make-folder.ts';
+import { folderUnusable, makeWorkspace } from '../../files/workspace.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from '../object-path.ts';
 import { OpenObjects } from '../open-objects.ts';
 import { requireSameBytes } from '../require-same-bytes.ts';
@@ -78,7 +79,7 @@ export class LocalResultStore implements ResultStore {
 
   async setInstallation(id: string): Promise<void> {
     const path = join(this.#root, STAGING, `${INSTALLATION}.${randomUUID()}`);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeWorkspace(dirname(path));
     await writeFile(path, `${id}\n\n${ABOUT_INSTALLATION}`, { mode: 0o600 });
     const never = new AbortController().signal;
     await moveDurably(path, join(this.#root, INSTALLATION), this.#root, { mayReplace: true }, never);
@@ -87,7 +88,11 @@ export class LocalResultStore implements ResultStore {
   async put(key: string, path: string, signal: AbortSignal): Promise<void> {
     const to = objectPath(this.#root, key);
     await this.#requireRoot();
-    if (await moveDurably(path, to, this.#root, { mayReplace: false }, signal)) return;
+    try {
+      if (await moveDurably(path, to, this.#root, { mayReplace: false }, signal)) return;
+    } catch (error) {
+      throw await folderUnusable(dirname(to), error);
+    }
     await requireSameBytes(this, key, path, signal);
     await rm(path);
   }
