@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { inByteChunks } from '../../src/results/compile/in-byte-chunks.ts';
 import { startFolderDuckDb } from './folder-duckdb.ts';
 import { startHttpService } from './http-service.ts';
+import { readParquet } from './parquet-reader.ts';
 
 const CHUNK_BYTES = 2 * 1024 * 1024;
 const { signal } = new AbortController();
@@ -56,4 +57,28 @@ test('rows of megabytes are the same bytes in each format, by page, filtered and
   ] as const) {
     assert.ok((await read(path.replaceAll(' ', '%20'))) === expected, path);
   }
+});
+
+test('where whole rows are too wide to be sorted, columns that are named are read in order all the same', async (t) => {
+  const service = await startHttpService(t, { QRS_HEAVY_MEMORY: '64MB', QRS_ROW_FILES: 'off', QRS_DIRECT_ROWS: '0' });
+  const rows = Array.from({ length: 1200 }, (_, n) => `${n},${1199 - n},${n}${'x'.repeat(100_000)}`);
+  const { id } = await service.publish(7, `n,m,w\n${rows.join('\n')}\n`, { types: { n: 'bigint', m: 'bigint' } });
+  const read = async (query: string) => await service.get(`/v1/execution/${id}/results?sort_by=m&${query}`);
+  const free = 'ignore_max_datapoints_per_request=true';
+  const tooWide = await read(`format=parquet&${free}`);
+  assert.deepEqual([tooWide.status, tooWide.headers.get('x-error-code')], [503, 'overloaded']);
+  assert.match(await tooWide.text(), /name fewer columns/);
+  const expected = Array.from({ length: 1200 }, (_, m) => ({ m: String(m), n: String(1199 - m) }));
+  const parquet = await read(`format=parquet&columns=m,n&${free}`);
+  assert.equal(parquet.status, 200);
+  const { rows: found } = await readParquet(Buffer.from(await parquet.arrayBuffer()), 'm, n');
+  assert.deepEqual(
+    found.map(([m, n]) => ({ m: String(m), n: String(n) })),
+    expected,
+  );
+  for (const paged of [free, `${free}&offset=0&limit=1200`]) {
+    const lines = await read(`format=ndjson&columns=m,n&${paged}`);
+    assert.equal(await lines.text(), expected.map(({ m, n }) => `{"m":${m},"n":${n}}\n`).join(''));
+  }
+  assert.deepEqual(service.faults, []);
 });

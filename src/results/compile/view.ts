@@ -3,7 +3,6 @@
  * A first page is answered directly, with a bounded sort; a walk materialises the view once and reads ranges of that.
  */
 import { createHash } from 'node:crypto';
-import type { Column } from '../../domain/result-set.ts';
 import { drawnPositions } from '../../duckdb/drawn-positions.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
 import { parquetOptions } from '../../duckdb/parquet-options.ts';
@@ -179,7 +178,8 @@ function compileFound(
 
 /** A file that is written of all columns. */
 export interface Destination {
-  readonly columns: readonly Column[];
+  /** They keep the names that they have in the parts. */
+  readonly columns: readonly ProjectedColumn[];
   readonly path: string;
   readonly rowGroupRows: number;
 }
@@ -203,8 +203,8 @@ function copyOf(rows: string, { columns, path, rowGroupRows }: Destination): str
   return `COPY (SELECT ${storedColumns(columns)} ${rows}) TO ${quoteText(path)} (${options})`;
 }
 
-function storedColumns(columns: readonly Column[]): string {
-  return columns.map((_, index) => storedColumn(index)).join(', ');
+function storedColumns(columns: readonly ProjectedColumn[]): string {
+  return columns.map(({ index }) => storedColumn(index)).join(', ');
 }
 
 /** What a view is known by: two requests that mean the same view, in whatever words, have the same. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { allRowsOf, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../domain/result-set.ts';
 import type { ResultStore } from '../../store/result-store.ts';
 import { compileChangeCounts, compileDiff } from '../compile/diff.ts';
-import { cutIntoParts, ROW_GROUP_BYTES_AIM } from '../derived/views/materialize-view.ts';
+import { cutIntoParts, inOrder, ROW_GROUP_BYTES_AIM } from '../derived/views/materialize-view.ts';
 import type { MakeView, OpenView } from '../derived/views/view-cache.ts';
 import { openAll } from '../limits/open-all.ts';
 import { columnsOfDiff, type DiffColumns } from '../plan/diff-columns.ts';
@@ -54,15 +54,16 @@ function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, '
     const parts = [...from.resultSet.parts, ...to.resultSet.parts];
     const rowGroupRows = rowGroupRowsFor(parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
     const path = join(directory, 'whole.parquet');
-    const [written] = await duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
-    const whole = { columns: columnsOfDiff(columns), path, rowCount: Number(written?.[0]) };
-    const made = await cutIntoParts(duckDb, whole, { directory, partRows }, signal);
+    const [counted] = await duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
+    const whole = { columns: columnsOfDiff(columns), path, rowCount: Number(counted?.[0]) };
+    const written = { ...whole, columns: inOrder(whole.columns) };
+    const made = await cutIntoParts(duckDb, written, { directory, partRows }, signal);
     const paths = made.parts.map(({ key }) => key);
-    const counted = paths.length === 0 ? [] : await duckDb.query(compileChangeCounts(paths), signal);
+    const changes = paths.length === 0 ? [] : await duckDb.query(compileChangeCounts(paths), signal);
     return {
       resultSet: { columns: whole.columns, truncated: false, ...made },
       bytes: made.parts.reduce((sum, part) => sum + part.objectBytes, 0),
-      counts: Object.fromEntries(counted.map(([change, count]) => [String(change), Number(count)])),
+      counts: Object.fromEntries(changes.map(([change, count]) => [String(change), Number(count)])),
     };
   };
 }

@@ -10,6 +10,7 @@ import { fieldProblem, nameProblem } from '../../duckdb/parquet-value.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
+import { openViewFor } from './narrow-view.ts';
 import type { ReadDeps } from './open-page.ts';
 import { openSlice } from './open-slice.ts';
 import type { PageOfRows, ReadRequest } from './page.ts';
@@ -41,7 +42,8 @@ export async function openExport(request: ExportRequest, deps: ReadDeps, signal:
     view === undefined ? stored : (await deps.exclusion.exclude(executionId, stored, view, signal)).resultSet;
   // A result without parts needs no view, and could have none.
   const isView = view !== undefined && source.parts.length > 0;
-  const ofView = isView ? held.use(await deps.views.get(executionId, source, view, keyId, signal)) : undefined;
+  const of = { executionId, resultSet: source, keyId };
+  const ofView = isView ? held.use((await openViewFor(of, view, columns, deps, signal)).open) : undefined;
   const made = ofView?.resultSet;
   const { parts } = made ?? source;
   const open: ExportedRows['open'] = ofView?.openPart ?? ((...asked) => deps.store.open(...asked));

@@ -11,6 +11,7 @@ import { RequestError } from '../../errors/errors.ts';
 import { WorkspaceUnavailable } from '../../errors/workspace-unavailable.ts';
 import type { ReadLeases } from '../../leases/read-leases.ts';
 import type { ResultStore } from '../../store/result-store.ts';
+import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { AskedIndexes, ResultIndexes } from '../derived/indexes/result-indexes.ts';
 import type { RowFiles } from '../derived/row-files/row-files.ts';
 import type { RowsOf } from '../derived/row-files/rows-of.ts';
@@ -20,6 +21,7 @@ import { isCountCheap } from '../plan/count-cost.ts';
 import { pageRowsMax } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
+import { openViewFor, type ViewForColumns } from './narrow-view.ts';
 import { type FoundReading, openFound } from './open-found.ts';
 import { fitsMemory, openSlice, openViewSlice, pageOf, type SliceRequest } from './open-slice.ts';
 import { isLongPage, type PageOfRows, type ReadRequest } from './page.ts';
@@ -106,16 +108,17 @@ export async function openPage(
     const page = slice.rowCountMax === 0 ? rowless : await openViewSlice(direct, view, reader, signal);
     return await withCount(withKnownCount(page, asked), direct, view, counting, signal);
   }
-  let open: OpenView;
+  let made: ViewForColumns;
   try {
-    open = await openView({ ...request, executionId, resultSet: searched.resultSet }, view, deps, signal);
+    made = await openView({ ...request, executionId, resultSet: searched.resultSet }, view, columns, deps, signal);
   } catch (error) {
     if (!canDoWithoutView(error, stored)) throw error;
     using _ = await limiter.acquire(keyId, signal);
     return await withCount(await openViewSlice(stored, view, reader, signal), stored, view, counting, signal);
   }
+  const { open, isNarrow } = made;
   try {
-    const ofView = rowFiles?.ofView(executionId, open);
+    const ofView = isNarrow ? undefined : rowFiles?.ofView(executionId, open);
     const ofParts = { open: open.openPart, prefetch: undefined, rows: ofView };
     const viewReader = new PartReader(encoding, depsOf(ofParts));
     const opened = await openSlice({ ...stored, resultSet: open.resultSet }, viewReader, signal);
@@ -204,15 +207,17 @@ async function withCount(
 
 /** Only making a view is heavy work; reading one that is there is not. */
 async function openView(
-  { executionId, resultSet, keyId }: ReadRequest,
+  request: ReadRequest,
   view: View,
-  { views, limiter, leases }: Pick<ReadDeps, 'views' | 'limiter' | 'leases'>,
+  columns: readonly ProjectedColumn[],
+  deps: Pick<ReadDeps, 'store' | 'views' | 'limiter' | 'leases'>,
   signal: AbortSignal,
-): Promise<OpenView> {
-  if (views.has(executionId, view)) return await views.get(executionId, resultSet, view, keyId, signal);
-  using _ = await limiter.acquire(keyId, signal);
-  await using _held = await leases.hold(executionId);
-  return await views.get(executionId, resultSet, view, keyId, signal);
+): Promise<ViewForColumns> {
+  const { executionId, keyId } = request;
+  if (deps.views.has(executionId, view)) return await openViewFor(request, view, columns, deps, signal);
+  using _ = await deps.limiter.acquire(keyId, signal);
+  await using _held = await deps.leases.hold(executionId);
+  return await openViewFor(request, view, columns, deps, signal);
 }
 
 /** A page of several ranges is an export. The limiter admits or refuses it here, before its first byte. */

@@ -7,11 +7,13 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datapointsOf } from '../../../domain/datapoints.ts';
-import { type Column, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../../domain/result-set.ts';
+import { type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../../domain/result-set.ts';
 import { rowBytesOf } from '../../../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { inStoredOrder } from '../../../duckdb/row-order.ts';
 import type { RowOrder } from '../../../duckdb/statement.ts';
+import { storedColumn } from '../../../duckdb/storage-type.ts';
+import type { ProjectedColumn } from '../../compile/row-encoding.ts';
 import { compileMaterialization } from '../../compile/view.ts';
 import type { View } from '../../plan/view.ts';
 import { cutRowGroups } from './cut-row-groups.ts';
@@ -33,6 +35,8 @@ export interface ViewSource {
   readonly resultSet: ResultSet;
   /** Paths of the result set's parts. */
   readonly paths: readonly string[];
+  /** Those that the view has; all when left out. */
+  readonly columns?: readonly ProjectedColumn[];
 }
 
 /** Where a view is written. */
@@ -45,26 +49,31 @@ export interface ViewDestination {
 
 export async function materializeView(
   duckDb: DuckDb,
-  { view, resultSet: source, paths }: ViewSource,
+  { view, resultSet: source, paths, columns = inOrder(source.columns) }: ViewSource,
   { directory, partRows }: ViewDestination,
   signal: AbortSignal,
 ): Promise<MaterializedView> {
   const whole = join(directory, 'whole.parquet');
-  const { columns } = source;
   const rowGroupRows = rowGroupRowsFor(source.parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
   const materialization = (order: RowOrder) =>
     compileMaterialization(paths, view, { columns, path: whole, rowGroupRows }, order);
   const written = await duckDb.query(await inStoredOrder(duckDb, materialization, signal), signal);
   const rowCount = Number(written[0]?.[0]);
-  const measure = view.rows.kind === 'all' ? measuredAs(source) : undefined;
+  const isWhole = view.rows.kind === 'all' && columns.length === source.columns.length;
+  const measure = isWhole ? measuredAs(source) : undefined;
   const made = await cutIntoParts(duckDb, { columns, path: whole, rowCount, measure }, { directory, partRows }, signal);
   const bytes = made.parts.reduce((sum, part) => sum + part.objectBytes, 0);
   return { resultSet: { ...source, ...made }, bytes };
 }
 
+/** Columns that are stored under the numbers of their places. */
+export function inOrder(columns: ResultSet['columns']): readonly ProjectedColumn[] {
+  return columns.map((column, index) => ({ ...column, index }));
+}
+
 /** A file that has been written, to be cut into parts. */
 export interface WholeFile {
-  readonly columns: readonly Column[];
+  readonly columns: readonly ProjectedColumn[];
   readonly path: string;
   readonly rowCount: number;
   /** How large its rows are; where it is not known they are read. */
@@ -126,11 +135,15 @@ function shareOf(measure: Measure, { rowCount }: Pick<Part, 'rowCount'>): Measur
 /** Reads the rows of a file that has been written. */
 async function measured(
   duckDb: DuckDb,
-  columns: readonly Column[],
+  columns: readonly ProjectedColumn[],
   path: string,
   signal: AbortSignal,
 ): Promise<Measure> {
-  const rowBytes = rowBytesOf(columns.map(({ type }) => type));
+  const storedAs = (place: number) => storedColumn(columns[place]?.index ?? place);
+  const rowBytes = rowBytesOf(
+    columns.map(({ type }) => type),
+    storedAs,
+  );
   const text = `SELECT count(*), coalesce(sum(b), 0), coalesce(max(b), 0) FROM (SELECT ${rowBytes} AS b FROM read_parquet($1))`;
   const [row] = await duckDb.query({ text, values: [path] }, signal);
   const [rowCount, cellBytes, rowBytesMax] = (row ?? []).map(Number) as [number, number, number];
