@@ -108,7 +108,7 @@ async function stage(
   onProgress({ phase: 'reading', bytes: 0 });
   const onRead = (bytes: number) => onProgress({ phase: 'reading', bytes });
   const { staged = UNLIMITED_STAGING, room = new DiskRoom() } = dependencies;
-  const copies = { folder: staging, staged, onRead };
+  const copies = { folder: staging, staged, room, onRead };
   const declared: ReadonlyMap<string, ColumnType> = request.types ?? new Map();
   const defaults = (await dependencies.defaultTypes?.(request.queryId)) ?? new Map();
   const typed = { ...request, types: new Map([...defaults, ...declared]) };

@@ -224,6 +224,24 @@ test('with the usual settings a result that is sent gets its room on a full disk
   assert.match(error, /^a disk of the service is too full: results that are being sent may take \d+ bytes of it/);
 });
 
+test('a body that arrives on a full disk gets its room from there, whatever results that are being sent may take', {
+  skip,
+}, async () => {
+  const lines = await onSmallDisk(`
+    export QRS_UPLOAD_DISK=1TB
+    ${SERVE_WITH_ROW_FILE}
+    head -8000 "$ROWS" > "$DISK/few.csv"
+    # For commits, and not for the body.
+    head -c 100000 /dev/zero > "$DISK/room"
+    ${FILL}
+    rm "$DISK/room"
+    rows
+    echo "$URL $KEY" | ROWS="$DISK/few.csv" "$NODE" "$CLIENT"; rows
+    kill $SERVE
+    wait $SERVE || true`);
+  assert.deepEqual(lines, ['1', '{"status":201,"code":null,"retry":null,"rows":7999,"alive":200}', '0']);
+});
+
 test('what a result that is sent is converted to gets its room from there, whatever results that are being sent may take', {
   skip,
 }, async () => {

@@ -1,8 +1,10 @@
 /** A compressed input, decompressed to a file of its own before anything reads it: gzip and zstd, known by their first bytes. */
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
+import type { DiskRoom } from '../../files/disk-room.ts';
+import { writeInRoom } from '../../files/write-in-room.ts';
 import { PublishError } from '../publish-error.ts';
 import type { StagedWrites } from '../staging-budget.ts';
 
@@ -25,6 +27,8 @@ export interface DecompressionLimits {
 export interface Decompressed extends DecompressionLimits {
   readonly destination: string;
   readonly staged: StagedWrites;
+  /** What makes room where the disk is full; nothing when left out. */
+  readonly room?: DiskRoom | undefined;
 }
 
 /** No less than a decompressor takes before it has worked off what it has. */
@@ -37,7 +41,13 @@ const ZSTD = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 27 } };
 export async function decompress(
   path: string,
   compression: Compression,
-  { destination, staged, bytesMax = Number.POSITIVE_INFINITY, framesMax = Number.POSITIVE_INFINITY }: Decompressed,
+  {
+    destination,
+    staged,
+    room,
+    bytesMax = Number.POSITIVE_INFINITY,
+    framesMax = Number.POSITIVE_INFINITY,
+  }: Decompressed,
   signal: AbortSignal,
 ): Promise<void> {
   await using file = await open(path, 'r');
@@ -63,7 +73,7 @@ export async function decompress(
         throw new PublishError(`the file has more than ${framesMax} zstd frames: compress it as one`);
       const decoder = compression === 'gzip' ? zlib.createGunzip() : zlib.createZstdDecompress(ZSTD);
       const source = createReadStream(path, { start, highWaterMark: CHUNK_BYTES });
-      await pipeline(source, whatIsRead(decoder), decoder, atMost, createWriteStream(destination, { flags }), {
+      await pipeline(source, whatIsRead(decoder), decoder, atMost, writeInRoom(destination, room, flags), {
         signal,
       });
       if (decoder.bytesWritten === 0) throw new PublishError(`the file is ${compression}, and cannot be decompressed`);

@@ -26,7 +26,7 @@ export interface LocalInput {
 }
 
 /** Where copies are written: `folder`, and who is told of their bytes before. */
-export interface Copies extends Pick<Spool, 'staged' | 'onRead'> {
+export interface Copies extends Pick<Spool, 'staged' | 'room' | 'onRead'> {
   readonly folder: string;
 }
 
@@ -51,13 +51,13 @@ export async function localInput(
 export async function readInput(
   request: InputRequest,
   { path, types }: LocalInput,
-  { folder, staged }: Copies,
+  { folder, staged, room }: Copies,
   signal: AbortSignal,
 ): Promise<ReadInput> {
   const { source } = request;
   if (source.kind === 'rows') return { path, kind: { kind: 'json', layout: 'newline_delimited' }, types };
   const name = source.kind === 'file' ? source.path : '';
-  return { ...(await readableFile({ path, name }, request, { folder, staged }, signal)), types };
+  return { ...(await readableFile({ path, name }, request, { folder, staged, room }, signal)), types };
 }
 
 /** @throws PublishError for what says how a file is to be read */

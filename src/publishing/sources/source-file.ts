@@ -1,11 +1,12 @@
 /** The input as a local file of plain bytes, and what kind of file it is: by what was said, else by its name, else by its first bytes. */
-import { createWriteStream } from 'node:fs';
 import { open, realpath, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { hasCode } from '../../errors/system-code.ts';
+import type { DiskRoom } from '../../files/disk-room.ts';
 import { fileProblem } from '../../files/file-problem.ts';
+import { writeInRoom } from '../../files/write-in-room.ts';
 import { PublishError } from '../publish-error.ts';
 import type { StagedWrites } from '../staging-budget.ts';
 import { type Compression, compressionOf, type DecompressionLimits, decompress } from './decompress.ts';
@@ -79,9 +80,11 @@ export interface Spool {
   readonly onRead: (bytes: number) => void;
   /** Told of bytes before they are written; what it throws ends the copy. */
   readonly staged: StagedWrites;
+  /** What makes room where the disk is full; nothing when left out. */
+  readonly room?: DiskRoom | undefined;
 }
 
-async function copyTo({ path, onRead, staged }: Spool, stream: Readable, signal: AbortSignal): Promise<string> {
+async function copyTo({ path, onRead, staged, room }: Spool, stream: Readable, signal: AbortSignal): Promise<string> {
   let bytes = 0;
   const count = async function* (chunks: AsyncIterable<Buffer | string>) {
     for await (const chunk of chunks) {
@@ -91,7 +94,7 @@ async function copyTo({ path, onRead, staged }: Spool, stream: Readable, signal:
       onRead(bytes);
     }
   };
-  await pipeline(stream, count, createWriteStream(path), { signal });
+  await pipeline(stream, count, writeInRoom(path, room), { signal });
   return path;
 }
 
@@ -124,7 +127,7 @@ export interface ReadableFile {
 export async function readableFile(
   { path, name }: { readonly path: string; readonly name: string },
   { format, encoding = 'utf-8', delimiter, compression: declared, decompression }: Reading,
-  { folder, staged }: { readonly folder: string } & Pick<Spool, 'staged'>,
+  { folder, staged, room }: { readonly folder: string } & Pick<Spool, 'staged' | 'room'>,
   signal: AbortSignal,
 ): Promise<ReadableFile> {
   let [at, head] = [path, await headOf(path)];
@@ -134,7 +137,7 @@ export async function readableFile(
   }
   if (compression !== undefined) {
     at = join(folder, 'decompressed');
-    await decompress(path, compression, { ...decompression, destination: at, staged }, signal);
+    await decompress(path, compression, { ...decompression, destination: at, staged, room }, signal);
     head = await headOf(at);
   }
   if (encoding !== 'utf-8') {
