@@ -69,7 +69,7 @@ export function toRequestError(error: unknown, requestId: string): RequestError 
   if (error instanceof WorkspaceUnavailable) {
     return new RequestError(
       'workspace_unavailable',
-      'a folder of the service that this needs cannot be used; try again when that is mended, or ask for JSON or CSV, which may do without it',
+      'a folder of the service that this needs cannot be used; try again when that is mended, or ask for less, or for JSON or CSV, which may do without it',
     );
   }
   if (error instanceof CatalogUnavailable) return new RequestError('catalog_unavailable', error.message);

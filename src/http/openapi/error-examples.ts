@@ -100,7 +100,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   shutting_down: text('the service is stopping; try again in some seconds'),
   storage_full: text('a disk of the service is full; ask for less, or try again when there is room'),
   workspace_unavailable: text(
-    'a folder of the service that this needs cannot be used; try again when that is mended, or ask for JSON or CSV, which may do without it',
+    'a folder of the service that this needs cannot be used; try again when that is mended, or ask for less, or for JSON or CSV, which may do without it',
   ),
   read_timeout: text('the read exceeded its limit of 60 s; ask for fewer rows or columns, or a simpler filter'),
   result_damaged: text('the stored result is damaged and cannot be read; run the query again'),

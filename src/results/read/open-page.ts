@@ -114,7 +114,8 @@ export async function openPage(
   } catch (error) {
     if (!canDoWithoutView(error, stored)) throw error;
     using _ = await limiter.acquire(keyId, signal);
-    return await withCount(await openViewSlice(stored, view, reader, signal), stored, view, counting, signal);
+    const direct = await openViewSlice(stored, view, reader, signal).catch(rethrowAs(error));
+    return await withCount(direct, stored, view, counting, signal);
   }
   const { open, isNarrow } = made;
   try {
@@ -235,6 +236,15 @@ async function acquireIfLarge(
       entry[Symbol.dispose]();
       page.release();
     },
+  };
+}
+
+/** Who had no folder to write to is told of that, and not of the memory that could have been done with instead. */
+function rethrowAs(first: unknown): (error: unknown) => never {
+  return (error) => {
+    const isForWant =
+      first instanceof WorkspaceUnavailable && error instanceof RequestError && isOutOfMemory(error.cause);
+    throw isForWant ? first : error;
   };
 }
 
