@@ -244,8 +244,13 @@ function explorerOf({ documentation, keyHeaders, publicKey, datasets }: HttpOpti
   return { version, keyHeader: keyHeaders[0] ?? '', publicKey, datasets: described };
 }
 
+/** What clients ask for whose base address ends in `/v1`. */
+const VERSION_TWICE = /^(?:\/api)?\/v1(?:\/api)?\/v1(?:\/|$)/;
+
 function routeNotFound({ method, url }: FastifyRequest): RequestError {
-  return new RequestError('route_not_found', `not found: ${method} ${url.split('?', 1)[0]}`);
+  const path = url.split('?', 1)[0] ?? '';
+  const why = VERSION_TWICE.test(path) ? ': /v1 is there twice; clients add it to the address that they are given' : '';
+  return new RequestError('route_not_found', `not found: ${method} ${path}${why}`);
 }
 
 function listenerOf(

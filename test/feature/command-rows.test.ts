@@ -98,7 +98,7 @@ test('from a service, with a key: the same bytes', async (t) => {
   const versioned = await makeCommandLine(t, { QRS_URL: `${url}/v1`, QRS_KEY: key });
   assert.equal(
     (await versioned.run(['rows', '100'])).err,
-    'error: not found: GET /v1/v1/query/100/results: QRS_URL ends in /v1, which is added to it\n',
+    'error: not found: GET /v1/v1/query/100/results: /v1 is there twice; clients add it to the address that they are given (QRS_URL)\n',
   );
   const keyless = await makeCommandLine(t, { QRS_URL: url });
   const { code, err } = await keyless.run(['rows', '100']);

@@ -44,6 +44,11 @@ test('each error, to the byte', async (t) => {
     const code = 'route_not_found';
     await assertError(service, '/v1/nothing?x=1', [404, code, '{"error":"not found: GET /v1/nothing"}']);
     await assertError(service, '/v1/%22', [404, code, '{"error":"not found: GET /v1/%22"}']);
+    for (const twice of ['/v1/v1/queries', '/v1/api/v1/queries', '/api/v1/v1/queries', '/api/v1/api/v1/queries']) {
+      const said = `not found: GET ${twice}: /v1 is there twice; clients add it to the address that they are given`;
+      await assertError(service, `${twice}?limit=1`, [404, code, `{"error":"${said}"}`]);
+    }
+    await assertError(service, '/v1/v10', [404, code, '{"error":"not found: GET /v1/v10"}']);
     await assertError(service, results, [404, code, '{"error":"not found: DELETE /v1/query/7/results"}'], {
       method: 'DELETE',
     });

@@ -132,7 +132,8 @@ test('what the service refuses before it has the file is told, and the rest of t
   await other[Symbol.asyncDispose]();
   const versioned = openHttpPublisher({ url: `${service.url}/v1/`, key }, EFFECTS);
   await assert.rejects(versioned.submit({ queryId: 100 }), {
-    message: 'not found: POST /v1/v1/query/100/executions (404); url ends in /v1, which is added to it',
+    message:
+      'not found: POST /v1/v1/query/100/executions: /v1 is there twice; clients add it to the address that they are given (404)',
   });
   await versioned[Symbol.asyncDispose]();
 });

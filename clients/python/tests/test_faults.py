@@ -161,12 +161,6 @@ class Retries(unittest.TestCase):
                 self.assertEqual((error.status, error.code, str(error)), (status, "x", f"status {status}"))
         self.assertEqual(self.pauses, [])
 
-    def test_an_address_that_ends_in_v1_is_told_as_the_reason_why_there_is_no_such_route(self) -> None:
-        said = "not found: GET /v1/v1/query/7/results"
-        with Service([Refusal(404, {"X-Error-Code": "route_not_found"}, said)]) as service:
-            with self.assertRaisesRegex(ServiceError, f"^{said}: url ends in /v1, which is added to it$"):
-                QueryResults(f"{service.url}/v1", "k").read(query=7)
-
     def test_what_does_not_pass_within_the_limit_is_told(self) -> None:
         with Service([Refusal(503), Refusal(503)]) as service:
             with self.assertRaisesRegex(ServiceError, "^status 503$"):

@@ -193,9 +193,7 @@ async function refusalOf(response: Response): Promise<ServiceError> {
   // The status counts, even if the words break off.
   const text = await response.text().catch(() => '');
   const code = response.headers.get('x-error-code') ?? undefined;
-  const said = textOf(text) ?? `the service answered ${response.status}`;
-  const hint = code === 'route_not_found' && said.includes('/v1/v1/') ? ': url ends in /v1, which is added to it' : '';
-  return new ServiceError(said + hint, response.status, code);
+  return new ServiceError(textOf(text) ?? `the service answered ${response.status}`, response.status, code);
 }
 
 function textOf(body: string): string | undefined {

@@ -225,16 +225,6 @@ test('what cannot pass is not asked again, and what does not pass within the lim
   });
 });
 
-test('an address that ends in /v1 is told as the reason why there is no such route', async () => {
-  const body = '{"error":"not found: GET /v1/v1/query/7/results"}';
-  const fetch = async () => new Response(body, { status: 404, headers: { 'x-error-code': 'route_not_found' } });
-  await assert.rejects(new QueryResults({ url: 'https://x.example/v1', key: 'k', fetch }).read({ query: 7 }), {
-    name: 'ServiceError',
-    status: 404,
-    message: 'not found: GET /v1/v1/query/7/results: url ends in /v1, which is added to it',
-  });
-});
-
 test('an answer that is not of the service is told as that, also as a file, and is asked for once', async () => {
   const html = () => new Response('<html>Log in</html>', { headers: { 'content-type': 'text/html' } });
   const answers: Readonly<Record<string, () => Response>> = {

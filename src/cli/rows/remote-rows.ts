@@ -77,10 +77,9 @@ async function refusalOf(response: Response, base: string): Promise<string> {
   const after = response.headers.get('retry-after');
   const again = after === null ? '' : ` (try again in ${after} ${after === '1' ? 'second' : 'seconds'})`;
   const key = response.status === 401 ? ' (QRS_KEY)' : '';
+  const url = response.headers.get('x-error-code') === 'route_not_found' ? ' (QRS_URL)' : '';
   const error = errorIn(text);
-  const isUnknown = response.headers.get('x-error-code') === 'route_not_found';
-  const hint = isUnknown && error?.includes('/v1/v1/') ? ': QRS_URL ends in /v1, which is added to it' : '';
-  if (error !== undefined) return `${error}${key}${again}${hint}`;
+  if (error !== undefined) return `${error}${key}${url}${again}`;
   return notOfService(response, base);
 }
 

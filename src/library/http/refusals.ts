@@ -56,8 +56,7 @@ export function refusalOf(answer: Answer, { run, publishes = false }: Asked): Er
   if (NO_SUCH_QUERY.includes(code)) return publishes ? new PublishError(text) : new CatalogConflict(text);
   if (code === 'taken_over') return new LeaseLost(text);
   if ((code !== undefined && WRONG_STATUSES.includes(status)) || status === 431) return new PublishError(text);
-  const hint = code === 'route_not_found' && text.includes('/v1/v1/') ? '; url ends in /v1, which is added to it' : '';
-  return new ServiceError(`${text} (${status})${hint}`, answer);
+  return new ServiceError(`${text} (${status})`, answer);
 }
 
 function redirected(answer: Answer): ServiceError {

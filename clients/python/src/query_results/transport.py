@@ -242,9 +242,7 @@ def _error_of(refusal: urllib.error.HTTPError) -> ServiceError:
         message = said if isinstance(said, str) else str(said["message"])
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         message = f"the service answered {refusal.code}"
-    code = refusal.headers["X-Error-Code"]
-    hint = ": url ends in /v1, which is added to it" if code == "route_not_found" and "/v1/v1/" in message else ""
-    return ServiceError(message + hint, refusal.code, code)
+    return ServiceError(message, refusal.code, refusal.headers["X-Error-Code"])
 
 
 def _retry_after(header: Optional[str]) -> Optional[float]:
