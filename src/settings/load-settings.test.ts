@@ -149,6 +149,16 @@ test('a bad value is refused with its name, the value, and what is expected', ()
     ['QRS_LOG_LEVEL', 'loud', 'expected one of trace, debug, info, warn, error, fatal, silent'],
     ['QRS_PUBLIC_URL', 'ftp://x', 'expected an address such as https://results.example.com'],
     ['QRS_PUBLIC_URL', 'http://x/?a=1', 'expected an address such as https://results.example.com'],
+    [
+      'QRS_PUBLIC_URL',
+      'https://results.example.com/v1/',
+      'expected an address without /v1, which is added to it: https://results.example.com',
+    ],
+    [
+      'QRS_PUBLIC_URL',
+      'https://example.com/results/api/v1',
+      'expected an address without /v1, which is added to it: https://example.com/results',
+    ],
     ['QRS_KEY_HEADERS', 'X Y', 'expected header names separated by commas, such as X-Service, X-Other'],
     [
       'QRS_CATALOG_URL',

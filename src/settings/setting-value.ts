@@ -156,6 +156,17 @@ export function headerNames(): ReadValue<readonly string[]> {
   };
 }
 
+/** Where clients reach the service: an address to which it adds `/v1` itself. */
+export function serviceUrl(): ReadValue<string> {
+  const read = httpUrl();
+  return (value) => {
+    const url = read(value);
+    const base = url.replace(/(?:\/api)?\/v1$/, '');
+    if (base === url) return url;
+    throw new BadValue(`expected an address without /v1, which is added to it: ${base}`);
+  };
+}
+
 /** An http or https address without query and fragment, given back without a slash at its end. */
 export function httpUrl(): ReadValue<string> {
   return (value) => {

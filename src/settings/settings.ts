@@ -22,6 +22,7 @@ import {
   optional,
   PATH_LENGTH_MAX,
   plainName,
+  serviceUrl,
   size,
   text,
 } from './setting-value.ts';
@@ -48,7 +49,7 @@ export const SETTINGS = {
     about:
       'What this process is called among those that share its catalog: in its log, in `qrs doctor`, and as a number at the beginning of its request ids. Empty: the name of the host with some letters that differ at each start.',
   }),
-  publicUrl: setting('QRS_PUBLIC_URL', '', optional(httpUrl()), {
+  publicUrl: setting('QRS_PUBLIC_URL', '', optional(serviceUrl()), {
     about:
       'Scheme and host under which clients reach the service; `next_uri` begins with it. Empty: as each client addressed the service.',
     secret: 'password',
