@@ -280,7 +280,7 @@ test('CSV out of which curl has left the line ends is no result without rows, an
   const { send } = await start({}, t);
   const curl = { 'user-agent': 'curl/8.5.0' };
   const said =
-    'the file has one line, without an end: curl leaves line ends out of what it sends by -d @file; send it by -T file, or --data-binary @file; names alone, of a result without rows, have a line end, too';
+    'the file is one line of names, and names without rows have a line end, too; no line end came: curl leaves them out of what it sends by -d @file; send it by -T file, or --data-binary @file';
   const typed = { ...curl, 'content-type': 'text/csv' };
   const untyped = { ...curl, 'content-type': 'application/x-www-form-urlencoded' };
   for (const headers of [typed, untyped]) {
@@ -299,6 +299,24 @@ test('CSV out of which curl has left the line ends is no result without rows, an
     const answer = await send('POST', '/v1/query/7/results', { body, headers });
     assert.equal(answer.status, 201, answer.text);
   }
+});
+
+test('what else curl has sent without its line ends, and cannot be read, is told with what to do, too', async (t) => {
+  const { send } = await start({}, t);
+  const publish = async (body: string, headers: Readonly<Record<string, string>>) =>
+    await send('POST', '/v1/query/7/results', { body, headers });
+  const curl = { 'user-agent': 'curl/8.5.0', 'content-type': 'application/x-ndjson' };
+  const said = 'line 1: the JSON cannot be read: something follows the object';
+  const told =
+    '; no line end came: curl leaves them out of what it sends by -d @file; send it by -T file, or --data-binary @file';
+  assertRefused(await publish('{"n":1}{"n":2}', curl), 400, 'invalid_result', said + told);
+  assertRefused(await publish('{"n":1}{"n":2}\n', curl), 400, 'invalid_result', said);
+  const other = { 'content-type': 'application/x-ndjson' };
+  assertRefused(await publish('{"n":1}{"n":2}', other), 400, 'invalid_result', said);
+  const mistyped = await send('POST', '/v1/query/7/results?types=n=bigint', { body: '{"n":"x"}', headers: curl });
+  assertRefused(mistyped, 400, 'invalid_result', 'row 1, column "n": "\\"x\\"" cannot be stored as bigint');
+  const none = 'the file has no object with a key, so there are no columns';
+  assertRefused(await publish('', curl), 400, 'invalid_result', none);
 });
 
 test('of several digests of one algorithm the last counts, and each must have its length', async (t) => {

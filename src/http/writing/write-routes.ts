@@ -2,7 +2,7 @@
  * Registers the routes that change something, and does what all of them share: checks the scope, receives the body, keeps
  * answers under idempotency keys, turns failures of the catalog into answers. The handlers are in the files beside this one.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -20,7 +20,7 @@ import { ContentDigest } from './content-digest.ts';
 import { answerOnce, type IdempotencyDeps } from './idempotency.ts';
 import { JSON_BYTES_MAX, readJsonBody } from './json-body.ts';
 import { LineEnds } from './line-ends.ts';
-import { type BodyLimits, receivedBody } from './received-body.ts';
+import { type BodyLimits, type BodyObserver, receivedBody } from './received-body.ts';
 import type { Commit, CommitStep, WriteAnswer, WriteRequest, WriteRoute } from './write-request.ts';
 
 declare module 'fastify' {
@@ -61,7 +61,9 @@ export function writeRoutes(
         const principal = principalOf(request);
         requireScope(principal, route.scope);
         const hash = createHash('sha256').update(headOf(request));
-        using body = new RequestBody(() => openBody(route, request, reply, hash, limitsOf(route, options)));
+        const ends = lineEndsOf(route, request);
+        const observers = [hash, ...(ends === undefined ? [] : [ends])];
+        using body = new RequestBody(() => openBody(request, reply, observers, limitsOf(route, options)));
         const asked = { ...fieldsOf(request, reply, principal), base: () => baseOf(request, options) + prefix };
         const once = {
           keyId: principal.keyId,
@@ -72,7 +74,7 @@ export function writeRoutes(
         const answer = await explainLostLease(() =>
           answerOnce(once, deps, (step) => {
             const commit = committingAs(principal, route, step, deps);
-            return explainFailures(() => handle(route, { ...asked, commit }, body));
+            return explainFailures(() => handle(route, { ...asked, commit }, body), ends);
           }),
         );
         if (answer.replayed) reply.header('idempotency-replayed', 'true');
@@ -147,15 +149,17 @@ async function handle({ handler }: WriteRoute, asked: WriteRequest, body: Reques
 }
 
 function openBody(
-  { handler }: WriteRoute,
   { raw, headers }: FastifyRequest,
   reply: FastifyReply,
-  hash: Hash,
+  observers: readonly BodyObserver[],
   limits: BodyLimits,
 ): Readable {
   const digest = new ContentDigest(oneOf(headers['content-digest']));
-  const ends = handler.kind === 'stream' && LineEnds.isNeeded(headers) ? [new LineEnds()] : [];
-  return receivedBody(raw, reply.raw, limits, [digest, hash, ...ends]);
+  return receivedBody(raw, reply.raw, limits, [digest, ...observers]);
+}
+
+function lineEndsOf({ handler }: WriteRoute, { headers }: FastifyRequest): LineEnds | undefined {
+  return handler.kind === 'stream' && LineEnds.isNeeded(headers) ? new LineEnds() : undefined;
 }
 
 function fieldsOf(
@@ -193,8 +197,8 @@ function oneOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** Turns an error of the catalog into an answer like any other. */
-async function explainFailures(work: () => Promise<WriteAnswer>): Promise<WriteAnswer> {
+/** Turns an error of the catalog into an answer like any other, and says what may have become of a body. */
+async function explainFailures(work: () => Promise<WriteAnswer>, ends: LineEnds | undefined): Promise<WriteAnswer> {
   try {
     return await work();
   } catch (error) {
@@ -203,7 +207,7 @@ async function explainFailures(work: () => Promise<WriteAnswer>): Promise<WriteA
     if (error instanceof IllegalTransition && error.from !== undefined) {
       throw new RequestError('illegal_transition', error.message, { body: { state: formatState(error.from) } });
     }
-    throw error;
+    throw ends?.explain(error) ?? error;
   }
 }
 
