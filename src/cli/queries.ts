@@ -81,7 +81,7 @@ function addAdd(queries: Command, context: CommandContext): void {
         ...describedBy(undefined, options.describe),
       };
       await withService(context, async (service) => {
-        const sql = await readSql(options, { service, signal: context.signal });
+        const sql = await readSql(options, service, context);
         const added = await (await service.catalog()).queries.add({ ...query, ...sql }, context.clock());
         if (options.json) printJson(context, queryRecord(added));
         else printLines(context, [added.id]);
@@ -115,7 +115,7 @@ function addSet(queries: Command, context: CommandContext): void {
       await withService(context, async (service) => {
         const catalog = await service.catalog();
         const before = await catalog.queries.find(id);
-        const sql = await readSql(options, { service, signal: context.signal }, before);
+        const sql = await readSql(options, service, context, before);
         const whole = { ...changes, ...describedBy(before, options.describe), ...sql };
         if (Object.keys(whole).length === 0) throw new UsageError('nothing to change: name an option');
         const problem = before && (await declaredChangeProblem(before, whole, service));

@@ -7,9 +7,11 @@ import type { QueryDefinition, QueryParameter } from '../domain/query.ts';
 import { scheduleProblem } from '../domain/schedule-problem.ts';
 import { fileProblem } from '../files/file-problem.ts';
 import { readUtf8 } from '../files/read-utf8.ts';
+import { SETTINGS } from '../settings/settings.ts';
 import { queryId, UsageError } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printLines } from './printing.ts';
+import { ProgressLine } from './progress-line.ts';
 import { withService } from './with-service.ts';
 
 export interface SqlOptions {
@@ -34,7 +36,8 @@ export function sqlOptions(command: Command): Command {
 /** What the options say of a query, looked at by the engine. @throws RequestError with line and column */
 export async function readSql(
   options: SqlOptions,
-  { service, signal }: { readonly service: Service; readonly signal: AbortSignal },
+  service: Service,
+  context: CommandContext,
   before: QuerySql = {},
 ): Promise<QuerySql> {
   const { sql: file, parameter: parameters, schedule } = options;
@@ -53,10 +56,34 @@ export async function readSql(
   const problem = scheduleProblem(before, read);
   if (problem !== undefined) throw new UsageError(problem);
   if (sql !== undefined || parameters !== undefined) {
-    const { queryChecker } = await import('../compose/runs.ts');
-    await queryChecker(service)(whole.sql, whole.parameters ?? [], signal);
+    await checkSql(whole.sql, whole.parameters ?? [], service, context);
   }
   return read;
+}
+
+async function checkSql(
+  sql: string,
+  parameters: readonly QueryParameter[],
+  service: Service,
+  { signal, stderr }: CommandContext,
+): Promise<void> {
+  const { queryChecker } = await import('../compose/runs.ts');
+  // An engine that is away is waited for, as one that starts anew.
+  using progress = new ProgressLine(stderr);
+  progress.show(`checking the SQL: the tables are in ${service.placeOfSources}`);
+  try {
+    await queryChecker(service)(sql, parameters, signal);
+  } catch (error) {
+    const isAway = error instanceof Error && 'code' in error && error.code === 'engine_unavailable';
+    if (!isAway) throw error;
+    throw new Error(`${whyUnavailable(error)}: ${service.placeOfSources} (${SETTINGS.engine.name})`, { cause: error });
+  }
+}
+
+/** What clients are not told: it has addresses of the network. */
+function whyUnavailable({ cause, message }: Error): string {
+  if (!(cause instanceof Error)) return message;
+  return cause.cause instanceof Error ? `${cause.message} (${cause.cause.message})` : cause.message;
 }
 
 export function addScheduleCommand(queries: Command, context: CommandContext): void {

@@ -96,7 +96,9 @@ export function queryChecker(service: Service): CheckSql {
     } catch (error) {
       if (error instanceof ParameterError) throw new RequestError('invalid_query', error.message);
       if (error instanceof EngineUnavailable) {
-        throw new RequestError('engine_unavailable', 'what runs the queries cannot be reached at the moment');
+        const told = new RequestError('engine_unavailable', 'what runs the queries cannot be reached at the moment');
+        told.cause = error;
+        throw told;
       }
       if (!(error instanceof EngineError) || error.type === 'engine_error') throw error;
       throw new RequestError('invalid_query', placed(error));

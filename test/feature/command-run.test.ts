@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { KyselyQueries } from '../../src/catalog/kysely/queries.ts';
 import type { QueryDefinition } from '../../src/domain/query.ts';
+import { FakeCoordinator } from '../contract/fake-coordinator.ts';
+import { hurried } from '../contract/trino-on-fake.ts';
 import { openBehind } from './behind-the-command.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
@@ -150,4 +152,21 @@ test('a query that cannot be run: exit 1, one line that says why', async (t) => 
   const open = await withQuery(t, BY_CHAIN);
   const { err } = await open.run(['run', '7', '--param', 'Chain=x']);
   assert.equal(err, 'error: unknown parameters (Chain)\n');
+});
+
+test('a query that is added while Trino is away: what is waited for, and then why', async (t) => {
+  const fake = await FakeCoordinator.start();
+  const { origin } = fake;
+  await fake[Symbol.asyncDispose]();
+  const { host } = new URL(origin);
+  const qrs = await makeCommandLine(t, { QRS_ENGINE_URL: `trino://qrs@${host}/lake` });
+  qrs.sleep = hurried;
+  await qrs.get('users', 'add', 'ann');
+  const path = join(qrs.directory, 'query.sql');
+  await writeFile(path, 'SELECT 1 AS n');
+  const add = ['queries', 'add', '--id', '7', '--user', 'ann', '--sql', path];
+  const said = `error: Trino cannot be reached (ECONNREFUSED: connect ECONNREFUSED ${host}): the catalog lake of the Trino at ${origin} (QRS_ENGINE_URL)\n`;
+  assert.deepEqual(await qrs.run(add), { code: 1, out: '', err: said });
+  const waiting = `checking the SQL: the tables are in the catalog lake of the Trino at ${origin}`;
+  assert.equal((await qrs.onTerminal(...add)).err, `\r\u001b[K${waiting}\r\u001b[K${said}`);
 });
