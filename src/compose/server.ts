@@ -64,6 +64,9 @@ export interface SharedByWorkers {
 /** A cut answer has ended as soon as its connection reports it. */
 const CUT_MILLIS_MAX = 5000;
 
+/** Clients that are busy ask on their connections within this time. */
+const LINGER_MILLIS = 1000;
+
 /** Stops and closes everything when it is disposed of. */
 export interface Server extends AsyncDisposable {
   readonly url: string;
@@ -157,16 +160,23 @@ function openMeanwhile(service: Service, opened: AsyncDisposableStack): void {
   opened.defer(async () => void (await opening));
 }
 
-/** Leaves what comes to others, or else refuses it, waits for the answers in flight, and cuts those that outlast the grace period. */
+/**
+ * Leaves what comes to others, or else refuses it, waits for the answers in flight, and cuts those that outlast the grace period. Where others go on, what
+ * comes on connections that are there is answered, and these are ended with the answer: its client makes a new one, which the others get.
+ */
 async function stopServing(
   server: RunningServer,
   inFlight: InFlightRequests,
   graceMillis: number,
   { sleep, observe, shared }: Pick<ServerEffects, 'sleep' | 'observe' | 'shared'>,
 ): Promise<void> {
-  if (shared !== undefined && (await shared.mayLeave())) server.stopListening();
+  const leaves = shared !== undefined && (await shared.mayLeave());
+  if (leaves) server.stopListening();
   observe({ kind: 'stopping', inFlight: inFlight.count });
-  inFlight.stopAccepting();
+  if (leaves) {
+    inFlight.closeConnections();
+    await sleep(Math.min(LINGER_MILLIS, graceMillis), new AbortController().signal);
+  } else inFlight.stopAccepting();
   const cut = await inFlight.drained(graceMillis, sleep);
   await server.close();
   // Answers that were cut are counted, too, before the counters are closed.

@@ -3,11 +3,18 @@ import type { Sleep } from '../domain/time.ts';
 
 export class InFlightRequests {
   #count = 0;
+  #closing = false;
   #stopping = false;
+  #draining = false;
   readonly #drained = Promise.withResolvers<void>();
 
   get count(): number {
     return this.#count;
+  }
+
+  /** Whether each answer ends its connection, so that the client makes a new one, or learns that there is nobody. */
+  get closing(): boolean {
+    return this.#closing;
   }
 
   /** Whether new requests are refused. */
@@ -21,17 +28,24 @@ export class InFlightRequests {
 
   readonly end = (): void => {
     this.#count -= 1;
-    if (this.#stopping && this.#count === 0) this.#drained.resolve();
+    if (this.#draining && this.#count === 0) this.#drained.resolve();
   };
+
+  /** From now on each answer ends its connection. */
+  closeConnections(): void {
+    this.#closing = true;
+  }
 
   /** From now on requests are refused. */
   stopAccepting(): void {
+    this.#closing = true;
     this.#stopping = true;
-    if (this.#count === 0) this.#drained.resolve();
   }
 
-  /** After `stopAccepting`: waits until no request is in flight, at most so long. @returns how many still are */
+  /** Waits until no request is in flight, at most so long. @returns how many still are */
   async drained(millisMax: number, sleep: Sleep): Promise<number> {
+    this.#draining = true;
+    if (this.#count === 0) this.#drained.resolve();
     const timer = new AbortController();
     const limit = sleep(millisMax, timer.signal).catch(() => undefined);
     await Promise.race([this.#drained.promise, limit]);

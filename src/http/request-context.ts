@@ -80,7 +80,7 @@ export function followRequests(server: FastifyInstance, context: RequestContext,
     offer(request, reply, payload, fresh);
     reply.headers(fresh);
     addServerTiming(request, reply);
-    if (inFlight.stopping) reply.header('connection', 'close');
+    if (inFlight.closing) reply.header('connection', 'close');
     done();
   });
 }

@@ -93,7 +93,7 @@ export class ResponseCache {
    */
   offer(request: FastifyRequest, reply: FastifyReply, payload: unknown, fresh: Readonly<Record<string, string>>): void {
     const { reusable, principal, stats, raw, versionBefore } = request;
-    if (reusable === undefined || principal === undefined || raw.method !== 'GET' || this.#context.inFlight.stopping)
+    if (reusable === undefined || principal === undefined || raw.method !== 'GET' || this.#context.inFlight.closing)
       return;
     // The key was looked up under an earlier version: it may have lost its rights since, while a token of its rate limit was waited for.
     if (reusable.catalogVersion !== versionBefore) return;
@@ -121,7 +121,7 @@ export class ResponseCache {
   before(next: RequestListener): RequestListener {
     return (request, response) => {
       const answer = request.method === 'GET' ? this.#answers.get(this.#nameOf(request)) : undefined;
-      if (answer === undefined || this.#context.inFlight.stopping) {
+      if (answer === undefined || this.#context.inFlight.closing) {
         next(request, response);
         return;
       }

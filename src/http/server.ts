@@ -3,7 +3,7 @@
  * (contract §1), the route hands it to the pipeline, and whatever fails comes out of the one error handler.
  */
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Sleep } from '../domain/time.ts';
 import { Turns } from '../domain/turns.ts';
@@ -90,7 +90,7 @@ export interface ConnectionLimits {
 export interface RunningServer {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Takes no more connections, and ends those on which no answer is under way. */
+  /** Takes no more connections, and goes on with those that it has. */
   stopListening(): void;
   /** Stops listening and cuts every connection that is still there. */
   close(): Promise<void>;
@@ -153,7 +153,8 @@ export async function startServer(
     server.server.closeAllConnections();
     await closed;
   };
-  const stopListening = () => void server.server.close();
+  // Not its own `close`, which ends idle connections at once: a request that is on its way on one would be lost.
+  const stopListening = () => void NetServer.prototype.close.call(server.server);
   return { url: `http://${host}:${port}`, stopListening, close };
 }
 

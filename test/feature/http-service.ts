@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { monotonicFactory, ulid } from 'ulid';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { publisherOf } from '../../src/compose/publishing.ts';
-import { serve } from '../../src/compose/server.ts';
+import { type ServerEffects, serve } from '../../src/compose/server.ts';
 import { openService } from '../../src/compose/service.ts';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Execution } from '../../src/domain/execution.ts';
@@ -86,6 +86,7 @@ export async function openServer(
   environment: Readonly<Record<string, string>>,
   observe: Observe = () => undefined,
   version = '1.2.3',
+  effects: Partial<ServerEffects> = {},
 ) {
   const { settings } = loadSettings({
     environment: {
@@ -117,6 +118,7 @@ export async function openServer(
     logLines: { dropped: 0 },
     sleep,
     observe,
+    ...effects,
   });
   const close = async () => {
     await server[Symbol.asyncDispose]();

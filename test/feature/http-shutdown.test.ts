@@ -4,10 +4,15 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import type { Sleep } from '../../src/domain/time.ts';
+import type { Metrics } from '../../src/observation/metrics.ts';
+import { sleep } from '../real-time.ts';
+import { makeCommandLine } from './command.ts';
 import { openAnswer } from './http-client.ts';
-import { type HttpService, startHttpService } from './http-service.ts';
+import { type HttpService, openServer, startHttpService } from './http-service.ts';
 
 const LONG = '/v1/query/7/results?ignore_max_datapoints_per_request=true';
 
@@ -62,4 +67,42 @@ test('without requests in flight it stops at once', async (t) => {
   await (await service.get('/healthz')).text();
   await service.stop();
   await assert.rejects(service.get('/healthz'));
+});
+
+/** A connection that is kept, with one request at a time. */
+function keptConnection(url: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return async () => {
+    const asked = request(`${url}/healthz`, { agent }).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    await text(answer);
+    return { status: answer.statusCode, isKept: answer.headers.connection !== 'close', isReused: asked.reusedSocket };
+  };
+}
+
+test('a worker that leaves what comes to others answers once more on connections that it has', async (t) => {
+  const lingering = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  const lingers: Sleep = (millis, signal) => {
+    if (millis !== 1000) return sleep(millis, signal);
+    lingering.resolve();
+    return over.promise;
+  };
+  const shared = { tokens: undefined, shareMetrics: (own: Metrics) => own, mayLeave: async () => true };
+  const { server, close } = await openServer(await makeCommandLine(t), {}, undefined, undefined, {
+    sleep: lingers,
+    shared,
+  });
+  t.after(close);
+  const [busy, other] = [keptConnection(server.url), keptConnection(server.url)];
+  const kept = { status: 200, isKept: true, isReused: false };
+  assert.deepEqual([await busy(), await other()], [kept, kept]);
+  const stopped = server.stop();
+  await Promise.race([lingering.promise, stopped]);
+  assert.deepEqual(await busy(), { status: 200, isKept: false, isReused: true });
+  // Nobody listens any more: these connections are for the others.
+  await assert.rejects(busy(), { code: 'ECONNREFUSED' });
+  over.resolve();
+  await stopped;
+  await assert.rejects(other());
 });
