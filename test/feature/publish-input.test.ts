@@ -178,6 +178,25 @@ test('options that do not fit the file are refused', async () => {
   await assert.rejects(place.publish(csv, { encoding: 'utf-16' }), /the text is not utf-16/);
 });
 
+test('what is not UTF-16, but could be read as it, is refused: it would be names in signs that nobody wrote, and no rows', async () => {
+  const even = 'name,amount\nann,1\n';
+  assert.equal(even.length % 2, 0);
+  for (const [content, encoding] of [
+    [even, 'utf-16'],
+    [even, 'utf-16le'],
+    [even, 'utf-16be'],
+    [`${even}ää\n\n`.repeat(10_000), 'utf-16'],
+    [utf16(even), 'utf-16be'],
+    [utf16(even).swap16(), 'utf-16le'],
+    [utf16(even).swap16(), 'utf-16'],
+  ] as const) {
+    await assert.rejects(place.publish(await place.write('x.csv', content), { encoding }), {
+      name: 'PublishError',
+      message: `the text is not ${encoding}: read as that, it has no character of ASCII, and so no line end`,
+    });
+  }
+});
+
 test('the command and the library take the same, from files and from standard input', async (t) => {
   const qrs = await makeCommandLine(t);
   await qrs.get('users', 'add', 'ann');

@@ -14,6 +14,12 @@ export interface EncodedText {
   readonly encoding: Exclude<Encoding, 'utf-8'>;
 }
 
+/**
+ * Nearly any bytes are some UTF-16, and what is another text, or has the other end first, becomes signs from all over Unicode. A table has commas,
+ * quotes or line ends, which are none of those.
+ */
+const ASCII = /[\x01-\x7f]/;
+
 /** @throws PublishError when the bytes are not of the encoding; the signal's reason once it is aborted */
 export async function transcode(
   { path, head, encoding }: EncodedText,
@@ -26,8 +32,16 @@ export async function transcode(
     return text;
   };
   async function* decoded(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
-    for await (const chunk of chunks) yield await taken(decode(chunk));
+    let hasAscii = false;
+    for await (const chunk of chunks) {
+      const text = decode(chunk);
+      hasAscii ||= ASCII.test(text);
+      yield await taken(text);
+    }
     yield await taken(decode(undefined));
+    if (hasAscii || !encoding.startsWith('utf-16') || head.length === 0) return;
+    const why = 'read as that, it has no character of ASCII, and so no line end';
+    throw new PublishError(`the text is not ${encoding}: ${why}`);
   }
   await pipeline(createReadStream(path), decoded, createWriteStream(destination), { signal });
 }
