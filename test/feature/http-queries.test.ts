@@ -1,6 +1,7 @@
 /** Contract §9: queries over HTTP, and administration. Contract §8: what a query shows of itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { startHttpService } from './http-service.ts';
 import { annWrites, assertRefused, sender } from './http-writer.ts';
 import { requestProblems } from './openapi-validator.ts';
@@ -175,6 +176,11 @@ test('an error in a body names the field, what was found, and what was expected'
   for (const [body, error] of refusals) {
     assertRefused(await send('POST', '/v1/query', { body }), 400, 'invalid_body', error);
   }
+  const packed = { body: gzipSync('{"name":"x"}'), headers: { 'content-encoding': 'gzip' } };
+  const asItIs = 'Content-Encoding: found "gzip", expected none: JSON is sent as it is';
+  assertRefused(await send('POST', '/v1/query', packed), 415, 'unsupported_media_type', asItIs);
+  const asIs = { body: '{"name":5}', headers: { 'content-encoding': 'identity' } };
+  assertRefused(await send('POST', '/v1/query', asIs), 400, 'invalid_body', /^name: found 5/);
   assertRefused(
     await send('POST', '/v1/query', { body: `{"name":"${'x'.repeat(1_000_000)}"}` }),
     413,

@@ -65,6 +65,12 @@ function compressionOf(contentEncoding: string): BodyDescription['compression'] 
   }
 }
 
+/** @throws RequestError unsupported_media_type for JSON that is compressed */
+export function refuseEncoding(contentEncoding = ''): void {
+  if (['', 'identity'].includes(contentEncoding.trim().toLowerCase())) return;
+  throw unsupported('Content-Encoding', contentEncoding, 'none: JSON is sent as it is');
+}
+
 function charsetOf(parameters: readonly string[]): BodyDescription['encoding'] {
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));
   if (charset === undefined) return undefined;

@@ -140,7 +140,10 @@ function limitsOf({ handler }: WriteRoute, { results, jsonStalledMillis, sleep }
 async function handle({ handler }: WriteRoute, asked: WriteRequest, body: RequestBody): Promise<WriteAnswer> {
   switch (handler.kind) {
     case 'json':
-      return await handler.handle({ ...asked, body: () => readJsonBody(body.open()) });
+      return await handler.handle({
+        ...asked,
+        body: () => readJsonBody(body.open(), asked.header('content-encoding')),
+      });
     case 'stream':
       return await handler.handle({ ...asked, body: () => body.open() });
     default:
