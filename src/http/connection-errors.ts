@@ -12,6 +12,9 @@ interface Refusal {
   readonly message: string;
 }
 
+/** Curl sends an address as it is typed. */
+const BY_CURL = 'as curl does with -G --data-urlencode';
+
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',
@@ -21,8 +24,20 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     status: '408 Request Timeout',
     message: 'the request did not arrive in time',
   },
+  HPE_INVALID_URL: malformed(
+    `the address has a character that must be encoded: beyond ASCII it is written %XX, ${BY_CURL}`,
+  ),
+  // Of what follows a blank.
+  HPE_INVALID_CONSTANT: malformed(
+    `the address is not followed by HTTP/1.1: a blank in it is written + or %20, ${BY_CURL}`,
+  ),
+  HPE_INVALID_EOF_STATE: malformed('the connection was closed before the request was whole'),
 };
-const MALFORMED: Refusal = { status: '400 Bad Request', message: 'the request is not well-formed HTTP' };
+const MALFORMED = malformed('the request is not well-formed HTTP');
+
+function malformed(message: string): Refusal {
+  return { status: '400 Bad Request', message };
+}
 
 /** @param answer the one on the connection that is not out yet: a refusal in the middle of it would look like a part of it */
 export function refuseConnection(error: ConnectionError, socket: Socket, answer: ServerResponse | undefined): void {

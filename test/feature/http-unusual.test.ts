@@ -51,6 +51,27 @@ test('an id of any length is answered like any malformed id, after the key', asy
   assertError(await exchange(service, line, 'Host: x', key), 400, 'invalid_execution_id', message);
 });
 
+test('an address that is not encoded, as people type it behind curl, and a request that is cut short are told as that', async (t) => {
+  const service = await startHttpService(t);
+  const unencoded =
+    'the address has a character that must be encoded: beyond ASCII it is written %XX, as curl does with -G --data-urlencode';
+  const blank =
+    'the address is not followed by HTTP/1.1: a blank in it is written + or %20, as curl does with -G --data-urlencode';
+  for (const [path, message] of [
+    ['/v1/query/7/results?search=Zürich', unencoded],
+    ['/v1/query/ü', unencoded],
+    ['/v1/query/7/results?filters=city\t=1', unencoded],
+    ["/v1/query/7/results?filters=city = 'x'", blank],
+  ] as const) {
+    assertError(await exchange(service, `GET ${path} HTTP/1.1`, 'Host: x'), 400, 'bad_request', message);
+  }
+  const cut = await open(service);
+  const key = await service.commandLine.get('keys', 'create', '--user', 'ann', '--scope', 'write');
+  const head = `POST /v1/query HTTP/1.1\r\nHost: x\r\nX-Service-Api-Key: ${key}\r\nContent-Length: 30`;
+  cut.end(`${head}\r\n\r\n{"name"`);
+  assertError(await text(cut), 400, 'bad_request', 'the connection was closed before the request was whole');
+});
+
 test('no Host, two of them, a wrong Expect: 400 and 417, after the key', async (t) => {
   const service = await startHttpService(t);
   const key = `X-Service-Api-Key: ${service.key}`;
