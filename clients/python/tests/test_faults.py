@@ -297,8 +297,21 @@ class Misuse(unittest.TestCase):
                 Read(**wrong)
         with self.assertRaisesRegex(TypeError, "columns is a list"):
             Read(query=7, columns="n")
+        for wrong, error, said in (
+            ({"query": 7, "limit": "5"}, TypeError, "^limit is a whole number, not '5'$"),
+            ({"query": 7, "limit": 1.5}, TypeError, "^limit is a whole number, not 1.5$"),
+            ({"query": "x"}, ValueError, "^query is 'x': expected the id of a query$"),
+            ({"query": 7.5}, ValueError, "^query is 7.5: expected the id of a query$"),
+            ({"query": "7/executions?x="}, ValueError, "^query is '7/executions"),
+        ):
+            with self.subTest(wrong), self.assertRaisesRegex(error, said):
+                Read(**wrong)
+        with self.assertRaisesRegex(ValueError, "^query is 'x': expected the id of a query$"):
+            QueryResults("http://127.0.0.1:9", "k").execute("x")
         self.assertEqual(Read(dataset="/v1/restaking/avs-stats").address(), "/v1/restaking/avs-stats?")
         self.assertEqual(Read(query=7, columns=[]).address(), "/v1/query/7/results?")
+        self.assertEqual(Read(query="7").address(), "/v1/query/7/results?")
+        self.assertEqual(Read(query=7.0).address(), "/v1/query/7/results?")
 
     def test_an_address_and_a_key_that_cannot_be_ones_are_told_at_once_and_no_key_is_shown(self) -> None:
         for url in ("", "127.0.0.1:8080", "localhost:8080", "ftp://results.example.com", "https://", "http://h:99999", "http://h:x", "http://[::1"):

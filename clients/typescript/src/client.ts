@@ -112,7 +112,10 @@ export class QueryResults {
       typeof value === 'bigint' ? String(value) : value,
     ]);
     const body = parameters === undefined ? {} : { query_parameters: Object.fromEntries(given) };
-    return runOf(await this.#requests.post(`/v1/query/${query}/execute`, body, signal), 'execution_id').execution_id;
+    return runOf(
+      await this.#requests.post(`/v1/query/${encodeURIComponent(query)}/execute`, body, signal),
+      'execution_id',
+    ).execution_id;
   }
 
   /** @throws ServiceError */

@@ -33,10 +33,30 @@ export interface Filter {
   readonly allowPartialResults?: boolean;
 }
 
+/** What JavaScript may hand in: nobody has checked that it is one of them. */
+interface AnyTarget {
+  readonly query?: number;
+  readonly execution?: string;
+  readonly dataset?: string;
+  readonly parameters?: Parameters;
+  readonly asOf?: string;
+}
+
+/** @throws TypeError unless it names one thing */
 export function pathOf(target: Target): string {
-  if ('query' in target) return `/v1/query/${target.query}/results`;
-  if ('execution' in target) return `/v1/execution/${encodeURIComponent(target.execution)}/results`;
-  return `/v1/${target.dataset
+  const { query, execution, dataset, parameters, asOf }: AnyTarget = target;
+  if ([query, execution, dataset].filter((one) => one !== undefined).length !== 1) {
+    throw new TypeError('name one of query, execution and dataset');
+  }
+  if (query === undefined && Object.keys(parameters ?? {}).length > 0) {
+    throw new TypeError('parameters are for a query: they say which of its runs');
+  }
+  if (asOf !== undefined && execution !== undefined) {
+    throw new TypeError('asOf is for a query or a dataset: it says which of its runs');
+  }
+  if (query !== undefined) return `/v1/query/${encodeURIComponent(query)}/results`;
+  if (execution !== undefined) return `/v1/execution/${encodeURIComponent(execution)}/results`;
+  return `/v1/${(dataset ?? '')
     .replace(/^\/*(v1\/)?/, '')
     .split('/')
     .map(encodeURIComponent)
@@ -48,8 +68,9 @@ function columnText(name: string): string {
   return /^[^\s",]([^",]*[^\s",])?$/.test(name) ? name : `"${name.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-/** @param more further parameters @throws TypeError for a text that cannot be sent */
+/** @param more further parameters @throws TypeError for a text that cannot be sent, and for what says nothing, or two things */
 export function addressOf(target: Target, filter: Filter, more: Readonly<Record<string, string>>): string {
+  if (typeof filter.columns === 'string') throw new TypeError('columns is a list of names, not one text');
   const named = 'query' in target ? Object.entries(target.parameters ?? {}) : [];
   const given: Readonly<Record<string, Parameters[string] | undefined>> = {
     columns: filter.columns?.map(columnText).join(','),

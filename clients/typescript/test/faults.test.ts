@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { IncompleteResult, QueryResults } from '../src/index.ts';
-import { addressOf, pathOf } from '../src/target.ts';
+import { addressOf, type Filter, pathOf, type Target } from '../src/target.ts';
 
 type Answer = object | { readonly status: number; readonly headers?: Record<string, string> } | Error;
 
@@ -425,4 +425,25 @@ test('bigints and numbers are values of parameters, and a dataset may have any n
     '/v1/query/7/results?params.floor=18446744073709551616&params.on=true',
   );
   assert.equal(pathOf({ dataset: '/v1/a b/é?' }), '/v1/a%20b/%C3%A9%3F');
+});
+
+test('what JavaScript lets through is refused before it is asked for: nothing to read, two things, one text as columns', () => {
+  const refused = (target: object, filter: object, message: string) =>
+    assert.throws(() => addressOf(target as Target, filter as Filter, {}), { name: 'TypeError', message });
+  const oneOf = 'name one of query, execution and dataset';
+  refused({}, {}, oneOf);
+  refused({ query: undefined }, {}, oneOf);
+  refused({ query: 7, execution: 'A' }, {}, oneOf);
+  refused({ execution: 'A', parameters: { a: 'b' } }, {}, 'parameters are for a query: they say which of its runs');
+  refused({ execution: 'A', asOf: '2024-03-05' }, {}, 'asOf is for a query or a dataset: it says which of its runs');
+  refused({ query: 7 }, { columns: 'n' }, 'columns is a list of names, not one text');
+  const elsewhere = { query: '7/executions?x=' } as unknown as Target;
+  assert.equal(pathOf(elsewhere), '/v1/query/7%2Fexecutions%3Fx%3D/results');
+  assert.equal(pathOf({ query: 7, execution: undefined } as unknown as Target), '/v1/query/7/results');
+});
+
+test('the query that is run is one, too', async () => {
+  const { client, asked } = scripted([{ execution_id: 'A' }]);
+  await client.execute('7/archive?x=' as unknown as number);
+  assert.equal(asked[0]?.url, 'https://results.example.com/v1/query/7%2Farchive%3Fx%3D/execute');
 });

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from . import frames
 from .errors import RunFailed, ServiceError
 from .pages import Page, run_failed, walk
-from .target import Parameters, Read, parameter_text
+from .target import Parameters, Read, parameter_text, query_id
 from .transport import Transport, sent_key, service_address
 
 FIRST_POLL = 0.25
@@ -102,7 +102,7 @@ class QueryResults:
         """Starts a run and returns its execution id without waiting."""
         given = {name: parameter_text(value) for name, value in (parameters or {}).items()}
         body = {} if parameters is None else {"query_parameters": given}
-        answer = self._transport.post(f"/v1/query/{int(query)}/execute", body)
+        answer = self._transport.post(f"/v1/query/{query_id(query)}/execute", body)
         execution: str = _run_of(answer, "execution_id")["execution_id"]
         return execution
 

@@ -20,6 +20,18 @@ def parameter_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def query_id(query: Any) -> int:
+    """What data frames make of an id, such as 7.0, is one, and so is a text of digits."""
+    number: Optional[int]
+    try:
+        number = int(query)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or (isinstance(query, float) and number != query):
+        raise ValueError(f"query is {query!r}: expected the id of a query")
+    return number
+
+
 def _column_text(name: str) -> str:
     """Within quotes a backslash escapes a quote and itself."""
     is_plain = re.fullmatch(r'[^\s\ufeff",]([^",]*[^\s\ufeff",])?', name) is not None
@@ -55,6 +67,11 @@ class Read:
             raise TypeError("as_of is for a query or a dataset: it says which of its runs")
         if isinstance(self.columns, str):
             raise TypeError("columns is a list of names, not one text")
+        # Others' integers, such as NumPy's, are ones, too.
+        if self.limit is not None and not hasattr(self.limit, "__index__"):
+            raise TypeError(f"limit is a whole number, not {self.limit!r}")
+        if self.query is not None:
+            query_id(self.query)
 
     def address(self, **more: str) -> str:
         columns = ",".join(_column_text(name) for name in self.columns or ()) or None
@@ -75,7 +92,7 @@ class Read:
 
     def _path(self) -> str:
         if self.query is not None:
-            return f"/v1/query/{int(self.query)}/results"
+            return f"/v1/query/{query_id(self.query)}/results"
         if self.execution is not None:
             return f"/v1/execution/{quote(self.execution, safe='')}/results"
         path = (self.dataset or "").lstrip("/")
