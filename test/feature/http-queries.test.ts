@@ -291,6 +291,12 @@ test('an admin key administers users, teams and keys', async (t) => {
     'invalid_body',
     'user, team: expected one of the two',
   );
+  assertRefused(
+    await send('POST', '/v1/keys', { body: { team: 'crew', expires_in: '90d' } }),
+    400,
+    'invalid_body',
+    'expires_in: found "90d", expected a whole number of seconds from 1 to 3153600000',
+  );
   assert.deepEqual((await send('DELETE', '/v1/teams/crew/members/bob')).json, { success: true, changed: true });
   assert.deepEqual((await send('DELETE', '/v1/users/bob')).json, { success: true });
   assertRefused(await send('DELETE', '/v1/users/bob'), 409, 'conflict', 'there is no user "bob"');

@@ -48,10 +48,11 @@ export const boolean: ReadField<boolean> = (value, name) => {
   throw bad(name, value, 'true or false');
 };
 
-export function integer(min: number, max: number): ReadField<number> {
+/** @param unit ` of seconds` */
+export function integer(min: number, max: number, unit = ''): ReadField<number> {
   return (value, name) => {
     if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-    throw bad(name, value, `a whole number from ${min} to ${max}`);
+    throw bad(name, value, `a whole number${unit} from ${min} to ${max}`);
   };
 }
 

@@ -90,7 +90,7 @@ function addingKey({ clock, createKey }: PrincipalWritesDeps): JsonHandler {
       team: NAME,
       name: text(1, 200),
       scope: oneOf(SCOPES),
-      expires_in: integer(1, LIFETIME_SECONDS_MAX),
+      expires_in: integer(1, LIFETIME_SECONDS_MAX, ' of seconds'),
     });
     const owner = ownerOf(fields);
     const { name, scope = 'read', expires_in } = fields;
