@@ -255,6 +255,10 @@ test('columns', async (t) => {
       await refusal('zzzz'),
       /^columns: there is no column "zzzz"\. The columns are "wallet", "block_time", /,
     );
+    assert.match(
+      await refusal('z'.repeat(9000)),
+      /^columns: there is no column "z{100}…"\. The columns are "wallet", /,
+    );
   });
 
   await t.test('text that is no list of names is refused, with the position', async () => {

@@ -31,6 +31,9 @@ export function findColumn(name: string, columns: readonly Column[]): FoundColum
   return indexes.length === 1 ? { kind: 'found', index: first } : { kind: 'ambiguous', indexes };
 }
 
+/** In characters: longer texts are no misspelt names, and may be as long as an address. */
+const SHOWN_MAX = 100;
+
 /** What was found in place of a column, with the near names. */
 export function describeMissing(
   name: string,
@@ -43,11 +46,12 @@ export function describeMissing(
     return `"${name}" could be ${meant}; write the one you mean exactly`;
   }
   const near = nearest(name, names);
+  const written = name.length <= SHOWN_MAX ? name : `${name.slice(0, SHOWN_MAX)}…`;
   const hint =
     near.length > 0
       ? `Did you mean ${near.map((candidate) => `"${candidate}"`).join(' or ')}?`
       : `The columns are ${listed(names)}.`;
-  return `there is no column "${name}". ${hint}`;
+  return `there is no column "${written}". ${hint}`;
 }
 
 function namesOf(columns: readonly Column[]): Names {
