@@ -7,5 +7,7 @@ import { codeOf, hasCode } from '../errors/system-code.ts';
  */
 export function fileProblem(path: string, error: unknown): string | undefined {
   if (!(error instanceof Error) || codeOf(error) === undefined) return undefined;
-  return hasCode(error, 'ENOENT') ? `there is no file ${path}` : `${path} cannot be read: ${error.message}`;
+  if (hasCode(error, 'ENOENT')) return `there is no file ${path}`;
+  if (hasCode(error, 'EISDIR')) return `${path} is a folder, expected a file`;
+  return `${path} cannot be read: ${error.message}`;
 }

@@ -16,7 +16,7 @@ export class SettingsError extends Error {
 
 export interface SettingsInput {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The text of a file, or undefined when there is none. Relative paths are those of the working directory. */
+  /** The text of a file, or undefined when there is none. Relative paths are those of the working directory. @throws Error naming the file */
   readonly readFile: (path: string) => string | undefined;
   /** Memory of the machine or its cgroup. Absent, it is taken to be plenty. */
   readonly machineBytes?: number;
@@ -133,8 +133,7 @@ function readConfigFile(input: SettingsInput, path: string): string | undefined 
   try {
     return input.readFile(path);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new SettingsError(`${SETTINGS.configFile.name}: ${path} cannot be read: ${reason}`);
+    throw new SettingsError(`${SETTINGS.configFile.name}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -89,7 +89,7 @@ const UNUSABLE: Readonly<Record<string, Unusable>> = {
   },
   'a configuration file that is a folder': {
     environment: { QRS_CONFIG_FILE: '/' },
-    says: /QRS_CONFIG_FILE: \/ cannot be read/,
+    says: /QRS_CONFIG_FILE: \/ is a folder, expected a file/,
   },
   'traces by a protocol that there is not': {
     environment: { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
