@@ -5,6 +5,7 @@ import type { Sleep } from '../../domain/time.ts';
 import type { DuckDb, Row } from '../../duckdb/duckdb.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import { type DiskRoom, withRoom } from '../../files/disk-room.ts';
+import { stateOfFile } from '../../files/file-state.ts';
 import type { OpenObject } from '../../store/result-store.ts';
 import { inByteChunks } from '../compile/in-byte-chunks.ts';
 import type { RowsOf } from '../derived/row-files/rows-of.ts';
@@ -95,7 +96,10 @@ export async function readEncoded(
   };
 }
 
-/** @throws RequestError read_timeout · result_damaged; the signal's reason */
+/**
+ * A file that somebody removes between a look at it and the read is opened once more: fetched again, made anew, or told as missing.
+ * @throws RequestError read_timeout · result_damaged; the signal's reason
+ */
 export async function readParts(
   {
     open,
@@ -110,14 +114,22 @@ export async function readParts(
   signal: AbortSignal,
 ): Promise<readonly Row[]> {
   return await withinMillis({ millisMax, waitedMillis, duckDb, sleep }, signal, async (within) => {
-    await using objects = new AsyncDisposableStack();
-    try {
-      const openRange = ({ part, ...rows }: PartRange, during: AbortSignal) => open(part, rows, during);
-      const paths = await openAll(ranges, openRange, objects, within);
-      const statement = await compile(paths, within);
-      return await withRoom(room, () => duckDb.query(statement, within));
-    } catch (error) {
-      throw readFailure(error);
+    const openRange = ({ part, ...rows }: PartRange, during: AbortSignal) => open(part, rows, during);
+    for (let isFirst = true; ; isFirst = false) {
+      await using objects = new AsyncDisposableStack();
+      let paths: readonly string[] = [];
+      try {
+        paths = await openAll(ranges, openRange, objects, within);
+        const statement = await compile(paths, within);
+        return await withRoom(room, () => duckDb.query(statement, within));
+      } catch (error) {
+        if (!isFirst || within.aborted || !(await isAnyGone(paths))) throw readFailure(error);
+      }
     }
   });
+}
+
+async function isAnyGone(paths: readonly string[]): Promise<boolean> {
+  const states = await Promise.all(paths.map(stateOfFile));
+  return states.includes(undefined);
 }
