@@ -3,7 +3,7 @@ import { countedRows } from './counted-rows.ts';
 import { ServiceError } from './errors.ts';
 import { type Page, runFailed, type Table, walk } from './pages.ts';
 import { type Fields, isObject, Requests } from './requests.ts';
-import { addressOf, type Filter, type Parameters, type Target } from './target.ts';
+import { addressOf, type Filter, type Parameters, requireOptions, type Target } from './target.ts';
 import type { Value } from './values.ts';
 
 export interface Options {
@@ -95,8 +95,9 @@ export class QueryResults {
     return this.#file('parquet', read);
   }
 
-  /** Runs a query, waits until it has ended, and reads its rows. @throws RunFailed · ServiceError · IncompleteResult */
+  /** Runs a query, waits until it has ended, and reads its rows. @throws RunFailed · ServiceError · IncompleteResult; TypeError for what is no option, before anything is run */
   async runQuery<Row = AnyRow>(query: number, { signal, ...run }: RunOptions & Filter = {}): Promise<Table<Row>> {
+    requireOptions(run);
     const execution = await this.execute(query, { ...run, ...(signal && { signal }) });
     const { state, error } = await this.finished(execution, signal);
     if (!state.startsWith('QUERY_STATE_COMPLETED')) throw runFailed(execution, state, error);

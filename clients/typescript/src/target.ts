@@ -42,6 +42,20 @@ interface AnyTarget {
   readonly asOf?: string;
 }
 
+const OPTIONS: Readonly<Record<keyof AnyTarget | keyof Filter | 'signal', true>> = {
+  ...{ query: true, execution: true, dataset: true, parameters: true, asOf: true },
+  ...{ columns: true, filters: true, search: true, sortBy: true, limit: true, offset: true, sampleCount: true },
+  ...{ allowPartialResults: true, signal: true },
+};
+
+/** Left out, a misspelt one would have other rows read than were asked for. @throws TypeError for what is no option */
+export function requireOptions(given: object): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || Object.hasOwn(OPTIONS, name)) continue;
+    throw new TypeError(`there is no option "${name}": there are ${Object.keys(OPTIONS).join(', ')}`);
+  }
+}
+
 /** @throws TypeError unless it names one thing */
 export function pathOf(target: Target): string {
   const { query, execution, dataset, parameters, asOf }: AnyTarget = target;
@@ -70,6 +84,7 @@ function columnText(name: string): string {
 
 /** @param more further parameters @throws TypeError for a text that cannot be sent, and for what says nothing, or two things */
 export function addressOf(target: Target, filter: Filter, more: Readonly<Record<string, string>>): string {
+  requireOptions(filter);
   if (typeof filter.columns === 'string') throw new TypeError('columns is a list of names, not one text');
   const named = 'query' in target ? Object.entries(target.parameters ?? {}) : [];
   const given: Readonly<Record<string, Parameters[string] | undefined>> = {

@@ -437,9 +437,22 @@ test('what JavaScript lets through is refused before it is asked for: nothing to
   refused({ execution: 'A', parameters: { a: 'b' } }, {}, 'parameters are for a query: they say which of its runs');
   refused({ execution: 'A', asOf: '2024-03-05' }, {}, 'asOf is for a query or a dataset: it says which of its runs');
   refused({ query: 7 }, { columns: 'n' }, 'columns is a list of names, not one text');
+  const options =
+    'query, execution, dataset, parameters, asOf, columns, filters, search, sortBy, limit, offset, sampleCount, allowPartialResults, signal';
+  refused({ query: 7 }, { limt: 1 }, `there is no option "limt": there are ${options}`);
+  refused({ query: 7 }, { sort_by: 'n' }, `there is no option "sort_by": there are ${options}`);
   const elsewhere = { query: '7/executions?x=' } as unknown as Target;
   assert.equal(pathOf(elsewhere), '/v1/query/7%2Fexecutions%3Fx%3D/results');
   assert.equal(pathOf({ query: 7, execution: undefined } as unknown as Target), '/v1/query/7/results');
+});
+
+test('an option that is none is refused before a query is run', async () => {
+  const { client, asked } = scripted([]);
+  await assert.rejects(client.runQuery(7, { limt: 1 } as Filter), {
+    name: 'TypeError',
+    message: /^there is no option "limt"/,
+  });
+  assert.deepEqual(asked, []);
 });
 
 test('the query that is run is one, too', async () => {
