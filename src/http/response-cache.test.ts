@@ -102,7 +102,7 @@ for (const [versionBefore, kept] of [
 }
 
 for (const [what, bytes, byRound] of [
-  ['small', 9, [200, 400, 500]],
+  ['small', 9, [100, 200, 300, 400, 500]],
   ['large', 100_000, [250, 500]],
 ] as const) {
   test(`of those who ask for a ${what} page at the same moment some are answered in each round of the event loop`, async () => {

@@ -57,8 +57,8 @@ const NEVER_KEPT =
 const HEAD_BYTES = 2000;
 /** Up to this length Node sends the head and a string in one write, without allocating a buffer. */
 const STRING_BYTES_MAX = 12_000;
-/** Of up to so many bytes. Each takes some 20 µs, of all who ask at the same moment. */
-const SMALL_PER_ROUND = 200;
+/** Of up to so many bytes. Each takes some 20 µs, and several times as long soon after the start. */
+const SMALL_PER_ROUND = 100;
 
 /** Where answers are kept, up to a number of bytes. */
 export function makeResponseCache(bytesMax: number): LruBytes<CachedResponse> {
