@@ -109,7 +109,7 @@ test('a file of settings that is not UTF-8 is refused: a folder would have anoth
   assert.deepEqual(qrs(cwd, ['users', 'list']), {
     code: 1,
     out: '',
-    err: 'error: QRS_CONFIG_FILE: qrs.env cannot be read: qrs.env is not UTF-8: save it as UTF-8\n',
+    err: 'error: QRS_CONFIG_FILE: qrs.env is not UTF-8: save it as UTF-8\n',
   });
   assert.deepEqual(await readdir(cwd), ['qrs.env']);
 });
