@@ -43,7 +43,7 @@ export async function openExport(request: ExportRequest, deps: ReadDeps, signal:
   // A result without parts needs no view, and could have none.
   const isView = view !== undefined && source.parts.length > 0;
   const of = { executionId, resultSet: source, keyId };
-  const ofView = isView ? held.use((await openViewFor(of, view, columns, deps, signal)).open) : undefined;
+  const ofView = isView ? held.use((await openViewFor(of, view, columns, deps.views, signal)).open) : undefined;
   const made = ofView?.resultSet;
   const { parts } = made ?? source;
   const open: ExportedRows['open'] = ofView?.openPart ?? ((...asked) => deps.store.open(...asked));

@@ -211,14 +211,14 @@ async function openView(
   request: ReadRequest,
   view: View,
   columns: readonly ProjectedColumn[],
-  deps: Pick<ReadDeps, 'store' | 'views' | 'limiter' | 'leases'>,
+  { views, limiter, leases }: Pick<ReadDeps, 'views' | 'limiter' | 'leases'>,
   signal: AbortSignal,
 ): Promise<ViewForColumns> {
   const { executionId, keyId } = request;
-  if (deps.views.has(executionId, view)) return await openViewFor(request, view, columns, deps, signal);
-  using _ = await deps.limiter.acquire(keyId, signal);
-  await using _held = await deps.leases.hold(executionId);
-  return await openViewFor(request, view, columns, deps, signal);
+  if (views.has(executionId, view)) return await openViewFor(request, view, columns, views, signal);
+  using _ = await limiter.acquire(keyId, signal);
+  await using _held = await leases.hold(executionId);
+  return await openViewFor(request, view, columns, views, signal);
 }
 
 /** A page of several ranges is an export. The limiter admits or refuses it here, before its first byte. */

@@ -10,6 +10,7 @@ import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import type { Statement } from '../../../duckdb/statement.ts';
 import { isStorageFull } from '../../../errors/storage-full.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
+import { viewIdentity } from '../../compile/view.ts';
 import { WorkQueue } from '../../limits/work-queue.ts';
 import type { View } from '../../plan/view.ts';
 import { DerivedBudget } from '../budget.ts';
@@ -17,6 +18,7 @@ import { ViewCache } from './view-cache.ts';
 
 const RESULT: ResultSet = { columns: [], rowCount: 0, cellBytes: 0, truncated: false, parts: [] };
 const VIEW: View = { rows: { kind: 'all' }, sortKeys: [] } as unknown as View;
+const SOURCE = { view: VIEW, resultSet: RESULT };
 const never = new AbortController().signal;
 
 /** Views without rows, on a disk that is full while `isFull` says so. */
@@ -45,7 +47,7 @@ async function cacheOn(
     sleep,
     onRemoved: async () => undefined,
   });
-  const get = (executionId: string) => cache.get(executionId, RESULT, VIEW, 'key', never);
+  const get = (executionId: string) => cache.get(viewIdentity(executionId, VIEW), SOURCE, 'key', never);
   return { directory, get, cache };
 }
 
@@ -105,7 +107,7 @@ test('a view that is finished just after the last who waited for it has left is 
     },
   );
   const leaving = new AbortController();
-  const left = assert.rejects(cache.get('A', RESULT, VIEW, 'key', leaving.signal), /the client left/);
+  const left = assert.rejects(cache.get(viewIdentity('A', VIEW), SOURCE, 'key', leaving.signal), /the client left/);
   await begun.promise;
   leaving.abort(new Error('the client left'));
   await left;

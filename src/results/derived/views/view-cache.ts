@@ -23,7 +23,7 @@ import type { WorkQueue } from '../../limits/work-queue.ts';
 import type { View } from '../../plan/view.ts';
 import { readFailure } from '../../read-failure.ts';
 import type { DerivedBudget } from '../budget.ts';
-import { type MaterializedView, materializeView, type ViewDestination } from './materialize-view.ts';
+import { type MaterializedView, materializeView, type ViewDestination, type ViewSource } from './materialize-view.ts';
 
 export interface ViewCacheOptions {
   /** Absolute path of an empty folder, for this process alone. */
@@ -111,18 +111,19 @@ export class ViewCache implements AsyncDisposable {
   }
 
   /**
+   * With all columns, or some alone where these are named.
+   * @param identity no other view has it
    * @param keyId whose queue turn it takes if the view has to be made
    * @throws RequestError overloaded; the signal's reason; what making the view throws
    */
   async get(
-    executionId: string,
-    resultSet: ResultSet,
-    view: View,
+    identity: string,
+    source: Omit<ViewSource, 'paths'>,
     keyId: string,
     signal: AbortSignal,
   ): Promise<OpenView> {
-    const making = { make: this.#viewOf(resultSet, view), isPassing: view.rows.kind === 'drawn' };
-    return await this.#open(viewIdentity(executionId, view), making, keyId, signal);
+    const making = { make: this.#viewOf(source), isPassing: source.view.rows.kind === 'drawn' };
+    return await this.#open(identity, making, keyId, signal);
   }
 
   /**
@@ -133,7 +134,7 @@ export class ViewCache implements AsyncDisposable {
     return await this.#open(identity, { make, isPassing: false }, keyId, signal);
   }
 
-  /** Whether it is made already. @param identity as for `getMade` */
+  /** Whether it is made already. @param identity as for `get` and `getMade` */
   hasMade(identity: string): boolean {
     return (this.#entries.get(identity)?.bytes ?? 0) > 0;
   }
@@ -304,15 +305,15 @@ export class ViewCache implements AsyncDisposable {
     await closed;
   }
 
-  #viewOf(resultSet: ResultSet, view: View): MakeView {
+  #viewOf(source: Omit<ViewSource, 'paths'>): MakeView {
     const { store } = this.#options;
     return async (duckDb, destination, signal) => {
       await using objects = new AsyncDisposableStack();
       // A part of a view, where this is a view of a difference; keys of stored parts are relative.
       const open = async (part: Part, during: AbortSignal) =>
         isAbsolute(part.key) ? await this.openPart(part) : await store.open(part, allRowsOf(part), during);
-      const paths = await openAll(resultSet.parts, open, objects, signal);
-      return await materializeView(duckDb, { view, resultSet, paths }, destination, signal);
+      const paths = await openAll(source.resultSet.parts, open, objects, signal);
+      return await materializeView(duckDb, { ...source, paths }, destination, signal);
     };
   }
 
