@@ -167,8 +167,8 @@ async function sendWhole(
   }
   reply.header('content-length', length);
   if (request.method === 'HEAD') return reply.send(Readable.from([]));
+  if (isOwn !== true) return reply.send(oneAhead(handedOut(sent, sending)));
   const rest = givenOut(sent);
-  if (isOwn !== true) return reply.send(oneAhead(handedOut(rest, sending)));
   const chunks = { first: await rest.next(), rest, onError: () => undefined };
   return reply.send(streamOf(chunks, sending, undefined));
 }
@@ -276,7 +276,7 @@ function oneAhead(chunks: AsyncIterable<Uint8Array>): Readable {
 
 /** Counts the bytes. */
 async function* handedOut(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { request, options }: Sending,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
