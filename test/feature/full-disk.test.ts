@@ -224,38 +224,34 @@ test('with the usual settings a result that is sent gets its room on a full disk
   assert.match(error, /^a disk of the service is too full: results that are being sent may take \d+ bytes of it/);
 });
 
-test('a body that arrives on a full disk gets its room from there, whatever results that are being sent may take', {
-  skip,
-}, async () => {
-  const lines = await onSmallDisk(`
+/** Sends 8,000 lines to a disk that is full but for so many bytes; prints how many row files there are before, what was answered, and how many are left. */
+async function sendIntoRoom(bytes: number): Promise<readonly string[]> {
+  return await onSmallDisk(`
     export QRS_UPLOAD_DISK=1TB
     ${SERVE_WITH_ROW_FILE}
     head -8000 "$ROWS" > "$DISK/few.csv"
-    # For commits, and not for the body.
-    head -c 100000 /dev/zero > "$DISK/room"
+    head -c ${bytes} /dev/zero > "$DISK/room"
     ${FILL}
     rm "$DISK/room"
     rows
     echo "$URL $KEY" | ROWS="$DISK/few.csv" "$NODE" "$CLIENT"; rows
     kill $SERVE
     wait $SERVE || true`);
+}
+
+test('a body that arrives on a full disk gets its room from there, whatever results that are being sent may take', {
+  skip,
+}, async () => {
+  // For commits, and not for the body.
+  const lines = await sendIntoRoom(100_000);
   assert.deepEqual(lines, ['1', '{"status":201,"code":null,"retry":null,"rows":7999,"alive":200}', '0']);
 });
 
 test('what a result that is sent is converted to gets its room from there, whatever results that are being sent may take', {
   skip,
 }, async () => {
-  const lines = await onSmallDisk(`
-    export QRS_UPLOAD_DISK=1TB
-    ${SERVE_WITH_ROW_FILE}
-    head -8000 "$ROWS" > "$DISK/few.csv"
-    head -c 400000 /dev/zero > "$DISK/room"
-    ${FILL}
-    rm "$DISK/room"
-    echo "$URL $KEY" | ROWS="$DISK/few.csv" "$NODE" "$CLIENT"; rows
-    kill $SERVE
-    wait $SERVE || true`);
-  assert.deepEqual(lines, ['{"status":201,"code":null,"retry":null,"rows":7999,"alive":200}', '0']);
+  const lines = await sendIntoRoom(400_000);
+  assert.deepEqual(lines, ['1', '{"status":201,"code":null,"retry":null,"rows":7999,"alive":200}', '0']);
 });
 
 test('the rows of a run get their room on a full disk from there, and where that does not suffice the run says so', {
