@@ -110,28 +110,33 @@ export class PartReader {
     skipped: ChunkSize = NO_ROWS,
   ): AsyncGenerator<Chunk> {
     if (skipped.rowCount > 0) yield { ...skipped, byteChunks: [] };
-    const left = [...after(ranges, skipped)];
-    const { assembling, keyId, monotonic } = this.#deps;
+    const left = Array.from(after(ranges, skipped), (range): WantedRange => ({ ...range, waitedMillis: 0 }));
+    const { assembling, keyId, monotonic, prefetch, rangesAtOnce } = this.#deps;
     using _ = takeTurns || left.length < 2 ? undefined : await assembling.enter(keyId, signal);
     // Rows that were encoded before are read when their turn comes: that takes no time worth beginning earlier.
-    let askedAt = monotonic();
-    for (let [range] = left; range !== undefined && (await this.#isEncoded(range, signal)); [range] = left) {
-      yield* this.#encoded(range, takeTurns, signal);
+    for (let [range] = left; range !== undefined; [range] = left) {
+      const rest = yield* this.#encoded(range, signal);
+      if (rest.from < rest.to) {
+        left[0] = rest;
+        break;
+      }
       left.shift();
-      askedAt = monotonic();
     }
     if (left.length === 0) return;
-    const { prefetch, rangesAtOnce } = this.#deps;
     const ahead = takeTurns && prefetch !== undefined ? new RangePrefetch(left, prefetch) : undefined;
-    const begin = async ([index, range]: readonly [number, PartRange], during: AbortSignal) => {
-      const since = index === 0 ? askedAt : monotonic();
-      if (await this.#isEncoded(range, during)) return range;
+    const begin = async ([index, range]: readonly [number, WantedRange], during: AbortSignal) => {
+      const since = monotonic();
+      // The first one has just turned out not to be.
+      if (index > 0 && (await this.#isEncoded(range, during))) return range;
       ahead?.begins(index, during);
-      return await this.#encode({ ...range, waitedMillis: monotonic() - since }, takeTurns, during);
+      const waitedMillis = range.waitedMillis + monotonic() - since;
+      return await this.#encode({ ...range, waitedMillis }, takeTurns, during);
     };
     for await (const begun of readAhead(left.entries(), rangesAtOnce - 1, begin, signal)) {
-      if ('part' in begun) yield* this.#encoded(begun, takeTurns, signal);
-      else yield begun;
+      if ('part' in begun) {
+        const rest = yield* this.#encoded(begun, signal);
+        if (rest.from < rest.to) yield await this.#encode(rest, takeTurns, signal);
+      } else yield begun;
     }
   }
 
@@ -159,19 +164,17 @@ export class PartReader {
     return (await this.#deps.rows?.canRead(part, from, this.#encoding, signal)) === true;
   }
 
-  /** Rows that were encoded before; DuckDB reads those of them that turn out to be missing. */
-  async *#encoded(range: PartRange, takeTurns: boolean, signal: AbortSignal): AsyncGenerator<Chunk> {
-    let { from } = range;
+  /** Rows that were encoded before, up to the first that was not. @returns the others */
+  async *#encoded(range: WantedRange, signal: AbortSignal): AsyncGenerator<Chunk, WantedRange> {
     const { rows, monotonic } = this.#deps;
-    const encoded = rows?.read(range.part, range, this.#encoding, signal) ?? [];
+    let { from } = range;
     let askedAt = monotonic();
-    for await (const { text, rowCount, cellBytes } of encoded) {
+    for await (const { text, rowCount, cellBytes } of rows?.read(range.part, range, this.#encoding, signal) ?? []) {
       from += rowCount;
       yield { byteChunks: [text], rowCount, cellBytes };
       askedAt = monotonic();
     }
-    if (from === range.to) return;
-    yield await this.#encode({ ...range, from, waitedMillis: monotonic() - askedAt }, takeTurns, signal);
+    return { ...range, from, waitedMillis: monotonic() - askedAt };
   }
 
   /** Has DuckDB encode a range. */
