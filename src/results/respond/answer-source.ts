@@ -23,8 +23,11 @@ export interface AnswerSource {
   readonly metadata: object | undefined;
 }
 
+/** The rows of a page, encoded: as they are read, or all of them. */
+export type RowChunks = AsyncIterable<Chunk> | Iterable<Chunk>;
+
 /** An answer's source and its encoded rows. An encoder is a pure function of both. */
-export type SourceWithRows = AnswerSource & { readonly chunks: AsyncIterable<Chunk> };
+export type SourceWithRows = AnswerSource & { readonly chunks: RowChunks };
 
 /** Makes an answer's segments from the page's chunks: one for each chunk, and perhaps one more at the end. */
-export type Encode = (chunks: AsyncIterable<Chunk>) => AsyncGenerator<ByteChunks>;
+export type Encode = (chunks: RowChunks) => AsyncGenerator<ByteChunks>;

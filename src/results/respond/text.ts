@@ -9,12 +9,12 @@ import type { Answer } from '../answer.ts';
 import type { FinishedPage } from '../cache/finished-pages.ts';
 import { pageRowsMax, type ReadPlan } from '../plan/read-plan.ts';
 import { type ByteChunks, byteLengthOf, gather } from '../read/byte-chunks.ts';
-import { type PageOfRows, releaseAfter } from '../read/page.ts';
+import type { PageOfRows } from '../read/page.ts';
 import { CONTENT_TYPES, type TextFormat } from '../request/format.ts';
 import type { ResultsRequest } from '../request/results-request.ts';
 import type { AnswerSource, Encode, SourceWithRows } from './answer-source.ts';
 import { matchesEtag } from './cache-policy.ts';
-import { countRows } from './count-rows.ts';
+import { countChunk } from './count-rows.ts';
 import { encodeCsv } from './csv.ts';
 import { encodeJson } from './json.ts';
 import { encodeNdjson } from './ndjson.ts';
@@ -94,9 +94,10 @@ export function respondText(asked: TextRequest, format: TextFormat, page: PageOf
 export async function finishText(answer: LargeAnswer, signal: AbortSignal): Promise<FinishedAnswer> {
   const { contentType, headers, page, next, encode } = answer;
   const stats = new RequestStats();
+  const chunks = await Array.fromAsync(page.chunks(signal)).finally(() => page.release());
+  for (const chunk of chunks) countChunk(chunk, page, stats);
   const all: Uint8Array[] = [];
-  const segments = releaseAfter(page, encode(countRows(page.chunks(signal), page, stats)));
-  for await (const byteChunks of segments) all.push(...byteChunks);
+  for await (const byteChunks of encode(chunks)) all.push(...byteChunks);
   const { rowCount, cellBytes, datapoints } = stats;
   const isShort = byteLengthOf(all) <= SHORT_BYTES_MAX;
   const price = { 'row-count': String(rowCount), 'datapoint-count': String(datapoints) };

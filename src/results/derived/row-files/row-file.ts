@@ -101,7 +101,7 @@ export class RowFile implements TextsOfRows {
       for (const [place, group] of groups.entries()) {
         if (place > 0) await this.#deps.turns.next();
         else if (this.#textBytes(group) > AT_ONCE_BYTES_MAX) await this.#deps.turns.nextIfMany();
-        const bytes = await ahead;
+        const bytes = ahead instanceof Promise ? await ahead : ahead;
         signal.throwIfAborted();
         // Another thread reads the next ones while these are unpacked.
         ahead = this.#bytesOf(groups[place + 1] ?? []);
@@ -115,7 +115,7 @@ export class RowFile implements TextsOfRows {
       }
     } finally {
       // Whoever stops early may close the file.
-      await Promise.allSettled([ahead]);
+      if (ahead instanceof Promise) await Promise.allSettled([ahead]);
     }
   }
 
