@@ -4,6 +4,7 @@
  *
  *     filters, position 8: found "==", expected a comparison such as =. Did you mean "="? In: amount »==« 5
  */
+import { shortened } from '../domain/shortened.ts';
 import type { Position } from './tree.ts';
 
 export type Problem = 'syntax' | 'column' | 'type' | 'value' | 'unsupported' | 'limit';
@@ -60,7 +61,7 @@ function codeOf(source: Source, problem: Problem): ExpressionErrorCode {
 function found(text: string, at: Position): string {
   const piece = text.slice(at.offset, at.offset + at.length);
   if (piece === '') return 'the end';
-  const shown = clip(piece);
+  const shown = shortened(piece, FOUND_MAX);
   return /^['"]/.test(shown) ? shown : `"${shown}"`;
 }
 
@@ -69,11 +70,7 @@ function excerpt(text: string, at: Position): string {
   const end = at.offset + at.length;
   const before = (start > 0 ? '…' : '') + text.slice(start, at.offset);
   const after = text.slice(end, end + AROUND_MAX) + (text.length > end + AROUND_MAX ? '…' : '');
-  return `${before}»${clip(text.slice(at.offset, end))}«${after}`;
-}
-
-function clip(text: string): string {
-  return text.length > FOUND_MAX ? `${text.slice(0, FOUND_MAX)}…` : text;
+  return `${before}»${shortened(text.slice(at.offset, end), FOUND_MAX)}«${after}`;
 }
 
 /** Control characters would break the line, or the terminal it is read in; a cut may have split a surrogate pair. */

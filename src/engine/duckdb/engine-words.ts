@@ -5,6 +5,7 @@
  */
 import { counted } from '../../domain/counted.ts';
 import { nearest } from '../../domain/nearest.ts';
+import { shortened } from '../../domain/shortened.ts';
 import { typeName, unknownType } from './engine-type-names.ts';
 
 type Facts = readonly string[];
@@ -265,8 +266,7 @@ function quoted(text: string): string {
 }
 
 function cut(text: string): string {
-  const characters = [...text.replaceAll(/\s+/g, ' ')];
-  return characters.length > CUT ? `${characters.slice(0, CUT).join('')}…` : characters.join('');
+  return shortened(text.replaceAll(/\s+/g, ' '), CUT);
 }
 
 function namesOf(list: string): readonly string[] {

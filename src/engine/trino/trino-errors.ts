@@ -1,4 +1,5 @@
 /** What Trino says of a query that failed → EngineError. Its message is about the author's SQL and values, or it is for the log alone. */
+import { shortened } from '../../domain/shortened.ts';
 import { EngineError, type EngineErrorType } from '../engine.ts';
 
 /** As the protocol has it. */
@@ -126,5 +127,5 @@ function said({ message }: TrinoError): string {
     .replace(/^line \d+:\d+: /, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  return text.length > MESSAGE_CHARS_MAX ? `${text.slice(0, MESSAGE_CHARS_MAX)}…` : text;
+  return shortened(text, MESSAGE_CHARS_MAX);
 }

@@ -5,6 +5,7 @@
 
 import { formatColumnType } from '../../domain/column-type.ts';
 import type { Column } from '../../domain/result-set.ts';
+import { shortened } from '../../domain/shortened.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { DuckDb, isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { escapeGlob } from '../../duckdb/escape-glob.ts';
@@ -151,5 +152,5 @@ function hasZone(wire: WireType): boolean {
 }
 
 function shown(value: string): string {
-  return JSON.stringify(value.length > CHARS_SHOWN ? `${value.slice(0, CHARS_SHOWN)}…` : value);
+  return JSON.stringify(shortened(value, CHARS_SHOWN));
 }

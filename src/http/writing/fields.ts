@@ -3,6 +3,7 @@
  * field is refused: ignoring it would hide a misspelt name.
  */
 import { nearest } from '../../domain/nearest.ts';
+import { shortened } from '../../domain/shortened.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { ExactNumber } from './exact-number.ts';
 
@@ -96,11 +97,11 @@ function shown(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (isObject(value)) return 'an object';
   const written = value instanceof ExactNumber ? value.text : (JSON.stringify(value) ?? 'nothing');
-  return written.length <= SHOWN_MAX ? written : `${written.slice(0, SHOWN_MAX)}…`;
+  return shortened(written, SHOWN_MAX);
 }
 
 function unknownField(path: string, name: string, known: readonly string[]): RequestError {
   const [near] = nearest(name, known);
   const instead = near === undefined ? `expected ${known.join(', ') || 'none'}` : `did you mean ${near}?`;
-  return new RequestError('invalid_body', `${path.slice(0, SHOWN_MAX)}: no such field; ${instead}`);
+  return new RequestError('invalid_body', `${shortened(path, SHOWN_MAX)}: no such field; ${instead}`);
 }

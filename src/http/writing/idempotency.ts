@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { KeptAnswer, NewKeptAnswer } from '../../domain/kept-answer.ts';
 import { IDEMPOTENCY_KEPT_MILLIS } from '../../domain/retention.ts';
+import { shortened } from '../../domain/shortened.ts';
 import { type ErrorCode, RequestError } from '../../errors/errors.ts';
 import { KeptLease, type LeaseOptions } from '../../leases/kept-lease.ts';
 import { isLeaseOwnerDead } from '../../leases/lease-owner.ts';
@@ -125,8 +126,7 @@ interface KeptError {
 }
 
 function writtenError({ code, message, body, status }: RequestError): Pick<IdempotentAnswer, 'status' | 'body'> {
-  const error = message.length <= ERROR_LENGTH_MAX ? message : `${message.slice(0, ERROR_LENGTH_MAX)}…`;
-  const kept: KeptError = { code, error, body };
+  const kept: KeptError = { code, error: shortened(message, ERROR_LENGTH_MAX), body };
   return { status, body: JSON.stringify(kept) };
 }
 

@@ -5,6 +5,7 @@
 
 import { nearest } from '../../domain/nearest.ts';
 import type { Column } from '../../domain/result-set.ts';
+import { shortened } from '../../domain/shortened.ts';
 
 export type FoundColumn =
   | { readonly kind: 'found'; readonly index: number }
@@ -46,12 +47,11 @@ export function describeMissing(
     return `"${name}" could be ${meant}; write the one you mean exactly`;
   }
   const near = nearest(name, names);
-  const written = name.length <= SHOWN_MAX ? name : `${name.slice(0, SHOWN_MAX)}…`;
   const hint =
     near.length > 0
       ? `Did you mean ${near.map((candidate) => `"${candidate}"`).join(' or ')}?`
       : `The columns are ${listed(names)}.`;
-  return `there is no column "${written}". ${hint}`;
+  return `there is no column "${shortened(name, SHOWN_MAX)}". ${hint}`;
 }
 
 function namesOf(columns: readonly Column[]): Names {
