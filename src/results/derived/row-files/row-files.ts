@@ -66,11 +66,12 @@ export class RowFiles implements AsyncDisposable {
     const known = this.#known.get(resultSet);
     if (known !== undefined) return known;
     const origin = originOf();
+    const wanted = wantedRowFiles(origin, { ...this.#options, open: this.#open });
     const rows = new RowsOf(
       origin,
       { open: this.#open, rangesAhead },
       {
-        onRead: (isLarge) => this.#noteRead(origin, isLarge),
+        onRead: (isLarge) => this.#noteRead(wanted, isLarge),
         onDamaged: (error) => {
           this.#queue.forget(origin.id);
           onDamaged(origin.executionId, error);
@@ -81,13 +82,13 @@ export class RowFiles implements AsyncDisposable {
     return rows;
   }
 
-  #noteRead(origin: RowOrigin, isLarge: boolean): void {
-    if (isLarge || this.#readOnce.has(origin.id)) {
-      this.#queue.want(wantedRowFiles(origin, { ...this.#options, open: this.#open }));
+  #noteRead(wanted: Wanted, isLarge: boolean): void {
+    if (isLarge || this.#readOnce.has(wanted.id)) {
+      this.#queue.want(wanted);
       return;
     }
     if (this.#readOnce.size >= READ_ONCE_MAX) this.#readOnce.clear();
-    this.#readOnce.add(origin.id);
+    this.#readOnce.add(wanted.id);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -43,28 +43,24 @@ export function storedOrigin(
     encoder,
   }: { readonly store: Pick<ResultStore, 'open'>; readonly files: DerivedFiles; readonly encoder: string },
 ): RowOrigin {
-  const identities = new Map<Part, string>();
-  const identityOf = (part: Part) => {
-    const identity = identities.get(part) ?? identityFrom([encoder, part.sha256, part.rowCount, resultSet.columns]);
-    identities.set(part, identity);
-    return identity;
-  };
-  const nameOf = (part: Part) => {
+  const fileOf = oncePerPart((part) => {
+    const identity = identityFrom([encoder, part.sha256, part.rowCount, resultSet.columns]);
     const of = basename(part.key, '.parquet').toLowerCase();
-    return derivedName(executionId, of, identityOf(part).slice(0, 16), KIND);
-  };
+    const name = derivedName(executionId, of, identity.slice(0, 16), KIND);
+    return { name, path: files.pathOf(name), identity };
+  });
   return {
     id: executionId,
     executionId,
     resultSet,
-    fileOf: (part) => ({ path: files.pathOf(nameOf(part)), identity: identityOf(part) }),
+    fileOf,
     hold: () => NOTHING,
     open: (part, signal) => store.open(part, allRowsOf(part), signal),
-    stagingPath: (part) => files.stagingPath(nameOf(part)),
-    isMadeElsewhere: (part) => files.isMadeElsewhere(nameOf(part)),
-    publish: (part, staged) => files.publish(nameOf(part), staged),
-    remove: (part) => files.remove(nameOf(part)),
-    touch: (part) => files.touch(nameOf(part)),
+    stagingPath: (part) => files.stagingPath(fileOf(part).name),
+    isMadeElsewhere: (part) => files.isMadeElsewhere(fileOf(part).name),
+    publish: (part, staged) => files.publish(fileOf(part).name, staged),
+    remove: (part) => files.remove(fileOf(part).name),
+    touch: (part) => files.touch(fileOf(part).name),
   };
 }
 
@@ -75,7 +71,7 @@ export function viewOrigin(executionId: string, view: OpenView): RowOrigin {
     id: view.identity,
     executionId,
     resultSet: view.resultSet,
-    fileOf: (part) => ({ path: pathOf(part), identity: identityFrom([part.key]) }),
+    fileOf: oncePerPart((part) => ({ path: pathOf(part), identity: identityFrom([part.key]) })),
     hold: () => view.hold(),
     open: view.openPart,
     stagingPath: (part) => `${pathOf(part)}.new`,
@@ -86,6 +82,16 @@ export function viewOrigin(executionId: string, view: OpenView): RowOrigin {
     },
     remove: async (part) => await rm(pathOf(part), { force: true }),
     touch: async () => undefined,
+  };
+}
+
+/** Each page asks for it. */
+function oncePerPart<T>(make: (part: Part) => T): (part: Part) => T {
+  const made = new Map<Part, T>();
+  return (part) => {
+    const known = made.get(part) ?? make(part);
+    made.set(part, known);
+    return known;
   };
 }
 
