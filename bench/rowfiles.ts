@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { countBytes } from './count-bytes.ts';
+import { load } from './load.ts';
 import { childrenOf, medianPair, print, quantile, report } from './measure.ts';
 import { sqliteRival } from './rivals/start.ts';
 import { DATA, DATA_DIR, duckDb, publishedRows, startService, storedRowsSql } from './service.ts';
@@ -24,6 +25,7 @@ const TICKS_A_SECOND = 100;
 const SETTLING_PAGES = 3000;
 /** They fill the memory for finished answers: until then each page is the first to use some of it. */
 const SETTLING_FULL_PAGES = 60;
+const TURNS = 9;
 /** No divisor of the rows of a row group: pages come from everywhere. */
 const STEP = 10_007;
 
@@ -40,6 +42,27 @@ async function page(of: string, rows: number, limit: number): Promise<void> {
   asked += 1;
   const offset = (asked * STEP) % (rows - limit);
   await get(`${service.url}/v1/execution/${of}/results?limit=${limit}&offset=${offset}`);
+}
+
+/** Small pages as a program asks for them that does little else: one after another on one connection, for a second, then the rival's. */
+async function oneAfterAnother(): Promise<void> {
+  const millisEach = async (url: string, path: string, turn: number) => {
+    const of = { url, path: `${path}?limit=${SMALL}&offset=OFFSET`, headers: { 'x-service-api-key': service.key } };
+    const offsets = { firstOffset: turn + 1, offsetStep: STEP, offsetModulo: ROWS - SMALL };
+    return 1000 / (await load({ ...of, ...offsets, connections: 1, warmUpMillis: 200, millis: 1000 })).perSecond;
+  };
+  const [ours, theirs]: [number[], number[]] = [[], []];
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    ours.push(await millisEach(service.url, `/v1/execution/${execution}/results`, turn));
+    theirs.push(await millisEach(rival.url, '/rows', turn));
+  }
+  const [page, sqlite] = [quantile(ours, 0.5), quantile(theirs, 0.5)];
+  report(
+    `${SMALL} rows anywhere, one page after another / SQLite likewise`,
+    page / sqlite,
+    '≤ 1',
+    `${page.toFixed(2)} ms / ${sqlite.toFixed(2)} ms`,
+  );
 }
 
 async function get(url: string): Promise<void> {
@@ -112,6 +135,7 @@ for (const limit of [SMALL, 1000]) {
     `${ours.toFixed(2)} ms / ${sqlite.toFixed(2)} ms`,
   );
 }
+await oneAfterAnother();
 for (let settling = 0; settling < SETTLING_FULL_PAGES; settling += 1) await page(execution, ROWS, PAGE);
 const [full, copied] = await medianPair(
   15,
