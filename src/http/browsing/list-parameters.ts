@@ -4,15 +4,14 @@ import { type Instant, parseInstant } from '../../domain/instant.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { formatQueryString, parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
 
-/** Each item takes some look-ups, during which the process does nothing else. */
-export const PAGE_DEFAULT = 50;
-export const PAGE_MAX = 200;
+/** How many items a page has. Where each takes some look-ups, they are few: the process does nothing else meanwhile. */
+const PAGE = { default: 50, max: 200 };
 
 /** @throws RequestError */
-export function sliceOf(parameters: QueryParameters): ListSlice {
+export function sliceOf(parameters: QueryParameters, page = PAGE): ListSlice {
   return {
     offset: wholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER) ?? 0,
-    limit: wholeNumber(parameters, 'limit', PAGE_MAX) ?? PAGE_DEFAULT,
+    limit: wholeNumber(parameters, 'limit', page.max) ?? page.default,
   };
 }
 

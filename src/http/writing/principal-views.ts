@@ -5,15 +5,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { Principals, StoredKey } from '../../catalog/catalog.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import { RequestError } from '../../errors/errors.ts';
 import type { KeyTerms } from '../../keys/create-key.ts';
-import { parameterOf, parseQueryString } from '../../results/request/query-string.ts';
+import { parseQueryString } from '../../results/request/query-string.ts';
 import { queryStringOf } from '../authenticate.ts';
+import { listBody, sliceOf } from '../browsing/list-parameters.ts';
 import { clientUrlOf } from '../client-url.ts';
 import { requireScope } from './authorize.ts';
 
-const PAGE_DEFAULT = 1000;
-const PAGE_MAX = 10_000;
+const PAGE = { default: 1000, max: 10_000 };
 
 type Lists = Readonly<Record<'users' | 'teams' | 'keys', () => Promise<readonly object[]>>>;
 
@@ -31,11 +30,11 @@ export function principalViews(
         if (request.principal === undefined) throw new Error('a list was reached without a key');
         requireScope(request.principal, 'admin');
         const parameters = parseQueryString(queryStringOf(request));
-        const page = {
-          offset: wholeNumber(parameterOf(parameters, 'offset'), 'offset', Number.MAX_SAFE_INTEGER) ?? 0,
-          limit: wholeNumber(parameterOf(parameters, 'limit'), 'limit', PAGE_MAX) ?? PAGE_DEFAULT,
-        };
-        const body = pageOf(name, await list(), page, (publicUrl ?? clientUrlOf(request)) + prefix);
+        const slice = sliceOf(parameters, PAGE);
+        const all = await list();
+        const items = all.slice(slice.offset, slice.offset + slice.limit);
+        const address = `${publicUrl ?? clientUrlOf(request)}${prefix}/${name}`;
+        const body = listBody(name, { items, total: all.length }, slice, parameters, address);
         return reply
           .header('cache-control', 'no-store')
           .header('content-type', 'application/json')
@@ -59,21 +58,6 @@ function listsOf(principals: Principals): Lists {
   };
 }
 
-interface Page {
-  readonly offset: number;
-  readonly limit: number;
-}
-
-function pageOf(name: string, all: readonly object[], { offset, limit }: Page, base: string): object {
-  const next = offset + limit;
-  return {
-    [name]: all.slice(offset, next),
-    total: all.length,
-    ...(limit > 0 &&
-      next < all.length && { next_offset: next, next_uri: `${base}/${name}?limit=${limit}&offset=${next}` }),
-  };
-}
-
 /** A key in a list: without the key itself and without its hash. */
 export function keyView({ id, owner, createdAt, lastUsedAt, revokedAt, ...terms }: StoredKey): object {
   return {
@@ -88,13 +72,4 @@ export function keyView({ id, owner, createdAt, lastUsedAt, revokedAt, ...terms 
 
 export function termsView({ name, scope, expiresAt }: KeyTerms): object {
   return { name, scope, ...(expiresAt !== undefined && { expires_at: formatInstant(expiresAt) }) };
-}
-
-function wholeNumber(text: string | undefined, name: string, max: number): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[0-9]{1,16}$/.test(text) && Number(text) <= max) return Number(text);
-  throw new RequestError(
-    'invalid_parameter',
-    `${name}: found "${text.slice(0, 60)}", expected a whole number, at most ${max}`,
-  );
 }
