@@ -74,6 +74,12 @@ function keyOf(request: FastifyRequest, keyHeaders: readonly string[]): string |
     ?.find((value) => value !== '');
 }
 
+/** Of a request that has been admitted. */
+export function principalOf({ principal, url }: FastifyRequest): Principal {
+  if (principal === undefined) throw new Error(`${url.split('?', 1)[0]} was reached without a key`);
+  return principal;
+}
+
 /** What follows the question mark in the request's address. */
 export function queryStringOf(request: FastifyRequest): string {
   const question = request.url.indexOf('?');

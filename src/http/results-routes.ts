@@ -13,7 +13,7 @@ import type { ResultsRequest, Target } from '../results/request/results-request.
 import { wantsSha256 } from '../results/request/want-digest.ts';
 import { answerStatistics } from '../results/statistics/answer-statistics.ts';
 import { answerStatus } from '../results/status.ts';
-import { queryStringOf } from './authenticate.ts';
+import { principalOf, queryStringOf } from './authenticate.ts';
 import { clientUrlOf } from './client-url.ts';
 import { goneSignal } from './gone-signal.ts';
 import { type SendOptions, sendAnswer } from './send-answer.ts';
@@ -172,9 +172,4 @@ function queryOf(request: FastifyRequest): Target {
 
 function idOf(request: FastifyRequest): string {
   return (request.params as { readonly id: string }).id;
-}
-
-function principalOf(request: FastifyRequest) {
-  if (request.principal === undefined) throw new Error('a results route was reached without a key');
-  return request.principal;
 }

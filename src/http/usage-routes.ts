@@ -8,8 +8,8 @@ import { type Clock, DAY_MILLIS, dayOf, startOfDay } from '../domain/instant.ts'
 import type { Principal } from '../domain/principal.ts';
 import type { UsageCounts } from '../domain/usage.ts';
 import { RequestError } from '../errors/errors.ts';
-import { parameterOf, parseQueryString, type QueryParameters } from '../results/request/query-string.ts';
-import { queryStringOf } from './authenticate.ts';
+import { parameterOf, type QueryParameters } from '../results/request/query-string.ts';
+import { jsonRoute } from './json-route.ts';
 
 export interface UsageRoutesDeps {
   readonly usage: Usage;
@@ -25,16 +25,8 @@ interface Days {
 }
 
 export function usageRoutes(server: FastifyInstance, prefix: string, deps: UsageRoutesDeps): void {
-  server.route({
-    method: ['GET', 'HEAD'],
-    url: `${prefix}/usage`,
-    handler: async (request, reply) => {
-      const days = daysOf(parseQueryString(queryStringOf(request)), deps.clock());
-      const { principal } = request;
-      if (principal === undefined) throw new Error('the usage route was reached without a key');
-      const body = Buffer.from(JSON.stringify(await usageOf(principal, days, deps.usage)));
-      return reply.header('cache-control', 'no-store').header('content-type', 'application/json').send(body);
-    },
+  jsonRoute(server, `${prefix}/usage`, async (_request, principal, parameters) => {
+    return await usageOf(principal, daysOf(parameters, deps.clock()), deps.usage);
   });
 }
 

@@ -9,9 +9,9 @@ import { formatColumnType } from '../../domain/column-type.ts';
 import { EXECUTION_STATES, type ExecutionState, formatState, STATES, stateAt } from '../../domain/execution.ts';
 import type { Clock } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
-import { parameterOf, parseQueryString, type QueryParameters } from '../../results/request/query-string.ts';
-import { queryStringOf } from '../authenticate.ts';
+import { parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
 import { clientUrlOf } from '../client-url.ts';
+import { jsonRoute } from '../json-route.ts';
 import { readableQuery } from '../writing/authorize.ts';
 import { booleanOf, instantOf, invalid, listBody, sliceOf } from './list-parameters.ts';
 import { queryView } from './query-view.ts';
@@ -42,21 +42,10 @@ export function browsingRoutes(
   publicUrl: string | undefined,
 ): void {
   const serve = (path: string, bodyOf: (asked: Asked, deps: BrowsingDeps) => Promise<object>) =>
-    server.route({
-      method: ['GET', 'HEAD'],
-      url: prefix + path,
-      handler: async (request, reply) => {
-        const { principal } = request;
-        if (principal === undefined) throw new Error(`${path} was reached without a key`);
-        const parameters = parseQueryString(queryStringOf(request));
-        const [below = ''] = request.url.split('?', 1);
-        const address = (publicUrl ?? clientUrlOf(request)) + below.replace(/\/$/, '');
-        const body = await bodyOf({ request, principal, parameters, address }, deps);
-        return reply
-          .header('cache-control', 'no-store')
-          .header('content-type', 'application/json')
-          .send(Buffer.from(JSON.stringify(body)));
-      },
+    jsonRoute(server, prefix + path, async (request, principal, parameters) => {
+      const [below = ''] = request.url.split('?', 1);
+      const address = (publicUrl ?? clientUrlOf(request)) + below.replace(/\/$/, '');
+      return await bodyOf({ request, principal, parameters, address }, deps);
     });
   serve('/queries', queriesBody);
   serve('/query/:id', queryBody);

@@ -6,10 +6,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Principals, StoredKey } from '../../catalog/catalog.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { KeyTerms } from '../../keys/create-key.ts';
-import { parseQueryString } from '../../results/request/query-string.ts';
-import { queryStringOf } from '../authenticate.ts';
 import { listBody, sliceOf } from '../browsing/list-parameters.ts';
 import { clientUrlOf } from '../client-url.ts';
+import { jsonRoute } from '../json-route.ts';
 import { requireScope } from './authorize.ts';
 
 const PAGE = { default: 1000, max: 10_000 };
@@ -23,23 +22,13 @@ export function principalViews(
   publicUrl: string | undefined,
 ): void {
   for (const [name, list] of Object.entries(listsOf(principals))) {
-    server.route({
-      method: ['GET', 'HEAD'],
-      url: `${prefix}/${name}`,
-      handler: async (request, reply) => {
-        if (request.principal === undefined) throw new Error('a list was reached without a key');
-        requireScope(request.principal, 'admin');
-        const parameters = parseQueryString(queryStringOf(request));
-        const slice = sliceOf(parameters, PAGE);
-        const all = await list();
-        const items = all.slice(slice.offset, slice.offset + slice.limit);
-        const address = `${publicUrl ?? clientUrlOf(request)}${prefix}/${name}`;
-        const body = listBody(name, { items, total: all.length }, slice, parameters, address);
-        return reply
-          .header('cache-control', 'no-store')
-          .header('content-type', 'application/json')
-          .send(Buffer.from(JSON.stringify(body)));
-      },
+    jsonRoute(server, `${prefix}/${name}`, async (request, principal, parameters) => {
+      requireScope(principal, 'admin');
+      const slice = sliceOf(parameters, PAGE);
+      const all = await list();
+      const items = all.slice(slice.offset, slice.offset + slice.limit);
+      const address = `${publicUrl ?? clientUrlOf(request)}${prefix}/${name}`;
+      return listBody(name, { items, total: all.length }, slice, parameters, address);
     });
   }
 }

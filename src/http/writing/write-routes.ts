@@ -12,7 +12,7 @@ import type { Principal } from '../../domain/principal.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { parseQueryString } from '../../results/request/query-string.ts';
-import { queryStringOf } from '../authenticate.ts';
+import { principalOf, queryStringOf } from '../authenticate.ts';
 import { clientUrlOf } from '../client-url.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { currentPrincipal, requireScope } from './authorize.ts';
@@ -182,11 +182,6 @@ function fieldsOf(
 
 function baseOf(request: FastifyRequest, { publicUrl }: WriteRoutesOptions): string {
   return publicUrl ?? clientUrlOf(request);
-}
-
-function principalOf({ principal }: FastifyRequest): Principal {
-  if (principal === undefined) throw new Error('a route that writes was reached without a key');
-  return principal;
 }
 
 /** What the answer depends on besides the body. A key in the address does not count. */
