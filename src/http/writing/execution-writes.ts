@@ -16,7 +16,7 @@ import type { RunQueue } from '../../runs/run-queue.ts';
 import { writableExecution, writableQuery } from './authorize.ts';
 import { integer, type ReadField, readFields, required, text } from './fields.ts';
 import { PARAMETERS } from './query-parameters.ts';
-import type { JsonHandler, WriteDeps, WriteRoute } from './write-request.ts';
+import { type JsonHandler, jsonWrite, type WriteDeps, type WriteRoute } from './write-request.ts';
 
 export interface ExecutionWritesDeps extends WriteDeps {
   /** Told of every cancelled run, since this process may be carrying it out. */
@@ -26,17 +26,11 @@ export interface ExecutionWritesDeps extends WriteDeps {
 }
 
 export function executionWrites(deps: ExecutionWritesDeps): readonly WriteRoute[] {
-  const route = (path: string, handle: JsonHandler): WriteRoute => ({
-    method: 'POST',
-    path,
-    scope: 'write',
-    handler: { kind: 'json', handle },
-  });
   return [
-    route('/query/:id/executions', beginning(deps)),
-    route('/execution/:id/start', starting(deps)),
-    route('/execution/:id/fail', failing(deps)),
-    route('/execution/:id/cancel', cancelling(deps)),
+    jsonWrite('POST', '/query/:id/executions', 'write', beginning(deps)),
+    jsonWrite('POST', '/execution/:id/start', 'write', starting(deps)),
+    jsonWrite('POST', '/execution/:id/fail', 'write', failing(deps)),
+    jsonWrite('POST', '/execution/:id/cancel', 'write', cancelling(deps)),
   ];
 }
 

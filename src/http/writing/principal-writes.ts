@@ -11,7 +11,7 @@ import { RequestError } from '../../errors/errors.ts';
 import type { CreateKey } from '../../keys/create-key.ts';
 import { bad, integer, list, oneOf, type ReadField, readFields, required, text } from './fields.ts';
 import { termsView } from './principal-views.ts';
-import type { JsonHandler, WriteDeps, WriteRequest, WriteRoute } from './write-request.ts';
+import { type JsonHandler, jsonWrite, type WriteDeps, type WriteRequest, type WriteRoute } from './write-request.ts';
 
 export interface PrincipalWritesDeps extends WriteDeps {
   /** @throws CatalogConflict when the owner is unknown */
@@ -22,12 +22,8 @@ const MEMBERS_MAX = 1000;
 const LIFETIME_SECONDS_MAX = (36_500 * DAY_MILLIS) / 1000;
 
 export function principalWrites(deps: PrincipalWritesDeps): readonly WriteRoute[] {
-  const route = (method: WriteRoute['method'], path: string, handle: JsonHandler): WriteRoute => ({
-    method,
-    path,
-    scope: 'admin',
-    handler: { kind: 'json', handle },
-  });
+  const route = (method: WriteRoute['method'], path: string, handle: JsonHandler) =>
+    jsonWrite(method, path, 'admin', handle);
   return [
     route('POST', '/users', addingUser(deps)),
     route(

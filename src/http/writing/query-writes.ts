@@ -36,7 +36,14 @@ import {
 } from './fields.ts';
 import type { QueryChecks } from './query-checks.ts';
 import { PARAMETERS as PARAMETER_VALUES } from './query-parameters.ts';
-import type { Commit, JsonHandler, WriteAnswer, WriteDeps, WriteRoute } from './write-request.ts';
+import {
+  type Commit,
+  type JsonHandler,
+  jsonWrite,
+  type WriteAnswer,
+  type WriteDeps,
+  type WriteRoute,
+} from './write-request.ts';
 
 export interface QueryWritesDeps extends WriteDeps {
   /** Ids from here on are reserved: a query that is added never gets one. */
@@ -51,26 +58,16 @@ const PARAMETERS_MAX = 100;
 const SQL_LENGTH_MAX = 500_000;
 
 export function queryWrites(deps: QueryWritesDeps): readonly WriteRoute[] {
-  const step = (path: string, changes: QueryChanges): WriteRoute => ({
-    method: 'POST',
-    path: `/query/:id/${path}`,
-    scope: 'write',
-    handler: {
-      kind: 'json',
-      handle: changing(deps, (body) => {
-        readFields(body, {});
-        return changes;
-      }),
-    },
-  });
+  const step = (name: string, changes: QueryChanges): WriteRoute => {
+    const changesOf = (body: unknown) => {
+      readFields(body, {});
+      return changes;
+    };
+    return jsonWrite('POST', `/query/:id/${name}`, 'write', changing(deps, changesOf));
+  };
   return [
-    { method: 'POST', path: '/query', scope: 'write', handler: { kind: 'json', handle: adding(deps) } },
-    {
-      method: 'PATCH',
-      path: '/query/:id',
-      scope: 'write',
-      handler: { kind: 'json', handle: changing(deps, (body) => readDefinition(body)) },
-    },
+    jsonWrite('POST', '/query', 'write', adding(deps)),
+    jsonWrite('PATCH', '/query/:id', 'write', changing(deps, readDefinition)),
     step('archive', { isArchived: true }),
     step('unarchive', { isArchived: false }),
     step('private', { visibility: 'private' }),

@@ -7,7 +7,14 @@ import type { RunQueue, RunRequest } from '../../runs/run-queue.ts';
 import { writableQuery } from './authorize.ts';
 import { type ReadField, readFields, required, text } from './fields.ts';
 import { PARAMETERS } from './query-parameters.ts';
-import type { Commit, JsonHandler, WriteAnswer, WriteDeps, WriteRoute } from './write-request.ts';
+import {
+  type Commit,
+  type JsonHandler,
+  jsonWrite,
+  type WriteAnswer,
+  type WriteDeps,
+  type WriteRoute,
+} from './write-request.ts';
 
 export interface RunWritesDeps extends WriteDeps {
   readonly runQueue: Pick<RunQueue, 'enqueue' | 'notify'>;
@@ -20,14 +27,8 @@ export interface RunWritesDeps extends WriteDeps {
 const SQL_LENGTH_MAX = 500_000;
 
 export function runWrites(deps: RunWritesDeps): readonly WriteRoute[] {
-  const route = (path: string, handle: JsonHandler): WriteRoute => ({
-    method: 'POST',
-    path,
-    scope: 'write',
-    handler: { kind: 'json', handle },
-  });
-  const ofQuery = route('/query/:id/execute', executing(deps));
-  return deps.runsAnySql ? [ofQuery, route('/sql/execute', executingSql(deps))] : [ofQuery];
+  const ofQuery = jsonWrite('POST', '/query/:id/execute', 'write', executing(deps));
+  return deps.runsAnySql ? [ofQuery, jsonWrite('POST', '/sql/execute', 'write', executingSql(deps))] : [ofQuery];
 }
 
 /** The hosted API's clients choose how large an engine runs the query. Here all runs have the same. */

@@ -56,6 +56,11 @@ export interface WriteRoute {
     | { readonly kind: 'stream'; readonly handle: StreamHandler };
 }
 
+/** A route of small JSON bodies. */
+export function jsonWrite(method: WriteRoute['method'], path: string, scope: Scope, handle: JsonHandler): WriteRoute {
+  return { method, path, scope, handler: { kind: 'json', handle } };
+}
+
 export interface WriteDeps {
   readonly catalog: Catalog;
   readonly clock: Clock;
