@@ -3,7 +3,7 @@
  * do.
  */
 import type { Principals } from '../../catalog/catalog.ts';
-import { DAY_MILLIS, formatInstant } from '../../domain/instant.ts';
+import { DAY_MILLIS, formatInstant, type Instant } from '../../domain/instant.ts';
 import type { Owner } from '../../domain/principal.ts';
 import { isPrincipalName, PRINCIPAL_NAME_RULE } from '../../domain/principal-name.ts';
 import { SCOPES } from '../../domain/scope.ts';
@@ -11,7 +11,7 @@ import { RequestError } from '../../errors/errors.ts';
 import type { CreateKey } from '../../keys/create-key.ts';
 import { bad, integer, list, oneOf, type ReadField, readFields, required, text } from './fields.ts';
 import { termsView } from './principal-views.ts';
-import { type JsonHandler, jsonWrite, type WriteDeps, type WriteRequest, type WriteRoute } from './write-request.ts';
+import { type JsonHandler, jsonWrite, type WriteDeps, type WriteRoute } from './write-request.ts';
 
 export interface PrincipalWritesDeps extends WriteDeps {
   /** @throws CatalogConflict when the owner is unknown */
@@ -29,24 +29,24 @@ export function principalWrites(deps: PrincipalWritesDeps): readonly WriteRoute[
     route(
       'DELETE',
       '/users/:name',
-      removing(deps, ({ principals }, { name }, now) => principals.removeUser(name, now)),
+      removing(deps, (principals, name, now) => principals.removeUser(name, now)),
     ),
     route('POST', '/teams', addingTeam(deps)),
     route(
       'PUT',
       '/teams/:name/members/:user',
-      member(deps, (principals, team, user) => principals.addTeamMember(team, user)),
+      member((principals, team, user) => principals.addTeamMember(team, user)),
     ),
     route(
       'DELETE',
       '/teams/:name/members/:user',
-      member(deps, (principals, team, user) => principals.removeTeamMember(team, user)),
+      member((principals, team, user) => principals.removeTeamMember(team, user)),
     ),
     route('POST', '/keys', addingKey(deps)),
     route(
       'DELETE',
       '/keys/:name',
-      removing(deps, async ({ principals }, { name }, now) => {
+      removing(deps, async (principals, name, now) => {
         if (await principals.revokeKey(name, now)) return;
         throw new RequestError('conflict', `there is no key ${name} that is not revoked already`);
       }),
@@ -104,28 +104,21 @@ function addingKey({ clock, createKey }: PrincipalWritesDeps): JsonHandler {
   };
 }
 
-interface RemovingTransaction {
-  readonly principals: Principals;
-}
-
 function removing(
   { clock }: WriteDeps,
-  remove: (transaction: RemovingTransaction, path: { readonly name: string }, now: number) => Promise<void>,
+  remove: (principals: Principals, name: string, now: Instant) => Promise<void>,
 ): JsonHandler {
   return async ({ path, body, commit }) => {
     readFields(await body(), {});
-    return await commit(async (transaction) => {
-      await remove(transaction, { name: path.name ?? '' }, clock());
+    return await commit(async ({ principals }) => {
+      await remove(principals, path.name ?? '', clock());
       return { status: 200, body: { success: true } };
     });
   };
 }
 
-function member(
-  _deps: WriteDeps,
-  change: (principals: Principals, team: string, user: string) => Promise<boolean>,
-): JsonHandler {
-  return async ({ path, body, commit }: WriteRequest & { readonly body: () => Promise<unknown> }) => {
+function member(change: (principals: Principals, team: string, user: string) => Promise<boolean>): JsonHandler {
+  return async ({ path, body, commit }) => {
     readFields(await body(), {});
     return await commit(async ({ principals }) => {
       const changed = await change(principals, path.name ?? '', path.user ?? '');
