@@ -52,14 +52,20 @@ export function includes(ranges: readonly EntryRange[], number: number): boolean
   return number >= (ranges[low]?.from ?? Number.POSITIVE_INFINITY);
 }
 
-/** @param lists each in order, without repetition */
-export function unitePositions(lists: readonly Uint32Array[]): Uint32Array {
+/** One list after the other. */
+export function joinPositions(lists: readonly Uint32Array[]): Uint32Array {
   const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
   let filled = 0;
   for (const list of lists) {
     all.set(list, filled);
     filled += list.length;
   }
+  return all;
+}
+
+/** @param lists each in order, without repetition */
+export function unitePositions(lists: readonly Uint32Array[]): Uint32Array {
+  const all = joinPositions(lists);
   // A typed array sorts as numbers; a plain array would sort as text.
   all.sort();
   return all.filter((position, index) => index === 0 || position !== all[index - 1]);

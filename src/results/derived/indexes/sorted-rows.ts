@@ -1,6 +1,6 @@
 /** Puts rows in the order of sort keys by means of indexes. Ties keep stored order (contract §2). */
 import type { BoundSortKey } from '../../plan/bind-sort.ts';
-import { countOf, type EntryRange } from './entry-ranges.ts';
+import { countOf, type EntryRange, joinPositions } from './entry-ranges.ts';
 import { type EntryHits, type LookUps, nullCountOf } from './find-rows.ts';
 import { NO_RANK } from './index-format.ts';
 import type { IndexLookUp } from './index-look-up.ts';
@@ -48,7 +48,7 @@ export async function atPlaces(hits: EntryHits, key: BoundSortKey, { from, to }:
     ? await descending(lookUp, ranges, ofValues)
     : await ascending(lookUp, ranges, ofValues);
   const missing = [await lookUp.nulls(ofNulls)];
-  return joined(key.nullsFirst ? [...missing, ...values] : [...values, ...missing]);
+  return joinPositions(key.nullsFirst ? [...missing, ...values] : [...values, ...missing]);
 }
 
 function compareRanks(a: number, b: number, { descending, nullsFirst }: BoundSortKey): number {
@@ -90,14 +90,4 @@ async function descending(lookUp: IndexLookUp, ranges: readonly EntryRange[], pl
     start += range.to - range.from;
   }
   return lists;
-}
-
-function joined(lists: readonly Uint32Array[]): Uint32Array {
-  const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
-  let filled = 0;
-  for (const list of lists) {
-    all.set(list, filled);
-    filled += list.length;
-  }
-  return all;
 }
