@@ -3,6 +3,13 @@
 /** Resolves after `millis`; rejects with the signal's reason once it is aborted. */
 export type Sleep = (millis: number, signal: AbortSignal) => Promise<void>;
 
+/** Waits for so long, or until the signal is aborted. */
+export async function pause(millis: number, sleep: Sleep, signal: AbortSignal): Promise<void> {
+  await sleep(millis, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}
+
 /** Calls `task` when this turn of the event loop is over: what else has come meanwhile is dealt with first. */
 export function afterThisTurn(task: () => void): void {
   setImmediate(task);

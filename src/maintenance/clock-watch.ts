@@ -5,11 +5,12 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { type ClockDoubt, lookAtClock } from '../domain/clock-record.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
+import { pause, type Sleep } from '../domain/time.ts';
 
 export interface ClockWatchOptions {
   readonly catalog: Pick<Catalog, 'installation'>;
   readonly clock: Clock;
-  readonly sleep: (millis: number, signal: AbortSignal) => Promise<void>;
+  readonly sleep: Sleep;
   readonly onJump: (doubt: ClockDoubt) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -22,9 +23,7 @@ export async function watchClock(options: ClockWatchOptions, signal: AbortSignal
   const watch = new ClockWatch(options);
   while (!signal.aborted) {
     await watch.look().catch(onError);
-    await sleep(PAUSE_MILLIS, signal).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    });
+    await pause(PAUSE_MILLIS, sleep, signal);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { KeyUse, Principals } from '../catalog/catalog.ts';
 import type { Instant } from '../domain/instant.ts';
-import type { Sleep } from '../domain/time.ts';
+import { pause, type Sleep } from '../domain/time.ts';
 import type { Observation, Observe } from './observation.ts';
 
 export interface KeyUsesOptions {
@@ -34,9 +34,7 @@ export class KeyUses {
   /** Writes at every interval until the signal is aborted, and then the rest. */
   async run(intervalMillis: number, sleep: Sleep, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await sleep(intervalMillis, signal).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
+      await pause(intervalMillis, sleep, signal);
       await this.write(signal.aborted);
     }
   }

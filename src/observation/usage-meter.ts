@@ -5,7 +5,7 @@
  */
 import type { Usage } from '../catalog/catalog.ts';
 import { DAY_MILLIS, dayOf, type Instant } from '../domain/instant.ts';
-import type { Sleep } from '../domain/time.ts';
+import { pause, type Sleep } from '../domain/time.ts';
 import type { Use } from '../domain/usage.ts';
 import { entry } from './entry.ts';
 import type { Observation, Observe } from './observation.ts';
@@ -80,9 +80,7 @@ export class UsageMeter {
   /** Writes at every interval until the signal is aborted. */
   async run(intervalMillis: number, sleep: Sleep, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await sleep(intervalMillis, signal).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
+      await pause(intervalMillis, sleep, signal);
       await this.write();
     }
   }

@@ -6,7 +6,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Cron, lastTick, nextTick, parseCron } from '../domain/cron.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
-import type { Sleep } from '../domain/time.ts';
+import { pause, type Sleep } from '../domain/time.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { DueQueries, type ScheduledQueries } from './due-queries.ts';
 
@@ -42,9 +42,7 @@ export async function runSchedule(deps: ScheduleDeps, signal: AbortSignal): Prom
       tasks = undefined;
     });
     const wait = Math.min(deps.pollMillis, schedule.nextTick() - deps.clock());
-    await deps.sleep(Math.max(wait, 1), signal).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    });
+    await pause(Math.max(wait, 1), deps.sleep, signal);
   }
   await tasks;
 }
