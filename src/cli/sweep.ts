@@ -24,18 +24,9 @@ export function addSweepCommand(program: Command, context: CommandContext): void
     .action(async (options: { readonly json?: true; readonly yes?: true }) => {
       const { sweep } = await import('../maintenance/sweep.ts');
       const { sweepAlone } = await import('../maintenance/one-sweep.ts');
-      const { ReserveFile } = await import('../files/reserve-file.ts');
+      const { sweepDependencies } = await import('../compose/schedule.ts');
       await withService(context, async (service) => {
-        const dependencies = {
-          catalog: await service.catalog(),
-          store: await service.store(),
-          reserve: new ReserveFile(service.directories.reserve),
-          stagingDirectory: service.directories.staging,
-          derivedDirectory: service.directories.derived,
-          clock: context.clock,
-          readTimeoutMillis: service.settings.readTimeoutMillis,
-          trust: { shareMax: service.settings.sweepShare, confirmed: options.yes ?? false },
-        };
+        const dependencies = await sweepDependencies(service, options.yes);
         const { catalog } = dependencies;
         const leaseOptions = { ...context, catalog, leaseMillis: service.settings.leaseMillis };
         let outcome: Awaited<ReturnType<typeof sweepAll>> | undefined;

@@ -168,7 +168,8 @@ async function tidyTasks(service: Service): Promise<readonly ScheduledTask[]> {
   ];
 }
 
-async function sweepDependencies(service: Service): Promise<SweepDependencies> {
+/** @param confirmed it goes on where a sweep would stop */
+export async function sweepDependencies(service: Service, confirmed = false): Promise<SweepDependencies> {
   return {
     catalog: await service.catalog(),
     store: await service.store(),
@@ -177,6 +178,6 @@ async function sweepDependencies(service: Service): Promise<SweepDependencies> {
     derivedDirectory: service.directories.derived,
     clock: service.clock,
     readTimeoutMillis: service.settings.readTimeoutMillis,
-    trust: { shareMax: service.settings.sweepShare, confirmed: false },
+    trust: { shareMax: service.settings.sweepShare, confirmed },
   };
 }
