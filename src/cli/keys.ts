@@ -1,9 +1,8 @@
 /** `qrs keys`: make, list and revoke API keys. A key is printed once, when it is made; the catalog has only its hash. */
 import { type Command, Option } from 'commander';
-import type { StoredKey } from '../catalog/catalog.ts';
-import { formatInstant } from '../domain/instant.ts';
 import { SCOPES, type Scope } from '../domain/scope.ts';
 import { createKey, type KeyTerms } from '../keys/create-key.ts';
+import { keyRecord, termsRecord } from '../keys/key-record.ts';
 import { label, lifetime, ownerOf, ownerRecord, principalName } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printList, timeCell } from './list.ts';
@@ -106,19 +105,4 @@ function addRevoke(keys: Command, context: CommandContext): void {
         printLines(context, [id]);
       });
     });
-}
-
-function keyRecord(key: StoredKey): object {
-  return {
-    id: key.id,
-    ...ownerRecord(key.owner),
-    ...termsRecord(key),
-    created_at: formatInstant(key.createdAt),
-    ...(key.lastUsedAt !== undefined && { last_used_at: formatInstant(key.lastUsedAt) }),
-    ...(key.revokedAt !== undefined && { revoked_at: formatInstant(key.revokedAt) }),
-  };
-}
-
-function termsRecord({ name, scope, expiresAt }: KeyTerms): object {
-  return { name, scope, ...(expiresAt !== undefined && { expires_at: formatInstant(expiresAt) }) };
 }

@@ -3,9 +3,9 @@
  * `keys list` print, in pages.
  */
 import type { FastifyInstance } from 'fastify';
-import type { Principals, StoredKey } from '../../catalog/catalog.ts';
+import type { Principals } from '../../catalog/catalog.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import type { KeyTerms } from '../../keys/create-key.ts';
+import { keyRecord } from '../../keys/key-record.ts';
 import { listBody, sliceOf } from '../browsing/list-parameters.ts';
 import { clientUrlOf } from '../client-url.ts';
 import { jsonRoute } from '../json-route.ts';
@@ -43,22 +43,6 @@ function listsOf(principals: Principals): Lists {
         members,
         created_at: formatInstant(createdAt),
       })),
-    keys: async () => (await principals.listKeys()).map(keyView),
+    keys: async () => (await principals.listKeys()).map(keyRecord),
   };
-}
-
-/** A key in a list: without the key itself and without its hash. */
-export function keyView({ id, owner, createdAt, lastUsedAt, revokedAt, ...terms }: StoredKey): object {
-  return {
-    id,
-    [owner.kind]: owner.name,
-    ...termsView(terms),
-    created_at: formatInstant(createdAt),
-    ...(lastUsedAt !== undefined && { last_used_at: formatInstant(lastUsedAt) }),
-    ...(revokedAt !== undefined && { revoked_at: formatInstant(revokedAt) }),
-  };
-}
-
-export function termsView({ name, scope, expiresAt }: KeyTerms): object {
-  return { name, scope, ...(expiresAt !== undefined && { expires_at: formatInstant(expiresAt) }) };
 }

@@ -9,8 +9,8 @@ import { isPrincipalName, PRINCIPAL_NAME_RULE } from '../../domain/principal-nam
 import { SCOPES } from '../../domain/scope.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { CreateKey } from '../../keys/create-key.ts';
+import { termsRecord } from '../../keys/key-record.ts';
 import { bad, integer, list, oneOf, type ReadField, readFields, required, text } from './fields.ts';
-import { termsView } from './principal-views.ts';
 import { type JsonHandler, jsonWrite, type WriteDeps, type WriteRoute } from './write-request.ts';
 
 export interface PrincipalWritesDeps extends WriteDeps {
@@ -98,7 +98,7 @@ function addingKey({ clock, createKey }: PrincipalWritesDeps): JsonHandler {
         ...(expires_in !== undefined && { expiresAt: now + expires_in * 1000 }),
       };
       const { id, key } = await createKey(principals, owner, terms, now);
-      const kept = { id, [owner.kind]: owner.name, ...termsView(terms), created_at: formatInstant(now) };
+      const kept = { id, [owner.kind]: owner.name, ...termsRecord(terms), created_at: formatInstant(now) };
       return { status: 201, body: { ...kept, key }, kept };
     });
   };
