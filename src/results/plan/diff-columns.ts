@@ -2,7 +2,7 @@
 import { formatColumnType, isNested } from '../../domain/column-type.ts';
 import type { Column, ResultSet } from '../../domain/result-set.ts';
 import { RequestError } from '../../errors/errors.ts';
-import { describeMissing, findColumn } from './find-column.ts';
+import { columnIndex } from './find-column.ts';
 
 /** A column that both results have, with the same type. */
 export interface ComparedColumn extends Column {
@@ -58,16 +58,11 @@ function nameAndType({ name, type }: Column): string {
 }
 
 function keyIndex(name: string, compared: readonly ComparedColumn[]): number {
-  const found = findColumn(name, compared);
-  if (found.kind !== 'found')
-    throw new RequestError(
-      'unknown_column',
-      `key, of the columns in common: ${describeMissing(name, found, compared)}`,
-    );
-  const type = compared[found.index]?.type;
+  const index = columnIndex(name, compared, 'key, of the columns in common');
+  const type = compared[index]?.type;
   if (type !== undefined && isNested(type)) {
     const problem = `key: "${name}" is ${formatColumnType(type)}, and values of that type have no order`;
     throw new RequestError('invalid_parameter', problem);
   }
-  return found.index;
+  return index;
 }

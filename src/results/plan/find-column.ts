@@ -6,6 +6,7 @@
 import { nearest } from '../../domain/nearest.ts';
 import type { Column } from '../../domain/result-set.ts';
 import { shortened } from '../../domain/shortened.ts';
+import { RequestError } from '../../errors/errors.ts';
 
 export type FoundColumn =
   | { readonly kind: 'found'; readonly index: number }
@@ -30,6 +31,13 @@ export function findColumn(name: string, columns: readonly Column[]): FoundColum
   const [first] = indexes;
   if (first === undefined) return { kind: 'unknown' };
   return indexes.length === 1 ? { kind: 'found', index: first } : { kind: 'ambiguous', indexes };
+}
+
+/** Of a column that a parameter names. @param where what the error begins with @throws RequestError unknown_column */
+export function columnIndex(name: string, columns: readonly Column[], where = 'columns'): number {
+  const found = findColumn(name, columns);
+  if (found.kind === 'found') return found.index;
+  throw new RequestError('unknown_column', `${where}: ${describeMissing(name, found, columns)}`);
 }
 
 /** In characters: longer texts are no misspelt names, and may be as long as an address. */

@@ -15,7 +15,7 @@ import { bindFilter } from './bind-filter.ts';
 import { bindSearch } from './bind-search.ts';
 import { type BoundSortKey, bindSort } from './bind-sort.ts';
 import { isCountCheap } from './count-cost.ts';
-import { describeMissing, findColumn } from './find-column.ts';
+import { columnIndex } from './find-column.ts';
 import type { Predicate } from './predicate.ts';
 import type { View, ViewRows } from './view.ts';
 
@@ -168,10 +168,5 @@ export function datapointRefusal(plan: ReadPlan): RequestError {
 
 function projectionOf(names: readonly string[] | undefined, columns: readonly Column[]): readonly number[] {
   if (names === undefined) return columns.map((_, index) => index);
-  const indexes = names.map((name) => {
-    const found = findColumn(name, columns);
-    if (found.kind === 'found') return found.index;
-    throw new RequestError('unknown_column', `columns: ${describeMissing(name, found, columns)}`);
-  });
-  return [...new Set(indexes)];
+  return [...new Set(names.map((name) => columnIndex(name, columns)))];
 }

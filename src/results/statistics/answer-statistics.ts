@@ -7,7 +7,7 @@ import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
 import type { ResultsDeps } from '../deps.ts';
 import { STATISTICS_FORMAT } from '../derived/statistics-files.ts';
-import { describeMissing, findColumn } from '../plan/find-column.ts';
+import { columnIndex } from '../plan/find-column.ts';
 import { getResultSet, resolveTarget } from '../plan/resolve.ts';
 import { parseColumnNames } from '../request/columns-parameter.ts';
 import { parameterOf } from '../request/query-string.ts';
@@ -81,18 +81,12 @@ export async function answerStatistics(
 /** @throws RequestError unknown_column · invalid_parameter */
 function columnsAsked(names: string | undefined, columns: readonly Column[]): readonly number[] {
   const indexes =
-    names === undefined ? columns.map((_, index) => index) : parseColumnNames(names).map(indexOf(columns));
+    names === undefined
+      ? columns.map((_, index) => index)
+      : parseColumnNames(names).map((name) => columnIndex(name, columns));
   if (indexes.length <= COLUMNS_MAX) return [...new Set(indexes)];
   throw new RequestError(
     'invalid_parameter',
     `columns: ${indexes.length} columns at once, expected at most ${COLUMNS_MAX}; name them, some at a time`,
   );
-}
-
-function indexOf(columns: readonly Column[]): (name: string) => number {
-  return (name) => {
-    const found = findColumn(name, columns);
-    if (found.kind === 'found') return found.index;
-    throw new RequestError('unknown_column', `columns: ${describeMissing(name, found, columns)}`);
-  };
 }
