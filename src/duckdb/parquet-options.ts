@@ -2,7 +2,7 @@
 import { dictionaryOptions } from './parquet-dictionary.ts';
 
 /**
- * Without bloom filters: DuckDB 1.5 looks binary and floating values up in them wrongly (results/compile-equality.ts), and whoever reads
+ * Without bloom filters: DuckDB 1.5 looks binary and floating values up in them wrongly (results/compile/equality.ts), and whoever reads
  * our files may do so with it. They save little: an absent value of few is told in 2 ms with them in a part of a million rows, without in 4.
  */
 export function parquetOptions(compression: 'zstd' | 'lz4_raw', rowGroupRows: number, columnCount: number): string {
