@@ -85,18 +85,18 @@ const TYPED_TEXT: ReadonlySet<string> = new Set(['date', 'timestamp', 'time', 'i
 
 /** `before` and `after` are the tokens next to `token`, which cannot stand where it stands. */
 export function adviceFor(token: Token, after: Token, before: Token | undefined, source: Source): Advice {
-  return (
-    (source.parameter === 'filters' ? filterAdvice : sortAdvice)(token, after, before, source) ?? { problem: 'syntax' }
-  );
+  const advice =
+    source.parameter === 'filters' ? filterAdvice(token, after, before, source) : sortAdvice(token, before);
+  return advice ?? { problem: 'syntax' };
 }
 
 function filterAdvice(token: Token, after: Token, before: Token | undefined, source: Source): Advice | undefined {
   // `select` or `where` at the start of a condition is read as a column name. The next word shows that it is none.
-  const aboutBefore = isBare(before) ? FILTER_WORDS.get(before?.text.toLowerCase() ?? '') : undefined;
+  const aboutBefore = isBare(before) ? FILTER_WORDS.get(before.text.toLowerCase()) : undefined;
   if (aboutBefore !== undefined) return aboutBefore;
   switch (token.kind) {
     case 'mark':
-      if (token.text === '(' && isBare(before)) return aboutCall(before?.text ?? '');
+      if (token.text === '(' && isBare(before)) return aboutCall(before.text);
       if (COMPARISONS.has(token.text) && before !== undefined && isOperandEnd(before)) {
         return before.text === ')'
           ? syntax('Parentheses go around whole conditions: (a = 1 or b = 2).')
@@ -115,7 +115,7 @@ function filterAdvice(token: Token, after: Token, before: Token | undefined, sou
     case 'number':
       return aboutNumber(token, before, source);
     case 'text':
-      if (isBare(before) && TYPED_TEXT.has(before?.text.toLowerCase() ?? '')) {
+      if (isBare(before) && TYPED_TEXT.has(before.text.toLowerCase())) {
         return unsupported('A text takes the type of the column it is compared with: write it alone.');
       }
       return undefined;
@@ -124,7 +124,7 @@ function filterAdvice(token: Token, after: Token, before: Token | undefined, sou
   }
 }
 
-function sortAdvice(token: Token, _after: Token, before: Token | undefined): Advice | undefined {
+function sortAdvice(token: Token, before: Token | undefined): Advice | undefined {
   switch (token.kind) {
     case 'mark':
       if (token.text === '(' && isBare(before))
@@ -136,7 +136,7 @@ function sortAdvice(token: Token, _after: Token, before: Token | undefined): Adv
     case 'word':
       return token.quoted ? undefined : (SORT_WORDS.get(token.text.toLowerCase()) ?? aboutBlank(before, token));
     case 'text':
-      return syntax('A column name that needs quotes has double quotes: "special name".');
+      return NAME_QUOTES;
     case 'number':
       return syntax(
         'Columns are ordered by name, not by number; a name that begins with a digit goes in double quotes.',
@@ -179,7 +179,7 @@ const WORDS_BEHIND_COLUMNS = ['and', 'or', 'not', 'in', 'like', 'ilike', 'betwee
 
 /** `IMDB Rating > 8`: two words where one column name can stand. */
 function aboutBlank(before: Token | undefined, word: Token): Advice | undefined {
-  if (!isBare(before) || before === undefined || isReserved(before.text)) return undefined;
+  if (!isBare(before) || isReserved(before.text)) return undefined;
   const isWord = WORDS_BEHIND_COLUMNS.includes(before.text.toLowerCase());
   if (isWord || nearest(word.text, WORDS_BEHIND_COLUMNS).length > 0) return undefined;
   return syntax(`A column name that has blanks goes in double quotes: "${before.text} ${word.text}".`);
@@ -187,10 +187,10 @@ function aboutBlank(before: Token | undefined, word: Token): Advice | undefined 
 
 /** `a not null`. */
 function aboutNull(before: Token | undefined): Advice | undefined {
-  return isBare(before) && before?.text.toLowerCase() === 'not' ? syntax('Did you mean "is not null"?') : undefined;
+  return isBare(before) && before.text.toLowerCase() === 'not' ? syntax('Did you mean "is not null"?') : undefined;
 }
 
-function isBare(token: Token | undefined): boolean {
+function isBare(token: Token | undefined): token is Token {
   return token?.kind === 'word' && !token.quoted;
 }
 
