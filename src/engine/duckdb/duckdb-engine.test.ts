@@ -105,6 +105,19 @@ test('a source table that lacks a column that is read is refused, and the column
   });
 });
 
+test('a row of a CSV source that begins with # is a row', async () => {
+  const files = { 'chain/events.csv': 'who,shares\n1,1\n#2,2\n3,3\n' };
+  assert.deepEqual(await rowsOver(files, 'SELECT who FROM chain.events'), [['1'], ['#2'], ['3']]);
+});
+
+test('a key of an NDJSON source may be in another case than the declared column', async () => {
+  const files = { 'chain/events.ndjson': '{"Who":"ann","SHARES":1}\n{"Who":"bob","SHARES":"2"}\n' };
+  assert.deepEqual(await rowsOver(files, 'SELECT who, CAST(shares AS INTEGER) FROM chain.events'), [
+    ['ann', 1],
+    ['bob', 2],
+  ]);
+});
+
 test('a value of an NDJSON source that is not of the declared type is told, and its file', async () => {
   const table = {
     name: 'chain.events',

@@ -37,7 +37,7 @@ export function sourceView(
     throw new EngineError('wrong_source', `source table ${name} cannot be read: ${problem}`);
   }
   if (declared === undefined) return viewOfAll(files, found);
-  const known = new Map(found.map((column) => [column.name.toLowerCase(), column.type]));
+  const known = new Map(found.map((column) => [column.name.toLowerCase(), column]));
   const missing = declared.filter((column) => !known.has(column.name.toLowerCase()));
   if (missing.length > 0) {
     throw new EngineError(
@@ -46,9 +46,12 @@ export function sourceView(
     );
   }
   const columns = declared.map(
-    (column) => `${convert(column, known.get(column.name.toLowerCase()) ?? '')} AS ${quoteName(column.name)}`,
+    (column) => `${convert(column, known.get(column.name.toLowerCase())?.type ?? '')} AS ${quoteName(column.name)}`,
   );
-  const types = declared.map((column) => [column.name, storageType(column.type)] as const);
+  // As the file has the names: DuckDB finds keys of JSON in their own case alone.
+  const types = declared.map(
+    ({ name: said, type }) => [known.get(said.toLowerCase())?.name ?? said, storageType(type)] as const,
+  );
   return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types))}`;
 }
 
@@ -82,8 +85,8 @@ function scan(files: SourceFiles, ndjsonColumns: string): string {
     case 'parquet':
       return `read_parquet(${pattern}, union_by_name = true, ${partitions})`;
     case 'csv':
-      // Left to itself, DuckDB skips the lines at the top that do not go with the rest, and takes other characters for quotes.
-      return `read_csv(${pattern}, header = true, all_varchar = true, union_by_name = true, skip = 0, quote = '"', escape = '"', ${partitions})`;
+      // Left to itself, DuckDB skips the lines at the top that do not go with the rest, and those that begin with #, and takes other characters for quotes.
+      return `read_csv(${pattern}, header = true, all_varchar = true, union_by_name = true, skip = 0, comment = '', quote = '"', escape = '"', ${partitions})`;
     case 'ndjson':
       return `read_json(${pattern}, format = 'newline_delimited', union_by_name = true, ${partitions}${ndjsonColumns})`;
     default:
