@@ -90,6 +90,21 @@ test('a source table may be a folder of files, partitioned or not', async () => 
   assert.deepEqual(await rowsOver(files, 'SELECT who FROM chain.events ORDER BY who'), [['ann'], ['bob']]);
 });
 
+test('files that a writer has not finished are no rows of a folder: their name, or that of a folder, begins with . or _', async () => {
+  const files = {
+    "chain/events/_day=1/it's [a] *part?.csv": 'who,shares\nann,1\n',
+    'chain/events/_day=1/.part.csv': 'who,shares\nann,1\n',
+    'chain/events/_day=2/part.csv': 'who,shares\nbob,2\n',
+    'chain/events/_temporary/0/_day=2/part.csv': 'who,shares\nbob,2\n',
+    'chain/events/.staging/part.parquet': 'PAR1',
+  };
+  const sql = 'SELECT who, CAST(shares AS INTEGER) FROM chain.events ORDER BY who';
+  assert.deepEqual(await rowsOver(files, sql), [
+    ['ann', 1],
+    ['bob', 2],
+  ]);
+});
+
 test('a source table that exists twice is refused; the engine chooses neither', async () => {
   const files = { 'chain/events.csv': 'who,shares\n', 'chain/events/a.csv': 'who,shares\n' };
   await assert.rejects(rowsOver(files, 'SELECT 1 FROM chain.events'), {

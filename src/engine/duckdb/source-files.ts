@@ -3,7 +3,7 @@
  * `.ndjson`, or the folder `schema/table/` with files of one of these kinds, partitioned (`day=2024-03-05/`) or not.
  */
 import { readdir, stat } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { extname, join, sep } from 'node:path';
 import { escapeGlob } from '../../duckdb/escape-glob.ts';
 import { EngineError } from '../engine.ts';
 
@@ -12,8 +12,8 @@ export type SourceFormat = (typeof FORMATS)[number];
 
 export interface SourceFiles {
   readonly format: SourceFormat;
-  /** Absolute path of a file, or a pattern over the files of a folder. */
-  readonly pattern: string;
+  /** Absolute paths of files, or a pattern over those of a folder. */
+  readonly patterns: readonly string[];
   /** Absolute path of the file or the folder. */
   readonly place: string;
   /** Folders `name=value/` are columns too. */
@@ -37,7 +37,7 @@ export async function findSource(directory: string, name: string): Promise<Sourc
   for (const format of FORMATS) {
     const path = join(directory, `${place}.${format}`);
     const file = await stat(path).catch(() => undefined);
-    if (file?.isFile()) found.push({ format, pattern: escapeGlob(path), place: path, partitioned: false });
+    if (file?.isFile()) found.push({ format, patterns: [escapeGlob(path)], place: path, partitioned: false });
   }
   const folder = await findFolder(directory, place, name);
   if (folder !== undefined) found.push(folder);
@@ -64,7 +64,8 @@ async function findFolder(directory: string, place: string, name: string): Promi
   if (entries.length > FILES_MAX) {
     throw new EngineError('wrong_source', `source table ${name}: folder ${place}/ holds more than ${FILES_MAX} files`);
   }
-  const kinds = FORMATS.filter((format) => entries.some((entry) => extname(entry) === `.${format}`));
+  const whole = entries.filter((entry) => !isUnfinished(entry));
+  const kinds = FORMATS.filter((format) => whole.some((entry) => extname(entry) === `.${format}`));
   const [format, other] = kinds;
   if (format === undefined) return undefined;
   if (other !== undefined) {
@@ -73,5 +74,17 @@ async function findFolder(directory: string, place: string, name: string): Promi
       `source table ${name}: folder ${place}/ mixes .${format} and .${other} files: keep one kind`,
     );
   }
-  return { format, pattern: join(escapeGlob(folder), `**/*.${format}`), place: folder, partitioned: true };
+  const isOurs = (entry: string) => extname(entry) === `.${format}`;
+  const ours = whole.filter(isOurs);
+  // A pattern finds unfinished files, too.
+  const patterns =
+    ours.length === entries.filter(isOurs).length
+      ? [join(escapeGlob(folder), `**/*.${format}`)]
+      : ours.map((entry) => escapeGlob(join(folder, entry)));
+  return { format, patterns, place: folder, partitioned: true };
+}
+
+/** As Spark, Hive and others name what they still write. A folder `_name=value` is a partition. */
+function isUnfinished(entry: string): boolean {
+  return entry.split(sep).some((name) => name.startsWith('.') || (name.startsWith('_') && !name.includes('=')));
 }

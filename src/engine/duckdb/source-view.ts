@@ -79,7 +79,7 @@ function convert({ name, type }: SourceColumn, foundType: string): string {
 }
 
 function scan(files: SourceFiles, ndjsonColumns: string): string {
-  const pattern = quoteText(files.pattern);
+  const pattern = `[${files.patterns.map(quoteText).join(', ')}]`;
   const partitions = `hive_partitioning = ${files.partitioned}`;
   switch (files.format) {
     case 'parquet':
