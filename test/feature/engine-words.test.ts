@@ -126,11 +126,8 @@ const CASES: readonly (readonly [sql: string, message: string, column?: number])
     'a CSV file of a source table cannot be read: line 30002 has 1 value, and the others have 2',
   ],
   ['SELECT * FROM shop.latin', 'source table shop.latin cannot be read: line 2 of the CSV is not UTF-8'],
-  ['SELECT * FROM shop.half', 'source table shop.half cannot be read: near line 3 is no JSON'],
-  [
-    'SELECT * FROM shop.late',
-    'an NDJSON file of a source table cannot be read: late.ndjson: near line 30002 is no JSON',
-  ],
+  ['SELECT * FROM shop.half', 'source table shop.half cannot be read: half.ndjson: near line 3 is no JSON'],
+  ['SELECT * FROM shop.late', 'source table shop.late cannot be read: late.ndjson: near line 30002 is no JSON'],
   ['SELECT * FROM shop.noise', 'source table shop.noise cannot be read: it is no Parquet file, or a damaged one'],
 ];
 

@@ -133,6 +133,32 @@ test('a key of an NDJSON source may be in another case than the declared column'
   ]);
 });
 
+test('a key of an NDJSON source that comes late is a column', async () => {
+  const files = { 'chain/events.ndjson': `${'{"shares":1}\n'.repeat(30_000)}{"shares":2,"who":"ann"}\n` };
+  assert.deepEqual(await rowsOver(files, 'SELECT who FROM chain.events WHERE shares = 2'), [['ann']]);
+  const undeclared = { name: 'chain.others', columns: [] };
+  assert.deepEqual(await rowsOver(files, "SELECT * FROM chain.events WHERE shares = '2'", undeclared), [['2', 'ann']]);
+});
+
+test('an NDJSON source with keys that differ only in case is refused where no columns are declared', async () => {
+  const undeclared = { name: 'chain.others', columns: [] };
+  const files = { 'chain/events.ndjson': '{"who":"ann"}\n{"Who":"bob"}\n' };
+  await assert.rejects(rowsOver(files, 'SELECT who FROM chain.events', undeclared), {
+    type: 'wrong_source',
+    message: 'source table chain.events has the keys "who" and "Who", which to SQL are one: rename one',
+  });
+});
+
+test('an NDJSON source without a row is a table without rows', async () => {
+  for (const text of ['', '\n']) {
+    assert.deepEqual(await rowsOver({ 'chain/events.ndjson': text }, 'SELECT who FROM chain.events'), []);
+  }
+  await assert.rejects(rowsOver({ 'chain/events.ndjson': '[{"who":"ann"}]\n' }, 'SELECT who FROM chain.events'), {
+    type: 'wrong_source',
+    message: 'source table chain.events has no column who, shares: its lines have no keys',
+  });
+});
+
 test('a value of an NDJSON source that is not of the declared type is told, and its file', async () => {
   const table = {
     name: 'chain.events',

@@ -192,6 +192,11 @@ const CSV_LINES: Words = [
   [/CSV Error on Line: (\d+)/, ([line]) => `line ${line} of the CSV is malformed`],
 ];
 
+const BAD_JSON: Words[number] = [
+  /^Malformed JSON in file ".*?([^/\\]*)", .*in line (\d+)/,
+  ([file, line]) => `${file}: near line ${line} is no JSON`,
+];
+
 /** DuckDB's numbers of lines are approximate: some are too low, some too high by one. The file is named instead. */
 const NDJSON_FILES: Words = [
   [
@@ -199,10 +204,7 @@ const NDJSON_FILES: Words = [
     ([file = '', said = '']) =>
       `${file}: ${find([...JSON_VALUES, ...VALUES], said) ?? 'a value is not of the type of its column'}`,
   ],
-  [
-    /^Malformed JSON in file ".*?([^/\\]*)", .*in line (\d+)/,
-    ([file, line]) => `${file}: near line ${line} is no JSON`,
-  ],
+  BAD_JSON,
 ];
 
 const JSON_VALUES: Words = [
@@ -215,7 +217,7 @@ const JSON_VALUES: Words = [
 const FILES: Words = [
   ...CSV_LINES,
   [/sniffing file|CSV/, () => 'it is no CSV that can be read'],
-  [/^Malformed JSON in file .*? in line (\d+)/s, ([line]) => `near line ${line} is no JSON`],
+  BAD_JSON,
   [/JSON/, () => 'it is no NDJSON that can be read'],
   [/Parquet|magic bytes|thrift/i, () => 'it is no Parquet file, or a damaged one'],
 ];

@@ -9,7 +9,7 @@ import type { Sleep } from '../../domain/time.ts';
 import { type DescribedColumn, DuckDb, type PreparedText, type Row } from '../../duckdb/duckdb.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import type { ParameterValue } from '../../duckdb/statement.ts';
-import { EngineError, type EngineQuery, type Materialized, type SourceTable } from '../engine.ts';
+import { EngineError, type EngineQuery, type Materialized, type SourceColumn, type SourceTable } from '../engine.ts';
 import { partPath } from '../part-path.ts';
 import { type BoundSql, bindParameters } from '../sql/bind-parameters.ts';
 import { requireOwnNames } from '../sql/column-names.ts';
@@ -18,7 +18,7 @@ import { DUCKDB_PARAMETERS } from './duckdb-parameters.ts';
 import { engineColumnType, isWrittenAsText } from './engine-column-type.ts';
 import { type ErrorContext, refusalError, sourceError, toEngineError } from './engine-errors.ts';
 import { findSource, type SourceFiles } from './source-files.ts';
-import { describeSource, sourceView } from './source-view.ts';
+import { describePartitions, describeSource, type FoundColumn, keysOfSource, sourceView } from './source-view.ts';
 
 export interface QueryJob extends EngineQuery {
   /** Where the rows go; without it the query is only prepared. */
@@ -129,8 +129,7 @@ async function createView(ask: Ask, { name, declared, files }: FoundSource): Pro
   if (files === undefined) return;
   const [schema = '', table = ''] = name.split('.');
   try {
-    const described = await ask(describeSource(files));
-    const found = described.map(([column, type]) => ({ name: String(column), type: String(type) }));
+    const found = await columnsOfFiles(ask, files, declared?.columns);
     const select = sourceView(name, declared?.columns, files, found);
     await ask(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`);
     await ask(`CREATE VIEW ${quoteName(schema)}.${quoteName(table)} AS ${select}`);
@@ -138,6 +137,27 @@ async function createView(ask: Ask, { name, declared, files }: FoundSource): Pro
     if (error instanceof EngineError || !(error instanceof Error)) throw error;
     throw sourceError(name, error);
   }
+}
+
+async function columnsOfFiles(
+  ask: Ask,
+  files: SourceFiles,
+  declared: readonly SourceColumn[] | undefined,
+): Promise<readonly FoundColumn[]> {
+  const describe = async (text: string) =>
+    (await ask(text)).map(([name, type]) => ({ name: String(name), type: String(type) }));
+  const described = await describe(describeSource(files));
+  const isThere = ({ name }: SourceColumn) =>
+    described.some((column) => column.name.toLowerCase() === name.toLowerCase());
+  if (files.format !== 'ndjson' || declared?.every(isThere)) return described;
+  const found = await ask(keysOfSource(files));
+  // A file without a row does not say what its keys would be.
+  if (found.length === 0) return declared?.map(({ name }) => ({ name, type: 'VARCHAR' })) ?? described;
+  const keys = found.flatMap(([key]) => (key === null ? [] : [String(key)]));
+  const partitions = (await describe(describePartitions(files))).slice(1).filter(({ name }) => !keys.includes(name));
+  const typeOf = (key: string) => described.find(({ name }) => name === key)?.type ?? 'VARCHAR';
+  const columns = [...keys.map((name) => ({ name, type: typeOf(name) })), ...partitions];
+  return declared === undefined && columns.length === 0 ? described : columns;
 }
 
 function columnsOf(

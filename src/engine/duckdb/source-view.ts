@@ -19,6 +19,25 @@ export function describeSource(files: SourceFiles): string {
 }
 
 /**
+ * A statement that answers with the keys of NDJSON files, in the order in which they appear, and null for a row without one. DESCRIBE looks
+ * at the first rows alone.
+ */
+export function keysOfSource(files: SourceFiles): string {
+  const keys = 'SELECT json_keys(json) AS keys, row_number() OVER () AS n';
+  const each = `SELECT unnest(CASE WHEN keys = [] THEN [NULL] ELSE keys END) AS key, n FROM (${keys} FROM ${objectsOf(files)})`;
+  return `SELECT key FROM (${each}) GROUP BY key ORDER BY min(n)`;
+}
+
+/** As `describeSource`, of the columns that are the names of folders, after one of the objects. */
+export function describePartitions(files: SourceFiles): string {
+  return `DESCRIBE FROM ${objectsOf(files)}`;
+}
+
+function objectsOf(files: SourceFiles): string {
+  return `read_json_objects(${listOf(files)}, format = 'newline_delimited', hive_partitioning = ${files.partitioned})`;
+}
+
+/**
  * The SELECT behind the view.
  * @param declared the columns that are read and their types; undefined: all that the files have. Parquet says of what type they
  *   are, CSV and NDJSON do not, and theirs are texts, for the SQL to cast.
@@ -36,13 +55,17 @@ export function sourceView(
     const problem = `its lines do not have as many values as the first, ${JSON.stringify(only.name)}`;
     throw new EngineError('wrong_source', `source table ${name} cannot be read: ${problem}`);
   }
-  if (declared === undefined) return viewOfAll(files, found);
+  if (declared === undefined) {
+    refuseOneTwice(name, found);
+    return viewOfAll(files, found);
+  }
   const known = new Map(found.map((column) => [column.name.toLowerCase(), column]));
   const missing = declared.filter((column) => !known.has(column.name.toLowerCase()));
   if (missing.length > 0) {
+    const instead = found.length === 0 ? 'its lines have no keys' : `found ${found.map((c) => c.name).join(', ')}`;
     throw new EngineError(
       'wrong_source',
-      `source table ${name} has no column ${missing.map((c) => c.name).join(', ')}: found ${found.map((c) => c.name).join(', ')}`,
+      `source table ${name} has no column ${missing.map((c) => c.name).join(', ')}: ${instead}`,
     );
   }
   const columns = declared.map(
@@ -53,6 +76,22 @@ export function sourceView(
     ({ name: said, type }) => [known.get(said.toLowerCase())?.name ?? said, storageType(type)] as const,
   );
   return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types))}`;
+}
+
+/** Of NDJSON alone: DuckDB renames columns of the other kinds. */
+function refuseOneTwice(name: string, found: readonly FoundColumn[]): void {
+  const seen = new Map<string, string>();
+  for (const column of found) {
+    const other = seen.get(column.name.toLowerCase());
+    if (other !== undefined) {
+      const keys = `${JSON.stringify(other)} and ${JSON.stringify(column.name)}`;
+      throw new EngineError(
+        'wrong_source',
+        `source table ${name} has the keys ${keys}, which to SQL are one: rename one`,
+      );
+    }
+    seen.set(column.name.toLowerCase(), column.name);
+  }
 }
 
 /** In the name of the one column there is: DuckDB found no way to divide all lines alike. */
@@ -79,7 +118,7 @@ function convert({ name, type }: SourceColumn, foundType: string): string {
 }
 
 function scan(files: SourceFiles, ndjsonColumns: string): string {
-  const pattern = `[${files.patterns.map(quoteText).join(', ')}]`;
+  const pattern = listOf(files);
   const partitions = `hive_partitioning = ${files.partitioned}`;
   switch (files.format) {
     case 'parquet':
@@ -92,4 +131,8 @@ function scan(files: SourceFiles, ndjsonColumns: string): string {
     default:
       return files.format satisfies never;
   }
+}
+
+function listOf({ patterns }: SourceFiles): string {
+  return `[${patterns.map(quoteText).join(', ')}]`;
 }
