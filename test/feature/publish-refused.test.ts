@@ -22,6 +22,13 @@ const REFUSED: readonly (readonly [string, string, string | Buffer, RegExp, Reco
     '\n',
     /line 1: the line is empty, expected a header line of column names/,
   ],
+  [
+    'a line for spreadsheets before the header',
+    'x.csv',
+    '\ufeffsep=;\r\na;b\r\n1;2\r\n',
+    /^line 1: "sep=;" is read by spreadsheets alone, expected a header line of column names: leave that line out$/,
+  ],
+  ['the same with a comma', 'x.csv', 'SEP=,\na,b\n1,2\n', /^line 1: "SEP=," is read by spreadsheets alone/],
   ['a header that is a blank line', 'x.csv', ' \r\n1\r\n', /line 1: the line is empty, expected a header line/],
   ['NUL, far below the first bytes', 'x.csv', `v\n${'x\n'.repeat(9000)}a\0b\n`, /line 9002: a NUL byte/],
   ['a column half a million times', 'x.csv', `${'a,'.repeat(400_000)}a\n`, /line 1: more than 10000 columns/],

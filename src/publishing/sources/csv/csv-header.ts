@@ -6,6 +6,9 @@ import { checkCount, checkNames } from '../column-names.ts';
 /** A header longer than this is no header: the file is something else. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 
+/** A first line that says what separates the fields, as Excel takes it. */
+const FOR_SPREADSHEETS = /^sep=[,;|\t](?=[\r\n])/i;
+
 /** @param where as `line 2: ` */
 export function notUtf8(where: string): PublishError {
   const remedy = { say: 'encoding', examples: ['latin-1', 'windows-1252', 'utf-16'] } as const;
@@ -40,6 +43,12 @@ export function parseCsvHeader(text: string, whole: boolean, said?: string): Csv
   const problem = said === undefined ? undefined : delimiterProblem(said);
   if (problem !== undefined) throw new PublishError(problem);
   if (text === '') throw new PublishError('line 1: the file is empty, expected a header line of column names');
+  const forSpreadsheets = FOR_SPREADSHEETS.exec(text)?.[0];
+  if (forSpreadsheets !== undefined) {
+    throw new PublishError(
+      `line 1: ${JSON.stringify(forSpreadsheets)} is read by spreadsheets alone, expected a header line of column names: leave that line out`,
+    );
+  }
   const comma = splitRecord(text, said ?? ',', whole);
   // Another delimiter only when no comma could be meant.
   const other = (said === undefined ? [';', '\t'] : []).find(
