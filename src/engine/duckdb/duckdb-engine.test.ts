@@ -52,6 +52,22 @@ async function rowsOver(files: Readonly<Record<string, string>>, sql: string, ta
   return await readParquetRows(path);
 }
 
+/** The rows of a query over a table of one value. */
+async function rowsOverParquet(value: string, declared: string, sql: string) {
+  const sourcesDirectory = await mkdtemp(join(root, 'typed-'));
+  await mkdir(join(sourcesDirectory, 'chain'));
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(`COPY (SELECT ${value} AS n) TO '${join(sourcesDirectory, 'chain', 'sums.parquet')}'`);
+  connection.closeSync();
+  instance.closeSync();
+  await using engine = new DuckDbEngine({ ...options, sourcesDirectory, timeLimitMillis: 60_000 });
+  const sources = [{ name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType(declared) }] }];
+  const path = join(sourcesDirectory, 'sums.parquet');
+  await engine.materialize({ sql, sources }, path, new AbortController().signal);
+  return await readParquetRows(path);
+}
+
 test('how far a query is, is told in percent while it reads', async () => {
   const sourcesDirectory = await mkdtemp(join(root, 'long-'));
   await mkdir(join(sourcesDirectory, 'chain'));
@@ -149,6 +165,35 @@ test('an NDJSON source with keys that differ only in case is refused where no co
   });
 });
 
+test('a number of an NDJSON source is exactly the declared decimal, or refused; in quotes it may have any number of digits', async () => {
+  const amounts = {
+    name: 'shop.orders',
+    columns: [
+      { name: 'amount', type: parseColumnType('decimal(38, 18)') },
+      { name: 'rate', type: parseColumnType('double') },
+    ],
+  };
+  const sql = 'SELECT CAST(amount AS VARCHAR) AS amount FROM shop.orders';
+  const rowsOf = (amount: string) =>
+    rowsOver(
+      { 'shop/orders.ndjson': `{"Amount":1.5,"rate":0.12345678901234567890123}\n{"Amount":${amount}}\n` },
+      sql,
+      amounts,
+    );
+  assert.deepEqual(await rowsOf('"12345678901234567890.123456789012345678"'), [
+    ['1.500000000000000000'],
+    ['12345678901234567890.123456789012345678'],
+  ]);
+  for (const number of ['1.1', '1.100000000000000000', '1100e-3']) {
+    assert.deepEqual((await rowsOf(number))[1], ['1.100000000000000000']);
+  }
+  await assert.rejects(rowsOf('100.000000000000000001'), {
+    type: 'wrong_source',
+    message:
+      'source table shop.orders cannot be read: "Amount" has the number 100.000000000000000001, and of a number in JSON a double is read, which has fewer digits: put it in quotes',
+  });
+});
+
 test('an NDJSON source without a row is a table without rows', async () => {
   for (const text of ['', '\n']) {
     assert.deepEqual(await rowsOver({ 'chain/events.ndjson': text }, 'SELECT who FROM chain.events'), []);
@@ -185,29 +230,19 @@ for (const [type, text, expected] of [
   ['BIGINT', '9007199254740993', 9007199254740992],
 ] as const) {
   test(`a Parquet source of ${type} is read as the nearest double where a double is declared`, async () => {
-    const sourcesDirectory = await mkdtemp(join(root, 'typed-'));
-    await mkdir(join(sourcesDirectory, 'chain'));
-    const instance = await DuckDBInstance.create(':memory:');
-    const connection = await instance.connect();
-    await connection.run(
-      `COPY (SELECT '${text}'::${type} AS n) TO '${join(sourcesDirectory, 'chain', 'sums.parquet')}'`,
-    );
-    connection.closeSync();
-    instance.closeSync();
-    await using engine = new DuckDbEngine({
-      sourcesDirectory,
-      tempDirectory: join(root, 'temp'),
-      threads: 2,
-      memoryBytes: 128_000_000,
-      tempBytesMax: 0,
-      resultBytesMax: 1e9,
-      sleep,
-      timeLimitMillis: 60_000,
-    });
-    const sources = [{ name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType('double') }] }];
-    const path = join(sourcesDirectory, 'sums.parquet');
-    await engine.materialize({ sql: 'SELECT n FROM chain.sums', sources }, path, new AbortController().signal);
-    assert.deepEqual(await readParquetRows(path), [[expected]]);
+    assert.deepEqual(await rowsOverParquet(`'${text}'::${type}`, 'double', 'SELECT n FROM chain.sums'), [[expected]]);
+  });
+}
+
+/** DuckDB's own cast of the first gives 1.100000000000000128. */
+for (const [text, expected] of [
+  ['1.1', '1.100000000000000000'],
+  ['-1e-7', '-0.000000100000000000'],
+  ['1e19', '10000000000000000000.000000000000000000'],
+] as const) {
+  test(`a double ${text} of a Parquet source is that number where a decimal is declared`, async () => {
+    const sql = 'SELECT CAST(n AS VARCHAR) AS n FROM chain.sums';
+    assert.deepEqual(await rowsOverParquet(`'${text}'::DOUBLE`, 'decimal(38, 18)', sql), [[expected]]);
   });
 }
 

@@ -18,7 +18,15 @@ import { DUCKDB_PARAMETERS } from './duckdb-parameters.ts';
 import { engineColumnType, isWrittenAsText } from './engine-column-type.ts';
 import { type ErrorContext, refusalError, sourceError, toEngineError } from './engine-errors.ts';
 import { findSource, type SourceFiles } from './source-files.ts';
-import { describePartitions, describeSource, type FoundColumn, keysOfSource, sourceView } from './source-view.ts';
+import {
+  describePartitions,
+  describeSource,
+  type FoundColumn,
+  hasDecimal,
+  keysOfSource,
+  roundedNumbers,
+  sourceView,
+} from './source-view.ts';
 
 export interface QueryJob extends EngineQuery {
   /** Where the rows go; without it the query is only prepared. */
@@ -67,7 +75,9 @@ export async function runQuery(
     ],
   });
   const ask: Ask = (text, values = []) => duckDb.query({ text, values }, NEVER);
-  for (const source of sources) await createView(ask, source);
+  for (const source of sources) {
+    await createView(ask, source, job.path !== undefined);
+  }
   const prepared = await explained(context, () => duckDb.prepare(bound.text));
   // Only with its values is it known what a statement answers with. DuckDB runs nothing for no rows.
   const limited = { text: `SELECT * FROM (\n${bound.text}\n) LIMIT 0`, values };
@@ -125,18 +135,40 @@ async function findSources(tables: readonly string[], job: QueryJob): Promise<re
   return found;
 }
 
-async function createView(ask: Ask, { name, declared, files }: FoundSource): Promise<void> {
+async function createView(ask: Ask, { name, declared, files }: FoundSource, isRun: boolean): Promise<void> {
   if (files === undefined) return;
   const [schema = '', table = ''] = name.split('.');
   try {
     const found = await columnsOfFiles(ask, files, declared?.columns);
     const select = sourceView(name, declared?.columns, files, found);
+    if (isRun) await refuseRounding(ask, { name, declared, files }, found);
     await ask(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`);
     await ask(`CREATE VIEW ${quoteName(schema)}.${quoteName(table)} AS ${select}`);
   } catch (error) {
     if (error instanceof EngineError || !(error instanceof Error)) throw error;
     throw sourceError(name, error);
   }
+}
+
+/** Of NDJSON, whose numbers DuckDB reads as doubles. @throws EngineError wrong_source */
+async function refuseRounding(
+  ask: Ask,
+  { name, declared, files }: FoundSource,
+  found: readonly FoundColumn[],
+): Promise<void> {
+  if (files?.format !== 'ndjson') return;
+  const decimals = (declared?.columns ?? []).flatMap((column) =>
+    hasDecimal(column.type) ? [column.name.toLowerCase()] : [],
+  );
+  const keys = found.flatMap((column) => (decimals.includes(column.name.toLowerCase()) ? [column.name] : []));
+  if (keys.length === 0) return;
+  const [rounded] = await ask(roundedNumbers(files, keys));
+  if (rounded === undefined) return;
+  const [key, number] = rounded.map(String);
+  throw new EngineError(
+    'wrong_source',
+    `source table ${name} cannot be read: ${JSON.stringify(key)} has the number ${number?.slice(0, 100)}, and of a number in JSON a double is read, which has fewer digits: put it in quotes`,
+  );
 }
 
 async function columnsOfFiles(

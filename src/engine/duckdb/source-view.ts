@@ -2,8 +2,12 @@
  * The SQL that reads one source table, with exactly the columns that were declared, as the types that were declared. CSV
  * and NDJSON are read as text first: guessed types would turn the 22 digits of a share count into a double.
  */
+import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
+import { significantDigits } from '../../duckdb/exact-double.ts';
+import { hasNumberMark, losesDigits, unwrapNumbers, wrapNumbers } from '../../duckdb/exact-json.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import { storageType } from '../../duckdb/storage-type.ts';
+import { jsonPointer } from '../../duckdb/text-value.ts';
 import { EngineError, type SourceColumn } from '../engine.ts';
 import type { SourceFiles } from './source-files.ts';
 
@@ -31,6 +35,21 @@ export function keysOfSource(files: SourceFiles): string {
 /** As `describeSource`, of the columns that are the names of folders, after one of the objects. */
 export function describePartitions(files: SourceFiles): string {
   return `DESCRIBE FROM ${objectsOf(files)}`;
+}
+
+/**
+ * A statement that answers with the first number of these keys, if there is one, of which DuckDB would lose a digit, and with its key: of a number with a
+ * fraction it reads a double, whatever the column's type is.
+ */
+export function roundedNumbers(files: SourceFiles, keys: readonly string[]): string {
+  const lines = `SELECT json::VARCHAR AS json FROM ${objectsOf(files)}`;
+  const list = (texts: readonly string[]) => `[${texts.map(quoteText).join(', ')}]`;
+  const wrapped = `json_extract(CAST(${wrapNumbers('json')} AS JSON), ${list(keys.map(jsonPointer))})::VARCHAR[]`;
+  const cells = `SELECT unnest(${list(keys)}) AS key, unnest(${wrapped}) AS cell FROM (${lines}) WHERE ${losesDigits('json')}`;
+  const numbers = `SELECT key, ${unwrapNumbers('cell')} AS number FROM (${cells}) WHERE ${hasNumberMark('cell')}`;
+  const digits = significantDigits('number');
+  const isRounded = `${losesDigits(`'[' || number || ']'`)} AND NOT coalesce(${digits} = ${significantDigits('TRY_CAST(number AS DOUBLE)::VARCHAR')}, false)`;
+  return `SELECT key, number FROM (${numbers}) WHERE ${isRounded} LIMIT 1`;
 }
 
 function objectsOf(files: SourceFiles): string {
@@ -73,7 +92,7 @@ export function sourceView(
   );
   // As the file has the names: DuckDB finds keys of JSON in their own case alone.
   const types = declared.map(
-    ({ name: said, type }) => [known.get(said.toLowerCase())?.name ?? said, storageType(type)] as const,
+    ({ name: said, type }) => [known.get(said.toLowerCase())?.name ?? said, storageType(asTexts(type))] as const,
   );
   return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types))}`;
 }
@@ -105,15 +124,36 @@ function ndjsonColumns(types: readonly (readonly [name: string, type: string])[]
   return `, columns = {${types.map(([name, type]) => `${quoteText(name)}: ${quoteText(type)}`).join(', ')}}`;
 }
 
-/** DuckDB's types of numbers that it casts to a double with two roundings; their text it reads as the nearest double. */
+/** The type with texts in place of decimals: of a number in JSON, DuckDB makes 1.100000000000000128 for 1.1 where a decimal is wanted. */
+function asTexts(type: ColumnType): ColumnType {
+  switch (type.kind) {
+    case 'decimal':
+      return { kind: 'varchar' };
+    case 'array':
+      return { ...type, element: asTexts(type.element) };
+    case 'map':
+      return { ...type, value: asTexts(type.value) };
+    case 'row':
+      return { ...type, fields: type.fields.map((field) => ({ ...field, type: asTexts(field.type) })) };
+    default:
+      return type;
+  }
+}
+
+/** Whether a value of the type, read from NDJSON, is one of decimals. */
+export function hasDecimal(type: ColumnType): boolean {
+  return formatColumnType(asTexts(type)) !== formatColumnType(type);
+}
+
+/** DuckDB's types of numbers that it casts to a double with two roundings; their text it reads as the nearest double. So it does a double as a decimal. */
 const ROUNDED_TWICE = /^(DECIMAL|U?HUGEINT)/;
 
 function convert({ name, type }: SourceColumn, foundType: string): string {
   // By way of HUGEINT: DuckDB takes 15 µs to read a text as DECIMAL(38, 0), and 0.1 µs this way.
   if (type.kind === 'uint256') return `CAST(CAST(${quoteName(name)} AS HUGEINT) AS DECIMAL(38, 0))`;
-  if (type.kind === 'double' && ROUNDED_TWICE.test(foundType)) {
-    return `CAST(CAST(${quoteName(name)} AS VARCHAR) AS DOUBLE)`;
-  }
+  const byText =
+    (type.kind === 'double' && ROUNDED_TWICE.test(foundType)) || (type.kind === 'decimal' && foundType === 'DOUBLE');
+  if (byText) return `CAST(CAST(${quoteName(name)} AS VARCHAR) AS ${storageType(type)})`;
   return `CAST(${quoteName(name)} AS ${storageType(type)})`;
 }
 
