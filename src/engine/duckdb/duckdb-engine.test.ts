@@ -221,6 +221,32 @@ test('a value of an NDJSON source that is not of the declared type is told, and 
   }
 });
 
+/** A cast rounds: an operator of the status 0.6 would be registered. */
+for (const [type, said] of [
+  ['integer', '"0.6" cannot be read as integer'],
+  ['bigint', '"0.6" cannot be read as bigint'],
+  ['uint256', '"0.6" cannot be read as hugeint or uuid'],
+] as const) {
+  test(`a source with a fraction where a ${type} is declared is refused; 2.0 and 2e3 are whole`, async () => {
+    const table = { name: 'chain.events', columns: [{ name: 'n', type: parseColumnType(type) }] };
+    const sql = 'SELECT CAST(n AS BIGINT) AS n FROM chain.events';
+    const csv = (n: string) => rowsOver({ 'chain/events.csv': `n,x\n1,x\n${n},x\n,x\n` }, sql, table);
+    const ndjson = (n: string) => rowsOver({ 'chain/events.ndjson': `{"n":1}\n{"n":${n}}\n{"n":null}\n` }, sql, table);
+    const error = { type: 'execution_error', message: said };
+    for (const rowsOf of [csv, ndjson]) {
+      assert.deepEqual(await rowsOf('2.0'), [[1], [2], [null]]);
+      assert.deepEqual(await rowsOf('2e3'), [[1], [2000], [null]]);
+      await assert.rejects(rowsOf('0.6'), error);
+      await assert.rejects(rowsOf('6e-1'), { type: 'execution_error' });
+    }
+    const parquet = (value: string) => rowsOverParquet(value, type, 'SELECT CAST(n AS BIGINT) AS n FROM chain.sums');
+    assert.deepEqual(await parquet('2.0::DOUBLE'), [[2]]);
+    assert.deepEqual(await parquet('2.0::DECIMAL(5, 1)'), [[2]]);
+    await assert.rejects(parquet('0.6::DOUBLE'), error);
+    await assert.rejects(parquet('0.6::DECIMAL(5, 1)'), error);
+  });
+}
+
 /** DuckDB's own cast of the first gives 32050083377273120000. */
 for (const [type, text, expected] of [
   ['DECIMAL(38, 0)', '32050083377273121587', 32050083377273123000],

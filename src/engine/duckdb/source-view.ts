@@ -87,12 +87,14 @@ export function sourceView(
       `source table ${name} has no column ${missing.map((c) => c.name).join(', ')}: ${instead}`,
     );
   }
-  const columns = declared.map(
-    (column) => `${convert(column, known.get(column.name.toLowerCase())?.type ?? '')} AS ${quoteName(column.name)}`,
-  );
+  const isJson = files.format === 'ndjson';
+  const columns = declared.map((column) => {
+    const foundType = known.get(column.name.toLowerCase())?.type ?? '';
+    return `${convert(column, isJson ? typeInJson(column.type) : foundType)} AS ${quoteName(column.name)}`;
+  });
   // As the file has the names: DuckDB finds keys of JSON in their own case alone.
   const types = declared.map(
-    ({ name: said, type }) => [known.get(said.toLowerCase())?.name ?? said, storageType(asTexts(type))] as const,
+    ({ name: said, type }) => [known.get(said.toLowerCase())?.name ?? said, typeInJson(type)] as const,
   );
   return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types))}`;
 }
@@ -140,6 +142,11 @@ function asTexts(type: ColumnType): ColumnType {
   }
 }
 
+/** As which type a value is read from NDJSON. */
+function typeInJson(type: ColumnType): string {
+  return type.kind in WHOLE_NAMES ? 'VARCHAR' : storageType(asTexts(type));
+}
+
 /** Whether a value of the type, read from NDJSON, is one of decimals. */
 export function hasDecimal(type: ColumnType): boolean {
   return formatColumnType(asTexts(type)) !== formatColumnType(type);
@@ -148,9 +155,18 @@ export function hasDecimal(type: ColumnType): boolean {
 /** DuckDB's types of numbers that it casts to a double with two roundings; their text it reads as the nearest double. So it does a double as a decimal. */
 const ROUNDED_TWICE = /^(DECIMAL|U?HUGEINT)/;
 
+/** DuckDB's names of the types of whole numbers, as its errors have them. */
+const WHOLE_NAMES: Partial<Record<ColumnType['kind'], string>> = {
+  tinyint: 'INT8',
+  smallint: 'INT16',
+  integer: 'INT32',
+  bigint: 'INT64',
+  uint256: 'INT128',
+};
+
 function convert({ name, type }: SourceColumn, foundType: string): string {
-  // By way of HUGEINT: DuckDB takes 15 µs to read a text as DECIMAL(38, 0), and 0.1 µs this way.
-  if (type.kind === 'uint256') return `CAST(CAST(${quoteName(name)} AS HUGEINT) AS DECIMAL(38, 0))`;
+  const wholeName = WHOLE_NAMES[type.kind];
+  if (wholeName !== undefined) return wholeNumber({ name, type }, foundType, wholeName);
   const byText =
     (type.kind === 'double' && ROUNDED_TWICE.test(foundType)) || (type.kind === 'decimal' && foundType === 'DOUBLE');
   if (byText) return `CAST(CAST(${quoteName(name)} AS VARCHAR) AS ${storageType(type)})`;
@@ -175,4 +191,27 @@ function scan(files: SourceFiles, ndjsonColumns: string): string {
 
 function listOf({ patterns }: SourceFiles): string {
   return `[${patterns.map(quoteText).join(', ')}]`;
+}
+
+/** What is no whole number ends the query, in DuckDB's words for a text that is no number: a cast rounds. */
+function wholeNumber({ name, type }: SourceColumn, foundType: string, wholeName: string): string {
+  const value = quoteName(name);
+  // By way of HUGEINT: DuckDB takes 15 µs to read a text as DECIMAL(38, 0), and 0.1 µs this way.
+  const cast =
+    type.kind === 'uint256'
+      ? `CAST(CAST(${value} AS HUGEINT) AS DECIMAL(38, 0))`
+      : `CAST(${value} AS ${storageType(type)})`;
+  const isWhole = isWholeNumber(value, foundType);
+  if (isWhole === undefined) return cast;
+  const fail = `error('Could not convert string ''' || CAST(${value} AS VARCHAR) || ''' to ${wholeName}')`;
+  return `CASE WHEN ${value} IS NULL OR ${isWhole} THEN ${cast} ELSE ${fail} END`;
+}
+
+/** SQL; undefined where no value of the type has a fraction. */
+function isWholeNumber(value: string, foundType: string): string | undefined {
+  if (/^(DOUBLE|FLOAT|DECIMAL)/.test(foundType)) return `${value} = trunc(${value})`;
+  if (foundType !== 'VARCHAR') return undefined;
+  const number = `TRY_CAST(${value} AS DOUBLE)`;
+  return `CASE WHEN contains(${value}, 'e') OR contains(${value}, 'E') THEN ${number} = trunc(${number})
+    WHEN contains(${value}, '.') THEN regexp_full_match(${value}, '[^.]*\\.0*\\s*') ELSE true END`;
 }
