@@ -140,6 +140,26 @@ describe('accounts', () => {
     assert.deepEqual(row, [true, 5, null]);
   });
 
+  test('an account with two profiles is one account, of the first name', async () => {
+    const sources = {
+      'social.profiles': [
+        { social_id: 5, social_name: 'bob' },
+        { social_id: 5, social_name: 'ann' },
+        { social_id: 6, social_name: 'cid' },
+        { social_id: 6, social_name: 'cid' },
+      ],
+      'social.verified_wallets': [{ social_id: 5, wallet: W1 }],
+      'social.casts': times(3, cast(5, null)),
+      // Twice as many would make a star.
+      'social.engagements': times(13, engagement(5, 6)),
+    };
+    assert.deepEqual(await ofWallet1(sources, 'social_name', 'top_engagers', 'L14D_active_tier'), [
+      'ann',
+      ['cid'],
+      'active',
+    ]);
+  });
+
   test('a wallet that two accounts verified belongs to the one with the lower id', async () => {
     const verified = [
       { social_id: 9, wallet: W1 },

@@ -27,6 +27,12 @@ wallet_account AS (
   WHERE wallet IS NOT NULL
   GROUP BY lower(wallet)
 ),
+-- An account has one name: with several profiles, the first of theirs.
+profile AS (
+  SELECT social_id, MIN(social_name) AS social_name
+  FROM social.profiles
+  GROUP BY social_id
+),
 account_wallets AS (
   SELECT social_id, array_agg(wallet ORDER BY wallet) AS wallets
   FROM wallet_account
@@ -66,9 +72,9 @@ top_domain AS (
 -- An engager without a profile goes by its id. Nobody engages with themselves.
 engagement AS (
   SELECT engagements.social_id, engagements.engaged_at,
-    COALESCE(profiles.social_name, CAST(engagements.engager_social_id AS VARCHAR)) AS engager
+    COALESCE(profile.social_name, CAST(engagements.engager_social_id AS VARCHAR)) AS engager
   FROM social.engagements
-  LEFT JOIN social.profiles ON profiles.social_id = engagements.engager_social_id
+  LEFT JOIN profile ON profile.social_id = engagements.engager_social_id
   WHERE engagements.engager_social_id <> engagements.social_id
 ),
 engager_by_place AS (
@@ -155,7 +161,7 @@ SELECT
   quest.quests AS num_quests,
   wallet_account.social_id IS NOT NULL AS on_social,
   wallet_account.social_id,
-  profiles.social_name,
+  profile.social_name,
   COALESCE(account_wallets.wallets, ARRAY[]) AS connected_wallets,
   tier.name AS "L14D_active_tier",
   COALESCE(top_channel.channels, ARRAY[]) AS top_channels,
@@ -172,7 +178,7 @@ FROM quest
 JOIN wallet_tier ON wallet_tier.wallet = quest.wallet
 JOIN tier ON tier.place = wallet_tier.place
 LEFT JOIN wallet_account ON wallet_account.wallet = quest.wallet
-LEFT JOIN social.profiles ON profiles.social_id = wallet_account.social_id
+LEFT JOIN profile ON profile.social_id = wallet_account.social_id
 LEFT JOIN account_wallets ON account_wallets.social_id = wallet_account.social_id
 LEFT JOIN top_channel ON top_channel.social_id = wallet_account.social_id
 LEFT JOIN top_domain ON top_domain.social_id = wallet_account.social_id
