@@ -36,16 +36,21 @@ interface TableProps {
 export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, onCell }: TableProps) {
   const box = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
-  const [top, setTop] = useState(() => Math.max(0, (Number(parameter('row')) || 1) - 1));
+  const row = parameter('row');
+  const [wished, setTop] = useState(() => topOf(row));
   const [left, setLeft] = useState(0);
   const [widths, setWidths] = useState<ReadonlyMap<string, number>>(new Map());
   /** The cell with the keyboard focus; row −1 is the header. */
   const [active, setActive] = useState<readonly [row: number, column: number]>([0, 0]);
   const scrolled = useRef({ top: 0, ours: -1 });
+  /** What the address says, as this table has written or followed it. */
+  const followed = useRef(row);
 
   const viewport = Math.max(ROW_HEIGHT, size.height - HEAD_HEIGHT);
   const map = scrollMap(rowCount, ROW_HEIGHT, viewport);
-  const first = Math.floor(Math.min(top, map.lastTop));
+  // A link may name a row that the result has no more.
+  const top = Math.min(wished, map.lastTop);
+  const first = Math.floor(top);
   const end = Math.min(rowCount, Math.ceil(top + viewport / ROW_HEIGHT) + 1);
   const gutter = 20 + String(rowCount).length * 8;
   const hasSample = pages.row(first) !== undefined;
@@ -70,10 +75,21 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
     measure();
     return () => observer.disconnect();
   }, []);
+  // Rows that are beyond the last are not where one is when there are more again.
+  useLayoutEffect(() => setTop(top), [top]);
+  // A click or a button of the browser has changed it: another order begins at its first row, and Back leads to the row of before.
+  useLayoutEffect(() => {
+    if (row === followed.current) return;
+    followed.current = row;
+    jump(topOf(row));
+  }, [row]);
   useEffect(() => pages.want(first, end), [pages, first, end]);
   useEffect(() => scrollTo(top), [size.height, pages]);
   useEffect(() => {
-    const timer = setTimeout(() => change({ row: first === 0 ? '' : String(first + 1) }, 'replace'), ADDRESS_MILLIS);
+    const timer = setTimeout(() => {
+      followed.current = first === 0 ? '' : String(first + 1);
+      change({ row: followed.current }, 'replace');
+    }, ADDRESS_MILLIS);
     return () => clearTimeout(timer);
   }, [first]);
   useEffect(() => {
@@ -174,4 +190,9 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
       </div>
     </div>
   );
+}
+
+/** @param row as the address has it */
+function topOf(row: string): number {
+  return Math.max(0, (Number(row) || 1) - 1);
 }
