@@ -48,6 +48,22 @@ test('a link that names a column which the latest run has no more says so, and l
   assert.deepEqual(complaints, []);
 });
 
+test('a result that expires while it is shown is told as that', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/queries/7');
+  await rowTexts(page, 1);
+  service.commandLine.now += 91 * 86_400_000;
+  await page.getByLabel('Filter', { exact: true }).fill('n < 5');
+  await page.keyboard.press('Enter');
+  const told = 'The result of this run has expired since the page was opened.';
+  await page.getByRole('alert').filter({ hasText: 'The rows could not be read' }).waitFor();
+  assert.match(await page.getByRole('alert').innerText(), new RegExp(told));
+  await page.getByRole('link', { name: 'Chart' }).click();
+  await page.getByRole('alert').filter({ hasText: told }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test('where the price of a download cannot be told, that is said', { skip }, async (t) => {
   const { service, open, complaints } = await startExplorer(t);
   await service.publish(7, CSV);

@@ -1,7 +1,7 @@
 /** Requests the rows of a view (run, filters, order, columns) and parses them without rounding numbers. */
 import type { Column } from '../api/answers.ts';
-import { request } from '../api/client.ts';
-import { Digits, type ExactJson, type ExactObject, parseExact } from '../api/exact-json.ts';
+import { ApiError, request } from '../api/client.ts';
+import { Digits, type ExactObject, parseExact } from '../api/exact-json.ts';
 import { rowsPath } from '../api/rows-path.ts';
 import type { LoadedRows } from './row-pages.ts';
 
@@ -111,5 +111,8 @@ async function ask(
     },
     signal,
   });
-  return parseExact(await response.text()) as ExactObject & { readonly [name: string]: ExactJson };
+  const answer = parseExact(await response.text()) as ExactObject;
+  if (answer.result !== undefined) return answer;
+  // It had one when the page was opened.
+  throw new ApiError(response.status, 'no_result', 'The result of this run has expired since the page was opened.');
 }
