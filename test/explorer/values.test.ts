@@ -31,6 +31,18 @@ test('numbers keep all their digits, shown and filtered by', { skip }, async (t)
   assert.deepEqual(complaints, []);
 });
 
+test('integers within lists and objects are shown and copied as they are stored, not as texts', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const row = '{"l":[9223372036854775807,1],"o":{"a":-9007199254740993}}\n';
+  await service.publish(7, row, { format: 'ndjson', types: { l: 'array(bigint)', o: 'row(a bigint)' } });
+  const page = await open('/queries/7');
+  assert.deepEqual(await rowTexts(page, 1), ['[9223372036854775807,1]', '{"a":-9007199254740993}']);
+  await page.locator('[id=cell-0-0]').click();
+  await page.locator('.cell-bar').getByRole('button', { name: 'Copy' }).click();
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), '[9223372036854775807,1]');
+  assert.deepEqual(complaints, []);
+});
+
 test('hostile cells and names are harmless text', { skip }, async (t) => {
   const { service, open, complaints } = await startExplorer(t);
   const rows = [

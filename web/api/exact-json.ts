@@ -20,10 +20,7 @@ export interface ExactObject {
 
 type Reviver = (name: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
-/**
- * Some browsers do not pass the source text to a reviver; there, numbers are doubles. Requests say `bigints=string`, so integers that
- * would be rounded arrive as texts.
- */
+/** Some browsers do not pass the source text to a reviver; there, numbers are doubles. */
 const keepDigits: Reviver = (_name, value, context) =>
   typeof value === 'number' ? new Digits(context?.source ?? String(value)) : value;
 
@@ -31,6 +28,9 @@ const keepDigits: Reviver = (_name, value, context) =>
 export function parseExact(text: string): ExactJson {
   return JSON.parse(text, keepDigits) as ExactJson;
 }
+
+/** Whether this browser is one that passes it. Where it is not, `bigints=string` has integers that would be rounded arrive as texts. */
+export const KEEPS_DIGITS = String(parseExact('9007199254740993')) === '9007199254740993';
 
 /** JSON again, with the digits as they were. */
 export function formatExact(value: ExactJson): string {

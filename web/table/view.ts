@@ -1,7 +1,7 @@
 /** Requests the rows of a view (run, filters, order, columns) and parses them without rounding numbers. */
 import type { Column } from '../api/answers.ts';
 import { ApiError, request } from '../api/client.ts';
-import { Digits, type ExactObject, parseExact } from '../api/exact-json.ts';
+import { Digits, type ExactObject, KEEPS_DIGITS, parseExact } from '../api/exact-json.ts';
 import { rowsPath } from '../api/rows-path.ts';
 import type { LoadedRows } from './row-pages.ts';
 
@@ -105,7 +105,7 @@ async function ask(
       sort_by: sortBy,
       columns,
       key,
-      bigints: 'string',
+      bigints: KEEPS_DIGITS ? undefined : 'string',
       // The page tells the visitor that the result is truncated.
       allow_partial_results: 'true',
     },
