@@ -8,6 +8,7 @@ import { isNumberType } from '../table/cell-text.ts';
 import { isNarrowed, type View } from '../table/view.ts';
 import { errorPlace } from './error-place.ts';
 import { quoteName } from './filter-text.ts';
+import { oneLine, withLineEnds } from './one-line.ts';
 
 interface NarrowProps {
   readonly view: View;
@@ -84,13 +85,15 @@ interface ExpressionProps {
 
 /** Takes effect on Enter, or when the field loses focus. */
 function Expression({ name, label, text, error, example }: ExpressionProps) {
-  const [typed, setTyped] = useState(text);
+  const given = oneLine(text);
+  const [typed, setTyped] = useState(given);
   // Before the visitor can type: later, it would undo what they have typed meanwhile.
-  useLayoutEffect(() => setTyped(text), [text]);
+  useLayoutEffect(() => setTyped(given), [text]);
   const place = error instanceof ApiError ? errorPlace(error.message) : undefined;
   const message = place?.parameter === name && error instanceof ApiError ? error.message : undefined;
   const apply = () => {
-    if (typed.trim() !== parameter(name)) change({ [name]: typed.trim(), row: '' });
+    const wanted = withLineEnds(typed, text).trim();
+    if (wanted !== parameter(name)) change({ [name]: wanted, row: '' });
   };
   return (
     <form
@@ -117,7 +120,7 @@ function Expression({ name, label, text, error, example }: ExpressionProps) {
         />
         {message !== undefined && place !== undefined && (
           <div class="expression-error">
-            {typed === text && (
+            {typed === given && (
               <pre aria-hidden="true">
                 {' '.repeat(place.start)}
                 {'^'.repeat(Math.min(place.length, 40))}
