@@ -33,6 +33,12 @@ export const key = signal<string | undefined>(keyAtStart());
 /** Whether the service refused the last key. */
 export const keyRefused = signal(false);
 
+// The page that is open is not loaded again for a key that is put behind its address.
+addEventListener('hashchange', () => {
+  const given = takeKey();
+  if (given !== undefined) keepKey(given);
+});
+
 export function keepKey(text: string): void {
   storage?.setItem(STORED, text);
   keyRefused.value = false;
@@ -55,12 +61,16 @@ export function isVisitor(): boolean {
 }
 
 function keyAtStart(): string | undefined {
-  const given = new URLSearchParams(location.hash.slice(1)).get('key');
-  if (given !== null && given !== '') {
-    storage?.setItem(STORED, given);
-    history.replaceState(null, '', location.pathname + location.search);
-  }
-  return (storage === undefined ? given : storage.getItem(STORED)) || settings.publicKey;
+  const given = takeKey();
+  if (given !== undefined) storage?.setItem(STORED, given);
+  return given ?? (storage?.getItem(STORED) || settings.publicKey);
+}
+
+/** The key behind the address, which is taken out of it. */
+function takeKey(): string | undefined {
+  const given = new URLSearchParams(location.hash.slice(1)).get('key') || undefined;
+  if (given !== undefined) history.replaceState(null, '', location.pathname + location.search);
+  return given;
 }
 
 function storageOfTab(): Storage | undefined {

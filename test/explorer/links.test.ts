@@ -43,3 +43,17 @@ test('another order is shown from its first row, and Back leads to the row where
   assert.equal(await page.evaluate('location.search'), '?row=601');
   assert.deepEqual(complaints, []);
 });
+
+test('a key behind the address of the page that is open is taken, and taken out of the address', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/', { key: '' });
+  await page.getByLabel('API key').waitFor();
+  // The browser does not load the page again for what stands behind the #.
+  await page.goto(`${service.url}/#key=${service.key}`);
+  await page.getByRole('link', { name: 'Query 7' }).waitFor();
+  assert.equal(page.url(), `${service.url}/`);
+  assert.deepEqual(complaints, []);
+});
