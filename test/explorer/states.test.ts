@@ -49,3 +49,17 @@ test('waiting, running, failed, cancelled, expired, truncated, empty, never run,
   await page.locator('[id=cell-0-0]').waitFor();
   assert.deepEqual(complaints, []);
 });
+
+test('a run that waits moves up in the queue while it is looked at', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const { commandLine: qrs } = service;
+  await qrs.get('queries', 'add', '--id', '1', '--user', 'ann');
+  const before = await qrs.get('executions', 'submit', '--query', '1');
+  qrs.now += 1000;
+  const waiting = await qrs.get('executions', 'submit', '--query', '1');
+  const page = await open(`/executions/${waiting}`);
+  await page.getByText('It is number 2 in the queue.').waitFor();
+  await qrs.get('executions', 'start', before);
+  await page.getByText('It is number 1 in the queue.').waitFor();
+  assert.deepEqual(complaints, []);
+});

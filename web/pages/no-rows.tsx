@@ -54,12 +54,14 @@ export function NoRows({ query, run }: Shown) {
 
 function Waiting({ run }: { readonly run: RunStatus }) {
   const waits = run.state === 'QUERY_STATE_PENDING';
-  const [progress, setProgress] = useState(run.progress);
+  const [{ queue_position: place, progress }, setStatus] = useState(run);
   useEffect(() => {
     const look = async () => {
-      const now = await requestJson<RunStatus>(`/v1/execution/${run.execution_id}/status`).catch(() => run);
+      const now = await requestJson<RunStatus>(`/v1/execution/${run.execution_id}/status`).catch(() => undefined);
+      // It may be there again the next time.
+      if (now === undefined) return;
       if (now.state !== run.state) location.reload();
-      setProgress(now.progress);
+      setStatus(now);
     };
     const timer = setInterval(look, POLL_MILLIS);
     return () => clearInterval(timer);
@@ -68,7 +70,7 @@ function Waiting({ run }: { readonly run: RunStatus }) {
     <Notice title={waits ? 'This run waits for its turn' : 'This run goes on'}>
       <p>
         It was submitted <Moment at={run.submitted_at} />.{' '}
-        {run.queue_position !== undefined && `It is number ${run.queue_position} in the queue. `}
+        {place !== undefined && `It is number ${place} in the queue. `}
         This page shows its rows as soon as it has ended.
       </p>
       {progress !== undefined && <Progress of={progress} />}
