@@ -69,6 +69,11 @@ test('a header goes from ascending to descending to stored order; others stay wh
   assert.equal(orderOf('x desc, "y, z"', 'y, z'), 'asc');
   assert.equal(orderOf('x DESC', 'x'), 'desc');
   assert.equal(orderOf('x desc', 'y'), undefined);
+  // Quoted without need; and a name that has the quotes itself.
+  assert.equal(orderOf('y, "x" desc', 'x'), 'desc');
+  assert.equal(nextOrder('y, "x"', 'x', true), 'y, x desc');
+  assert.equal(orderOf('"x" desc', '"x"'), undefined);
+  assert.equal(orderOf('"""x""" desc', '"x"'), 'desc');
 });
 
 test('names of columns are written and read back, whatever is in them', () => {

@@ -41,7 +41,7 @@ export function andAlso(filters: string, condition: string): string {
 
 /** The order to show at a column's header; undefined if `sort_by` does not name the column. */
 export function orderOf(sortBy: string, name: string): 'asc' | 'desc' | undefined {
-  const key = sortKeys(sortBy).find(({ column }) => column === quoteName(name) || column === name);
+  const key = sortKeys(sortBy).find((one) => one.name === name);
   if (key === undefined) return undefined;
   return /\bdesc\b/i.test(key.rest) ? 'desc' : 'asc';
 }
@@ -50,17 +50,25 @@ export function orderOf(sortBy: string, name: string): 'asc' | 'desc' | undefine
 export function nextOrder(sortBy: string, name: string, keepsOthers: boolean): string {
   const order = orderOf(sortBy, name);
   const column = quoteName(name);
-  const others = sortKeys(sortBy).filter((key) => key.column !== column && key.column !== name);
+  const others = sortKeys(sortBy).filter((key) => key.name !== name);
   const kept = keepsOthers ? others.map(({ column: other, rest }) => other + rest) : [];
   const own = order === undefined ? [column] : order === 'asc' ? [`${column} desc`] : [];
   return [...kept, ...own].join(', ');
 }
 
+interface SortKey {
+  readonly name: string;
+  /** The name as it is written, perhaps quoted. */
+  readonly column: string;
+  readonly rest: string;
+}
+
 /** The sort keys of an order: a column, and what follows its name. */
-function sortKeys(sortBy: string): readonly { readonly column: string; readonly rest: string }[] {
+function sortKeys(sortBy: string): readonly SortKey[] {
   const keys = sortBy.match(/(?:"(?:[^"]|"")*"|[^,"])+/g) ?? [];
   return keys.map((key) => {
     const [, column = '', rest = ''] = /^\s*("(?:[^"]|"")*"|\S+)(.*?)\s*$/s.exec(key) ?? [];
-    return { column, rest };
+    const name = column.startsWith('"') ? column.slice(1, -1).replaceAll('""', '"') : column;
+    return { name, column, rest };
   });
 }
