@@ -109,3 +109,63 @@ test('in a browser that forbids storage the key is kept in the page, until it is
   assert.deepEqual(await rowTexts(page, 1), ['0', 'base']);
   assert.deepEqual(complaints, []);
 });
+
+/** Holds answers back until the function that is returned is called. */
+async function holdAnswers(page: Page, addresses: string): Promise<() => void> {
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  await page.route(addresses, async (route) => {
+    await until;
+    // The page may not want it any more.
+    await route.continue().catch(() => undefined);
+  });
+  return release;
+}
+
+test('while an answer is slow, no chart of other rows or columns is shown as if it were of these', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/queries/7?tab=chart&chart=bar&x=chain');
+  const chart = page.locator('.chart');
+  await chart.getByText('All 250 rows. Bars are the mean of n, the 2 highest.').waitFor();
+  const release = await holdAnswers(page, '**/results?*');
+  await page.getByLabel('Up').selectOption('number of rows');
+  await chart.getByText('Loading rows').waitFor();
+  assert.equal(await chart.locator('svg').count(), 0);
+  release();
+  await chart.getByText('All 250 rows. Bars are numbers of rows, the 2 highest.').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('while an answer is slow, no difference by another key is shown, and a list says of what it is', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  for (let id = 1; id <= 51; id += 1) {
+    await service.commandLine.get('queries', 'add', '--id', String(id), '--user', 'ann');
+  }
+  const before = await service.publish(7, 'n,chain\n1,base\n');
+  service.commandLine.now += 1000;
+  await service.publish(7, 'n,chain\n1,celo\n');
+  const page = await open(`/queries/7?since=${before.id}`);
+  await page.getByText('1 added, 1 removed, 0 changed').waitFor();
+  const release = await holdAnswers(page, '**/diff/**');
+  await page.getByLabel('Key', { exact: true }).fill('n');
+  await page.keyboard.press('Enter');
+  await page.getByText('Loading what changed').waitFor();
+  assert.equal(await page.getByText('1 added, 1 removed').count(), 0);
+  release();
+  await page.getByText('0 added, 0 removed, 1 changed').waitFor();
+
+  await page.goto(service.url);
+  const pages = page.getByRole('navigation', { name: 'Pages of the list' });
+  await pages.getByText('1 to 50 of 55').waitFor();
+  const goOn = await holdAnswers(page, '**/v1/queries?*');
+  await pages.getByRole('link', { name: 'Older' }).click();
+  await page.waitForURL('**/?offset=50');
+  assert.equal(await pages.locator('span').innerText(), '1 to 50 of 55');
+  goOn();
+  await pages.getByText('51 to 55 of 55').waitFor();
+  assert.deepEqual(complaints, []);
+});

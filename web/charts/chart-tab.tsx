@@ -50,8 +50,6 @@ function Shown({
   readonly rows: ChartRows;
 }) {
   if (rows.length === 0) return <Notice title="There are no rows to draw" />;
-  // The columns asked for now may not have arrived yet.
-  if (!columns.some(({ name }) => name === chart.x)) return <Loading what="rows" />;
   const drawn = drawnOf(chart, columns, rows);
   const isNamed = drawn.kind === 'bars' && drawn.isNamed;
   const what =

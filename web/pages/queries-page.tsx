@@ -4,12 +4,14 @@ import { change, changed, parameter } from '../address.ts';
 import type { ListAnswer, QueryAnswer } from '../api/answers.ts';
 import { requestJson } from '../api/client.ts';
 import { bytes, count, counted, day } from '../numbers.ts';
-import { type Loaded, useLoaded } from '../parts/load.ts';
+import { type Loaded, useLastLoaded } from '../parts/load.ts';
 import { FailedNotice, Loading, Notice } from '../parts/notice.tsx';
 import { Moment, State } from '../parts/state.tsx';
 import { settings } from '../session.ts';
 
 type Answer = ListAnswer & { readonly queries: readonly QueryAnswer[] };
+/** With what was asked for, since it stays while others are asked for. */
+type List = Answer & { readonly search: string; readonly offset: number };
 
 const PAGE = 50;
 /** The search begins so long after the last keystroke. */
@@ -18,8 +20,11 @@ const TYPING_MILLIS = 150;
 export function QueriesPage() {
   const search = parameter('search');
   const offset = Number(parameter('offset')) || 0;
-  const found = useLoaded(
-    (signal) => requestJson<Answer>('/v1/queries', { parameters: { search, offset, limit: PAGE }, signal }),
+  const found = useLastLoaded(
+    async (signal): Promise<List> => {
+      const parameters = { search, offset, limit: PAGE };
+      return { ...(await requestJson<Answer>('/v1/queries', { parameters, signal })), search, offset };
+    },
     [search, offset],
   );
   useEffect(() => {
@@ -34,7 +39,7 @@ export function QueriesPage() {
           <span class="hint">{counted(found.value.total, 'query').replace('querys', 'queries')}</span>
         )}
       </div>
-      <Found found={found} search={search} offset={offset} />
+      <Found found={found} />
     </main>
   );
 }
@@ -60,18 +65,10 @@ function Search({ text }: { readonly text: string }) {
   );
 }
 
-function Found({
-  found,
-  search,
-  offset,
-}: {
-  readonly found: Loaded<Answer>;
-  readonly search: string;
-  readonly offset: number;
-}) {
+function Found({ found }: { readonly found: Loaded<List> }) {
   if (found.kind === 'loading') return <Loading what="queries" />;
   if (found.kind === 'failed') return <FailedNotice error={found.error} />;
-  const { queries, total, next_offset: next } = found.value;
+  const { queries, total, next_offset: next, search, offset } = found.value;
   if (total === 0) return search === '' ? <NoQueries /> : <Notice title={`No query matches “${search}”`} />;
   return (
     <>

@@ -3,26 +3,27 @@ import { useState } from 'preact/hooks';
 import type { ListAnswer, Run } from '../api/answers.ts';
 import { requestJson } from '../api/client.ts';
 import { bytes, count, day, duration } from '../numbers.ts';
-import { useLoaded } from '../parts/load.ts';
+import { useLastLoaded } from '../parts/load.ts';
 import { FailedNotice, Loading, Notice } from '../parts/notice.tsx';
 import { Moment, State } from '../parts/state.tsx';
 import { AsOfForm } from './as-of.tsx';
 
+type Answer = ListAnswer & { readonly executions: readonly Run[] };
+
 const PAGE = 50;
 
 export function RunsTab({ id, shown }: { readonly id: number; readonly shown: string | undefined }) {
-  const [offset, setOffset] = useState(0);
-  const runs = useLoaded(
-    (signal) =>
-      requestJson<ListAnswer & { readonly executions: readonly Run[] }>(`/v1/query/${id}/executions`, {
-        parameters: { limit: PAGE, offset },
-        signal,
-      }),
-    [offset],
+  const [from, setOffset] = useState(0);
+  const runs = useLastLoaded(
+    async (signal) => {
+      const asked = { parameters: { limit: PAGE, offset: from }, signal };
+      return { ...(await requestJson<Answer>(`/v1/query/${id}/executions`, asked)), offset: from };
+    },
+    [from],
   );
   if (runs.kind === 'loading') return <Loading what="runs" />;
   if (runs.kind === 'failed') return <FailedNotice error={runs.error} />;
-  const { executions, total, next_offset: next } = runs.value;
+  const { executions, total, next_offset: next, offset } = runs.value;
   if (total === 0) return <Notice title="This query has never run" />;
   return (
     <section class="panel">
