@@ -89,6 +89,32 @@ for (const [scheme, options] of [
   });
 }
 
+test('on the narrowest of phones no page scrolls sideways', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const { id: first } = await service.publish(7, 'chain,amount\nbase,1\n');
+  service.commandLine.now += 1000;
+  await service.publish(7, 'chain,amount\nbase,2\n');
+  const page = await open('/', { viewport: { width: 320, height: 568 }, hasTouch: true });
+  const over: string[] = [];
+  for (const [path, text] of [
+    ['/', 'Query 7'],
+    ['/queries/7', 'base'],
+    ['/queries/7?tab=columns', 'Most frequent'],
+    ['/queries/7?tab=chart', 'All 1 row'],
+    ['/queries/7?tab=runs', 'The latest run as of'],
+    [`/queries/7?since=${first}`, '1 added'],
+    ['/queries/7?tab=code', 'QRS_KEY'],
+    ['/usage', 'they are counted every few seconds'],
+  ] as const) {
+    await page.goto(service.url + path);
+    await page.getByText(text).first().waitFor();
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    if (width !== 320) over.push(`${path}: ${width}`);
+  }
+  assert.deepEqual(over, []);
+  assert.deepEqual(complaints, []);
+});
+
 test('a page has its heading while what it shows is on its way, and where that is refused', { skip }, async (t) => {
   const { service, open } = await startExplorer(t);
   const page = await open('/');
