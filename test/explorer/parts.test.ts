@@ -185,4 +185,7 @@ test('code asks for what is on the screen, and quotes what could end its texts',
     /^=IMPORTDATA\("https:[^"]*&format=csv&ignore_max_datapoints_per_request=true&api_key=YOUR_KEY"\)$/,
   );
   assert.doesNotMatch(asCode('R', request), /'/);
+  // DuckDB refuses an address with an asterisk, as a pattern of several.
+  const starred = { ...request, parameters: [['filters', "a like 'x*%'"]] as const };
+  assert.match(asCode('DuckDB', starred), /\?filters=a\+like\+%27x%2A%25%27&/);
 });

@@ -74,7 +74,8 @@ function fileAddress(format: 'csv' | 'parquet', { base, path, parameters }: Omit
     ['ignore_max_datapoints_per_request', 'true'],
   ] as const;
   const all = [...parameters, ...more].map(([name, value]): [string, string] => [name, value]);
-  return `${base}${path}?${new URLSearchParams(all)}`;
+  // An asterisk may stand in an address as it is, but DuckDB takes it for a pattern, and refuses it.
+  return `${base}${path}?${String(new URLSearchParams(all)).replaceAll('*', '%2A')}`;
 }
 
 function shell(text: string): string {
