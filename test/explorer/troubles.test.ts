@@ -64,6 +64,34 @@ test('a result that expires while it is shown is told as that', { skip }, async 
   assert.deepEqual(complaints, []);
 });
 
+test('the page of a proxy where people sign in is told as none of the service, and saved as no file', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/docs', { key: '' });
+  await page.addInitScript('delete window.showSaveFilePicker');
+  await page.goto(`${service.url}/queries/7#key=${service.key}`);
+  await rowTexts(page, 1);
+  const signIn = { status: 200, contentType: 'text/html; charset=utf-8', body: '<h1>Sign in</h1>' };
+  await page.route('**/v1/**', async (route) => await route.fulfill(signIn));
+  const told = 'The answer is not one of this service. A proxy may want you to sign in again: load the page again.';
+  await page.getByText('Download', { exact: true }).click();
+  const saved: string[] = [];
+  page.on('download', (download) => saved.push(download.suggestedFilename()));
+  for (const format of ['CSV', 'NDJSON', 'JSON', 'Parquet']) {
+    await page.getByRole('button', { name: format, exact: true }).click();
+    await page.getByText(`Failed: ${told}`).waitFor();
+  }
+  await page.getByLabel('Filter', { exact: true }).fill('n < 5');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').filter({ hasText: told }).waitFor();
+  await page.getByRole('link', { name: 'Queries', exact: true }).click();
+  await page.getByRole('heading', { name: 'No usable answer came' }).waitFor();
+  assert.deepEqual(saved, []);
+  assert.deepEqual(complaints, []);
+});
+
 test('where the price of a download cannot be told, that is said', { skip }, async (t) => {
   const { service, open, complaints } = await startExplorer(t);
   await service.publish(7, CSV);

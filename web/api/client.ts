@@ -17,8 +17,13 @@ export class ApiError extends Error {
 export interface ApiRequest {
   readonly parameters?: Parameters;
   readonly method?: 'GET' | 'HEAD';
+  /** What the answer must be; JSON, when left out. */
+  readonly type?: string;
   readonly signal?: AbortSignal;
 }
+
+const NOT_OF_SERVICE =
+  'The answer is not one of this service. A proxy may want you to sign in again: load the page again.';
 
 /** The path with the parameters that have a value. */
 export function addressOf(path: string, parameters: Parameters = {}): string {
@@ -30,14 +35,18 @@ export function addressOf(path: string, parameters: Parameters = {}): string {
 /** @throws ApiError · TypeError where the service cannot be reached */
 export async function request(
   path: string,
-  { parameters, method = 'GET', signal }: ApiRequest = {},
+  { parameters, method = 'GET', type = 'application/json', signal }: ApiRequest = {},
 ): Promise<Response> {
   const response = await fetch(addressOf(path, parameters), {
     method,
     headers: key.value === undefined ? {} : { [settings.keyHeader]: key.value },
     ...(signal !== undefined && { signal }),
   });
-  if (response.ok) return response;
+  if (response.ok && (method === 'HEAD' || typeOf(response) === type)) return response;
+  if (response.ok) {
+    await response.body?.cancel();
+    throw new ApiError(response.status, '', NOT_OF_SERVICE);
+  }
   const code = response.headers.get('x-error-code') ?? '';
   if (response.status === 401) forgetKey();
   throw new ApiError(response.status, code, await errorText(response));
@@ -46,6 +55,10 @@ export async function request(
 /** For answers whose numbers are small. Never for values of a result: `JSON.parse` would round them. */
 export async function requestJson<T>(path: string, asked: ApiRequest = {}): Promise<T> {
   return (await (await request(path, asked)).json()) as T;
+}
+
+function typeOf({ headers }: Response): string | undefined {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
 }
 
 async function errorText(response: Response): Promise<string> {

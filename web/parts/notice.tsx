@@ -46,6 +46,7 @@ export function FailedNotice({ error }: { readonly error: unknown }) {
 }
 
 const TITLES: Readonly<Record<number, string>> = {
+  200: 'No usable answer came',
   404: 'Not there, or not yours to see',
   429: 'Too many requests at the moment',
   500: 'The service failed',

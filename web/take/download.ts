@@ -6,6 +6,13 @@ import { type Parameters, request } from '../api/client.ts';
 
 export type Format = 'csv' | 'ndjson' | 'json' | 'parquet';
 
+const TYPES: Readonly<Record<Format, string>> = {
+  csv: 'text/csv',
+  ndjson: 'application/x-ndjson',
+  json: 'application/json',
+  parquet: 'application/vnd.apache.parquet',
+};
+
 export interface Price {
   readonly rows: number | undefined;
   readonly datapoints: number | undefined;
@@ -44,7 +51,7 @@ export async function download(
   const suggestedName = `${executionId}.${format}`;
   const picker = (window as SaveWindow).showSaveFilePicker;
   const file = await picker?.({ suggestedName });
-  const { body } = await request(path, { parameters: { ...asked, ...WHOLE, format } });
+  const { body } = await request(path, { parameters: { ...asked, ...WHOLE, format }, type: TYPES[format] });
   if (body === null) return;
   let received = 0;
   const counted = body.pipeThrough(
