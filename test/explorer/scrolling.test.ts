@@ -108,3 +108,30 @@ test('by the keyboard alone: cells, pages, both ends, headers; and the address r
   await page.locator('[id=cell-0-0]', { hasText: '2999999' }).waitFor();
   assert.deepEqual(complaints, []);
 });
+
+test('a cell whose row is still on its way is the chosen one when it arrives, and no other until then', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, `n\n${Array.from({ length: 1000 }, (_, n) => n).join('\n')}\n`);
+  const page = await open('/queries/7');
+  await rowTexts(page, 1);
+  const { promise: until, resolve: answer } = Promise.withResolvers<void>();
+  await page.route('**/results?offset=900&*', async (route) => {
+    await until;
+    await route.continue();
+  });
+  await page.getByRole('grid').focus();
+  await page.keyboard.press('Control+End');
+  await page.locator('.cell-bar', { hasText: 'row 1,000' }).waitFor();
+  assert.equal(await page.locator('.cell-bar pre').innerText(), '…');
+  assert.equal(await page.getByRole('button', { name: 'Only this' }).count(), 0);
+  answer();
+  await page.getByRole('button', { name: 'Only this' }).waitFor();
+  assert.equal(await page.locator('.cell-bar pre').innerText(), '999');
+  // The bar takes room, and the cell stays in sight.
+  const [bar, cell] = [page.locator('.cell-bar'), page.locator('[id=cell-999-0]')];
+  const [barTop = 0, cellTop = 0] = [(await bar.boundingBox())?.y, (await cell.boundingBox())?.y];
+  assert.ok(cellTop > 0 && cellTop < barTop);
+  assert.deepEqual(complaints, []);
+});

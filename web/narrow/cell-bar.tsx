@@ -1,5 +1,7 @@
 /** The chosen cell: its whole value, to copy and to filter by. */
 import { change, parameter } from '../address.ts';
+import type { Column } from '../api/answers.ts';
+import type { ExactJson } from '../api/exact-json.ts';
 import { count } from '../numbers.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { isNumberType, isTimeType, wholeText } from '../table/cell-text.ts';
@@ -17,7 +19,7 @@ interface CellBarProps {
 export function CellBar({ cell, onClose }: CellBarProps) {
   const { row, column, value } = cell;
   const { name, type } = column;
-  const text = value === null ? 'null' : wholeText(value);
+  const text = value === undefined ? '…' : value === null ? 'null' : wholeText(value);
   const hasOrder = value !== null && (isNumberType(type) || isTimeType(type));
   const comparisons: readonly Comparison[] = hasOrder ? ['=', '<>', '>=', '<='] : ['=', '<>'];
   return (
@@ -29,10 +31,11 @@ export function CellBar({ cell, onClose }: CellBarProps) {
         <small>{type}</small> <span class="hint">row {count(row + 1)}</span>
       </div>
       <div class="actions">
-        {comparisons.map((comparison) => (
-          <FilterButton key={comparison} cell={cell} comparison={comparison} />
-        ))}
-        <CopyButton text={value === null ? '' : text} />
+        {value !== undefined &&
+          comparisons.map((comparison) => (
+            <FilterButton key={comparison} column={column} value={value} comparison={comparison} />
+          ))}
+        {value !== undefined && <CopyButton text={value === null ? '' : text} />}
         <button type="button" class="quiet" aria-label="Close" onClick={onClose}>
           ✕
         </button>
@@ -52,9 +55,14 @@ const LABELS: Readonly<Record<Comparison, string>> = {
   '<=': 'Up to this',
 };
 
-function FilterButton({ cell, comparison }: { readonly cell: Cell; readonly comparison: Comparison }) {
-  const { name, type } = cell.column;
-  const condition = conditionOn(name, type, comparison, cell.value);
+interface FilterProps {
+  readonly column: Column;
+  readonly value: ExactJson;
+  readonly comparison: Comparison;
+}
+
+function FilterButton({ column: { name, type }, value, comparison }: FilterProps) {
+  const condition = conditionOn(name, type, comparison, value);
   if (condition === undefined || condition.length > SHOWN_MAX) return null;
   return (
     <button

@@ -8,5 +8,6 @@ export interface Cell {
   /** Among the columns shown. */
   readonly at: number;
   readonly column: Column;
-  readonly value: ExactJson;
+  /** Undefined while its row is on its way. */
+  readonly value: ExactJson | undefined;
 }

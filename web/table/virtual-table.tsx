@@ -22,6 +22,8 @@ const BESIDE = 300;
 const REST_MILLIS = 200;
 const ADDRESS_MILLIS = 400;
 
+type Place = readonly [row: number, column: number];
+
 interface TableProps {
   readonly pages: RowPages;
   /** Grows when rows have arrived. */
@@ -41,7 +43,10 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
   const [left, setLeft] = useState(0);
   const [widths, setWidths] = useState<ReadonlyMap<string, number>>(new Map());
   /** The cell with the keyboard focus; row −1 is the header. */
-  const [active, setActive] = useState<readonly [row: number, column: number]>([0, 0]);
+  const [active, setActive] = useState<Place>([0, 0]);
+  const wasSeen = useRef(false);
+  /** The cell that was chosen before its row had arrived. */
+  const awaited = useRef<Place | undefined>(undefined);
   const scrolled = useRef({ top: 0, ours: -1 });
   /** What the address says, as this table has written or followed it. */
   const followed = useRef(row);
@@ -84,7 +89,21 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
     jump(topOf(row));
   }, [row]);
   useEffect(() => pages.want(first, end), [pages, first, end]);
+  useEffect(() => {
+    if (awaited.current !== undefined) choose(...awaited.current);
+  }, [changes]);
+  useLayoutEffect(() => {
+    // The rows of another view are not those that were chosen.
+    awaited.current = undefined;
+  }, [pages]);
   useEffect(() => scrollTo(top), [size.height, pages]);
+  // The bar of the chosen cell takes room: what was seen stays in sight.
+  useEffect(() => {
+    if (wasSeen.current) showRow(active[0]);
+  }, [size.height]);
+  useEffect(() => {
+    wasSeen.current = isSeen;
+  });
   useEffect(() => {
     const timer = setTimeout(() => {
       followed.current = first === 0 ? '' : String(first + 1);
@@ -111,16 +130,23 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
   };
   const choose = (row: number, at: number) => {
     setActive([row, at]);
-    const [column, value] = [columns[at], pages.row(row)?.[at]];
-    if (row >= 0 && column !== undefined && value !== undefined) onCell({ row, at, column, value });
+    awaited.current = undefined;
+    const column = columns[at];
+    if (row < 0 || column === undefined) return;
+    const value = pages.row(row)?.[at];
+    if (value === undefined) awaited.current = [row, at];
+    onCell({ row, at, column, value });
   };
-  const show = ([row, at]: readonly [number, number]) => {
-    const column = placed[at];
-    const element = box.current;
-    if (element === null || column === undefined) return;
+  const showRow = (row: number) => {
     const screen = Math.floor(viewport / ROW_HEIGHT);
     if (row >= 0 && row < top) jump(row);
     if (row >= Math.floor(top) + screen) jump(row - screen + 1);
+  };
+  const show = ([row, at]: Place) => {
+    const column = placed[at];
+    const element = box.current;
+    if (element === null || column === undefined) return;
+    showRow(row);
     if (column.left - gutter < element.scrollLeft) element.scrollLeft = column.left - gutter;
     const over = column.left + column.width - element.clientWidth;
     if (over > element.scrollLeft) element.scrollLeft = over;
