@@ -3,6 +3,7 @@
  * arrive; otherwise the browser collects them first, on disk if there are many.
  */
 import { type Parameters, request } from '../api/client.ts';
+import { checkWhole } from './whole.ts';
 
 export type Format = 'csv' | 'ndjson' | 'json' | 'parquet';
 
@@ -51,7 +52,7 @@ export async function download(
   const suggestedName = `${executionId}.${format}`;
   const picker = (window as SaveWindow).showSaveFilePicker;
   const file = await picker?.({ suggestedName });
-  const { body } = await request(path, { parameters: { ...asked, ...WHOLE, format }, type: TYPES[format] });
+  const { body, headers } = await request(path, { parameters: { ...asked, ...WHOLE, format }, type: TYPES[format] });
   if (body === null) return;
   let received = 0;
   const counted = body.pipeThrough(
@@ -63,8 +64,14 @@ export async function download(
       },
     }),
   );
-  if (file === undefined) offer(await new Response(counted).blob(), suggestedName);
-  else await counted.pipeTo(await file.createWritable());
+  const check = checkWhole(format, headers.get('x-service-row-count'));
+  const checked = counted.pipeThrough(check.stream);
+  try {
+    if (file === undefined) offer(await new Response(checked).blob(), suggestedName);
+    else await checked.pipeTo(await file.createWritable());
+  } catch (error) {
+    throw check.problem() ?? error;
+  }
 }
 
 function offer(blob: Blob, name: string): void {
