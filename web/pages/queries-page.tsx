@@ -35,9 +35,7 @@ export function QueriesPage() {
       <div class="heading">
         <h1>Queries</h1>
         <Search text={search} />
-        {found.kind === 'here' && (
-          <span class="hint">{counted(found.value.total, 'query').replace('querys', 'queries')}</span>
-        )}
+        {found.kind === 'here' && <span class="hint">{countedQueries(found.value.total)}</span>}
       </div>
       <Found found={found} />
     </main>
@@ -70,6 +68,12 @@ function Found({ found }: { readonly found: Loaded<List> }) {
   if (found.kind === 'failed') return <FailedNotice error={found.error} />;
   const { queries, total, next_offset: next, search, offset } = found.value;
   if (total === 0) return search === '' ? <NoQueries /> : <Notice title={`No query matches “${search}”`} />;
+  if (queries.length === 0)
+    return (
+      <Notice title={`There is no such page: ${countedQueries(total)} in all`}>
+        <a href={changed({ offset: '' })}>To the first page</a>
+      </Notice>
+    );
   return (
     <>
       <div class="scroll" tabIndex={0} role="region" aria-label="Queries">
@@ -99,6 +103,10 @@ function Found({ found }: { readonly found: Loaded<List> }) {
       <Pages offset={offset} total={total} next={next} />
     </>
   );
+}
+
+function countedQueries(total: number): string {
+  return counted(total, 'query').replace('querys', 'queries');
 }
 
 function QueryRow({ query }: { readonly query: QueryAnswer }) {
