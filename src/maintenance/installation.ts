@@ -8,14 +8,13 @@ import type { ResultSet } from '../domain/result-set.ts';
 import { writerOfKey } from '../domain/written-names.ts';
 import { StartupError } from '../errors/startup-error.ts';
 import type { ResultStore } from '../store/result-store.ts';
+import { storedResults } from './stored-results.ts';
 
 export interface CatalogAndStore {
   readonly catalog: Pick<Catalog, 'executions' | 'installation'>;
   readonly store: ResultStore;
 }
 
-/** So many manifests are read from the catalog at a time. */
-const STEP = 100;
 /** Of so many results one must be in the store. */
 const RESULTS_MAX = 1000;
 
@@ -103,16 +102,9 @@ async function requireSharedResult({ catalog, store }: CatalogAndStore): Promise
 
 /** Where the objects of each result lie. Results without rows have none. */
 async function* resultPrefixes(catalog: Pick<Catalog, 'executions'>): AsyncGenerator<string> {
-  let after = '';
-  for (;;) {
-    const page = await catalog.executions.listStored(after, STEP);
-    for (const { resultSet } of page) {
-      const prefix = prefixOf(resultSet);
-      if (prefix !== undefined) yield prefix;
-    }
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.id;
+  for await (const { resultSet } of storedResults(catalog.executions)) {
+    const prefix = prefixOf(resultSet);
+    if (prefix !== undefined) yield prefix;
   }
 }
 

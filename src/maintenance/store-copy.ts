@@ -12,6 +12,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { LIVE_MILLIS } from '../domain/replica.ts';
 import { allRowsOf, type NeededObject, objectsOf } from '../domain/result-set.ts';
 import { ObjectDamaged, type ResultStore } from '../store/result-store.ts';
+import { storedResults } from './stored-results.ts';
 
 export interface StoreCopyDependencies {
   readonly catalog: Pick<Catalog, 'executions' | 'installation' | 'leases' | 'replicas'>;
@@ -36,8 +37,6 @@ export interface StoreCopied extends CopyProgress {
 /** The store is another's, somebody still writes, or something is damaged. The message says what to do. */
 export class StoreCopyRefused extends Error {}
 
-/** So many manifests are read from the catalog at a time. */
-const STEP = 100;
 const NAMED_MAX = 5;
 
 /** @throws StoreCopyRefused, the stores' errors, or the signal's reason; what was copied until then stays */
@@ -130,15 +129,9 @@ async function* neededObjects(
   { executions }: Pick<Catalog, 'executions'>,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly executionId: string; readonly part: NeededObject }> {
-  for (let after = ''; ; ) {
-    const stored = await executions.listStored(after, STEP);
-    for (const { id, resultSet } of stored) {
-      signal.throwIfAborted();
-      for (const part of objectsOf(resultSet)) yield { executionId: id, part };
-    }
-    const last = stored.at(-1);
-    if (last === undefined) return;
-    after = last.id;
+  for await (const { id, resultSet } of storedResults(executions)) {
+    signal.throwIfAborted();
+    for (const part of objectsOf(resultSet)) yield { executionId: id, part };
   }
 }
 

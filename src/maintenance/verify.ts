@@ -2,6 +2,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { objectsOf } from '../domain/result-set.ts';
 import { ObjectDamaged, type ResultStore } from '../store/result-store.ts';
+import { storedResults } from './stored-results.ts';
 
 export interface VerifyDependencies {
   readonly catalog: Pick<Catalog, 'executions'>;
@@ -15,32 +16,22 @@ export interface Verified {
   readonly problem?: string;
 }
 
-/** So many manifests are read from the catalog at a time. */
-const STEP = 100;
-
 /** @throws the signal's reason once it is aborted, or the store's error when it cannot be read at all. */
 export async function* verify(
   { catalog, store }: VerifyDependencies,
   signal: AbortSignal,
 ): AsyncGenerator<Verified, void, undefined> {
-  let after = '';
-  for (;;) {
-    const stored = await catalog.executions.listStored(after, STEP);
-    const last = stored.at(-1);
-    if (last === undefined) return;
-    after = last.id;
-    for (const { id: executionId, resultSet } of stored) {
-      for (const part of objectsOf(resultSet)) {
-        const { key } = part;
-        try {
-          await store.verify(part, signal);
-          yield { executionId, key };
-        } catch (error) {
-          if (!(error instanceof ObjectDamaged)) throw error;
-          // Expired and swept since the manifest was read: not damaged, just gone.
-          if (!(await catalog.executions.hasResultSet(executionId))) continue;
-          yield { executionId, key, problem: error.message };
-        }
+  for await (const { id: executionId, resultSet } of storedResults(catalog.executions)) {
+    for (const part of objectsOf(resultSet)) {
+      const { key } = part;
+      try {
+        await store.verify(part, signal);
+        yield { executionId, key };
+      } catch (error) {
+        if (!(error instanceof ObjectDamaged)) throw error;
+        // Expired and swept since the manifest was read: not damaged, just gone.
+        if (!(await catalog.executions.hasResultSet(executionId))) continue;
+        yield { executionId, key, problem: error.message };
       }
     }
   }

@@ -10,6 +10,7 @@ import type { Clock } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { loadSettings, type SettingsInput } from '../../settings/load-settings.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { storedResults } from '../stored-results.ts';
 import { examineClocks } from './clocks.ts';
 import { examineDatasets } from './datasets.ts';
 import { examineEngine } from './engine.ts';
@@ -22,8 +23,6 @@ import { examineMemory } from './memory.ts';
 import { examineQueryIds } from './query-ids.ts';
 import { examineReplicas } from './replicas.ts';
 import { examineResults } from './results.ts';
-
-const RESULTS_AT_ONCE = 500;
 
 export interface DoctorEffects extends SettingsInput {
   readonly clock: Clock;
@@ -107,15 +106,11 @@ async function examineCatalog(service: Service): Promise<Finding> {
 
 /** A page of the file may be sound while what stands on it is not. @throws where the manifest of a result cannot be read */
 async function readResults({ executions }: Catalog): Promise<void> {
-  for (let afterId = ''; ; ) {
-    const stored = await executions.listStored(afterId, RESULTS_AT_ONCE).catch((error: unknown) => {
-      throw new Error(
-        `the catalog is damaged: of the results with ids above "${afterId}" one cannot be read: ${error}`,
-      );
-    });
-    const last = stored.at(-1);
-    if (last === undefined) return;
-    afterId = last.id;
+  let afterId = '';
+  try {
+    for await (const { id } of storedResults(executions)) afterId = id;
+  } catch (error) {
+    throw new Error(`the catalog is damaged: of the results with ids above "${afterId}" one cannot be read: ${error}`);
   }
 }
 

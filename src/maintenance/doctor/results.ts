@@ -1,9 +1,9 @@
 /** Looks whether every object of every stored result is in the store. Only at their names: `qrs verify` reads them. */
 import type { Service } from '../../compose/service.ts';
 import { objectsOf } from '../../domain/result-set.ts';
+import { storedResults } from '../stored-results.ts';
 import { type Finding, wrong } from './finding.ts';
 
-const RESULTS_AT_ONCE = 500;
 /** So many are counted: more are no more wrong. */
 const MISSING_MAX = 1000;
 const NAMED_MAX = 3;
@@ -32,17 +32,12 @@ async function findMissing(service: Service, signal: AbortSignal): Promise<reado
   const { executions } = await service.catalog();
   const store = await service.storeAlone();
   const missing: string[] = [];
-  for (let afterId = ''; ; ) {
-    const stored = await executions.listStored(afterId, RESULTS_AT_ONCE);
-    const last = stored.at(-1);
-    if (last === undefined) return missing;
-    afterId = last.id;
-    for (const { id, resultSet } of stored) {
-      signal.throwIfAborted();
-      const gone = await store.findMissing(objectsOf(resultSet).map(({ key }) => key));
-      // Expired and swept since the manifest was read: not missing, just gone.
-      if (gone.length > 0 && (await executions.hasResultSet(id))) missing.push(id);
-      if (missing.length >= MISSING_MAX) return missing;
-    }
+  for await (const { id, resultSet } of storedResults(executions)) {
+    signal.throwIfAborted();
+    const gone = await store.findMissing(objectsOf(resultSet).map(({ key }) => key));
+    // Expired and swept since the manifest was read: not missing, just gone.
+    if (gone.length > 0 && (await executions.hasResultSet(id))) missing.push(id);
+    if (missing.length >= MISSING_MAX) break;
   }
+  return missing;
 }
