@@ -42,7 +42,6 @@ export interface DerivedSources {
 export interface DerivedEffects {
   /** The versions of everything that encodes values. */
   readonly encoder: string;
-  readonly monotonic: () => number;
   readonly observe: Observe;
 }
 
@@ -62,7 +61,7 @@ export async function openDerived(
   const isBusy = () => limiter.running > 0;
   const made = { store, files, builder: await openBuilder(service, opened), isBusy };
   const rangesAhead = opened.use(
-    new RangesAhead(settings.pageCacheBytes * CACHE_SHARES.rangesAhead, effects.monotonic, {
+    new RangesAhead(settings.pageCacheBytes * CACHE_SHARES.rangesAhead, service.monotonic, {
       // Half of what a page has, which leaves it the other half.
       millis: settings.readTimeoutMillis / 2,
       sleep: service.sleep,
@@ -143,8 +142,8 @@ async function openBuilder(
 }
 
 function openRowFiles(
-  { settings, clock, sleep }: Service,
-  { encoder, monotonic, observe }: DerivedEffects,
+  { settings, clock, sleep, monotonic }: Service,
+  { encoder, observe }: DerivedEffects,
   { store, files, builder, isBusy, rangesAhead }: BuiltBeside & { readonly rangesAhead: RangesAhead },
   opened: AsyncDisposableStack,
 ): RowFiles {
@@ -171,8 +170,8 @@ function openRowFiles(
 }
 
 function openIndexes(
-  { settings, clock, sleep }: Service,
-  { monotonic, observe }: DerivedEffects,
+  { settings, clock, sleep, monotonic }: Service,
+  { observe }: DerivedEffects,
   { store, files, builder, isBusy }: BuiltBeside,
   opened: AsyncDisposableStack,
 ): ResultIndexes {

@@ -2,7 +2,6 @@
 import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Sleep } from '../domain/time.ts';
 import { type DuckDb, duckDbVersion } from '../duckdb/duckdb.ts';
 import { findPrincipal } from '../keys/find-principal.ts';
 import { ReadLeases } from '../leases/read-leases.ts';
@@ -39,9 +38,6 @@ export interface ReadPathEffects {
   readonly version: string;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Monotonic milliseconds. */
-  readonly monotonic: () => number;
-  readonly sleep: Sleep;
   readonly newId: () => string;
   /** Names this process among those that share the catalog. */
   readonly owner: string;
@@ -64,7 +60,7 @@ export async function openReadPath(
   effects: ReadPathEffects,
   opened: AsyncDisposableStack,
 ): Promise<ReadPath> {
-  const { settings, clock } = service;
+  const { settings, clock, sleep, monotonic } = service;
   const [catalog, store] = [await service.catalog(), await service.store()];
   const missing: MissingResults = new MissingResults({
     executions: catalog.executions,
@@ -83,7 +79,7 @@ export async function openReadPath(
   );
   const readStore = missing.noticing(store);
   const [duckDbs, queues] = [await openDuckDbs(service), queuesOf(service)];
-  const limiter = new ConcurrencyLimiter(heavyReadLimits(settings, effects.replicas), effects.sleep);
+  const limiter = new ConcurrencyLimiter(heavyReadLimits(settings, effects.replicas), sleep);
   const derived = await openDerived(
     service,
     { ...effects, encoder: encoderOf(effects.version) },
@@ -107,15 +103,15 @@ export async function openReadPath(
     exclusion: exclusionOf(store, duckDbs.scanner, effects.observe),
     limiter,
     random: effects.random,
-    monotonic: effects.monotonic,
-    sleep: effects.sleep,
+    monotonic,
+    sleep,
     statementMillisMax: settings.readTimeoutMillis,
     room: service.room,
     directRowsMax: settings.directRowsMax,
   };
   const results: ResultsDeps = {
     clock,
-    monotonic: effects.monotonic,
+    monotonic,
     catalogCache,
     ...runsOf(catalog),
     settings: resultsSettingsOf(service, effects.version),
@@ -188,7 +184,7 @@ async function readLeasesOf(service: Service, catalog: Catalog, effects: ReadPat
     catalog,
     clock: service.clock,
     owner: effects.owner,
-    sleep: effects.sleep,
+    sleep: service.sleep,
     leaseMillis: service.settings.leaseMillis,
     newId: effects.newId,
     inRoom: await commitInRoom(service),

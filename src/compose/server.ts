@@ -40,8 +40,6 @@ export interface ServerEffects extends TelemetryEffects {
   readonly randomBytes: RandomBytes;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Monotonic milliseconds. */
-  readonly monotonic: () => number;
   readonly newId: () => string;
   /** What this replica is called, and whether this process writes for it that it runs. */
   readonly replica: ReplicaOfProcess;
@@ -80,8 +78,7 @@ export interface Server extends AsyncDisposable {
 
 /** Listens until it is stopped. @throws when it cannot listen on the address */
 export async function serve(service: Service, effects: ServerEffects): Promise<Server> {
-  const { settings, clock } = service;
-  const { monotonic, sleep } = effects;
+  const { settings, clock, sleep, monotonic } = service;
   const observers = [effects.observe, roomAfterFaults(service)];
   const observe = fanOut(observers);
   await using opened = new AsyncDisposableStack();
@@ -109,8 +106,6 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
         requests: inFlight,
         logLines: effects.logLines,
         replicas,
-        clock,
-        monotonic,
       },
       effects,
     ),
@@ -120,7 +115,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   const server: RunningServer = await startServer(
     {
       results,
-      health: healthOf({ catalog, store: await service.store(), missing }, observe, effects),
+      health: healthOf({ catalog, store: await service.store(), missing }, observe, service),
       authenticate: authenticator(results.catalogCache, settings.authFailuresPerMinute, { clock, monotonic }),
       onFault: (fault) => observe({ kind: 'fault', ...fault }),
       context: { inFlight, newRequestId: requestIds(replicas.name), observe, clock, monotonic, rateLimit },
@@ -135,7 +130,7 @@ export async function serve(service: Service, effects: ServerEffects): Promise<S
   );
   observe({ kind: 'listening', url: server.url });
   const closing = opened.move();
-  const stop = once(() => stopServing(server, inFlight, settings.shutdownGraceMillis, { ...effects, observe }));
+  const stop = once(() => stopServing(server, inFlight, settings.shutdownGraceMillis, { ...effects, sleep, observe }));
   return {
     url: server.url,
     observe,
@@ -168,7 +163,7 @@ async function stopServing(
   server: RunningServer,
   inFlight: InFlightRequests,
   graceMillis: number,
-  { sleep, observe, shared }: Pick<ServerEffects, 'sleep' | 'observe' | 'shared'>,
+  { sleep, observe, shared }: Pick<Service, 'sleep'> & Pick<ServerEffects, 'observe' | 'shared'>,
 ): Promise<void> {
   const leaves = shared !== undefined && (await shared.mayLeave());
   if (leaves) server.stopListening();
@@ -224,8 +219,8 @@ function httpOptionsOf(
   };
 }
 
-function healthOf(parts: Parameters<typeof readinessOf>[0], observe: Observe, effects: ServerEffects) {
-  return { readiness: readinessOf(parts, observe, effects), missingResults: () => parts.missing.count };
+function healthOf(parts: Parameters<typeof readinessOf>[0], observe: Observe, service: Service) {
+  return { readiness: readinessOf(parts, observe, service), missingResults: () => parts.missing.count };
 }
 
 function readinessOf(
@@ -235,7 +230,7 @@ function readinessOf(
     missing,
   }: { readonly catalog: Catalog; readonly store: ResultStore; readonly missing: MissingResults },
   observe: Observe,
-  effects: ServerEffects,
+  { monotonic, sleep }: Service,
 ): Readiness {
   return new Readiness({
     checks: {
@@ -248,8 +243,8 @@ function readinessOf(
         await missing.lookAgain();
       },
     },
-    monotonic: effects.monotonic,
-    sleep: effects.sleep,
+    monotonic,
+    sleep,
     onFailed: (name, error) => observe({ kind: 'fault', what: `not ready: the ${name}`, error }),
   });
 }

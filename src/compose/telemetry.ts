@@ -1,6 +1,5 @@
 /** From the service's parts to the observers of what happens in it: metrics, usage, traces. The log is the caller's. */
 
-import type { Sleep } from '../domain/time.ts';
 import { watchClock } from '../maintenance/clock-watch.ts';
 import { describeClockDoubt } from '../maintenance/sweep-trust.ts';
 import { KeyUses } from '../observation/key-uses.ts';
@@ -17,7 +16,6 @@ export interface TelemetryEffects {
   readonly version: string;
   /** Where traces are sent; undefined when none are wanted. */
   readonly tracing: TraceSettings | undefined;
-  readonly sleep: Sleep;
   /** Names this process among those that share the catalog. */
   readonly owner: string;
   /** CPU time that this thread has taken. */
@@ -34,23 +32,23 @@ export interface Telemetry extends AsyncDisposable {
 export async function startTelemetry(
   observers: Observe[],
   service: Service,
-  parts: Omit<GaugedParts, 'usage' | 'sleep' | 'eventLoop'>,
+  parts: Omit<GaugedParts, 'usage' | 'eventLoop' | 'clock' | 'sleep' | 'monotonic'>,
   effects: TelemetryEffects,
 ): Promise<Telemetry> {
-  const { settings } = service;
+  const { settings, clock, sleep, monotonic } = service;
   const observe = fanOut(observers);
   const stop = new AbortController();
   const meter = new UsageMeter({ usage: parts.catalog.usage, observe, writer: effects.owner });
   const keyUses = new KeyUses({ principals: parts.catalog.principals, observe });
-  const eventLoop = watchEventLoop({ ...effects, monotonic: parts.monotonic }, stop.signal);
-  const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, sleep: effects.sleep, eventLoop }));
-  const running = [meter, keyUses].map((each) => each.run(settings.usageIntervalMillis, effects.sleep, stop.signal));
+  const eventLoop = watchEventLoop({ ...effects, monotonic }, stop.signal);
+  const metrics = makeMetrics(gaugesOf({ ...parts, usage: meter, eventLoop, clock, sleep, monotonic }));
+  const running = [meter, keyUses].map((each) => each.run(settings.usageIntervalMillis, sleep, stop.signal));
   running.push(
     watchClock(
       {
         catalog: parts.catalog,
-        clock: parts.clock,
-        sleep: effects.sleep,
+        clock,
+        sleep,
         onJump: (doubt) => observe({ kind: 'clock_jumped', about: describeClockDoubt(doubt) }),
         onError: (error) => observe({ kind: 'fault', what: 'looking at the clock', error }),
       },

@@ -7,7 +7,7 @@ import { monotonicFactory, ulid } from 'ulid';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { publisherOf } from '../../src/compose/publishing.ts';
 import { type ServerEffects, serve } from '../../src/compose/server.ts';
-import { openService } from '../../src/compose/service.ts';
+import { openService, type ServiceEffects } from '../../src/compose/service.ts';
 import { parseColumnType } from '../../src/domain/column-type.ts';
 import type { Execution } from '../../src/domain/execution.ts';
 import type { Scope } from '../../src/domain/scope.ts';
@@ -17,7 +17,7 @@ import type { Observation, Observe } from '../../src/observation/observation.ts'
 import { publish } from '../../src/publishing/publish.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import type { ResultStore } from '../../src/store/result-store.ts';
-import { sleep } from '../real-time.ts';
+import { sleep as realSleep } from '../real-time.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 
 export interface HttpService {
@@ -86,7 +86,7 @@ export async function openServer(
   environment: Readonly<Record<string, string>>,
   observe: Observe = () => undefined,
   version = '1.2.3',
-  effects: Partial<ServerEffects> = {},
+  { sleep = realSleep, ...effects }: Partial<ServerEffects & Pick<ServiceEffects, 'sleep'>> = {},
 ) {
   const { settings } = loadSettings({
     environment: {
@@ -108,7 +108,6 @@ export async function openServer(
     version,
     random: Math.random,
     randomBytes: (length) => randomBytes(length),
-    monotonic: () => performance.now(),
     threadCpuMicros: () => process.threadCpuUsage().user,
     startTimer: (callback, millis) => setTimeout(callback, millis),
     newId: () => newId(commandLine.now),
@@ -116,7 +115,6 @@ export async function openServer(
     replica: { id: randomBytes(6).toString('hex'), name: settings.replicaName ?? 'test', beats: true },
     tracing: undefined,
     logLines: { dropped: 0 },
-    sleep,
     observe,
     ...effects,
   });
