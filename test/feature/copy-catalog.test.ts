@@ -1,18 +1,15 @@
 /** scripts/copy-catalog.ts: a catalog in SQLite goes to PostgreSQL, and the service answers from there as it did before. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, suite, type TestContext, test } from 'node:test';
 import { copyCatalog } from '../../scripts/copy-catalog.ts';
 import { POSTGRES_MISSING, PostgresServer } from '../postgres-server.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { openServer } from './http-service.ts';
 
-suite('a catalog in SQLite is copied to PostgreSQL', { skip: POSTGRES_MISSING ?? false }, () => {
-  let server: PostgresServer;
-  before(async () => {
-    if (POSTGRES_MISSING === undefined) server = await PostgresServer.start();
-  });
-  after(async () => await server?.[Symbol.asyncDispose]());
+suite('a catalog in SQLite is copied to PostgreSQL', { skip: POSTGRES_MISSING ?? false }, async () => {
+  const server = await PostgresServer.start();
+  after(async () => await server[Symbol.asyncDispose]());
 
   interface Filled {
     readonly commandLine: CommandLine;

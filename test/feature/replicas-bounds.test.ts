@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, suite, type TestContext, test } from 'node:test';
 import { POSTGRES_MISSING, PostgresServer } from '../postgres-server.ts';
 import { makeCommandLine } from './command.ts';
 import { startHttpService } from './http-service.ts';
@@ -14,12 +14,9 @@ const RATE_LIMIT = 20;
 const RATE_BURST = 10;
 const ASKED_MILLIS = 3000;
 
-suite('bounds of several replicas', { skip: POSTGRES_MISSING ?? false }, () => {
-  let server: PostgresServer;
-  before(async () => {
-    if (POSTGRES_MISSING === undefined) server = await PostgresServer.start();
-  });
-  after(async () => await server?.[Symbol.asyncDispose]());
+suite('bounds of several replicas', { skip: POSTGRES_MISSING ?? false }, async () => {
+  const server = await PostgresServer.start();
+  after(async () => await server[Symbol.asyncDispose]());
 
   test('a revoked key reads nothing beyond the bound from a replica that PostgreSQL is silent to, though the clock is set back', async (t) => {
     const direct = await server.newSchema();

@@ -1,17 +1,14 @@
 /** Several processes on several machines: each has a data directory of its own, and they share the catalog in PostgreSQL and the store. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, before, suite, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { requestIdPrefix } from '../../src/replicas/request-id-prefix.ts';
 import { POSTGRES_MISSING, PostgresServer } from '../postgres-server.ts';
 import { type Replica, rowsIn, STALENESS_MILLIS, startTwo } from './two-replicas.ts';
 
-suite('two replicas', { skip: POSTGRES_MISSING ?? false }, () => {
-  let server: PostgresServer;
-  before(async () => {
-    if (POSTGRES_MISSING === undefined) server = await PostgresServer.start();
-  });
-  after(async () => await server?.[Symbol.asyncDispose]());
+suite('two replicas', { skip: POSTGRES_MISSING ?? false }, async () => {
+  const server = await PostgresServer.start();
+  after(async () => await server[Symbol.asyncDispose]());
 
   test('what one is told both know: results, and keys that are revoked, within the bound', async (t) => {
     const { replicas, key, run, publish } = await startTwo(t, server);

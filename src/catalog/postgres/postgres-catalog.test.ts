@@ -1,7 +1,7 @@
 /** What is particular to the PostgreSQL catalog; what every catalog must do is in test/contract/catalog.ts. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { addQuery, pendingRun } from '../../../test/contract/catalog/fixture.ts';
 import { FakeTime } from '../../../test/fake-time.ts';
@@ -19,12 +19,9 @@ import { openPostgresCatalog, type PostgresCatalogOptions } from './postgres-cat
 const HOUR = 3_600_000;
 const NO_LIMITS = { waitingMax: 100, waitingOfKeyMax: 100 };
 
-suite('on a server', { skip: POSTGRES_MISSING ?? false }, () => {
-  let server: PostgresServer;
-  before(async () => {
-    if (POSTGRES_MISSING === undefined) server = await PostgresServer.start();
-  });
-  after(async () => await server?.[Symbol.asyncDispose]());
+suite('on a server', { skip: POSTGRES_MISSING ?? false }, async () => {
+  const server = await PostgresServer.start();
+  after(async () => await server[Symbol.asyncDispose]());
 
   async function open(t: TestContext, url: string, more: Partial<PostgresCatalogOptions> = {}): Promise<Catalog> {
     const options = { monotonic: () => performance.now(), sleep, stalenessMaxMillis: 0, connectionsMax: 4, ...more };
