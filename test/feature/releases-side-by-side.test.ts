@@ -69,14 +69,12 @@ const named = (name: string) => ({ QRS_REPLICA_NAME: name });
 
 const isSkipped = RELEASES_MISSING ?? POSTGRES_MISSING ?? false;
 
-suite('two releases on one catalog in PostgreSQL', { skip: isSkipped }, () => {
-  const releases = isSkipped === false ? withReleases(['withHeartbeats', 'withoutHeartbeats']) : new Map();
-  const starting = isSkipped === false ? PostgresServer.start() : undefined;
-  after(async () => await (await starting)?.[Symbol.asyncDispose]());
+suite('two releases on one catalog in PostgreSQL', { skip: isSkipped }, async () => {
+  const releases = withReleases(['withHeartbeats', 'withoutHeartbeats']);
+  const server = await PostgresServer.start();
+  after(async () => await server[Symbol.asyncDispose]());
 
   async function install(t: TestContext, program: string) {
-    const server = await starting;
-    assert.ok(server);
     const url = await server.newSchema();
     const given = new SharedSettings(t, (folder) => ({
       QRS_CATALOG_URL: url,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, suite, type TestContext, test } from 'node:test';
 import type { Finding } from '../../src/maintenance/doctor/finding.ts';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../s3-server.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
@@ -12,15 +12,11 @@ import { openServer } from './http-service.ts';
 const ROWS = 60_000;
 const CSV = `n,t\n${Array.from({ length: ROWS }, (_, n) => `${n},text ${n}`).join('\n')}\n`;
 
-suite('results in S3', { skip: S3_MISSING ?? false }, () => {
-  let server: S3Server;
+suite('results in S3', { skip: S3_MISSING ?? false }, async () => {
+  Object.assign(process.env, S3_ENVIRONMENT);
+  const server = await S3Server.start();
+  after(async () => await server[Symbol.asyncDispose]());
   let prefixes = 0;
-  before(async () => {
-    if (S3_MISSING !== undefined) return;
-    Object.assign(process.env, S3_ENVIRONMENT);
-    server = await S3Server.start();
-  });
-  after(async () => await server?.[Symbol.asyncDispose]());
 
   interface Served {
     readonly commandLine: CommandLine;
