@@ -18,10 +18,3 @@ const RESERVED: ReadonlySet<string> = new Set([
 export function isReserved(word: string): boolean {
   return RESERVED.has(word.toLowerCase());
 }
-
-const BARE_NAME = /^[\p{L}_][\p{L}\p{N}\p{M}_$]*$/u;
-
-/** Whether a column name can be written without double quotes. */
-export function isBareName(name: string): boolean {
-  return BARE_NAME.test(name) && !isReserved(name);
-}

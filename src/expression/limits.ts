@@ -17,11 +17,3 @@ export interface ExpressionLimits {
   readonly inMembersMax: number;
   readonly sortKeysMax: number;
 }
-
-export const DEFAULT_EXPRESSION_LIMITS: ExpressionLimits = {
-  lengthMax: 20_000,
-  termsMax: 1_000,
-  depthMax: 50,
-  inMembersMax: 1_000,
-  sortKeysMax: 16,
-};

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { DEFAULT_EXPRESSION_LIMITS, formatFilter } from '../../test/expression-text.ts';
 import { ExpressionError } from './expression-error.ts';
-import { formatFilter } from './format.ts';
-import { DEFAULT_EXPRESSION_LIMITS, type ExpressionLimits } from './limits.ts';
+import type { ExpressionLimits } from './limits.ts';
 import { parseFilter } from './parse-filter.ts';
 import type { FilterNode, Literal, Name, Operand } from './tree.ts';
 

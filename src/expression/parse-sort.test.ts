@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { DEFAULT_EXPRESSION_LIMITS, formatSort } from '../../test/expression-text.ts';
 import { ExpressionError } from './expression-error.ts';
-import { formatSort } from './format.ts';
-import { DEFAULT_EXPRESSION_LIMITS } from './limits.ts';
 import { parseSort } from './parse-sort.ts';
 
 function formatted(text: string): string {

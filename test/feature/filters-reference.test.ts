@@ -12,13 +12,13 @@ import { DuckDb, type Row } from '../../src/duckdb/duckdb.ts';
 import { Parameters } from '../../src/duckdb/parameters.ts';
 import { quoteName, quoteText } from '../../src/duckdb/quoting.ts';
 import { storageType, storedColumn } from '../../src/duckdb/storage-type.ts';
-import { DEFAULT_EXPRESSION_LIMITS } from '../../src/expression/limits.ts';
 import { parseFilter } from '../../src/expression/parse-filter.ts';
 import { parseSort } from '../../src/expression/parse-sort.ts';
 import { compilePredicate } from '../../src/results/compile/predicate.ts';
 import { compileSortKeys } from '../../src/results/compile/sort.ts';
 import { bindFilter } from '../../src/results/plan/bind-filter.ts';
 import { bindSort } from '../../src/results/plan/bind-sort.ts';
+import { DEFAULT_EXPRESSION_LIMITS } from '../expression-text.ts';
 import { sleep } from '../real-time.ts';
 
 const PAGE = new URL('../../docs/reference/filters.md', import.meta.url);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_EXPRESSION_LIMITS } from '../../../test/expression-text.ts';
 import { parseColumnType } from '../../domain/column-type.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
-import { DEFAULT_EXPRESSION_LIMITS } from '../../expression/limits.ts';
 import { parseFilter } from '../../expression/parse-filter.ts';
 import { parseSort } from '../../expression/parse-sort.ts';
 import { bindFilter } from '../plan/bind-filter.ts';

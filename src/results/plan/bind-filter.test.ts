@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_EXPRESSION_LIMITS } from '../../../test/expression-text.ts';
 import { parseColumnType } from '../../domain/column-type.ts';
 import { ExpressionError } from '../../expression/expression-error.ts';
-import { DEFAULT_EXPRESSION_LIMITS } from '../../expression/limits.ts';
 import { parseFilter } from '../../expression/parse-filter.ts';
 import { bindFilter } from './bind-filter.ts';
 import type { Predicate } from './predicate.ts';

@@ -1,9 +1,9 @@
 /** How parts are looked at. Which are left out, and that none is left out wrongly, is tested over HTTP and in part-exclusion.property.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_EXPRESSION_LIMITS } from '../../../test/expression-text.ts';
 import { parseColumnType } from '../../domain/column-type.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
-import { DEFAULT_EXPRESSION_LIMITS } from '../../expression/limits.ts';
 import { parseFilter } from '../../expression/parse-filter.ts';
 import { bindFilter } from '../plan/bind-filter.ts';
 import { PartExclusion } from './part-exclusion.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_EXPRESSION_LIMITS } from '../../../../test/expression-text.ts';
 import { parseColumnType } from '../../../domain/column-type.ts';
-import { DEFAULT_EXPRESSION_LIMITS } from '../../../expression/limits.ts';
 import { parseFilter } from '../../../expression/parse-filter.ts';
 import { readLiteral } from './literal.ts';
 

@@ -1,9 +1,21 @@
 /**
- * Trees → text: the one spelling of a filter or a sort expression, such that parsing it gives the tree again. Recurses as
- * deep as the tree, which the parser has bounded.
+ * Trees → text, for tests of the parsers: the one spelling of a filter or a sort expression, such that parsing it gives the tree again.
+ * Recurses as deep as the tree, which the parser has bounded.
  */
-import { isBareName } from './keywords.ts';
-import type { FilterExpression, FilterNode, Name, Operand, SortExpression, SortKey } from './tree.ts';
+import { isReserved } from '../src/expression/keywords.ts';
+import type { ExpressionLimits } from '../src/expression/limits.ts';
+import type { FilterExpression, FilterNode, Name, Operand, SortExpression, SortKey } from '../src/expression/tree.ts';
+
+/** As the settings have them by default. */
+export const DEFAULT_EXPRESSION_LIMITS: ExpressionLimits = {
+  lengthMax: 20_000,
+  termsMax: 1_000,
+  depthMax: 50,
+  inMembersMax: 1_000,
+  sortKeysMax: 16,
+};
+
+const BARE_NAME = /^[\p{L}_][\p{L}\p{N}\p{M}_$]*$/u;
 
 export function formatFilter(filter: FilterExpression): string {
   return formatNode(filter.root);
@@ -83,7 +95,8 @@ function formatKey(key: SortKey): string {
 
 /** A name that was quoted stays quoted: quoted, it may be meant as text. */
 function formatName(name: Name): string {
-  return name.quoted || !isBareName(name.text) ? `"${name.text.replaceAll('"', '""')}"` : name.text;
+  const isBare = !name.quoted && BARE_NAME.test(name.text) && !isReserved(name.text);
+  return isBare ? name.text : `"${name.text.replaceAll('"', '""')}"`;
 }
 
 function quoteText(text: string): string {
