@@ -1,6 +1,4 @@
-/**
- * How the memory for finished answers is divided: answers, next pages and encoded ranges of walks, compressed answers, whole responses, catalog look-ups, and segment indexes of streamed answers (40 bytes for each 32,768 rows).
- */
+/** How the memory for finished answers (`QRS_PAGE_CACHE`) is divided. ARCHITECTURE.md says what each cache is for. */
 export const CACHE_SHARES = {
   pages: 0.465,
   ahead: 0.03,

@@ -79,7 +79,6 @@ export interface BloomFilters {
  */
 export const ROW_GROUP_ROWS = 16_384;
 export const ROW_GROUPS_PER_PART = 61;
-export const PART_ROWS = ROW_GROUPS_PER_PART * ROW_GROUP_ROWS;
 /**
  * Of views, which are local files: a range of such a part takes 1.5 ms less than one of a part with 61 row groups, and its row file is there
  * after a quarter of the time.

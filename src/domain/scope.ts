@@ -2,10 +2,6 @@
 export const SCOPES = ['read', 'write', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-export function isScope(text: string): text is Scope {
-  return (SCOPES as readonly string[]).includes(text);
-}
-
 /** Whether a key that holds one scope may do what another allows. */
 export function includesScope(held: Scope, needed: Scope): boolean {
   return SCOPES.indexOf(held) >= SCOPES.indexOf(needed);
