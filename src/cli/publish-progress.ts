@@ -61,7 +61,7 @@ function doneOf(progress: Progress): readonly [done: number, total: number | und
 }
 
 /** @param left seconds, where that can be guessed */
-export function progressText(progress: Progress, left: number | undefined): string {
+function progressText(progress: Progress, left: number | undefined): string {
   const rest = left === undefined ? '' : `, ${durationInWords(left)} left`;
   switch (progress.phase) {
     case 'reading':

@@ -17,8 +17,8 @@ import { readUtf8 } from '../files/read-utf8.ts';
 import type { ColumnMeanings, Dataset } from './dataset.ts';
 import { type LocatedJson, NotJson, readLocatedJson } from './located-json.ts';
 
-export const DECLARATION_FILE = 'dataset.json';
-export const SQL_FILE = 'query.sql';
+const DECLARATION_FILE = 'dataset.json';
+const SQL_FILE = 'query.sql';
 /** Ids from here on are for datasets of an installation's own; those before, of the reserved ones, for ours. */
 export const OWN_QUERY_IDS_FROM = 990_500_001;
 

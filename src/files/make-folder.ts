@@ -32,7 +32,7 @@ export async function makeFolder(path: string, mode = 0o700): Promise<void> {
 }
 
 /** The names in a folder reach the disk. */
-export async function syncFolder(path: string): Promise<void> {
+async function syncFolder(path: string): Promise<void> {
   await using handle = await open(path, 'r').catch((error: unknown) => {
     // A folder that may be written but not read, as drop boxes are, cannot be opened; its names reach the disk in time.
     if (hasCode(error, 'EACCES')) return undefined;

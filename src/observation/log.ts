@@ -9,7 +9,7 @@ import type { RunEvent } from '../runs/run-claimed.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
 import { requestLine } from './request-line.ts';
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 type Line = { readonly level: Exclude<LogLevel, 'silent'>; readonly message: string; readonly facts: object };

@@ -14,7 +14,7 @@ export const STAGING = 'staging';
 /** Whose store this is, in a file that says so. */
 export const INSTALLATION = 'installation.txt';
 
-export class KeyInvalid extends Error {}
+class KeyInvalid extends Error {}
 
 /**
  * The absolute path of the object `key`, or of the folder `prefix` when it ends in a slash.

@@ -23,7 +23,7 @@ export function rowsTable({ columns, rows }: AnswerDocument, width: number | und
 }
 
 /** `null` for null: an empty cell is an empty text. */
-export function cellText(value: unknown): string {
+function cellText(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (value instanceof Digits) return value.text;
   return typeof value === 'object' ? nestedText(value) : String(value);

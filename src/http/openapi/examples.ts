@@ -19,7 +19,7 @@ const ROW = {
   tags: ['whale', 'early'],
 };
 
-export const EXAMPLE_COLUMNS: readonly Column[] = Object.entries({
+const EXAMPLE_COLUMNS: readonly Column[] = Object.entries({
   wallet: 'varchar',
   amount: 'double',
   chain: 'varchar',
@@ -34,7 +34,7 @@ export const EXAMPLE_RESULT_SET: ResultSet = {
   parts: [],
 };
 
-export function exampleExecution(state: ExecutionState): Execution {
+function exampleExecution(state: ExecutionState): Execution {
   const [startedAt, endedAt] = [SUBMITTED_AT + 320, SUBMITTED_AT + 4660];
   return {
     id: SHARED_PARAMETERS.executionId.example,

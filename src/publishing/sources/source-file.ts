@@ -14,7 +14,7 @@ import { type Encoding, transcode } from './encoding.ts';
 import { HEAD_BYTES, refuseForeign } from './foreign-file.ts';
 import type { JsonLayout } from './json/json-relation.ts';
 
-export const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
+const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
 export type Format = (typeof FORMATS)[number];
 
 export type FileInput =

@@ -31,7 +31,7 @@ export function compileSortKeys(keys: readonly BoundSortKey[]): readonly string[
 }
 
 /** Terms that order stored values as the values of the type. */
-export function valueOrder(stored: string, type: ColumnType): readonly string[] {
+function valueOrder(stored: string, type: ColumnType): readonly string[] {
   switch (type.kind) {
     case 'uint256':
       // Fewer digits first, then digit by digit: half the time of sorting BIGNUMs.

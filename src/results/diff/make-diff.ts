@@ -23,7 +23,7 @@ export interface DiffRequest {
 }
 
 /** What a difference is known by: all that it is made from. */
-export function diffIdentity({ from, to, columns: { compared, key } }: DiffRequest): string {
+function diffIdentity({ from, to, columns: { compared, key } }: DiffRequest): string {
   const made = JSON.stringify([from.executionId, to.executionId, compared, key]);
   return `diff-${createHash('sha256').update(made).digest('hex').slice(0, 32)}`;
 }

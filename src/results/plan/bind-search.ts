@@ -8,7 +8,7 @@ import { RequestError } from '../../errors/errors.ts';
 import type { Predicate } from './predicate.ts';
 
 /** In code units. */
-export const SEARCH_LENGTH_MAX = 1_000;
+const SEARCH_LENGTH_MAX = 1_000;
 
 /**
  * A row matches if one of its values contains the text.

@@ -6,7 +6,7 @@
 import type { Turns } from '../limits/work-queue.ts';
 import type { PartReaderDeps } from './read-parts.ts';
 
-export const WIDE_COLUMNS_MIN = 500;
+const WIDE_COLUMNS_MIN = 500;
 
 export interface WideReads {
   /** One read at a time. */

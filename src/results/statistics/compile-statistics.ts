@@ -28,7 +28,7 @@ const TEXT_LENGTH_MAX = 200;
 export const DISTINCT_COUNTED_MAX = 1_000_000;
 
 /** Lists, maps and rows are only counted. */
-export function isCounted(type: ColumnType): boolean {
+function isCounted(type: ColumnType): boolean {
   return familyOf(type) === 'none';
 }
 

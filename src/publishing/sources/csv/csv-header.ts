@@ -39,7 +39,7 @@ export async function readCsvHeader(path: string, delimiter?: string): Promise<C
  * @param whole whether the text ends where the file ends
  * @param said the delimiter, where it was said
  */
-export function parseCsvHeader(text: string, whole: boolean, said?: string): CsvHeader {
+function parseCsvHeader(text: string, whole: boolean, said?: string): CsvHeader {
   const problem = said === undefined ? undefined : delimiterProblem(said);
   if (problem !== undefined) throw new PublishError(problem);
   if (text === '') throw new PublishError('line 1: the file is empty, expected a header line of column names');

@@ -30,7 +30,7 @@ export interface WantedPlaces {
 }
 
 /** For more rows than this, searching all is faster. */
-export const FOUND_ROWS_MAX = 1000;
+const FOUND_ROWS_MAX = 1000;
 
 /**
  * To find the first matches in an order, at most this many rows of the order are walked: the rank of each is looked up in

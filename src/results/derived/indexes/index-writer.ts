@@ -11,7 +11,7 @@ import type { EntryRange } from './entry-ranges.ts';
 import { type BlockPlace, encodeTable, encodeTrailer, KeyList, NO_RANK } from './index-format.ts';
 
 /** The most rows with ranks: while an index is written, ranks are in memory, 4 bytes each. */
-export const RANKED_ROWS_MAX = 16 * 1024 * 1024;
+const RANKED_ROWS_MAX = 16 * 1024 * 1024;
 
 const WRITE_BYTES = 1024 * 1024;
 

@@ -6,7 +6,7 @@ import { NO_RANK } from './index-format.ts';
 import type { IndexLookUp } from './index-look-up.ts';
 
 /** More rows are not sorted here: comparing them would block the event loop for more than a few milliseconds. */
-export const SORTED_ROWS_MAX = 8192;
+const SORTED_ROWS_MAX = 8192;
 
 /** Places in an order, from the first (inclusive) to the second (exclusive). */
 export type Places = EntryRange;
