@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ResultSet } from '../../src/domain/result-set.ts';
 import { storedKeys } from './behind-the-command.ts';
+import { ask } from './found-page.ts';
 import { type HttpService, type PublishOptions, startHttpService } from './http-service.ts';
 import { readParquet } from './parquet-reader.ts';
 import { replaceObject } from './replace-object.ts';
@@ -25,20 +26,6 @@ async function published(t: TestContext, options: PublishOptions = {}, settings:
   const service = await startHttpService(t, { QRS_PAGE_CACHE: '0', QRS_INDEX_USES: 'off', ...settings });
   const { id } = await service.publish(7, CSV, { ...PARTS, types: TYPES, ...options });
   return { service, id, path: `/v1/execution/${id}/results` };
-}
-
-/** The numbers of a page's rows, how they were found, and how many there are in all, if that is known. */
-async function ask(service: HttpService, path: string, query: Record<string, string>) {
-  const response = await service.get(`${path}?${new URLSearchParams({ columns: 'number', ...query })}`);
-  const body = await response.text();
-  assert.equal(response.status, 200, body);
-  const { result } = JSON.parse(body) as { result: { rows: { number: number }[]; metadata: Record<string, number> } };
-  const count = response.headers.get('x-service-filtered-row-count');
-  return {
-    rows: result.rows.map(({ number }) => number),
-    way: /plan;dur=[\d.]+;desc="([^"]*)"/.exec(response.headers.get('server-timing') ?? '')?.[1],
-    count: count === null ? undefined : Number(count),
-  };
 }
 
 async function manifestOf(service: HttpService, id: string): Promise<ResultSet> {

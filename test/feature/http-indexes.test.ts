@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Observation } from '../../src/observation/observation.ts';
 import { sleep } from '../real-time.ts';
+import { ask } from './found-page.ts';
 import { type HttpService, openServer, startHttpService } from './http-service.ts';
 
 const ROWS = 5000;
@@ -20,20 +21,6 @@ async function published(t: TestContext, settings: Record<string, string> = {}, 
     bloomBytesMin: Number.POSITIVE_INFINITY,
   });
   return { service, path: `/v1/execution/${id}/results`, id };
-}
-
-/** A page's rows, how they were found, and how many there are in all, if that is known. */
-async function ask(service: HttpService, path: string, query: Record<string, string>) {
-  const response = await service.get(`${path}?${new URLSearchParams({ columns: 'number', ...query })}`);
-  const body = await response.text();
-  assert.equal(response.status, 200, body);
-  const { result } = JSON.parse(body) as { result: { rows: { number: number }[] } };
-  const count = response.headers.get('x-service-filtered-row-count');
-  return {
-    rows: result.rows.map(({ number }) => number),
-    way: /plan;dur=[\d.]+;desc="([^"]*)"/.exec(response.headers.get('server-timing') ?? '')?.[1],
-    count: count === null ? undefined : Number(count),
-  };
 }
 
 async function built(service: HttpService, count: number): Promise<void> {
