@@ -6,7 +6,7 @@ import {
   descriptionsProblem,
 } from '../../domain/column-descriptions.ts';
 import { CronError, checkCron } from '../../domain/cron.ts';
-import { checkParameters, ParameterError } from '../../domain/parameter-values.ts';
+import { checkParameters, PARAMETERS_MAX, ParameterError } from '../../domain/parameter-values.ts';
 import {
   type NewQuery,
   QUERY_PARAMETER_TYPES,
@@ -54,8 +54,7 @@ export interface QueryWritesDeps extends WriteDeps {
 }
 
 const TAGS_MAX = 50;
-const PARAMETERS_MAX = 100;
-const SQL_LENGTH_MAX = 500_000;
+export const SQL_LENGTH_MAX = 500_000;
 
 export function queryWrites(deps: QueryWritesDeps): readonly WriteRoute[] {
   const step = (name: string, changes: QueryChanges): WriteRoute => {

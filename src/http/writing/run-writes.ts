@@ -7,6 +7,7 @@ import type { RunQueue, RunRequest } from '../../runs/run-queue.ts';
 import { writableQuery } from './authorize.ts';
 import { type ReadField, readFields, required, text } from './fields.ts';
 import { PARAMETERS } from './query-parameters.ts';
+import { SQL_LENGTH_MAX } from './query-writes.ts';
 import {
   type Commit,
   type JsonHandler,
@@ -23,8 +24,6 @@ export interface RunWritesDeps extends WriteDeps {
   /** Ids from here on are reserved: a query that is added never gets one. */
   readonly reservedIdsFrom: number;
 }
-
-const SQL_LENGTH_MAX = 500_000;
 
 export function runWrites(deps: RunWritesDeps): readonly WriteRoute[] {
   const ofQuery = jsonWrite('POST', '/query/:id/execute', 'write', executing(deps));
