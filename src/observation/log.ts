@@ -118,13 +118,7 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
 
 type DerivedObservation = Extract<
   Observation,
-  | { readonly kind: 'row_files_built' }
-  | { readonly kind: 'row_files_failed' | 'row_file_damaged' }
-  | { readonly kind: 'index_built' }
-  | { readonly kind: 'index_failed' | 'index_damaged' }
-  | { readonly kind: 'row_files_refused' }
-  | { readonly kind: 'index_refused' }
-  | { readonly kind: 'bloom_filters_unreadable' }
+  { readonly kind: `row_file${string}` | `index_${string}` | 'bloom_filters_unreadable' }
 >;
 
 function derivedLine(observation: DerivedObservation): Line {

@@ -135,19 +135,9 @@ function requestMetrics(registry: Registry): (request: AnsweredRequest) => void 
   };
 }
 
-type RowFileObservation = Extract<
-  Observation,
-  | { readonly kind: 'row_files_built' }
-  | { readonly kind: 'row_files_failed' | 'row_file_damaged' }
-  | { readonly kind: 'row_files_refused' }
->;
+type RowFileObservation = Extract<Observation, { readonly kind: `row_file${string}` }>;
 
-type IndexObservation = Extract<
-  Observation,
-  | { readonly kind: 'index_built' }
-  | { readonly kind: 'index_failed' | 'index_damaged' }
-  | { readonly kind: 'index_refused' }
->;
+type IndexObservation = Extract<Observation, { readonly kind: `index_${string}` }>;
 
 function derivedMetrics(registry: Registry): (observation: RowFileObservation | IndexObservation) => void {
   const [onRowFiles, onIndex] = [rowFileMetrics(registry), indexMetrics(registry)];
