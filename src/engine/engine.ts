@@ -49,9 +49,14 @@ export interface EngineQuery {
 }
 
 export interface Materialized {
-  /** Those that Parquet cannot hold are texts in the file: whole numbers over 64 bits, intervals, times with a zone. */
+  /** Some are texts in the file: see `isWrittenAsText`. */
   readonly columns: readonly Column[];
   readonly rowCount: number;
+}
+
+/** Parquet has no type for them: whole numbers over 64 bits, intervals, times with a zone. */
+export function isWrittenAsText({ type }: Pick<Column, 'type'>): boolean {
+  return ['hugeint', 'uint256', 'interval'].includes(type.kind) || (type.kind === 'time' && type.withZone);
 }
 
 /**

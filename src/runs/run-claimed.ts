@@ -11,7 +11,7 @@ import { asOfValue, type Dataset } from '../datasets/dataset.ts';
 import type { ColumnType } from '../domain/column-type.ts';
 import type { Execution, ExecutionError } from '../domain/execution.ts';
 import { stagingName } from '../domain/written-names.ts';
-import { type Engine, EngineError, type Materialized, type SourceTable } from '../engine/engine.ts';
+import { type Engine, EngineError, isWrittenAsText, type Materialized, type SourceTable } from '../engine/engine.ts';
 import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
@@ -135,11 +135,6 @@ function typesOf({ columns }: Materialized, dataset: Dataset | undefined): Reado
   const mismatch = dataset && columnMismatch(dataset, columns);
   if (mismatch !== undefined) throw new EngineError('column_mismatch', mismatch);
   return new Map((dataset?.columns ?? columns.filter(isWrittenAsText)).map(({ name, type }) => [name, type]));
-}
-
-/** Parquet has no type for these values, so the engine wrote them as text. */
-function isWrittenAsText({ type }: { readonly type: ColumnType }): boolean {
-  return ['hugeint', 'uint256', 'interval'].includes(type.kind) || (type.kind === 'time' && type.withZone);
 }
 
 type Ending =

@@ -2,10 +2,7 @@
 import { type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
 import type { ColumnType } from '../../domain/column-type.ts';
 import { scalarConversion } from '../../duckdb/scalar-conversion.ts';
-import { EngineError } from '../engine.ts';
-
-/** Parquet as DuckDB writes it would lose digits of these, so they are written as text. */
-const AS_TEXT: readonly ColumnType['kind'][] = ['hugeint', 'uint256', 'interval'];
+import { EngineError, isWrittenAsText } from '../engine.ts';
 
 /** @throws EngineError when a result may not have such a column. */
 export function engineColumnType(type: DuckDBType): ColumnType {
@@ -31,15 +28,11 @@ export function engineColumnType(type: DuckDBType): ColumnType {
 
 function memberType(type: DuckDBType): ColumnType {
   const member = engineColumnType(type);
-  if (isWrittenAsText(member)) {
+  if (isWrittenAsText({ type: member })) {
     throw new EngineError(
       'syntax_error',
       `a result cannot have ${type} inside of a list, map or struct: cast it in the SQL`,
     );
   }
   return member;
-}
-
-export function isWrittenAsText(type: ColumnType): boolean {
-  return AS_TEXT.includes(type.kind) || (type.kind === 'time' && type.withZone);
 }

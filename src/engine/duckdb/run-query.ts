@@ -9,13 +9,20 @@ import type { Sleep } from '../../domain/time.ts';
 import { type DescribedColumn, DuckDb, type PreparedText, type Row } from '../../duckdb/duckdb.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import type { ParameterValue } from '../../duckdb/statement.ts';
-import { EngineError, type EngineQuery, type Materialized, type SourceColumn, type SourceTable } from '../engine.ts';
+import {
+  EngineError,
+  type EngineQuery,
+  isWrittenAsText,
+  type Materialized,
+  type SourceColumn,
+  type SourceTable,
+} from '../engine.ts';
 import { partPath } from '../part-path.ts';
 import { type BoundSql, bindParameters } from '../sql/bind-parameters.ts';
 import { requireOwnNames } from '../sql/column-names.ts';
 import { checkStatement, RefusedStatement } from './check-statement.ts';
 import { DUCKDB_PARAMETERS } from './duckdb-parameters.ts';
-import { engineColumnType, isWrittenAsText } from './engine-column-type.ts';
+import { engineColumnType } from './engine-column-type.ts';
 import { type ErrorContext, refusalError, sourceError, toEngineError } from './engine-errors.ts';
 import { findSource, type SourceFiles } from './source-files.ts';
 import {
@@ -206,9 +213,9 @@ function columnsOf(
 /** The statement was read alone and is one SELECT, so its parentheses and quotes are closed; a comment ends with its line. */
 function copyStatement(sql: string, columns: readonly Column[], path: string): string {
   const target = `TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`;
-  if (!columns.some(({ type }) => isWrittenAsText(type))) return `COPY (\n${sql}\n) ${target}`;
-  const written = columns.map(({ name, type }, i) => {
-    return `${isWrittenAsText(type) ? `CAST(c${i} AS VARCHAR)` : `c${i}`} AS ${quoteName(name)}`;
+  if (!columns.some(isWrittenAsText)) return `COPY (\n${sql}\n) ${target}`;
+  const written = columns.map((column, i) => {
+    return `${isWrittenAsText(column) ? `CAST(c${i} AS VARCHAR)` : `c${i}`} AS ${quoteName(column.name)}`;
   });
   const names = columns.map((_, i) => `c${i}`).join(', ');
   return `COPY (SELECT ${written.join(', ')} FROM (\n${sql}\n) AS result(${names})) ${target}`;
