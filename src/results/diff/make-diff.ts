@@ -62,7 +62,6 @@ function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, '
     const changes = paths.length === 0 ? [] : await duckDb.query(compileChangeCounts(paths), signal);
     return {
       resultSet: { columns: whole.columns, truncated: false, ...made },
-      bytes: made.parts.reduce((sum, part) => sum + part.objectBytes, 0),
       counts: Object.fromEntries(changes.map(([change, count]) => [String(change), Number(count)])),
     };
   };

@@ -24,7 +24,6 @@ export const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
 export interface MaterializedView {
   /** The keys of its parts are absolute paths. */
   readonly resultSet: ResultSet;
-  readonly bytes: number;
   /** Of the difference of two results: how many rows of each change it has. */
   readonly counts?: Readonly<Record<string, number>>;
 }
@@ -62,8 +61,7 @@ export async function materializeView(
   const isWhole = view.rows.kind === 'all' && columns.length === source.columns.length;
   const measure = isWhole ? measuredAs(source) : undefined;
   const made = await cutIntoParts(duckDb, { columns, path: whole, rowCount, measure }, { directory, partRows }, signal);
-  const bytes = made.parts.reduce((sum, part) => sum + part.objectBytes, 0);
-  return { resultSet: { ...source, ...made }, bytes };
+  return { resultSet: { ...source, ...made } };
 }
 
 /** Columns that are stored under the numbers of their places. */

@@ -107,7 +107,7 @@ export class ViewCache implements AsyncDisposable {
 
   /** Whether the view is made already, so that any page of it is cheap. */
   has(executionId: string, view: View): boolean {
-    return (this.#entries.get(viewIdentity(executionId, view))?.bytes ?? 0) > 0;
+    return this.hasMade(viewIdentity(executionId, view));
   }
 
   /**
@@ -220,8 +220,9 @@ export class ViewCache implements AsyncDisposable {
       usedAt: this.#options.clock(),
     };
     const settled = making.then(
-      async ({ bytes }) => {
-        entry.bytes = bytes;
+      async ({ resultSet: { parts } }) => {
+        // At least 1 byte, since 0 means that the view is not made yet.
+        entry.bytes = parts.reduce((sum, { objectBytes }) => sum + objectBytes, 0) || 1;
         // All who waited had left by the time it was made.
         if (this.#entries.get(identity) !== entry) await this.#drop(entry);
         else this.#added();
@@ -330,8 +331,7 @@ export class ViewCache implements AsyncDisposable {
             throw await workspaceFailure(directory, error);
           });
         });
-        // At least 1 byte, since 0 means that the view is not made yet.
-        return { ...made, bytes: Math.max(1, made.bytes), files: await filesOf(made.resultSet) };
+        return { ...made, files: await filesOf(made.resultSet) };
       } catch (error) {
         throw readFailure(error);
       }
