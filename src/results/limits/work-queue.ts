@@ -57,13 +57,9 @@ export class WorkQueue {
     signal.throwIfAborted();
     if (this.#hasRoom()) this.#running += 1;
     else await this.#turnOf(key, signal);
-    let left = false;
-    return {
-      [Symbol.dispose]: () => {
-        if (!left) this.#leave();
-        left = true;
-      },
-    };
+    const place = new DisposableStack();
+    place.defer(() => this.#leave());
+    return place;
   }
 
   async #turnOf(key: string, signal: AbortSignal): Promise<void> {

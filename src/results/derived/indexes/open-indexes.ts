@@ -54,15 +54,10 @@ export class OpenIndexes {
     try {
       const file = await entry.opening;
       entry.bytes = file.memoryBytes;
-      let isHeld = true;
+      const held = new DisposableStack();
+      held.defer(() => this.#leave(entry));
       this.#closeOldest();
-      return {
-        file,
-        [Symbol.dispose]: () => {
-          if (isHeld) this.#leave(entry);
-          isHeld = false;
-        },
-      };
+      return { file, [Symbol.dispose]: () => held.dispose() };
     } catch (error) {
       this.#leave(entry);
       if (this.#entries.get(path) === entry) this.#entries.delete(path);
