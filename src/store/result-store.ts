@@ -66,6 +66,8 @@ export interface ObjectRef {
 export interface OpenObject extends AsyncDisposable {
   /** Absolute path of a local file. */
   readonly path: string;
+  /** To be asked once it has been read: somebody may have written into it meanwhile. @throws ObjectDamaged */
+  requireIntact?(): Promise<void>;
 }
 
 export interface StoredObject {

@@ -30,8 +30,8 @@ interface Stored {
   readonly resultSet: ResultSet;
 }
 
-async function publish(t: TestContext): Promise<Stored> {
-  const service = await startHttpService(t);
+async function publish(t: TestContext, settings = {}): Promise<Stored> {
+  const service = await startHttpService(t, settings);
   const lines = Array.from({ length: ROWS }, (_, n) => `${n},text ${(n * 7919) % 1000}`);
   const { id } = await service.publish(7, `n,t\n${lines.join('\n')}\n`, LAYOUT);
   const resultSet = await (await service.catalog()).executions.findResultSet(id);
@@ -140,3 +140,45 @@ test('block hashes that do not match the file are noticed, wherever they are wro
     await assert.rejects(open, { constructor: ObjectDamaged, key: part.key }, JSON.stringify(blocks));
   }
 });
+
+/** What each answers, in short. */
+const MADE = [
+  { of: 'a page', path: 'results?limit=2', told: '{"n":0,"t":"text 0"},{"n":1,"t":"text 919"}' },
+  { of: 'a view', path: 'results?sort_by=n+desc&limit=1', told: '{"n":8999,"t":"text 81"}' },
+  { of: 'statistics', path: 'statistics?columns=n', told: '"min":0,"max":8999,"mean":4499.5,' },
+  { of: 'a difference', path: 'diff/OTHER', told: '"added":0,"removed":0,"changed":0,"unchanged":9000' },
+  { of: 'a Parquet answer', path: 'results?format=parquet&columns=n', told: 'PAR1' },
+] as const;
+
+for (const { of, path, told } of MADE) {
+  test(`a part that is written into while ${of} is made of it is told as damaged, and nothing of it is kept`, async (t) => {
+    const stored = await publish(t, { QRS_DIRECT_ROWS: '0', QRS_ROW_FILES: 'off', QRS_INDEX_USES: 'off' });
+    const { service, id, resultSet } = stored;
+    const lines = Array.from({ length: ROWS }, (_, n) => `${n},text ${(n * 7919) % 1000}`);
+    const other = path.startsWith('diff') ? await service.publish(7, `n,t\n${lines.join('\n')}\n`, LAYOUT) : undefined;
+    const [part] = resultSet.parts;
+    assert(part !== undefined);
+    const { open: openIntact } = LocalResultStore.prototype;
+    let isHit = false;
+    t.mock.method(
+      LocalResultStore.prototype,
+      'open',
+      async function (this: LocalResultStore, ...asked: Parameters<typeof openIntact>) {
+        const opened = await openIntact.apply(this, asked);
+        if (asked[0].key === part.key && !isHit) {
+          isHit = true;
+          await flip(stored, part, 4000);
+        }
+        return opened;
+      },
+    );
+    const ask = async () => await service.get(`/v1/execution/${id}/${path.replace('OTHER', other?.id ?? '')}`);
+    const damaged = await ask();
+    assert.deepEqual([damaged.status, damaged.headers.get('x-error-code')], [500, 'result_damaged']);
+    await flip(stored, part, 4000);
+    const again = await ask();
+    assert.equal(again.status, 200);
+    const text = await again.text();
+    assert.ok(text.includes(told), text.slice(0, 2000));
+  });
+}

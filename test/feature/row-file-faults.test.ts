@@ -133,6 +133,27 @@ test('a file that cannot be built leaves nothing; a result that takes more than 
   assert.equal(begun, 1);
 });
 
+test('a file of a part that was damaged while it was read is not kept', async (t) => {
+  const directory = await folder(t);
+  const builder: RowFileBuilder = {
+    buildRowFile: async ({ path }) => {
+      await writeFile(path, 'rows that were never stored');
+      return 27;
+    },
+  };
+  const damaged = new Error('the part is damaged');
+  const file = {
+    path: '',
+    requireIntact: async () => await Promise.reject(damaged),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  const origin = { ...originIn(directory), open: async () => file };
+  const building = { open: new OpenRowFiles(() => 0, deps), builder, bytesMax: 100 };
+  const [step] = wantedRowFiles(origin, building).steps();
+  await assert.rejects(step?.build(signal) ?? assert.fail('nothing is built'), damaged);
+  assert.deepEqual(await readdir(directory), []);
+});
+
 function originIn(directory: string): RowOrigin {
   const part = { key: 'part', firstRow: 0, rowCount: 1, cellBytes: 8, rowBytesMax: 8, objectBytes: 100, sha256: '' };
   const resultSet: ResultSet = { columns, rowCount: 1, cellBytes: 8, truncated: false, parts: [part] };

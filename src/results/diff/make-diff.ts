@@ -48,13 +48,15 @@ export async function openDiff(
 function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, 'open'>): MakeView {
   return async (duckDb, { directory, partRows }, signal) => {
     await using objects = new AsyncDisposableStack();
-    const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
-    const pathsOf = ({ parts }: ResultSet) => openAll(parts, open, objects, signal);
-    const sources = { from: await pathsOf(from.resultSet), to: await pathsOf(to.resultSet) };
+    const open = (part: Part, opening: AbortSignal) => store.open(part, allRowsOf(part), opening);
+    const filesOf = ({ parts }: ResultSet) => openAll(parts, open, objects, signal);
+    const [before, after] = [await filesOf(from.resultSet), await filesOf(to.resultSet)];
+    const sources = { from: before.paths, to: after.paths };
     const parts = [...from.resultSet.parts, ...to.resultSet.parts];
     const rowGroupRows = rowGroupRowsFor(parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
     const path = join(directory, 'whole.parquet');
-    const [counted] = await duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
+    const write = () => duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
+    const [counted] = await before.during(() => after.during(write));
     const whole = { columns: columnsOfDiff(columns), path, rowCount: Number(counted?.[0]) };
     const written = { ...whole, columns: inOrder(whole.columns) };
     const made = await cutIntoParts(duckDb, written, { directory, partRows }, signal);

@@ -19,7 +19,8 @@ test('paths come in the order of the items, whichever is opened first', async ()
     if (name === 'b') second.resolve();
     return fileOf(name);
   };
-  assert.deepEqual(await openAll(['a', 'b', 'c'], open, held, never), ['a', 'b', 'c']);
+  const { paths } = await openAll(['a', 'b', 'c'], open, held, never);
+  assert.deepEqual(paths, ['a', 'b', 'c']);
   assert.deepEqual(log, []);
 });
 

@@ -91,18 +91,21 @@ export class ParquetExports {
       await using objects = new AsyncDisposableStack();
       const touched = touchedParts(rows);
       try {
-        const openPart = (part: Part, during: AbortSignal) => rows.open(part, rowsRead(part, rows), during);
-        const read = partRows(rows, touched, await openAll(touched, openPart, objects, within));
-        const [cellBytes] = await withRoom(room, () => duckDb.query(compileCellBytes(rows.columns, read), within));
-        const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
-        const writing = (order: RowOrder) => compileExport(rows, read, { path, rowGroupRows }, order);
-        const statement = await inStoredOrder(duckDb, writing, within);
-        const [written] = await withRoom(room, () => duckDb.query(statement, within));
-        const expected = rows.to - rows.from;
-        if (Number(written?.[0]) !== expected) {
-          throw new ObjectDamaged(touched[0]?.key ?? '', `${written?.[0]} rows where ${expected} are stored`);
-        }
-        return Number(cellBytes?.[0]);
+        const openPart = (part: Part, opening: AbortSignal) => rows.open(part, rowsRead(part, rows), opening);
+        const { paths, during } = await openAll(touched, openPart, objects, within);
+        const read = partRows(rows, touched, paths);
+        return await during(async () => {
+          const [cellBytes] = await withRoom(room, () => duckDb.query(compileCellBytes(rows.columns, read), within));
+          const rowGroupRows = rowGroupRowsFor(touched, ROW_GROUP_ROWS_MAX, ROW_GROUP_BYTES_AIM);
+          const writing = (order: RowOrder) => compileExport(rows, read, { path, rowGroupRows }, order);
+          const statement = await inStoredOrder(duckDb, writing, within);
+          const [written] = await withRoom(room, () => duckDb.query(statement, within));
+          const expected = rows.to - rows.from;
+          if (Number(written?.[0]) !== expected) {
+            throw new ObjectDamaged(touched[0]?.key ?? '', `${written?.[0]} rows where ${expected} are stored`);
+          }
+          return Number(cellBytes?.[0]);
+        });
       } catch (error) {
         throw readFailure(error);
       }

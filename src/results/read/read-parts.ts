@@ -114,14 +114,17 @@ export async function readParts(
   signal: AbortSignal,
 ): Promise<readonly Row[]> {
   return await withinMillis({ millisMax, waitedMillis, duckDb, sleep }, signal, async (within) => {
-    const openRange = ({ part, ...rows }: PartRange, during: AbortSignal) => open(part, rows, during);
+    const openRange = ({ part, ...rows }: PartRange, opening: AbortSignal) => open(part, rows, opening);
     for (let isFirst = true; ; isFirst = false) {
       await using objects = new AsyncDisposableStack();
       let paths: readonly string[] = [];
       try {
-        paths = await openAll(ranges, openRange, objects, within);
-        const statement = await compile(paths, within);
-        return await withRoom(room, () => duckDb.query(statement, within));
+        const files = await openAll(ranges, openRange, objects, within);
+        paths = files.paths;
+        return await files.during(async () => {
+          const statement = await compile(files.paths, within);
+          return await withRoom(room, () => duckDb.query(statement, within));
+        });
       } catch (error) {
         if (!isFirst || within.aborted || !(await isAnyGone(paths))) throw readFailure(error);
       }

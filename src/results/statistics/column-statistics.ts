@@ -93,9 +93,9 @@ async function readText(
   return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
     await using objects = new AsyncDisposableStack();
     try {
-      const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
-      const paths = await openAll(parts, open, objects, within);
-      return textOf(await withRoom(room, () => duckDb.query(compile(paths), within)));
+      const open = (part: Part, opening: AbortSignal) => store.open(part, allRowsOf(part), opening);
+      const { paths, during } = await openAll(parts, open, objects, within);
+      return textOf(await during(() => withRoom(room, () => duckDb.query(compile(paths), within))));
     } catch (error) {
       throw readFailure(error);
     }

@@ -14,13 +14,21 @@ import { folderUnusable, makeWorkspace } from '../../files/workspace.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from '../object-path.ts';
 import { OpenObjects } from '../open-objects.ts';
 import { requireSameBytes } from '../require-same-bytes.ts';
-import type { ObjectRef, OpenObject, ResultStore, StoredObject } from '../result-store.ts';
+import {
+  ObjectDamaged,
+  type ObjectRef,
+  type OpenObject,
+  type ResultStore,
+  type StoredObject,
+} from '../result-store.ts';
 import { moveDurably } from './durable-move.ts';
 import { isMissing } from './is-missing.ts';
 import { isUnreadable, VerifiedFiles } from './verified-files.ts';
 
 /** Names of files that only show that a file can be written. */
 const PROBE = '.probe-';
+
+const NEVER = new AbortController().signal;
 
 const NO_OBJECTS: ReadonlySet<string> = new Set([STAGING, INSTALLATION]);
 
@@ -106,7 +114,21 @@ export class LocalResultStore implements ResultStore {
       opened[Symbol.dispose]();
       throw error;
     }
-    return { path, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() };
+    return {
+      path,
+      requireIntact: () => this.#requireIntact(object, path, rows),
+      [Symbol.asyncDispose]: async () => opened[Symbol.dispose](),
+    };
+  }
+
+  /** Where nothing was written into the file, this is one look at it. */
+  async #requireIntact(object: ObjectRef, path: string, rows: RowRange): Promise<void> {
+    try {
+      await this.#verified.require(object, path, rows, NEVER);
+    } catch (error) {
+      // What was read of a file before it was removed is right.
+      if (!(error instanceof ObjectDamaged && error.isMissing)) throw error;
+    }
   }
 
   /** Nothing has to be fetched. */

@@ -18,7 +18,13 @@ const PART: Part = {
 };
 
 /** What is opened for the index of a column of a result that has a sample. */
-async function openedFor(type: ColumnType, rowCount: number, t: { readonly signal: AbortSignal }, damaged?: string) {
+async function openedFor(
+  type: ColumnType,
+  rowCount: number,
+  t: { readonly signal: AbortSignal },
+  damaged?: string,
+  damagedMeanwhile?: string,
+) {
   const columns = [{ name: 'v', type }];
   const preSample = { ...PART, key: 'sample', rowCount: 100_000 };
   const resultSet = { columns, rowCount, cellBytes: 0, truncated: false, parts: [{ ...PART, rowCount }], preSample };
@@ -29,7 +35,7 @@ async function openedFor(type: ColumnType, rowCount: number, t: { readonly signa
       isMadeElsewhere: async () => false,
       pathOf: () => '/nowhere/index',
       stagingPath: () => '/nowhere/staged',
-      publish: async () => undefined,
+      publish: async () => assert.equal(damagedMeanwhile, undefined),
     },
     builder: {
       buildIndex: async (asked) => {
@@ -41,7 +47,10 @@ async function openedFor(type: ColumnType, rowCount: number, t: { readonly signa
       open: async ({ key }) => {
         opened.push(key);
         if (key === damaged) throw new Error(`${key} is damaged`);
-        return { path: `/nowhere/${key}`, [Symbol.asyncDispose]: async () => undefined };
+        const requireIntact = async () => {
+          if (key === damagedMeanwhile) throw new Error(`${key} was damaged meanwhile`);
+        };
+        return { path: `/nowhere/${key}`, requireIntact, [Symbol.asyncDispose]: async () => undefined };
       },
     },
     bytesMax: 1e9,
@@ -63,4 +72,9 @@ test('an index is made without a sample that cannot be read, and not without a p
   const without = { opened: ['part', 'sample'], samplePath: undefined };
   assert.deepEqual(await openedFor(varchar, 200_000, t, 'sample'), without);
   await assert.rejects(openedFor(varchar, 200_000, t, 'part'), { message: 'part is damaged' });
+});
+
+test('an index of a part that was damaged while it was read is not kept', async (t) => {
+  const asked = openedFor(parseColumnType('bigint'), 200_000, t, undefined, 'part');
+  await assert.rejects(asked, { message: 'part was damaged meanwhile' });
 });

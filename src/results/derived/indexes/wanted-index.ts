@@ -49,8 +49,8 @@ async function build(
   const staged = files.stagingPath(name);
   await using objects = new AsyncDisposableStack();
   try {
-    const open = (part: Part, during: AbortSignal) => store.open(part, allRowsOf(part), during);
-    const paths = await openAll(parts, open, objects, signal);
+    const open = (part: Part, opening: AbortSignal) => store.open(part, allRowsOf(part), opening);
+    const { paths, during } = await openAll(parts, open, objects, signal);
     const sample = mayGroup({ rowCount, column }) ? preSample : undefined;
     // It only helps to choose: an index does without a sample that is damaged or cannot be had.
     const opened = sample && (await open(sample, signal).catch(() => undefined));
@@ -66,7 +66,7 @@ async function build(
       destination: staged,
       bytesMax: Math.min(bytesMax, Math.max(SMALL_FILE_BYTES, BYTES_FACTOR * stored)),
     };
-    const bytes = await builder.buildIndex(order, signal);
+    const bytes = await during(() => builder.buildIndex(order, signal));
     await files.publish(name, staged);
     return bytes;
   } finally {

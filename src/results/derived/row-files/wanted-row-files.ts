@@ -1,6 +1,7 @@
 /** Builds the row files of a result or view, one part after another, each unless it exists or another process is making it. */
 import { rm } from 'node:fs/promises';
 import type { Part } from '../../../domain/result-set.ts';
+import { readIntact } from '../../limits/open-all.ts';
 import { type BuildStep, NotBuildable, type Wanted } from '../build-queue.ts';
 import type { RowFileOrder } from './build-row-file.ts';
 import type { OpenRowFiles } from './open-row-files.ts';
@@ -61,7 +62,7 @@ async function build(
     const { rowCount, cellBytes, objectBytes } = part;
     const fileBytesMax = Math.max(SMALL_FILE_BYTES, PART_BYTES_FACTOR * objectBytes);
     const order = { part: object.path, path: staged, identity, columns, rowCount, cellBytes, bytesMax: fileBytesMax };
-    const bytes = await builder.buildRowFile(order, signal);
+    const bytes = await readIntact([object], () => builder.buildRowFile(order, signal));
     await origin.publish(part, staged, bytes);
     void open.forget(path);
     return bytes;

@@ -144,11 +144,16 @@ export class ViewCache implements AsyncDisposable {
     const entry = this.#entries.values().find(({ directory }) => path.startsWith(`${directory}/`));
     if (entry === undefined) throw new MadeIsGone(`${path}: the view that it is a part of is gone`);
     entry.users += 1;
-    using held = new DisposableStack();
-    held.use(this.#held(entry));
+    const held = this.#held(entry);
+    const opening = this.#openFile(entry, path, held);
+    opening.catch(() => held[Symbol.dispose]());
+    return await opening;
+  }
+
+  async #openFile(entry: Entry, path: string, held?: Disposable): Promise<OpenObject> {
     await this.#requireFile(entry, path);
-    const kept = held.move();
-    return { path, [Symbol.asyncDispose]: async () => kept.dispose() };
+    const requireIntact = () => this.#requireFile(entry, path);
+    return { path, requireIntact, [Symbol.asyncDispose]: async () => held?.[Symbol.dispose]() };
   }
 
   /** Else the next who asks for the view has it made anew. */
@@ -175,10 +180,7 @@ export class ViewCache implements AsyncDisposable {
         identity,
         resultSet,
         ...(counts !== undefined && { counts }),
-        openPart: async ({ key: path }) => {
-          await this.#requireFile(entry, path);
-          return { path, [Symbol.asyncDispose]: async () => undefined };
-        },
+        openPart: ({ key }) => this.#openFile(entry, key),
         requireFiles: async () => {
           await Promise.all(resultSet.parts.map(({ key }) => this.#requireFile(entry, key)));
         },
@@ -311,10 +313,10 @@ export class ViewCache implements AsyncDisposable {
     return async (duckDb, destination, signal) => {
       await using objects = new AsyncDisposableStack();
       // A part of a view, where this is a view of a difference; keys of stored parts are relative.
-      const open = async (part: Part, during: AbortSignal) =>
-        isAbsolute(part.key) ? await this.openPart(part) : await store.open(part, allRowsOf(part), during);
-      const paths = await openAll(source.resultSet.parts, open, objects, signal);
-      return await materializeView(duckDb, { ...source, paths }, destination, signal);
+      const open = async (part: Part, opening: AbortSignal) =>
+        isAbsolute(part.key) ? await this.openPart(part) : await store.open(part, allRowsOf(part), opening);
+      const { paths, during } = await openAll(source.resultSet.parts, open, objects, signal);
+      return await during(() => materializeView(duckDb, { ...source, paths }, destination, signal));
     };
   }
 
@@ -331,16 +333,13 @@ export class ViewCache implements AsyncDisposable {
             throw await workspaceFailure(directory, error);
           });
         });
-        return { ...made, files: await filesOf(made.resultSet) };
+        const files = await Promise.all(made.resultSet.parts.map(({ key }) => stateOfFile(key)));
+        return { ...made, files };
       } catch (error) {
         throw readFailure(error);
       }
     });
   }
-}
-
-async function filesOf({ parts }: ResultSet): Promise<readonly (string | undefined)[]> {
-  return await Promise.all(parts.map(({ key }) => stateOfFile(key)));
 }
 
 function isIdle({ users, bytes }: Entry): boolean {
