@@ -15,7 +15,7 @@ import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import type { AskedIndexes, ResultIndexes } from '../derived/indexes/result-indexes.ts';
 import type { RowFiles } from '../derived/row-files/row-files.ts';
 import type { RowsOf } from '../derived/row-files/rows-of.ts';
-import type { OpenView, ViewCache } from '../derived/views/view-cache.ts';
+import type { ViewCache } from '../derived/views/view-cache.ts';
 import type { ConcurrencyLimiter } from '../limits/concurrency-limiter.ts';
 import { isCountCheap } from '../plan/count-cost.ts';
 import { pageRowsMax } from '../plan/read-plan.ts';
@@ -128,23 +128,11 @@ export async function openPage(
     const page = noteViewRead(opened, ofView, format);
     const filteredRowCount = view.rows.kind === 'drawn' ? undefined : open.resultSet.rowCount;
     const released = { ...page, filteredRowCount, release: () => open[Symbol.dispose]() };
-    return await acquireIfLarge({ ...released, chunks: chunksOfView(page, open) }, keyId, limiter, signal);
+    return await acquireIfLarge(released, keyId, limiter, signal);
   } catch (error) {
     open[Symbol.dispose]();
     throw error;
   }
-}
-
-/** Its files may be removed between a look at them and the read. */
-function chunksOfView(page: PageOfRows, view: OpenView): PageOfRows['chunks'] {
-  return async function* (...asked) {
-    try {
-      yield* page.chunks(...asked);
-    } catch (error) {
-      await view.requireFiles();
-      throw error;
-    }
-  };
 }
 
 /** CSV does not count, since it is not read from row files. */
