@@ -106,6 +106,19 @@ test('a source table may be a folder of files, partitioned or not', async () => 
   assert.deepEqual(await rowsOver(files, 'SELECT who FROM chain.events ORDER BY who'), [['ann'], ['bob']]);
 });
 
+test('a column that only some files of a folder have, such as those written since it was added, is null in the rows of the others', async () => {
+  for (const [format, old, now] of [
+    ['csv', 'who\nann\n', 'shares,who\n2,bob\n'],
+    ['ndjson', '{"who":"ann"}\n', '{"shares":2,"who":"bob"}\n'],
+  ]) {
+    const files = { [`chain/events/day=1/a.${format}`]: `${old}`, [`chain/events/day=2/a.${format}`]: `${now}` };
+    assert.deepEqual(await rowsOver(files, 'SELECT who, CAST(shares AS INTEGER) FROM chain.events ORDER BY who'), [
+      ['ann', null],
+      ['bob', 2],
+    ]);
+  }
+});
+
 test('files that a writer has not finished are no rows of a folder: their name, or that of a folder, begins with . or _', async () => {
   const files = {
     "chain/events/_day=1/it's [a] *part?.csv": 'who,shares\nann,1\n',
