@@ -1,4 +1,5 @@
 /** What the columns of a query's results mean, in its owner's words, by their names. */
+import { shortened } from './shortened.ts';
 
 export type ColumnDescriptions = Readonly<Record<string, string>>;
 
@@ -21,7 +22,7 @@ export function descriptionsProblem(descriptions: ColumnDescriptions): string | 
     if (name === '') return 'a column has no name';
     if (name.includes('\0') || text.includes('\0')) return 'a name or a description holds the character NUL';
     if (text.length > DESCRIPTION_LENGTH_MAX) {
-      return `the description of ${JSON.stringify(name.slice(0, 60))} has ${text.length} characters, and at most ${DESCRIPTION_LENGTH_MAX} are kept`;
+      return `the description of ${JSON.stringify(shortened(name, 60))} has ${text.length} characters, and at most ${DESCRIPTION_LENGTH_MAX} are kept`;
     }
     length += name.length + text.length;
   }

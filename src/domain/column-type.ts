@@ -4,6 +4,7 @@
  * The names are Trino's, in lower case (contract §6): `decimal(10, 3)`, `timestamp(3) with time zone`,
  * `array(varchar)`. A type is a plain tree; `parseColumnType` reads a name and `formatColumnType` prints it.
  */
+import { shortened } from './shortened.ts';
 
 export type ColumnType =
   | { readonly kind: 'boolean' }
@@ -270,7 +271,7 @@ class TypeReader {
   #error(expected: string): ColumnTypeError {
     const found = this.#at < this.#text.length ? `"${this.#text.slice(this.#at, this.#at + 30)}"` : 'the end';
     return new ColumnTypeError(
-      `type "${this.#text.slice(0, 100)}", position ${this.#at + 1}: found ${found}, expected ${expected}`,
+      `type "${shortened(this.#text, 100)}", position ${this.#at + 1}: found ${found}, expected ${expected}`,
     );
   }
 }

@@ -4,6 +4,7 @@
  */
 import { nearest } from './nearest.ts';
 import type { QueryParameter } from './query.ts';
+import { shortened } from './shortened.ts';
 
 export interface ParameterValue {
   readonly key: string;
@@ -128,7 +129,7 @@ function someOf(options: readonly string[], value: string): string {
 }
 
 function shown(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+  return JSON.stringify(shortened(text, 80));
 }
 
 /** In one spelling; undefined when there is no such time. */

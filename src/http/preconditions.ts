@@ -3,6 +3,7 @@
  * them with each: without them, a query's next run would give the rest of the bytes.
  */
 import type { FastifyRequest } from 'fastify';
+import { shortened } from '../domain/shortened.ts';
 import { RequestError } from '../errors/errors.ts';
 import { matchedTag } from '../results/respond/cache-policy.ts';
 
@@ -32,6 +33,6 @@ export function requireUnchanged(
 function changed(header: string, found: string, expected: string): RequestError {
   return new RequestError(
     'precondition_failed',
-    `${header}: found ${found.slice(0, 60)}, but the answer is another one now, of ${expected}`,
+    `${header}: found ${shortened(found, 60)}, but the answer is another one now, of ${expected}`,
   );
 }

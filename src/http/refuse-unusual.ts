@@ -3,6 +3,7 @@
  * errors.
  */
 import type { IncomingMessage } from 'node:http';
+import { shortened } from '../domain/shortened.ts';
 import { RequestError } from '../errors/errors.ts';
 
 /** @throws RequestError bad_request · expectation_failed */
@@ -18,7 +19,7 @@ export function refuseUnusual({ headers, rawHeaders, httpVersionMajor, httpVersi
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     throw new RequestError(
       'expectation_failed',
-      `Expect: found "${expect.slice(0, 60)}", expected 100-continue or none`,
+      `Expect: found "${shortened(expect, 60)}", expected 100-continue or none`,
     );
   }
 }

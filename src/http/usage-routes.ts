@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Usage } from '../catalog/catalog.ts';
 import { type Clock, DAY_MILLIS, dayOf, startOfDay } from '../domain/instant.ts';
 import type { Principal } from '../domain/principal.ts';
+import { shortened } from '../domain/shortened.ts';
 import type { UsageCounts } from '../domain/usage.ts';
 import { RequestError } from '../errors/errors.ts';
 import { parameterOf, type QueryParameters } from '../results/request/query-string.ts';
@@ -68,7 +69,7 @@ function dayParameter(parameters: QueryParameters, name: string): number | undef
 }
 
 function badDay(name: string, value: string, expected: string): RequestError {
-  return new RequestError('invalid_parameter', `${name}: found "${value.slice(0, 40)}", expected ${expected}`);
+  return new RequestError('invalid_parameter', `${name}: found "${shortened(value, 40)}", expected ${expected}`);
 }
 
 function startOfToday(now: number): number {

@@ -5,6 +5,7 @@
  *   bind parameters → one statement? → its tree: one SELECT of source tables? → lock down → views → prepare → COPY
  */
 import type { Column } from '../../domain/result-set.ts';
+import { shortened } from '../../domain/shortened.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { type DescribedColumn, DuckDb, type PreparedText, type Row } from '../../duckdb/duckdb.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
@@ -174,7 +175,7 @@ async function refuseRounding(
   const [key, number] = rounded.map(String);
   throw new EngineError(
     'wrong_source',
-    `source table ${name} cannot be read: ${JSON.stringify(key)} has the number ${number?.slice(0, 100)}, and of a number in JSON a double is read, which has fewer digits: put it in quotes`,
+    `source table ${name} cannot be read: ${JSON.stringify(key)} has the number ${shortened(number ?? '', 100)}, and of a number in JSON a double is read, which has fewer digits: put it in quotes`,
   );
 }
 

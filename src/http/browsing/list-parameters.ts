@@ -1,6 +1,7 @@
 /** The parameters of lists, and the body of a page: some items, the total, the address of the next page. */
 import type { ListPage, ListSlice } from '../../domain/browsing.ts';
 import { type Instant, parseInstant } from '../../domain/instant.ts';
+import { shortened } from '../../domain/shortened.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { formatQueryString, parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
 
@@ -53,7 +54,7 @@ export function listBody(
 }
 
 export function invalid(name: string, value: string, expected: string): RequestError {
-  return new RequestError('invalid_parameter', `${name}: found "${value.slice(0, 60)}", expected ${expected}`);
+  return new RequestError('invalid_parameter', `${name}: found "${shortened(value, 60)}", expected ${expected}`);
 }
 
 function wholeNumber(parameters: QueryParameters, name: string, max: number): number | undefined {

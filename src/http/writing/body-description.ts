@@ -1,4 +1,5 @@
 /** What a client says about the file in a body: its format, the encoding of its text, its compression (contract §9). */
+import { shortened } from '../../domain/shortened.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { MEDIA_TYPES } from '../../results/request/format.ts';
 
@@ -82,5 +83,5 @@ function charsetOf(parameters: readonly string[]): BodyDescription['encoding'] {
 
 /** That a body is not of a kind that is read. */
 export function unsupported(what: string, found: string, expected: string): RequestError {
-  return new RequestError('unsupported_media_type', `${what}: found "${found.slice(0, 60)}", expected ${expected}`);
+  return new RequestError('unsupported_media_type', `${what}: found "${shortened(found, 60)}", expected ${expected}`);
 }

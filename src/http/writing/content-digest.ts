@@ -2,6 +2,7 @@
  * `Content-Digest` (RFC 9530): hashes of the body as it is sent. With them the service checks that the body arrived unchanged.
  */
 import { createHash, type Hash } from 'node:crypto';
+import { shortened } from '../../domain/shortened.ts';
 import { RequestError } from '../../errors/errors.ts';
 
 const ALGORITHMS = { 'sha-256': { hash: 'sha256', bytes: 32 }, 'sha-512': { hash: 'sha512', bytes: 64 } } as const;
@@ -63,6 +64,6 @@ function invalid(found: string): RequestError {
   const names = Object.keys(ALGORITHMS).join(' or ');
   return new RequestError(
     'invalid_digest',
-    `Content-Digest: found "${found.slice(0, 60)}", expected ${names}, as in sha-256=:base64:`,
+    `Content-Digest: found "${shortened(found, 60)}", expected ${names}, as in sha-256=:base64:`,
   );
 }

@@ -139,6 +139,6 @@ function readName(header: string): string {
   }
   throw new RequestError(
     'invalid_idempotency_key',
-    `Idempotency-Key: found "${header.slice(0, 60)}", expected 1 to ${NAME_LENGTH_MAX} printable characters, as in "8e03978e-40d5-43dd-bc93-6894a57f9324"`,
+    `Idempotency-Key: found "${shortened(header, 60)}", expected 1 to ${NAME_LENGTH_MAX} printable characters, as in "8e03978e-40d5-43dd-bc93-6894a57f9324"`,
   );
 }

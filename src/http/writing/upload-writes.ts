@@ -7,6 +7,7 @@ import { type CatalogTransaction, IllegalTransition, RUN_BY_ENGINE } from '../..
 import type { ColumnType } from '../../domain/column-type.ts';
 import { type Execution, STATES } from '../../domain/execution.ts';
 import { parametersProblem } from '../../domain/run-input.ts';
+import { shortened } from '../../domain/shortened.ts';
 import { TypeDeclarationError, typeDeclarations } from '../../domain/type-declarations.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
@@ -111,7 +112,7 @@ async function publish(
 /** As curl sends the rest of a file (`-C`). It would be taken for the whole file (RFC 9110 §14.5). */
 function refusePiece(contentRange: string | undefined): void {
   if (contentRange === undefined) return;
-  const found = `Content-Range: found "${contentRange.slice(0, 60)}"`;
+  const found = `Content-Range: found "${shortened(contentRange, 60)}"`;
   throw new RequestError('invalid_result', `${found}, expected none: a file is sent whole, in one request`);
 }
 

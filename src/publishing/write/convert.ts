@@ -9,6 +9,7 @@ import { formatColumnType } from '../../domain/column-type.ts';
 import { counted } from '../../domain/counted.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { type Column, ROW_GROUP_ROWS_MIN } from '../../domain/result-set.ts';
+import { shortened } from '../../domain/shortened.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { PublishError } from '../publish-error.ts';
@@ -199,7 +200,7 @@ async function explain(error: Error, context: SourceContext, source: Source, sig
   }
   const row = await findRow(context, source, invalidValue, signal);
   const where = row === undefined ? '' : `row ${row}, `;
-  const value = JSON.stringify(invalidValue.value.slice(0, VALUE_LENGTH_MAX));
+  const value = JSON.stringify(shortened(invalidValue.value, VALUE_LENGTH_MAX));
   const type = formatColumnType(column.type);
   const hint = declareInstead(column.type, invalidValue.value);
   return new PublishError(`${where}column ${JSON.stringify(column.name)}: ${value} cannot be stored as ${type}${hint}`);

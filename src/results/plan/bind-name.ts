@@ -1,5 +1,6 @@
 /** Names in expressions → columns, with the position of the name in the error when there is no such column. */
 import type { Column } from '../../domain/result-set.ts';
+import { shortened } from '../../domain/shortened.ts';
 import { type ExpressionError, expressionError, type Source } from '../../expression/expression-error.ts';
 import type { Name } from '../../expression/tree.ts';
 import { describeMissing, findColumn } from './find-column.ts';
@@ -16,7 +17,7 @@ export function bindName(name: Name, columns: readonly Column[], source: Source)
 export function bindNameOrAdviseQuotes(name: Name, columns: readonly Column[], source: Source): ColumnRef {
   const found = findColumn(name.text, columns);
   if (found.kind === 'found') return columnAt(found.index, columns);
-  const advice = `A text goes in single quotes: '${name.text.slice(0, 40)}'.`;
+  const advice = `A text goes in single quotes: '${shortened(name.text, 40)}'.`;
   const message = describeMissing(name.text, found, columns);
   throw columnError(name, found.kind === 'unknown' ? `${message} ${advice}` : message, source);
 }

@@ -2,6 +2,7 @@
  * The formats of an answer: what each is called in the parameter `format`, in a sentence and in HTTP. The format is known before anything is
  * looked up. A value that names no format is refused later, in turn with the other parameters.
  */
+import { shortened } from '../../domain/shortened.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { parameterOf, type QueryParameters } from './query-string.ts';
 import { SHARED_PARAMETERS } from './shared-parameters.ts';
@@ -56,7 +57,7 @@ export function requireFormat(parameters: QueryParameters, format: Format): void
   throw new RequestError(
     'invalid_parameter',
     named === undefined
-      ? `${name}: found "${value.slice(0, 60)}", expected one of ${FORMATS.join(', ')}`
+      ? `${name}: found "${shortened(value, 60)}", expected one of ${FORMATS.join(', ')}`
       : `${name}: found "${value}", but the address asks for ${format}; ${named} is at the same address without /${format}`,
   );
 }

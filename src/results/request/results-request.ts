@@ -3,6 +3,7 @@
  * §4.9, as plain data. Parsing is pure; the first wrong parameter is thrown with its name, what was found and what was expected.
  */
 import { type Instant, parseInstant } from '../../domain/instant.ts';
+import { shortened } from '../../domain/shortened.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ByteRange } from './byte-range.ts';
 import type { CachePolicy } from './cache-policy.ts';
@@ -232,5 +233,5 @@ function parseInteger(
 }
 
 function excerpt(text: string): string {
-  return text.length <= 60 ? text : `${text.slice(0, 60)}…`;
+  return shortened(text, 60);
 }
