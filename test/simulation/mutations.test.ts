@@ -12,7 +12,7 @@ const STEPS_MAX = 20_000;
 
 /** The seed of the world in which each is found. Some are found only in the calm at its end. */
 const SEEDS: Readonly<Record<MutationName, number>> = {
-  'put-not-awaited': 2,
+  'put-not-awaited': 8,
   'sweep-sees-no-manifest': 1,
   'sweep-sees-no-readers': 15,
   'sweep-clock-ahead': 2,
