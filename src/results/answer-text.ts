@@ -67,7 +67,8 @@ export async function answerText(
     const isLight = opened.isLight && caches.ahead.hasRoomFor(opened);
     caches.ahead.whenIdle(() => readAhead(asked, format, { next, isLight, readOn }, deps));
   }
-  const isKept = known !== undefined && keepPage(caches, known.identity, { ...opened.page, etag: known.etag });
+  const isKept =
+    known !== undefined && keepPage(caches, known.identity, { ...opened.page, etag: known.etag }, opened.isLight);
   const isOwn = !isKept && !isShared;
   return respondFinished({ ...opened.page, isOwn }, known?.etag, cacheHeaders, ifNoneMatch, stats);
 }

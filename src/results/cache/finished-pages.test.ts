@@ -17,21 +17,26 @@ function pageOf(etag: string, ...sizes: readonly number[]): FinishedPage {
   return { contentType: 'application/json', headers: {}, etag, byteChunks, rowCount: 1, cellBytes: 1, datapoints: 1 };
 }
 
-test('a small page is kept when it is asked for the first time', () => {
+test('a small page that DuckDB read is kept when it is asked for the first time', () => {
   const caches = cachesOf();
-  assert.equal(keepPage(caches, 'a', pageOf('"a"', KEPT_AT_ONCE_BYTES)), true);
+  assert.equal(keepPage(caches, 'a', pageOf('"a"', KEPT_AT_ONCE_BYTES), false), true);
   assert.equal(caches.pages.get('a')?.etag, '"a"');
 });
 
-test('a larger one is kept when it is asked for the second time: then nobody may take its memory', () => {
-  const caches = cachesOf();
-  const page = pageOf('"a"', KEPT_AT_ONCE_BYTES, 1);
-  assert.equal(keepPage(caches, 'a', page), false);
-  assert.equal(caches.pages.get('a'), undefined);
-  assert.equal(keepPage(caches, 'b', pageOf('"b"', KEPT_AT_ONCE_BYTES, 1)), false);
-  assert.equal(keepPage(caches, 'a', page), true);
-  assert.equal(caches.pages.get('a'), page);
-});
+for (const { what, bytes, isLight } of [
+  { what: 'a larger one', bytes: KEPT_AT_ONCE_BYTES + 1, isLight: false },
+  { what: 'one that row files had', bytes: 100, isLight: true },
+]) {
+  test(`${what} is kept when it is asked for the second time: then nobody may take its memory`, () => {
+    const caches = cachesOf();
+    const page = pageOf('"a"', bytes);
+    assert.equal(keepPage(caches, 'a', page, isLight), false);
+    assert.equal(caches.pages.get('a'), undefined);
+    assert.equal(keepPage(caches, 'b', pageOf('"b"', bytes), isLight), false);
+    assert.equal(keepPage(caches, 'a', page, isLight), true);
+    assert.equal(caches.pages.get('a'), page);
+  });
+}
 
 test('what was asked for once is forgotten when too much is remembered', () => {
   const asked = new RememberedNames();

@@ -24,18 +24,24 @@ export interface PageCaches {
 }
 
 /**
- * Up to this size a page is kept at once. A larger one, which a walk asks for once and then never again, is kept when it is asked for a
- * second time. To use so much memory for the first time takes longer than to read the page from row files.
+ * Up to this size a page that DuckDB had to read is kept at once. A larger one, and one that row files alone had, is kept when it is asked for
+ * a second time: a walk asks for each once and then never again. To use memory for the first time, and to have V8 find out that it is free
+ * again, takes as long as to read the page from row files (decision 40).
  */
 export const KEPT_AT_ONCE_BYTES = 64 * 1024;
 
-/** @returns whether the page is kept, so that others may get its bytes */
+/**
+ * @param isLight row files alone had its rows, or what was encoded ahead
+ * @returns whether the page is kept, so that others may get its bytes
+ */
 export function keepPage(
   { pages, asked }: Pick<PageCaches, 'pages' | 'asked'>,
   identity: string,
   page: FinishedPage,
+  isLight: boolean,
 ): boolean {
-  const isKept = byteLengthOf(page.byteChunks) <= KEPT_AT_ONCE_BYTES || asked.note(page.etag);
+  const isKeptAtOnce = !isLight && byteLengthOf(page.byteChunks) <= KEPT_AT_ONCE_BYTES;
+  const isKept = isKeptAtOnce || asked.note(page.etag);
   if (isKept) pages.put(identity, page);
   return isKept;
 }
