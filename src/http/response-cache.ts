@@ -1,6 +1,6 @@
 /**
  * The same request again, byte for byte, has the same answer as long as nothing has been committed to the catalog and the result
- * has not expired. An answer that was asked for twice is therefore kept with its head, and sent again before the request is
+ * has not expired. An answer that comes from memory is therefore kept with its head, and sent again before the request is
  * routed, which takes a tenth of the time. Limits, usage accounts, log and metrics work as for every other request, and
  * fresh-headers.ts makes the headers that differ. Why this may be done: docs/decisions/0015-answers-before-the-router.md.
  */
