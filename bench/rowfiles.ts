@@ -21,8 +21,8 @@ const POLL_MILLIS = 50;
 /** So often is `COPY` of all rows measured, since its computing time varies by a third. */
 const COPIES = 3;
 const TICKS_A_SECOND = 100;
-/** Of ours and of the rival each, until V8 has compiled most of what a page takes. */
-const SETTLING_PAGES = 3000;
+/** Of ours and of the rival each, until V8 has compiled all that a page takes: some 15,000. */
+const SETTLING_MILLIS = 6000;
 /** They fill the memory for finished answers: until then each page is the first to use some of it. */
 const SETTLING_FULL_PAGES = 60;
 const TURNS = 9;
@@ -46,14 +46,17 @@ async function page(of: string, rows: number, limit: number): Promise<void> {
 
 /** Small pages as a program asks for them that does little else: one after another on one connection, for a second, then the rival's. */
 async function oneAfterAnother(): Promise<void> {
-  const millisEach = async (url: string, path: string, turn: number) => {
+  const millisEach = async (url: string, path: string, turn: number, warmUpMillis = 200) => {
     const of = { url, path: `${path}?limit=${SMALL}&offset=OFFSET`, headers: { 'x-service-api-key': service.key } };
-    const offsets = { firstOffset: turn + 1, offsetStep: STEP, offsetModulo: ROWS - SMALL };
-    return 1000 / (await load({ ...of, ...offsets, connections: 1, warmUpMillis: 200, millis: 1000 })).perSecond;
+    const offsets = { firstOffset: turn, offsetStep: STEP, offsetModulo: ROWS - SMALL };
+    return 1000 / (await load({ ...of, ...offsets, connections: 1, warmUpMillis, millis: 1000 })).perSecond;
   };
+  const ofOurs = `/v1/execution/${execution}/results`;
+  await millisEach(service.url, ofOurs, 0, SETTLING_MILLIS);
+  await millisEach(rival.url, '/rows', 0, SETTLING_MILLIS);
   const [ours, theirs]: [number[], number[]] = [[], []];
-  for (let turn = 0; turn < TURNS; turn += 1) {
-    ours.push(await millisEach(service.url, `/v1/execution/${execution}/results`, turn));
+  for (let turn = 1; turn <= TURNS; turn += 1) {
+    ours.push(await millisEach(service.url, ofOurs, turn));
     theirs.push(await millisEach(rival.url, '/rows', turn));
   }
   const [page, sqlite] = [quantile(ours, 0.5), quantile(theirs, 0.5)];
@@ -118,10 +121,7 @@ print(`  100 rows by DuckDB, before: ${before.toFixed(1)} ms`);
 
 const ofRival = (limit: number) =>
   countBytes(`${rival.url}/rows?limit=${limit}&offset=${(asked * STEP) % (ROWS - limit)}`, { agent });
-for (let settling = 0; settling < SETTLING_PAGES; settling += 1) {
-  await page(execution, ROWS, SMALL);
-  await ofRival(SMALL);
-}
+await oneAfterAnother();
 for (const limit of [SMALL, 1000]) {
   const [ours, sqlite] = await medianPair(
     200,
@@ -135,7 +135,6 @@ for (const limit of [SMALL, 1000]) {
     `${ours.toFixed(2)} ms / ${sqlite.toFixed(2)} ms`,
   );
 }
-await oneAfterAnother();
 for (let settling = 0; settling < SETTLING_FULL_PAGES; settling += 1) await page(execution, ROWS, PAGE);
 const [full, copied] = await medianPair(
   15,
