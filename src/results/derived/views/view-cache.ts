@@ -144,16 +144,17 @@ export class ViewCache implements AsyncDisposable {
     const entry = this.#entries.values().find(({ directory }) => path.startsWith(`${directory}/`));
     if (entry === undefined) throw new MadeIsGone(`${path}: the view that it is a part of is gone`);
     entry.users += 1;
-    const held = this.#held(entry);
-    const opening = this.#openFile(entry, path, held);
-    opening.catch(() => held[Symbol.dispose]());
-    return await opening;
+    using held = new DisposableStack();
+    held.use(this.#held(entry));
+    const opened = await this.#openFile(entry, path);
+    const kept = held.move();
+    return { ...opened, [Symbol.asyncDispose]: async () => kept.dispose() };
   }
 
-  async #openFile(entry: Entry, path: string, held?: Disposable): Promise<OpenObject> {
+  async #openFile(entry: Entry, path: string): Promise<OpenObject> {
     await this.#requireFile(entry, path);
     const requireIntact = () => this.#requireFile(entry, path);
-    return { path, requireIntact, [Symbol.asyncDispose]: async () => held?.[Symbol.dispose]() };
+    return { path, requireIntact, [Symbol.asyncDispose]: async () => undefined };
   }
 
   /** Else the next who asks for the view has it made anew. */
