@@ -89,9 +89,11 @@ export function viewOrigin(executionId: string, view: OpenView): RowOrigin {
 function oncePerPart<T>(make: (part: Part) => T): (part: Part) => T {
   const made = new Map<Part, T>();
   return (part) => {
-    const known = made.get(part) ?? make(part);
-    made.set(part, known);
-    return known;
+    const known = made.get(part);
+    if (known !== undefined) return known;
+    const first = make(part);
+    made.set(part, first);
+    return first;
   };
 }
 
