@@ -83,9 +83,7 @@ export async function runQuery(
     ],
   });
   const ask: Ask = (text, values = []) => duckDb.query({ text, values }, NEVER);
-  for (const source of sources) {
-    await createView(ask, source, job.path !== undefined);
-  }
+  for (const source of sources) await createView(ask, source, job.path !== undefined);
   const prepared = await explained(context, () => duckDb.prepare(bound.text));
   // Only with its values is it known what a statement answers with. DuckDB runs nothing for no rows.
   const limited = { text: `SELECT * FROM (\n${bound.text}\n) LIMIT 0`, values };
@@ -165,10 +163,9 @@ async function refuseRounding(
   found: readonly FoundColumn[],
 ): Promise<void> {
   if (files?.format !== 'ndjson') return;
-  const decimals = (declared?.columns ?? []).flatMap((column) =>
-    hasDecimal(column.type) ? [column.name.toLowerCase()] : [],
-  );
-  const keys = found.flatMap((column) => (decimals.includes(column.name.toLowerCase()) ? [column.name] : []));
+  const decimals = (declared?.columns ?? []).filter(({ type }) => hasDecimal(type));
+  const names = new Set(decimals.map((column) => column.name.toLowerCase()));
+  const keys = found.map((column) => column.name).filter((key) => names.has(key.toLowerCase()));
   if (keys.length === 0) return;
   const [rounded] = await ask(roundedNumbers(files, keys));
   if (rounded === undefined) return;

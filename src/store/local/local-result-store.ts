@@ -89,8 +89,7 @@ export class LocalResultStore implements ResultStore {
     const path = join(this.#root, STAGING, `${INSTALLATION}.${randomUUID()}`);
     await makeWorkspace(dirname(path));
     await writeFile(path, `${id}\n\n${ABOUT_INSTALLATION}`, { mode: 0o600 });
-    const never = new AbortController().signal;
-    await moveDurably(path, join(this.#root, INSTALLATION), this.#root, { mayReplace: true }, never);
+    await moveDurably(path, join(this.#root, INSTALLATION), this.#root, { mayReplace: true }, NEVER);
   }
 
   async put(key: string, path: string, signal: AbortSignal): Promise<void> {
