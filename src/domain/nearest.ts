@@ -30,8 +30,8 @@ export function nearest(word: string, candidates: Iterable<string>): readonly st
   return near.slice(0, SUGGESTIONS_MAX).map(({ candidate }) => candidate);
 }
 
-/** Of three texts' beginnings the distances to all beginnings of the other, over and over: new arrays would take most of the time. */
-const ROWS = [1, 2, 3].map(() => new Uint8Array(LENGTH_MAX + 1)) as [Uint8Array, Uint8Array, Uint8Array];
+/** The last three rows of the table of distances. They are used over and over: to make new ones would take most of the time. */
+const ROWS = [new Uint8Array(LENGTH_MAX + 1), new Uint8Array(LENGTH_MAX + 1), new Uint8Array(LENGTH_MAX + 1)] as const;
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. @param b at most `LENGTH_MAX` long */
 function editDistance(a: string, b: string): number {
