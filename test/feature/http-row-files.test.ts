@@ -187,9 +187,9 @@ test('what cannot be opened as a row file, or an empty folder in its place, is r
   await mkdir(second);
   pair.service.commandLine.now += 600_000;
   for (const offset of [0, 2048]) await sameFromBoth(pair, `${path}&offset=${offset}`);
-  await until(
-    async () => (await stat(first).catch(() => undefined))?.isFile() === true && (await stat(second)).isFile(),
-  );
+  // The folder is gone for a moment before the file takes its place.
+  const isFile = async (path: string) => (await stat(path).catch(() => undefined))?.isFile() === true;
+  await until(async () => (await isFile(first)) && (await isFile(second)));
   for (const offset of [0, 2048]) await sameFromBoth(pair, `${path}&offset=${offset}`);
   assert.deepEqual(ofKind(pair.service, 'row_files_failed'), []);
 
