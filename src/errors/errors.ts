@@ -16,6 +16,11 @@ export const ERRORS = {
     status: 403,
     when: 'The scope of the key does not allow this, or the query belongs to another user or team.',
   },
+  origin_not_allowed: {
+    status: 403,
+    when: 'Only from /mcp: a page of an origin asks that `QRS_CORS_ORIGINS` does not name.',
+  },
+  method_not_allowed: { status: 405, when: 'Only from /mcp, which answers POST alone.' },
   route_not_found: { status: 404, when: 'No such address, or not with this method.' },
   invalid_execution_id: { status: 400, when: 'The execution id is not a ULID.' },
   invalid_query_id: { status: 400, when: 'The query id is not a whole number.' },

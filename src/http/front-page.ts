@@ -65,6 +65,7 @@ Every request below /v1 carries an API key in the header \`${keyHeaders[0]}\`. $
 - GET /v1/execution/{execution_id}/status: how far a run is
 ${datasets.map(({ path, title }) => `- GET ${path}: ${title}`).join('\n')}
 - [OpenAPI](/openapi.json): everything else, with errors
+- POST /mcp: the same for the Model Context Protocol (streamable HTTP), with the key in the same header
 
 Formats: ${FORMATS.join(', ')}, by \`format\` or \`Accept\`. JSON has the rows in \`result.rows\`, their columns in \`result.metadata\`.
 

@@ -147,7 +147,7 @@ async function sendWhole(
   const bytes = byteLengthOf(whole);
   const slice = asked && resolveRange(asked.range, bytes);
   const sha256 = encoding === undefined ? await wantedDigest(request, whole) : undefined;
-  if (request.method !== 'HEAD') countUnsent(sending, whole);
+  if (request.method !== 'HEAD') options.unsent.takeUntilClosed(request.principal?.keyId ?? '', whole, reply.raw);
   setHead(sending, encoding, tagOf);
   setContent(sending, encoding);
   setDigest(sending, sha256);
@@ -182,13 +182,6 @@ async function wantedDigest(request: FastifyRequest, byteChunks: ByteChunks): Pr
     hash.update(chunk);
   }
   return hash.digest('base64');
-}
-
-/** @throws RequestError where too much waits for slow clients already */
-function countUnsent({ request, reply, options }: Sending, byteChunks: ByteChunks): void {
-  const held = options.unsent.take(request.principal?.keyId ?? '', byteChunks);
-  if (reply.raw.closed) held[Symbol.dispose]();
-  else reply.raw.once('close', () => held[Symbol.dispose]());
 }
 
 async function* givenOut(byteChunks: ByteChunks): AsyncGenerator<Uint8Array> {

@@ -22,6 +22,7 @@ import { findExample } from './example-ids.ts';
 import type { ExplorerDescription } from './explorer/explorer-page.ts';
 import { explorerRoutes } from './explorer/explorer-routes.ts';
 import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
+import { MCP_PATH, mcpRoutes, onlyPost } from './mcp/mcp-routes.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { createServer as createHttpServer, METHODS, ServerResponse } from './node-http.ts';
 import { OpenAnswers } from './open-answers.ts';
@@ -108,6 +109,7 @@ const PAGE_HEADERS = [
   'idempotency-key',
   'if-none-match',
   'if-range',
+  'mcp-protocol-version',
   'range',
   'traceparent',
   'want-repr-digest',
@@ -222,17 +224,22 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
   const serve = pageServer(server, sending);
   explorerRoutes(serve, described, explorerOf(options));
   documentationRoutes(serve, described, () => findExample(deps.results, options.datasets));
+  apiRoutes(server, deps, options, sending);
+  return server;
+}
+
+function apiRoutes(server: FastifyInstance, deps: HttpDeps, options: HttpOptions, sending: ResultsRoutesOptions): void {
+  const { publicUrl, corsOrigins } = options;
   for (const prefix of ['/v1', '/api/v1']) {
     resultsRoutes(server, prefix, deps.results, sending);
     usageRoutes(server, prefix, deps.usage);
-    browsingRoutes(server, prefix, deps.browsing, options.publicUrl);
-    writing(server, prefix, deps.writing, {
-      ...options.writing,
-      publicUrl: options.publicUrl,
-      sleep: deps.sleep,
-    });
+    browsingRoutes(server, prefix, deps.browsing, publicUrl);
+    writing(server, prefix, deps.writing, { ...options.writing, publicUrl, sleep: deps.sleep });
   }
-  return server;
+  const { version } = options.documentation;
+  const stalledMillis = options.writing.jsonStalledMillis;
+  const { sleep } = deps;
+  mcpRoutes(server, deps, { version, publicUrl, corsOrigins, stalledMillis, sleep, unsent: sending.unsent });
 }
 
 function explorerOf({ documentation, keyHeaders, publicKey, datasets }: HttpOptions): ExplorerDescription {
@@ -250,6 +257,7 @@ const VERSION_TWICE = /^(?:\/api)?\/v1(?:\/api)?\/v1(?:\/|$)/;
 
 function routeNotFound({ method, url }: FastifyRequest): RequestError {
   const path = url.split('?', 1)[0] ?? '';
+  if (path === MCP_PATH) return onlyPost();
   const why = VERSION_TWICE.test(path) ? ': /v1 is there twice; clients add it to the address that they are given' : '';
   return new RequestError('route_not_found', `not found: ${method} ${path}${why}`);
 }

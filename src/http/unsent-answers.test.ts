@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { UnsentAnswers } from './unsent-answers.ts';
 
@@ -49,5 +50,16 @@ test('memory that is on its way to many is counted once, also where it is given 
   held[2]?.[Symbol.dispose]();
   assert.equal(unsent.bytes, 4 * MB);
   held[1]?.[Symbol.dispose]();
+  assert.equal(unsent.bytes, 0);
+});
+
+test('an answer counts until its response is closed, and not at all where the client has gone before', () => {
+  const unsent = new UnsentAnswers(10 * MB);
+  const response = Object.assign(new EventEmitter(), { closed: false });
+  unsent.takeUntilClosed('ann', answer(MB), response);
+  assert.equal(unsent.bytes, MB);
+  response.emit('close');
+  assert.equal(unsent.bytes, 0);
+  unsent.takeUntilClosed('ann', answer(MB), Object.assign(new EventEmitter(), { closed: true }));
   assert.equal(unsent.bytes, 0);
 });

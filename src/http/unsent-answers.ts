@@ -3,6 +3,7 @@
  * that is streamed waits for its reader; one that is finished in memory cannot, and a thousand of 20 MB would end the process. Small ones
  * are not counted: the number of connections bounds them.
  */
+import type { EventEmitter } from 'node:events';
 import { RequestError } from '../errors/errors.ts';
 
 const SMALL_BYTES_MAX = 64 * 1024;
@@ -45,6 +46,20 @@ export class UnsentAnswers {
         if (ofKey.bytes === 0) this.#ofKey.delete(keyId);
       },
     };
+  }
+
+  /**
+   * The same, until the response is closed.
+   * @throws RequestError rate_limited · overloaded
+   */
+  takeUntilClosed(
+    keyId: string,
+    answer: readonly Uint8Array[],
+    response: EventEmitter & { readonly closed: boolean },
+  ): void {
+    const held = this.take(keyId, answer);
+    if (response.closed) held[Symbol.dispose]();
+    else response.once('close', () => held[Symbol.dispose]());
   }
 
   #refusal(keyId: string, memories: readonly ArrayBufferLike[]): RequestError | undefined {

@@ -2,13 +2,14 @@
  * The routes that list and describe queries and their runs (contract §8). They show only what the key may read; the rest is not even
  * counted in totals. They cost no datapoints.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { descriptionOf } from '../../domain/column-descriptions.ts';
 import { formatColumnType } from '../../domain/column-type.ts';
 import { EXECUTION_STATES, type ExecutionState, formatState, STATES, stateAt } from '../../domain/execution.ts';
 import type { Clock } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
+import type { RequestStats } from '../../observation/request-stats.ts';
 import { parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
 import { clientUrlOf } from '../client-url.ts';
 import { jsonRoute } from '../json-route.ts';
@@ -24,8 +25,11 @@ export interface BrowsingDeps {
   readonly engine: string;
 }
 
-interface Asked {
-  readonly request: FastifyRequest;
+/** What a list, or a query, is asked for. */
+export interface Asked {
+  /** Of the query, where one is named. */
+  readonly id: string;
+  readonly stats: Pick<RequestStats, 'queryId'>;
   readonly principal: Principal;
   readonly parameters: QueryParameters;
   /** The address without parameters. */
@@ -45,14 +49,16 @@ export function browsingRoutes(
     jsonRoute(server, prefix + path, async (request, principal, parameters) => {
       const [below = ''] = request.url.split('?', 1);
       const address = (publicUrl ?? clientUrlOf(request)) + below.replace(/\/$/, '');
-      return await bodyOf({ request, principal, parameters, address }, deps);
+      const { id = '' } = request.params as { readonly id?: string };
+      return await bodyOf({ id, stats: request.stats, principal, parameters, address }, deps);
     });
   serve('/queries', queriesBody);
   serve('/query/:id', queryBody);
   serve('/query/:id/executions', executionsBody);
 }
 
-async function queriesBody(
+/** The queries that the key may read, newest first or best first. @throws RequestError invalid_parameter */
+export async function queriesBody(
   { principal, parameters, address }: Asked,
   { catalog, clock, engine }: BrowsingDeps,
 ): Promise<object> {
@@ -76,8 +82,11 @@ async function queriesBody(
   return listBody('queries', { ...found, items }, slice, parameters, address);
 }
 
-async function queryBody({ request, principal }: Asked, { catalog, clock, engine }: BrowsingDeps): Promise<object> {
-  const query = await queryOf(request, principal, catalog);
+/** A query, its latest run and that one's columns. @throws RequestError invalid_query_id · query_not_found */
+export async function queryBody(asked: Omit<Asked, 'parameters' | 'address'>, deps: BrowsingDeps) {
+  const { catalog, clock, engine } = deps;
+  const { principal } = asked;
+  const query = await queryOf(asked, catalog);
   const now = clock();
   const { columnDescriptions } = query;
   const view = {
@@ -100,11 +109,9 @@ async function queryBody({ request, principal }: Asked, { catalog, clock, engine
   };
 }
 
-async function executionsBody(
-  { request, principal, parameters, address }: Asked,
-  { catalog, clock }: BrowsingDeps,
-): Promise<object> {
-  const query = await queryOf(request, principal, catalog);
+async function executionsBody(asked: Asked, { catalog, clock }: BrowsingDeps): Promise<object> {
+  const { parameters, address } = asked;
+  const query = await queryOf(asked, catalog);
   const now = clock();
   const slice = sliceOf(parameters);
   const [from, to] = [instantOf(parameters, 'from'), instantOf(parameters, 'to')];
@@ -121,9 +128,12 @@ async function executionsBody(
   return listBody('executions', { ...found, items }, slice, parameters, address);
 }
 
-async function queryOf(request: FastifyRequest, principal: Principal, catalog: BrowsingDeps['catalog']) {
-  const query = await readableQuery(catalog, principal, (request.params as { readonly id: string }).id);
-  request.stats.queryId = query.id;
+async function queryOf(
+  { id, stats, principal }: Omit<Asked, 'parameters' | 'address'>,
+  catalog: BrowsingDeps['catalog'],
+) {
+  const query = await readableQuery(catalog, principal, id);
+  stats.queryId = query.id;
   return query;
 }
 

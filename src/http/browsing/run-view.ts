@@ -16,7 +16,7 @@ export function runView(run: RunSummary, now: Instant): object {
 }
 
 /** `latest_execution` of a query. */
-export function latestView(run: RunSummary, now: Instant): object {
+export function latestView(run: RunSummary, now: Instant) {
   const { id, submittedAt, endedAt, expiresAt } = run.execution;
   return {
     execution_id: id,

@@ -8,6 +8,7 @@ import { VALUE_SCHEMAS } from './column-schema.ts';
 import { rowSchemaOf, schemaNameOf } from './dataset-rows.ts';
 import { datasetResultsSchema, ENVELOPE_SCHEMAS } from './envelope-schemas.ts';
 import { ERROR_SCHEMAS } from './error-responses.ts';
+import { mcpPaths } from './mcp-operation.ts';
 import { FORMAT_SCHEMAS } from './other-formats.ts';
 import { parameterComponents } from './parameters.ts';
 import { commonHeaders, headerComponents } from './response-headers.ts';
@@ -46,6 +47,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
   const { paths, responses } = shareRepeated({
     ...joinPaths({ ...resultsPaths({ exampleUrl, datasets }), ...browsingPaths() }, writingPaths()),
     ...usagePaths(),
+    ...mcpPaths(serverUrl ?? '/'),
     ...servicePaths(serverUrl ?? '/'),
   });
   return {

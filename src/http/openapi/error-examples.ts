@@ -23,6 +23,8 @@ const REQUEST_ID = 'b7c1a9f05d0e4f0f9a510d8a';
 const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   invalid_api_key: text('invalid API Key'),
   scope: text('this API key may only read'),
+  origin_not_allowed: text('pages of this origin may not ask; QRS_CORS_ORIGINS says which may'),
+  method_not_allowed: text('only POST is answered here: there is no stream of messages, and no session'),
   route_not_found: text('not found: GET /v1/querys'),
   invalid_execution_id: text('The requested execution ID (ID: latest) is invalid.'),
   invalid_query_id: text('The requested query ID (ID: latest) is invalid.'),

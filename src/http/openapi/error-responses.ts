@@ -43,6 +43,15 @@ const REFUSALS = {
     'precondition_failed',
     'range_not_satisfiable',
   ],
+  /** Of a message of the Model Context Protocol. What a tool refuses is in its result. */
+  messages: [
+    'origin_not_allowed',
+    'method_not_allowed',
+    'invalid_body',
+    'body_too_large',
+    'body_stalled',
+    'unsupported_media_type',
+  ],
   /** Of a request that reads something else. */
   reading: [...OF_TARGETS, 'invalid_parameter', 'scope', 'precondition_failed'],
   /** Of a request that changes something. */
