@@ -203,8 +203,90 @@ test('a number of an NDJSON source is exactly the declared decimal, or refused; 
   await assert.rejects(rowsOf('100.000000000000000001'), {
     type: 'wrong_source',
     message:
-      'source table shop.orders cannot be read: "Amount" has the number 100.000000000000000001, and of a number in JSON a double is read, which has fewer digits: put it in quotes',
+      'source table shop.orders cannot be read: orders.ndjson: "Amount" has the number 100.000000000000000001, and of a number in JSON a double is read, which has fewer digits: put it in quotes',
   });
+});
+
+test('numbers of an NDJSON source without declared columns are texts as they are written, nested ones too', async () => {
+  const undeclared = { name: 'chain.others', columns: [] };
+  const rowsOf = (lines: readonly string[]) =>
+    rowsOver(
+      { 'chain/events/day=1/a.ndjson': lines.join('\n') },
+      "SELECT a, b, day FROM chain.events WHERE a <> ''",
+      undeclared,
+    );
+  const numbers = [
+    '12345678901234567890.123456',
+    '0.10000000000000001',
+    '1.50',
+    '1.0',
+    '1e2',
+    '1E+22',
+    '-0',
+    '1e400',
+    '-1e-400',
+  ];
+  for (const number of numbers) {
+    const nested = `{"x":[${number},"${number}",{"y":${number}}]}`;
+    assert.deepEqual(await rowsOf([`{"a":${number},"b":${nested}}`, `{"b":1,"a":"x\\u0041${number}"}`]), [
+      [number, nested, 1],
+      [`xA${number}`, '1', 1],
+    ]);
+  }
+  assert.deepEqual(await rowsOf(['{"a":"\ufdd01.50","b":null}', '{"a":true,"b":[ 1.50 ]}']), [
+    ['\ufdd01.50', null, 1],
+    ['true', '[1.50]', 1],
+  ]);
+});
+
+test('a line of an NDJSON source that is refused is refused beside a number as well of which DuckDB keeps another writing', async () => {
+  const undeclared = { name: 'chain.others', columns: [] };
+  for (const [line, problem] of [
+    ['{"a":1,"a":2}', 'an object has the key "a" twice'],
+    ['[1]', 'an object is expected, and another value found'],
+    [
+      '{"a":"\ufdd0","b":1.50}',
+      'a text holds U+FDD0, which is no character: beside a number with a fraction or an exponent it cannot be read; put the number in quotes, or leave U+FDD0 out',
+    ],
+  ]) {
+    for (const before of line?.includes('1.50') ? ['3'] : ['3', '1.50']) {
+      const files = { 'chain/events.ndjson': `{"a":${before}}\n${line}\n` };
+      await assert.rejects(rowsOver(files, 'SELECT a FROM chain.events', undeclared), {
+        message: new RegExp(`events\\.ndjson: ${problem?.replaceAll('+', '\\+')}$`),
+      });
+    }
+  }
+});
+
+test('a line of an NDJSON source that is no object is refused where one column is declared, too', async () => {
+  const table = { name: 'chain.events', columns: [{ name: 'who', type: parseColumnType('varchar') }] };
+  for (const line of ['"x"', '[1]', '[{"who":"bob"}]']) {
+    const files = { 'chain/events.ndjson': `{"who":"ann"}\n${line}\n` };
+    await assert.rejects(rowsOver(files, 'SELECT who FROM chain.events', table), {
+      message: /: events\.ndjson: an object is expected, and another value found$/,
+    });
+  }
+});
+
+test('a number of an NDJSON source of which a double keeps fewer digits is refused wherever something else than a double is declared', async () => {
+  for (const [type, value] of [
+    ['varchar', '12345678901234567890.5'],
+    ['uint256', '12345678901234567890.0'],
+    ['bigint', '9007199254740993.0'],
+    ['json', '{"a":[12345678901234567890.5]}'],
+    ['array(varchar)', '["x",12345678901234567890.5]'],
+    ['map(varchar, bigint)', '{"x":9007199254740993.0}'],
+  ] as const) {
+    const table = { name: 'chain.events', columns: [{ name: 'n', type: parseColumnType(type) }] };
+    const [, number] = /([0-9.]{8,})/.exec(value) ?? [];
+    await assert.rejects(
+      rowsOver({ 'chain/events.ndjson': `{"n":null}\n{"n":${value}}\n` }, 'SELECT n FROM chain.events', table),
+      {
+        type: 'wrong_source',
+        message: `source table chain.events cannot be read: events.ndjson: "n" has the number ${number}, and of a number in JSON a double is read, which has fewer digits: put it in quotes`,
+      },
+    );
+  }
 });
 
 test('an NDJSON source without a row is a table without rows', async () => {

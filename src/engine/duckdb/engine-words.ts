@@ -212,6 +212,17 @@ const JSON_VALUES: Words = [
     /^Unable to cast '(.*)' to ([A-Z0-9_(), ]+)$/,
     ([value = '', type = '']) => `${quoted(value)} cannot be read as ${typeName(type)}`,
   ],
+  // Where the object is long, its end is cut off, and the key with it.
+  [
+    /^Object (?:.*has duplicate key "(.*?)"(?:\n|$))?/s,
+    ([key]) => `an object has ${key === undefined ? 'a key' : `the key ${quoted(key)}`} twice`,
+  ],
+  [/^Expected OBJECT, but got/, () => 'an object is expected, and another value found'],
+  [
+    /^U\+FDD0/,
+    () =>
+      'a text holds U+FDD0, which is no character: beside a number with a fraction or an exponent it cannot be read; put the number in quotes, or leave U+FDD0 out',
+  ],
 ];
 
 const FILES: Words = [

@@ -4,6 +4,7 @@
  *
  *   bind parameters → one statement? → its tree: one SELECT of source tables? → lock down → views → prepare → COPY
  */
+import { basename } from 'node:path';
 import type { Column } from '../../domain/result-set.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { Sleep } from '../../domain/time.ts';
@@ -29,9 +30,11 @@ import { findSource, type SourceFiles } from './source-files.ts';
 import {
   describePartitions,
   describeSource,
+  exactSourceView,
   type FoundColumn,
-  hasDecimal,
+  isOfDoubles,
   keysOfSource,
+  rewrittenNumbers,
   roundedNumbers,
   sourceView,
 } from './source-view.ts';
@@ -146,7 +149,8 @@ async function createView(ask: Ask, { name, declared, files }: FoundSource, isRu
   const [schema = '', table = ''] = name.split('.');
   try {
     const found = await columnsOfFiles(ask, files, declared?.columns);
-    const select = sourceView(name, declared?.columns, files, found);
+    const isExact = isRun && declared === undefined && (await rewritesNumbers(ask, files));
+    const select = isExact ? exactSourceView(name, files, found) : sourceView(name, declared?.columns, files, found);
     if (isRun) await refuseRounding(ask, { name, declared, files }, found);
     await ask(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`);
     await ask(`CREATE VIEW ${quoteName(schema)}.${quoteName(table)} AS ${select}`);
@@ -156,6 +160,10 @@ async function createView(ask: Ask, { name, declared, files }: FoundSource, isRu
   }
 }
 
+async function rewritesNumbers(ask: Ask, files: SourceFiles): Promise<boolean> {
+  return files.format === 'ndjson' && (await ask(rewrittenNumbers(files))).length > 0;
+}
+
 /** Of NDJSON, whose numbers DuckDB reads as doubles. @throws EngineError wrong_source */
 async function refuseRounding(
   ask: Ask,
@@ -163,16 +171,16 @@ async function refuseRounding(
   found: readonly FoundColumn[],
 ): Promise<void> {
   if (files?.format !== 'ndjson') return;
-  const decimals = (declared?.columns ?? []).filter(({ type }) => hasDecimal(type));
-  const names = new Set(decimals.map((column) => column.name.toLowerCase()));
+  const exact = (declared?.columns ?? []).filter(({ type }) => !isOfDoubles(type));
+  const names = new Set(exact.map((column) => column.name.toLowerCase()));
   const keys = found.map((column) => column.name).filter((key) => names.has(key.toLowerCase()));
   if (keys.length === 0) return;
   const [rounded] = await ask(roundedNumbers(files, keys));
   if (rounded === undefined) return;
-  const [key, number] = rounded.map(String);
+  const [key, number, file] = rounded.map(String);
   throw new EngineError(
     'wrong_source',
-    `source table ${name} cannot be read: ${JSON.stringify(key)} has the number ${shortened(number ?? '', 100)}, and of a number in JSON a double is read, which has fewer digits: put it in quotes`,
+    `source table ${name} cannot be read: ${basename(file ?? '')}: ${JSON.stringify(key)} has the number ${shortened(number ?? '', 100)}, and of a number in JSON a double is read, which has fewer digits: put it in quotes`,
   );
 }
 
@@ -191,9 +199,12 @@ async function columnsOfFiles(
   // A file without a row does not say what its keys would be.
   if (found.length === 0) return declared?.map(({ name }) => ({ name, type: 'VARCHAR' })) ?? described;
   const keys = found.flatMap(([key]) => (key === null ? [] : [String(key)]));
-  const partitions = (await describe(describePartitions(files))).slice(1).filter(({ name }) => !keys.includes(name));
+  const partitions = (await describe(describePartitions(files)))
+    .slice(1)
+    .map((column) => ({ ...column, from: 'folder' as const }));
   const typeOf = (key: string) => described.find(({ name }) => name === key)?.type ?? 'VARCHAR';
-  const columns = [...keys.map((name) => ({ name, type: typeOf(name) })), ...partitions];
+  const inFiles = keys.filter((key) => !partitions.some(({ name }) => name === key));
+  const columns = [...inFiles.map((name) => ({ name, type: typeOf(name), from: 'key' as const })), ...partitions];
   return declared === undefined && columns.length === 0 ? described : columns;
 }
 

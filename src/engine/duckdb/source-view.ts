@@ -2,9 +2,16 @@
  * The SQL that reads one source table, with exactly the columns that were declared, as the types that were declared. CSV
  * and NDJSON are read as text first: guessed types would turn the 22 digits of a share count into a double.
  */
-import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
+import type { ColumnType } from '../../domain/column-type.ts';
 import { significantDigits } from '../../duckdb/exact-double.ts';
-import { hasNumberMark, losesDigits, unwrapNumbers, wrapNumbers } from '../../duckdb/exact-json.ts';
+import {
+  hasNumberMark,
+  losesDigits,
+  losesWriting,
+  NUMBER_MARK,
+  unwrapNumbers,
+  wrapNumbers,
+} from '../../duckdb/exact-json.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import { storageType } from '../../duckdb/storage-type.ts';
 import { jsonPointer } from '../../duckdb/text-value.ts';
@@ -15,6 +22,8 @@ export interface FoundColumn {
   readonly name: string;
   /** As DuckDB writes it. */
   readonly type: string;
+  /** Of NDJSON: what its name is. Neither where no line is an object with a key. */
+  readonly from?: 'key' | 'folder';
 }
 
 /** A statement that answers with the name and the type of each column that the files have. */
@@ -38,22 +47,29 @@ export function describePartitions(files: SourceFiles): string {
 }
 
 /**
- * A statement that answers with the first number of these keys, if there is one, of which DuckDB would lose a digit, and with its key: of a number with a
- * fraction it reads a double, whatever the column's type is.
+ * A statement that answers with the first number of these keys, if there is one, of which DuckDB would lose a digit, with its key and its file: of a number
+ * with a fraction or an exponent it reads a double, whatever the column's type is.
  */
 export function roundedNumbers(files: SourceFiles, keys: readonly string[]): string {
-  const lines = `SELECT json::VARCHAR AS json FROM ${objectsOf(files)}`;
+  const lines = `SELECT json::VARCHAR AS json, filename FROM ${objectsOf(files, 'filename = true')}`;
   const list = (texts: readonly string[]) => `[${texts.map(quoteText).join(', ')}]`;
   const wrapped = `json_extract(CAST(${wrapNumbers('json')} AS JSON), ${list(keys.map(jsonPointer))})::VARCHAR[]`;
-  const cells = `SELECT unnest(${list(keys)}) AS key, unnest(${wrapped}) AS cell FROM (${lines}) WHERE ${losesDigits('json')}`;
-  const numbers = `SELECT key, ${unwrapNumbers('cell')} AS number FROM (${cells}) WHERE ${hasNumberMark('cell')}`;
+  const cells = `SELECT unnest(${list(keys)}) AS key, unnest(${wrapped}) AS cell, filename FROM (${lines}) WHERE ${losesDigits('json')}`;
+  const each = `unnest(regexp_extract_all(cell, '"${NUMBER_MARK}([^"]*)"', 1))`;
+  const numbers = `SELECT key, ${each} AS number, filename FROM (${cells}) WHERE ${hasNumberMark('cell')}`;
   const digits = significantDigits('number');
   const isRounded = `${losesDigits(`'[' || number || ']'`)} AND NOT coalesce(${digits} = ${significantDigits('TRY_CAST(number AS DOUBLE)::VARCHAR')}, false)`;
-  return `SELECT key, number FROM (${numbers}) WHERE ${isRounded} LIMIT 1`;
+  return `SELECT key, number, filename FROM (${numbers}) WHERE ${isRounded} LIMIT 1`;
 }
 
-function objectsOf(files: SourceFiles): string {
-  return `read_json_objects(${listOf(files)}, format = 'newline_delimited', hive_partitioning = ${files.partitioned})`;
+/** A statement that answers with a row if DuckDB would write a number of NDJSON files in another way, be it only 1.50 as 1.5. */
+export function rewrittenNumbers(files: SourceFiles): string {
+  return `SELECT 1 FROM (SELECT json::VARCHAR AS json FROM ${objectsOf(files)}) WHERE ${losesWriting('json')} LIMIT 1`;
+}
+
+function objectsOf(files: SourceFiles, option = ''): string {
+  const options = option === '' ? '' : `, ${option}`;
+  return `read_json_objects(${listOf(files)}, format = 'newline_delimited', hive_partitioning = ${files.partitioned}${options})`;
 }
 
 /**
@@ -96,7 +112,7 @@ export function sourceView(
   const types = declared.map(
     ({ name: said, type }) => [known.get(said.toLowerCase())?.name ?? said, typeInJson(type)] as const,
   );
-  return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types))}`;
+  return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types, true))}`;
 }
 
 /** Of NDJSON alone: DuckDB renames columns of the other kinds. */
@@ -119,11 +135,49 @@ function refuseOneTwice(name: string, found: readonly FoundColumn[]): void {
 const SEPARATOR = /[,;|\t]/;
 
 function viewOfAll(files: SourceFiles, found: readonly FoundColumn[]): string {
-  return `FROM ${scan(files, ndjsonColumns(found.map((column) => [column.name, 'VARCHAR'])))}`;
+  const types = found.map((column) => [column.name, 'VARCHAR'] as const);
+  return `FROM ${scan(
+    files,
+    ndjsonColumns(
+      types,
+      found.some((column) => column.from === 'key'),
+    ),
+  )}`;
 }
 
-function ndjsonColumns(types: readonly (readonly [name: string, type: string])[]): string {
-  return `, columns = {${types.map(([name, type]) => `${quoteText(name)}: ${quoteText(type)}`).join(', ')}}`;
+/**
+ * The SELECT behind the view of NDJSON without declared columns in which DuckDB would write numbers in another way: of such a line it is given the numbers as
+ * texts. It takes five times as long as `sourceView`.
+ * @throws EngineError wrong_source where two keys are one to SQL
+ */
+export function exactSourceView(name: string, files: SourceFiles, found: readonly FoundColumn[]): string {
+  refuseOneTwice(name, found);
+  const keys = found.filter((column) => column.from !== 'folder').map((column) => column.name);
+  const folders = found.filter((column) => column.from === 'folder').map((column) => quoteName(column.name));
+  const more = folders.map((column) => `, ${column}`).join('');
+  // In the words of DuckDB for what it refuses itself.
+  const fail = (said: string) => `error('JSON transform error in file "' || filename || '", in line 0: ' || ${said})`;
+  const twice = 'list_filter(json_keys(json), lambda key, i: list_position(json_keys(json), key) < i)[1]';
+  const isMarked = `CASE WHEN substr(ltrim(json, e' \\t\\r'), 1, 1) NOT IN ('{', 'n') THEN ${fail("'Expected OBJECT, but got another'")}
+    WHEN len(json_keys(json)) <> len(list_distinct(json_keys(json))) THEN ${fail(`'Object has duplicate key "' || ${twice} || '"'`)}
+    WHEN NOT ${losesWriting('json')} THEN false WHEN ${hasNumberMark('json')} THEN ${fail("'U+FDD0'")} ELSE true END`;
+  const lines = `SELECT json::VARCHAR AS json, filename${more} FROM ${objectsOf(files, 'filename = true')}`;
+  const types = quoteText(JSON.stringify(Object.fromEntries(keys.map((key) => [key, 'VARCHAR']))));
+  const read = `json_transform(CASE WHEN marked THEN CAST(${wrapNumbers('json')} AS JSON) ELSE json END, ${types})`;
+  // A condition on the columns stays above the unnest: below it, DuckDB would read the line again for each of them.
+  const rows = `SELECT marked, unnest([${read}]) AS line${more} FROM (SELECT json, ${isMarked} AS marked${more} FROM (${lines}))`;
+  const columns = keys.map((key) => {
+    const text = `struct_extract(line, ${quoteText(key)})`;
+    const unmarked = `CASE WHEN starts_with(${text}, '${NUMBER_MARK}') THEN substr(${text}, 2) ELSE ${unwrapNumbers(text)} END`;
+    return `CASE WHEN marked THEN ${unmarked} ELSE ${text} END AS ${quoteName(key)}`;
+  });
+  return `SELECT ${[...columns, ...folders].join(', ')} FROM (${rows})`;
+}
+
+/** @param records Left to itself, DuckDB takes the whole line for the value of an only column where one of the first lines is no object. */
+function ndjsonColumns(types: readonly (readonly [name: string, type: string])[], records: boolean): string {
+  const columns = types.map(([name, type]) => `${quoteText(name)}: ${quoteText(type)}`).join(', ');
+  return `, columns = {${columns}}${records ? ", records = 'true'" : ''}`;
 }
 
 /** The type with texts in place of decimals: of a number in JSON, DuckDB makes 1.100000000000000128 for 1.1 where a decimal is wanted. */
@@ -147,9 +201,21 @@ function typeInJson(type: ColumnType): string {
   return type.kind in WHOLE_NAMES ? 'VARCHAR' : storageType(asTexts(type));
 }
 
-/** Whether a value of the type, read from NDJSON, is one of decimals. */
-export function hasDecimal(type: ColumnType): boolean {
-  return formatColumnType(asTexts(type)) !== formatColumnType(type);
+/** Whether DuckDB reads all numbers that a value of the type holds as they are meant: as doubles. */
+export function isOfDoubles(type: ColumnType): boolean {
+  switch (type.kind) {
+    case 'real':
+    case 'double':
+      return true;
+    case 'array':
+      return isOfDoubles(type.element);
+    case 'map':
+      return isOfDoubles(type.value);
+    case 'row':
+      return type.fields.every((field) => isOfDoubles(field.type));
+    default:
+      return false;
+  }
 }
 
 /** DuckDB's types of numbers that it casts to a double with two roundings; their text it reads as the nearest double. So it does a double as a decimal. */
