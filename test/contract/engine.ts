@@ -13,7 +13,7 @@ import { type Engine, EngineError, type SourceTable } from '../../src/engine/eng
 import { readParquetRows } from './read-parquet-rows.ts';
 
 export type OpenEngine = (
-  files: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string | Buffer>>,
   options: { readonly timeLimitMillis: number },
 ) => Promise<Engine>;
 

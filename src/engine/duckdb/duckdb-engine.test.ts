@@ -45,7 +45,7 @@ const EVENTS = {
 };
 
 /** The rows of a query over files of source tables. */
-async function rowsOver(files: Readonly<Record<string, string>>, sql: string, table = EVENTS) {
+async function rowsOver(files: Readonly<Record<string, string | Buffer>>, sql: string, table = EVENTS) {
   await using engine = await openEngine(files, { timeLimitMillis: 60_000 });
   const path = join(await mkdtemp(join(root, 'rows-')), 'rows.parquet');
   await engine.materialize({ sql, sources: [table] }, path, new AbortController().signal);
@@ -287,6 +287,28 @@ test('a number of an NDJSON source of which a double keeps fewer digits is refus
       },
     );
   }
+});
+
+test('a byte order mark at the beginning of a file of an NDJSON source is passed over, as in CSV; UTF-16 is refused', async () => {
+  for (const [format, text] of [
+    ['csv', '\ufeffwho,shares\nann,1\n'],
+    ['ndjson', '\ufeff{"who":"ann","shares":1}\n{"who":"bob","shares":2}\n'],
+  ] as const) {
+    const [row] = await rowsOver(
+      { [`chain/events.${format}`]: text },
+      'SELECT who, CAST(shares AS INTEGER) FROM chain.events',
+    );
+    assert.deepEqual(row, ['ann', 1]);
+    const folder = { [`chain/events/a.${format}`]: text.slice(1), [`chain/events/b.${format}`]: text };
+    const whos = await rowsOver(folder, 'SELECT DISTINCT who FROM chain.events ORDER BY who');
+    assert.deepEqual(whos, format === 'csv' ? [['ann']] : [['ann'], ['bob']]);
+  }
+  const files = { 'chain/events.ndjson': Buffer.from('\ufeff{"who":"ann"}\n', 'utf16le') };
+  await assert.rejects(rowsOver(files, 'SELECT who FROM chain.events'), {
+    type: 'wrong_source',
+    message:
+      'source table chain.events cannot be read: events.ndjson: the file is UTF-16 text, expected UTF-8: save it as UTF-8',
+  });
 });
 
 test('an NDJSON source without a row is a table without rows', async () => {

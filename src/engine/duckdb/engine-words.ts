@@ -197,6 +197,11 @@ const BAD_JSON: Words[number] = [
   ([file, line]) => `${file}: near line ${line} is no JSON`,
 ];
 
+const UTF_16: Words[number] = [
+  /^Malformed JSON in file ".*?([^/\\]*)", .*UTF-16 encoding/,
+  ([file]) => `${file}: the file is UTF-16 text, expected UTF-8: save it as UTF-8`,
+];
+
 /** DuckDB's numbers of lines are approximate: some are too low, some too high by one. The file is named instead. */
 const NDJSON_FILES: Words = [
   [
@@ -204,6 +209,7 @@ const NDJSON_FILES: Words = [
     ([file = '', said = '']) =>
       `${file}: ${find([...JSON_VALUES, ...VALUES], said) ?? 'a value is not of the type of its column'}`,
   ],
+  UTF_16,
   BAD_JSON,
 ];
 
@@ -228,6 +234,7 @@ const JSON_VALUES: Words = [
 const FILES: Words = [
   ...CSV_LINES,
   [/sniffing file|CSV/, () => 'it is no CSV that can be read'],
+  UTF_16,
   BAD_JSON,
   [/JSON/, () => 'it is no NDJSON that can be read'],
   [/Parquet|magic bytes|thrift/i, () => 'it is no Parquet file, or a damaged one'],

@@ -26,7 +26,7 @@ import { checkStatement, RefusedStatement } from './check-statement.ts';
 import { DUCKDB_PARAMETERS } from './duckdb-parameters.ts';
 import { engineColumnType } from './engine-column-type.ts';
 import { type ErrorContext, refusalError, sourceError, toEngineError } from './engine-errors.ts';
-import { findSource, type SourceFiles } from './source-files.ts';
+import { findSource, hasMark, type SourceFiles } from './source-files.ts';
 import {
   describePartitions,
   describeSource,
@@ -78,6 +78,7 @@ export async function runQuery(
   const reached = sources.flatMap(({ files }) => (files === undefined ? [] : [files]));
   await using duckDb = await DuckDb.open({
     ...options,
+    threads: await threadsFor(reached, job),
     knowsProgress: true,
     allowedDirectories: [job.tempDirectory, ...reached.filter((f) => f.partitioned).map((f) => f.place)],
     allowedPaths: [
@@ -116,6 +117,13 @@ async function readStatement(
     if (!(error instanceof RefusedStatement)) throw error;
     throw refusalError(error, context);
   }
+}
+
+/** Only with one thread does DuckDB pass over a byte order mark of NDJSON for certain: several read one file in pieces, and then it is no JSON. */
+async function threadsFor(files: readonly SourceFiles[], { threads }: QueryJob): Promise<number> {
+  if (threads === 1) return 1;
+  for (const each of files) if (await hasMark(each)) return 1;
+  return threads;
 }
 
 interface FoundSource {

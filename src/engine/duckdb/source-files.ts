@@ -2,7 +2,7 @@
  * Where a source table lies in the folder of sources: `schema.table` is the file `schema/table.parquet`, `.csv` or
  * `.ndjson`, or the folder `schema/table/` with files of one of these kinds, partitioned (`day=2024-03-05/`) or not.
  */
-import { readdir, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 import { escapeGlob } from '../../duckdb/escape-glob.ts';
 import { EngineError } from '../engine.ts';
@@ -14,6 +14,8 @@ export interface SourceFiles {
   readonly format: SourceFormat;
   /** Absolute paths of files, or a pattern over those of a folder. */
   readonly patterns: readonly string[];
+  /** Absolute paths of all files. */
+  readonly paths: readonly string[];
   /** Absolute path of the file or the folder. */
   readonly place: string;
   /** Folders `name=value/` are columns too. */
@@ -37,7 +39,8 @@ export async function findSource(directory: string, name: string): Promise<Sourc
   for (const format of FORMATS) {
     const path = join(directory, `${place}.${format}`);
     const file = await stat(path).catch(() => undefined);
-    if (file?.isFile()) found.push({ format, patterns: [escapeGlob(path)], place: path, partitioned: false });
+    if (file?.isFile())
+      found.push({ format, patterns: [escapeGlob(path)], paths: [path], place: path, partitioned: false });
   }
   const folder = await findFolder(directory, place, name);
   if (folder !== undefined) found.push(folder);
@@ -77,11 +80,27 @@ async function findFolder(directory: string, place: string, name: string): Promi
   const isOurs = (entry: string) => extname(entry) === `.${format}`;
   const ours = whole.filter(isOurs);
   // A pattern finds unfinished files, too.
+  const paths = ours.map((entry) => join(folder, entry));
   const patterns =
     ours.length === entries.filter(isOurs).length
       ? [join(escapeGlob(folder), `**/*.${format}`)]
-      : ours.map((entry) => escapeGlob(join(folder, entry)));
-  return { format, patterns, place: folder, partitioned: true };
+      : paths.map(escapeGlob);
+  return { format, patterns, paths, place: folder, partitioned: true };
+}
+
+const MARK = Buffer.from('\ufeff');
+
+/** Whether a file of NDJSON begins with a byte order mark. What cannot be read does not: DuckDB says what is wrong with it. */
+export async function hasMark({ format, paths }: SourceFiles): Promise<boolean> {
+  if (format !== 'ndjson') return false;
+  for (const path of paths) if ((await headOf(path).catch(() => undefined))?.equals(MARK)) return true;
+  return false;
+}
+
+async function headOf(path: string): Promise<Buffer> {
+  await using file = await open(path, 'r');
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(MARK.length), 0, MARK.length, 0);
+  return buffer.subarray(0, bytesRead);
 }
 
 /** As Spark, Hive and others name what they still write. A folder `_name=value` is a partition. */
