@@ -37,9 +37,10 @@ export async function request(
   path: string,
   { parameters, method = 'GET', type = 'application/json', signal }: ApiRequest = {},
 ): Promise<Response> {
+  const sent = key.value;
   const response = await fetch(addressOf(path, parameters), {
     method,
-    headers: key.value === undefined ? {} : { [settings.keyHeader]: key.value },
+    headers: sent === undefined ? {} : { [settings.keyHeader]: sent },
     ...(signal !== undefined && { signal }),
   });
   if (response.ok && (method === 'HEAD' || typeOf(response) === type)) return response;
@@ -48,7 +49,8 @@ export async function request(
     throw new ApiError(response.status, '', NOT_OF_SERVICE);
   }
   const code = response.headers.get('x-error-code') ?? '';
-  if (response.status === 401) forgetKey();
+  // The visitor may have entered another key meanwhile.
+  if (response.status === 401 && key.value === sent) forgetKey();
   throw new ApiError(response.status, code, await errorText(response));
 }
 
