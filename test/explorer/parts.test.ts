@@ -51,13 +51,20 @@ test('a value becomes a condition that it meets, in the language of filters', ()
   );
   assert.equal(conditionOn('IMDB "Rating"', 'double', '>=', new Digits('8.1')), '"IMDB ""Rating""" >= 8.1');
   assert.equal(conditionOn('d', 'double', '=', 'NaN'), "d = 'NaN'");
-  assert.equal(conditionOn('t', 'varchar', '<>', "it's 5"), "t <> 'it''s 5'");
+  // Rows without a value are others, too.
+  assert.equal(conditionOn('t', 'varchar', '<>', "it's 5"), "t <> 'it''s 5' or t is null");
+  assert.equal(conditionOn('n', 'bigint', '<>', new Digits('-5')), 'n <> -5 or n is null');
+  assert.equal(conditionOn('order', 'boolean', '<>', true), 'order is not true');
   assert.equal(conditionOn('t', 'varchar', '=', '5'), "t = '5'");
   assert.equal(conditionOn('order', 'boolean', '=', false), 'order = false');
   assert.equal(conditionOn('in', 'varchar', '<>', null), '"in" is not null');
   assert.equal(conditionOn('l', 'array(varchar)', '=', ['a']), undefined);
   assert.equal(andAlso(' a = 1 or b = 2 ', 'c = 3'), '(a = 1 or b = 2) and c = 3');
   assert.equal(andAlso('', 'c = 3'), 'c = 3');
+  assert.equal(andAlso('a = 1', 'c <> 3 or c is null'), 'a = 1 and (c <> 3 or c is null)');
+  const two = '(a <> \'x or (y\' or a is null) and ("b or ""c" <> 3 or "b or ""c" is null)';
+  assert.equal(andAlso(two, 'd = 4'), `${two} and d = 4`);
+  assert.equal(andAlso('(a = 1) OR (b = 2)', 'd = 4'), '((a = 1) OR (b = 2)) and d = 4');
   assert.equal(quoteName('Größe'), '"Größe"');
 });
 

@@ -31,6 +31,29 @@ test('numbers keep all their digits, shown and filtered by', { skip }, async (t)
   assert.deepEqual(complaints, []);
 });
 
+test('a value is left out, and rows without one stay; what is left out next is left out, too', { skip }, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  const rows = 'base,1,true\nbase,2,false\neth,1,\n,2,true\n';
+  await service.publish(7, `chain,n,ok\n${rows}`);
+  const page = await open('/queries/7');
+  const filter = page.getByLabel('Filter', { exact: true });
+  const without = page.getByRole('button', { name: 'Without this' });
+  await rowTexts(page, 4);
+  await page.locator('[id=cell-0-0]', { hasText: 'base' }).click();
+  await without.click();
+  await page.locator('.counts', { hasText: '2 of 4 rows' }).waitFor();
+  assert.equal(await filter.inputValue(), "chain <> 'base' or chain is null");
+  await page.locator('[id=cell-1-1]', { hasText: '2' }).click();
+  await without.click();
+  await page.locator('.counts', { hasText: '1 of 4 rows' }).waitFor();
+  assert.equal(await filter.inputValue(), "(chain <> 'base' or chain is null) and (n <> 2 or n is null)");
+  assert.equal((await rowTexts(page, 1))[0], 'eth');
+  await filter.fill('ok is not false');
+  await page.keyboard.press('Enter');
+  await page.locator('.counts', { hasText: '3 of 4 rows' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test('integers within lists and objects are shown and copied as they are stored, not as texts', { skip }, async (t) => {
   const { service, open, complaints } = await startExplorer(t);
   const row = '{"l":[9223372036854775807,1],"o":{"a":-9007199254740993}}\n';

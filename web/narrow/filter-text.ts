@@ -16,27 +16,40 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A condition that holds for the value (with `<>`: for all others); undefined for values that cannot be compared. */
+/** A condition that holds for the value (with `<>`: for all others, and where there is none); undefined for values that cannot be compared. */
 export function conditionOn(name: string, type: string, comparison: Comparison, value: ExactJson): string | undefined {
   const column = quoteName(name);
-  if (value === null)
-    return isEquality(comparison) ? `${column} is ${comparison === '=' ? '' : 'not '}null` : undefined;
-  if (typeof value === 'boolean') return isEquality(comparison) ? `${column} ${comparison} ${value}` : undefined;
-  if (value instanceof Digits) return `${column} ${comparison} ${value.text}`;
-  if (typeof value !== 'string' || type === 'json') return undefined;
-  const isDigits = isNumberType(type) && /^-?[0-9]+(\.[0-9]+)?$/.test(value);
-  return `${column} ${comparison} ${isDigits ? value : quoteText(value)}`;
+  if (value === null || typeof value === 'boolean') {
+    if (comparison === '<>') return `${column} is not ${value}`;
+    return comparison === '=' ? `${column} ${value === null ? 'is' : '='} ${value}` : undefined;
+  }
+  const literal = literalOf(type, value);
+  if (literal === undefined) return undefined;
+  const condition = `${column} ${comparison} ${literal}`;
+  return comparison === '<>' ? `${condition} or ${column} is null` : condition;
 }
 
-function isEquality(comparison: Comparison): boolean {
-  return comparison === '=' || comparison === '<>';
+function literalOf(type: string, value: ExactJson): string | undefined {
+  if (value instanceof Digits) return value.text;
+  if (typeof value !== 'string' || type === 'json') return undefined;
+  const isDigits = isNumberType(type) && /^-?[0-9]+(\.[0-9]+)?$/.test(value);
+  return isDigits ? value : quoteText(value);
 }
 
 /** The condition that both hold. */
 export function andAlso(filters: string, condition: string): string {
   const given = filters.trim();
-  if (given === '') return condition;
-  return `${/\bor\b/i.test(given) ? `(${given})` : given} and ${condition}`;
+  return given === '' ? condition : `${operand(given)} and ${operand(condition)}`;
+}
+
+/** In parentheses where it has an `or` outside of them. */
+function operand(condition: string): string {
+  let open = condition.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, '');
+  for (let inner = ''; inner !== open; ) {
+    inner = open;
+    open = inner.replace(/\([^()]*\)/g, ' ');
+  }
+  return /\bor\b/i.test(open) ? `(${condition})` : condition;
 }
 
 /** The order to show at a column's header; undefined if `sort_by` does not name the column. */
