@@ -69,18 +69,25 @@ test('a value becomes a condition that it meets, in the language of filters', ()
 });
 
 test('a header goes from ascending to descending to stored order; others stay where that is asked for', () => {
-  assert.equal(nextOrder('', 'a b', false), '"a b"');
-  assert.equal(nextOrder('"a b"', 'a b', false), '"a b" desc');
-  assert.equal(nextOrder('"a b" desc nulls first', 'a b', false), '');
-  assert.equal(nextOrder('x desc, "y, z"', 'a', true), 'x desc, "y, z", a');
-  assert.equal(orderOf('x desc, "y, z"', 'y, z'), 'asc');
-  assert.equal(orderOf('x DESC', 'x'), 'desc');
-  assert.equal(orderOf('x desc', 'y'), undefined);
+  const NAMES = ['a', 'a b', 'x', 'y', 'y, z', '"x"'];
+  assert.equal(nextOrder('', 'a b', false, NAMES), '"a b"');
+  assert.equal(nextOrder('"a b"', 'a b', false, NAMES), '"a b" desc');
+  assert.equal(nextOrder('"a b" desc nulls first', 'a b', false, NAMES), '');
+  assert.equal(nextOrder('x desc, "y, z"', 'a', true, NAMES), 'x desc, "y, z", a');
+  assert.equal(orderOf('x desc, "y, z"', 'y, z', NAMES), 'asc');
+  assert.equal(orderOf('x DESC', 'x', NAMES), 'desc');
+  assert.equal(orderOf('x desc', 'y', NAMES), undefined);
   // Quoted without need; and a name that has the quotes itself.
-  assert.equal(orderOf('y, "x" desc', 'x'), 'desc');
-  assert.equal(nextOrder('y, "x"', 'x', true), 'y, x desc');
-  assert.equal(orderOf('"x" desc', '"x"'), undefined);
-  assert.equal(orderOf('"""x""" desc', '"x"'), 'desc');
+  assert.equal(orderOf('y, "x" desc', 'x', NAMES), 'desc');
+  assert.equal(nextOrder('y, "x"', 'x', true, NAMES), 'y, x desc');
+  assert.equal(orderOf('"x" desc', '"x"', NAMES), undefined);
+  assert.equal(orderOf('"""x""" desc', '"x"', NAMES), 'desc');
+  // In another case, as the service reads it: exactly that name, or else the only one that differs in case alone.
+  assert.equal(orderOf('X desc', 'x', NAMES), 'desc');
+  assert.equal(orderOf('"Y, Z"', 'y, z', NAMES), 'asc');
+  assert.equal(nextOrder('X, Y', 'x', true, NAMES), 'Y, x desc');
+  assert.equal(orderOf('X', 'x', [...NAMES, 'X']), undefined);
+  assert.equal(orderOf('Who', 'who', ['who', 'WHO']), undefined);
 });
 
 test('names of columns are written and read back, whatever is in them', () => {

@@ -51,6 +51,11 @@ test('a value is left out, and rows without one stay; what is left out next is l
   await filter.fill('ok is not false');
   await page.keyboard.press('Enter');
   await page.locator('.counts', { hasText: '3 of 4 rows' }).waitFor();
+  // A column that the order names in another case shows it.
+  await page.getByLabel('Sort', { exact: true }).fill('CHAIN desc');
+  await page.keyboard.press('Enter');
+  await page.locator('[id=cell-0-0]', { hasText: 'eth' }).waitFor();
+  assert.equal(await page.locator('[id="cell--1-0"]').getAttribute('aria-sort'), 'descending');
   assert.deepEqual(complaints, []);
 });
 

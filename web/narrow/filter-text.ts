@@ -52,24 +52,25 @@ function operand(condition: string): string {
   return /\bor\b/i.test(open) ? `(${condition})` : condition;
 }
 
-/** The order to show at a column's header; undefined if `sort_by` does not name the column. */
-export function orderOf(sortBy: string, name: string): 'asc' | 'desc' | undefined {
-  const key = sortKeys(sortBy).find((one) => one.name === name);
+/** The order to show at a column's header; undefined if `sort_by` does not name the column. @param names of all columns */
+export function orderOf(sortBy: string, name: string, names: readonly string[]): 'asc' | 'desc' | undefined {
+  const key = sortKeys(sortBy, names).find((one) => one.name === name);
   if (key === undefined) return undefined;
   return /\bdesc\b/i.test(key.rest) ? 'desc' : 'asc';
 }
 
 /** The next of: ascending, descending, as stored. @param keepsOthers keeps the other columns of the order */
-export function nextOrder(sortBy: string, name: string, keepsOthers: boolean): string {
-  const order = orderOf(sortBy, name);
+export function nextOrder(sortBy: string, name: string, keepsOthers: boolean, names: readonly string[]): string {
+  const order = orderOf(sortBy, name, names);
   const column = quoteName(name);
-  const others = sortKeys(sortBy).filter((key) => key.name !== name);
+  const others = sortKeys(sortBy, names).filter((key) => key.name !== name);
   const kept = keepsOthers ? others.map(({ column: other, rest }) => other + rest) : [];
   const own = order === undefined ? [column] : order === 'asc' ? [`${column} desc`] : [];
   return [...kept, ...own].join(', ');
 }
 
 interface SortKey {
+  /** Of the column that is meant. */
   readonly name: string;
   /** The name as it is written, perhaps quoted. */
   readonly column: string;
@@ -77,11 +78,18 @@ interface SortKey {
 }
 
 /** The sort keys of an order: a column, and what follows its name. */
-function sortKeys(sortBy: string): readonly SortKey[] {
+function sortKeys(sortBy: string, names: readonly string[]): readonly SortKey[] {
   const keys = sortBy.match(/(?:"(?:[^"]|"")*"|[^,"])+/g) ?? [];
   return keys.map((key) => {
     const [, column = '', rest = ''] = /^\s*("(?:[^"]|"")*"|\S+)(.*?)\s*$/s.exec(key) ?? [];
     const name = column.startsWith('"') ? column.slice(1, -1).replaceAll('""', '"') : column;
-    return { name, column, rest };
+    return { name: meantBy(name, names), column, rest };
   });
+}
+
+/** As the service reads a name: exactly it, or else the only one that differs in case alone. */
+function meantBy(name: string, names: readonly string[]): string {
+  if (names.includes(name)) return name;
+  const [alike, ...others] = names.filter((one) => one.toLowerCase() === name.toLowerCase());
+  return alike !== undefined && others.length === 0 ? alike : name;
 }

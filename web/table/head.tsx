@@ -53,9 +53,10 @@ interface HeadCellProps extends Pick<HeadProps, 'all' | 'sortBy' | 'onWidth'> {
 
 function HeadCell({ column, all, sortBy, isActive, isOpen, onMenu, onWidth }: HeadCellProps) {
   const { name, type, description, at, left, width, isNumber } = column;
-  const order = orderOf(sortBy, name);
+  const names = all.map((one) => one.name);
+  const order = orderOf(sortBy, name, names);
   const sort = (event: MouseEvent) =>
-    change({ sort_by: nextOrder(parameter('sort_by'), name, event.shiftKey), row: '' });
+    change({ sort_by: nextOrder(parameter('sort_by'), name, event.shiftKey, names), row: '' });
   const pull = (event: PointerEvent & { readonly currentTarget: HTMLElement }) => {
     const handle = event.currentTarget;
     const from = event.clientX;
