@@ -23,7 +23,9 @@ class Whole(NamedTuple):
 
     text: str
     type_name: Optional[str] = None
-    row_count: Optional[int] = None
+    row_count: Any = None
+    lengths: Optional[List[str]] = None
+    """Of ``Content-Length``, where not the text's."""
 
 
 class Asked(NamedTuple):
@@ -44,12 +46,12 @@ class Service:
                 answer = service.left.pop(0)
                 if isinstance(answer, Broken):
                     headers = {"Content-Type": "text/csv; charset=utf-8"}
-                    return self.reply(200, answer.text.encode(), len(answer.text) + 10, headers)
+                    return self.reply(200, answer.text.encode(), headers, [str(len(answer.text) + 10)])
                 if isinstance(answer, Whole):
                     headers = {} if answer.type_name is None else {"Content-Type": answer.type_name}
                     if answer.row_count is not None:
                         headers["X-Service-Row-Count"] = str(answer.row_count)
-                    return self.reply(200, answer.text.encode(), headers=headers)
+                    return self.reply(200, answer.text.encode(), headers=headers, lengths=answer.lengths)
                 if isinstance(answer, Refusal):
                     text = json.dumps({"error": answer.error or f"status {answer.status}"})
                     return self.reply(answer.status, text.encode(), headers=answer.headers)
@@ -57,12 +59,13 @@ class Service:
                 self.reply(200, text.replace("BASE", service.url).encode())
 
             def reply(
-                self, status: int, body: bytes, length: Optional[int] = None, headers: Optional[Dict[str, str]] = None
+                self, status: int, body: bytes, headers: Optional[Dict[str, str]] = None, lengths: Optional[List[str]] = None
             ) -> None:
                 self.send_response(status)
                 for name, value in (headers or {}).items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body) if length is None else length))
+                for length in [str(len(body))] if lengths is None else lengths:
+                    self.send_header("Content-Length", length)
                 self.end_headers()
                 self.wfile.write(body)
                 self.close_connection = True

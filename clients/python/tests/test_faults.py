@@ -122,7 +122,7 @@ class Retries(unittest.TestCase):
     def test_what_may_pass_is_asked_again_after_growing_pauses_or_as_retry_after_says(self) -> None:
         answers = [
             Refusal(502),
-            Refusal(429, {"Retry-After": "7"}),
+            Refusal(429, {"Retry-After": "7 \t "}),
             Broken('{"execution_id":'),
             Refusal(503, {"Retry-After": "0"}),
             Refusal(504),
@@ -252,6 +252,26 @@ class Retries(unittest.TestCase):
                     with self.assertRaisesRegex(IncompleteResult, f"^{rows - 1} rows have come, of {rows} that the service said there are$"):
                         client.download(path, format, query=7)
                     self.assertEqual(os.listdir(folder), [])
+
+    def test_a_download_with_a_length_that_no_answer_has_is_no_whole_one_and_a_length_that_is_said_twice_is_one(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.csv")
+            for lengths in (["4, 4"], ["4", "4"], [" 4 "], []):
+                with self.subTest(lengths), Service([Whole("n\n1\n", "text/csv", 1, lengths)]) as service:
+                    self.client(service, 0).download(path, "csv", query=7)
+                    with open(path, encoding="utf-8") as file:
+                        self.assertEqual(file.read(), "n\n1\n")
+                    os.remove(path)
+            for length in ("4, 5", "abc", "-4", "4_0", "0x4", "\u00b2", ""):
+                told = "^/v1/query/7/results: no whole answer came: its Content-Length is .*$"
+                with self.subTest(length), Service([Whole("n\n1\n", "text/csv", 1, [length])]) as service:
+                    with self.assertRaisesRegex(ServiceError, told):
+                        self.client(service, 0).download(path, "csv", query=7)
+                    self.assertEqual(os.listdir(folder), [])
+            with Service([Whole("n\n1\n", "text/csv", "1, 1"), Whole("n\n1\n", "text/csv", "one")]) as service:
+                self.client(service, 0).download(path, "csv", query=7)
+                with self.assertRaisesRegex(ServiceError, "no whole answer came: its X-Service-Row-Count is 'one'$"):
+                    self.client(service, 0).download(path, "csv", query=7)
 
     def test_a_format_that_is_none_is_told_at_once_however_the_service_would_read_it(self) -> None:
         with tempfile.TemporaryDirectory() as folder, Service([]) as service:

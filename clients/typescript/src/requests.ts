@@ -207,8 +207,10 @@ function textOf(body: string): string | undefined {
 
 /** Seconds, or a date. `Date.parse` finds a date in nearly anything: 1.5 is the 5th of January 2001. */
 function retryAfterMillis(header: string | null): number | undefined {
-  if (header === null || !/^(\d+$|[A-Z])/i.test(header)) return undefined;
-  const millis = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  // Node's fetch leaves the blanks behind a value.
+  const after = header?.trim() ?? '';
+  if (!/^(\d+$|[A-Z])/i.test(after)) return undefined;
+  const millis = /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now();
   return Number.isNaN(millis) ? undefined : Math.max(0, millis);
 }
 

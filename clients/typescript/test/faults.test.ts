@@ -1,5 +1,6 @@
 /** The client when services and networks are as bad as they get: what is asked again, and what must not pass for an answer. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
@@ -285,6 +286,22 @@ test('a refusal whose words break off is the refusal, and a Retry-After that is 
   });
   await assert.rejects(client.read({ query: 7 }), { status: 400, message: 'the service answered 400' });
   assert.deepEqual(pauses, [500, 1000, 2000, 3000]);
+});
+
+test('blanks behind the seconds of Retry-After, which fetch leaves there, are none of them', async (t) => {
+  const refusal = 'HTTP/1.1 503 Busy\r\nRetry-After: 7 \t \r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+  const server = createServer((_, { socket }) => socket?.end(refusal));
+  server.listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const pauses: number[] = [];
+  const sleep = async (millis: number) => {
+    pauses.push(millis);
+  };
+  const { port } = server.address() as AddressInfo;
+  const client = new QueryResults({ url: `http://127.0.0.1:${port}`, key: 'k', retries: 1, sleep });
+  await assert.rejects(client.read({ query: 7 }), { status: 503 });
+  assert.deepEqual(pauses, [7000]);
 });
 
 test('a signal that ends the words of a refusal is what is told', async () => {

@@ -142,17 +142,16 @@ class Transport:
             with _writing():
                 file.seek(0)
                 file.truncate()
-            length = response.headers["Content-Length"]
+            length, rows = _number_in(response, "Content-Length"), _number_in(response, "X-Service-Row-Count")
             received = 0
             while chunk := response.read(CHUNK_BYTES):
                 with _writing():
                     file.write(chunk)
                 received += len(chunk)
             # Python mistakes a connection that ends early for the end of the answer.
-            if length is not None and received != int(length):
-                raise http.client.IncompleteRead(b"", int(length) - received)
-            rows = response.headers["X-Service-Row-Count"]
-            return None if rows is None else int(rows)
+            if length is not None and received != length:
+                raise http.client.IncompleteRead(b"", length - received)
+            return rows
 
         try:
             return self._send(path, None, {}, read)
@@ -208,6 +207,18 @@ class Transport:
         return address
 
 
+def _number_in(response: http.client.HTTPResponse, name: str) -> Optional[int]:
+    """Said twice, as by a proxy that joins two headers of a name, it is still one number."""
+    headers = response.headers.get_all(name, [])
+    said = {text.strip(" \t") for header in headers for text in header.split(",")}
+    if not said:
+        return None
+    number = said.pop()
+    if said or re.fullmatch("[0-9]+", number) is None:
+        raise http.client.HTTPException(f"its {name} is {', '.join(headers)!r}")
+    return int(number)
+
+
 def _json_of(response: http.client.HTTPResponse) -> Dict[str, Any]:
     # Read whole, so that an answer that breaks off is noticed. Python's integers have every digit.
     text = response.read()
@@ -249,6 +260,7 @@ def _retry_after(header: Optional[str]) -> Optional[float]:
     """Seconds, or a date."""
     if header is None:
         return None
+    header = header.strip(" \t")
     if re.fullmatch("[0-9]+", header):
         return float(header)
     try:
