@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
@@ -160,6 +160,71 @@ test('a key of an NDJSON source may be in another case than the declared column'
     ['ann', 1],
     ['bob', 2],
   ]);
+});
+
+const WHO = { name: 'chain.events', columns: [{ name: 'who', type: parseColumnType('varchar') }] };
+
+/** A file of the text columns `Who` and `wHo` and of `name`: DuckDB itself writes no two names that differ in case alone. */
+async function parquetOf(name: string, values: readonly [Who: string, wHo: string, name: string]): Promise<Buffer> {
+  const path = join(await mkdtemp(join(root, 'parquet-')), 'x.parquet');
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  const columns = ['Who', '#Ho', '#'.repeat(name.length)].map((column, i) => `'${values[i]}' AS "${column}"`);
+  await connection.run(`COPY (SELECT ${columns.join(', ')}) TO '${path}' (COMPRESSION uncompressed)`);
+  connection.closeSync();
+  instance.closeSync();
+  const bytes = (await readFile(path)).toString('latin1');
+  return Buffer.from(bytes.replaceAll('#Ho', 'wHo').replaceAll('#'.repeat(name.length), name), 'latin1');
+}
+
+test('of columns that differ only in case, the one of exactly the declared name is read; where there is none, none is chosen', async () => {
+  const refused = (names: string) => ({
+    type: 'wrong_source',
+    message: `source table chain.events has the columns ${names}, and each of them could be "who": rename one`,
+  });
+  const sql = 'SELECT who FROM chain.events';
+  for (const [names, expected] of [
+    [['Who', 'wHo', 'who'], 'c'],
+    [['who', 'wHo', 'Who'], 'a'],
+    [['Who', 'who', 'who_1'], 'b'],
+    [['Who', 'who_1', 'other'], 'a'],
+    [['who_1', 'who_2', 'who'], 'c'],
+  ] as const) {
+    const csv = { 'chain/events.csv': `${names.join(';')}\na;b;c\n` };
+    assert.deepEqual(await rowsOver(csv, sql, WHO), [[expected]], `CSV: ${names}`);
+    const object = Object.fromEntries(names.map((name, i) => [name, 'abc'[i]]));
+    const ndjson = { 'chain/events.ndjson': `${JSON.stringify(object)}\n` };
+    assert.deepEqual(await rowsOver(ndjson, sql, WHO), [[expected]], `NDJSON: ${names}`);
+  }
+  const parquet = await parquetOf('who', ['a', 'b', 'c']);
+  assert.deepEqual(await rowsOver({ 'chain/events.parquet': parquet }, sql, WHO), [['c']]);
+
+  const two = await parquetOf('other', ['a', 'b', 'c']);
+  await assert.rejects(rowsOver({ 'chain/events.parquet': two }, sql, WHO), refused('"Who" and "wHo"'));
+  await assert.rejects(rowsOver({ 'chain/events.csv': 'Who,wHo\na,b\n' }, sql, WHO), refused('"Who" and "wHo"'));
+  await assert.rejects(rowsOver({ 'chain/events.csv': 'who,who\na,b\n' }, sql, WHO), refused('"who" and "who"'));
+  const keys = { 'chain/events.ndjson': '{"Who":"a"}\n{"wHo":"b"}\n' };
+  await assert.rejects(rowsOver(keys, sql, WHO), refused('"Who" and "wHo"'));
+  // In a folder, DuckDB takes columns of several files together by the names that it gives them.
+  const folder = { 'chain/events/a.csv': 'who\na\n', 'chain/events/b.csv': 'Who,who\nb,c\n' };
+  await assert.rejects(rowsOver(folder, sql, WHO), refused('"Who" and "who"'));
+  assert.deepEqual(await rowsOver({ 'chain/events/a.csv': 'who\na\n', 'chain/events/b.csv': 'Who\nb\n' }, sql, WHO), [
+    ['a'],
+    ['b'],
+  ]);
+});
+
+test('a key of an NDJSON source that is in another case in some lines alone is refused: it would be null in these', async () => {
+  const sql = 'SELECT who FROM chain.events';
+  for (const late of ['{"Who":"bob"}', '{"WHO":"bob","shares":1}']) {
+    const files = { 'chain/events.ndjson': `${'{"who":"ann"}\n'.repeat(30_000)}${late}\n` };
+    await assert.rejects(rowsOver(files, sql, WHO), {
+      type: 'wrong_source',
+      message: `source table chain.events has "who" in some lines and ${late.slice(1, 6)} in others: rename one`,
+    });
+  }
+  const both = { 'chain/events.ndjson': '{"who":"ann","Who":"x"}\n{"who":"bob"}\n{}\n{"who":null,"Who":"y"}\n' };
+  assert.deepEqual(await rowsOver(both, sql, WHO), [['ann'], ['bob'], [null], [null]]);
 });
 
 test('a key of an NDJSON source that comes late is a column', async () => {

@@ -8,17 +8,9 @@ import { basename } from 'node:path';
 import type { Column } from '../../domain/result-set.ts';
 import { shortened } from '../../domain/shortened.ts';
 import type { Sleep } from '../../domain/time.ts';
-import { type DescribedColumn, DuckDb, type PreparedText, type Row } from '../../duckdb/duckdb.ts';
+import { type DescribedColumn, DuckDb, type PreparedText } from '../../duckdb/duckdb.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
-import type { ParameterValue } from '../../duckdb/statement.ts';
-import {
-  EngineError,
-  type EngineQuery,
-  isWrittenAsText,
-  type Materialized,
-  type SourceColumn,
-  type SourceTable,
-} from '../engine.ts';
+import { EngineError, type EngineQuery, isWrittenAsText, type Materialized, type SourceTable } from '../engine.ts';
 import { partPath } from '../part-path.ts';
 import { type BoundSql, bindParameters } from '../sql/bind-parameters.ts';
 import { requireOwnNames } from '../sql/column-names.ts';
@@ -26,14 +18,13 @@ import { checkStatement, RefusedStatement } from './check-statement.ts';
 import { DUCKDB_PARAMETERS } from './duckdb-parameters.ts';
 import { engineColumnType } from './engine-column-type.ts';
 import { type ErrorContext, refusalError, sourceError, toEngineError } from './engine-errors.ts';
+import { type Ask, columnsOfFiles } from './source-columns.ts';
 import { findSource, hasMark, type SourceFiles } from './source-files.ts';
 import {
-  describePartitions,
-  describeSource,
+  columnsMeant,
   exactSourceView,
   type FoundColumn,
   isOfDoubles,
-  keysOfSource,
   rewrittenNumbers,
   roundedNumbers,
   sourceView,
@@ -49,8 +40,6 @@ export interface QueryJob extends EngineQuery {
   readonly memoryLimit: string;
   readonly tempSizeMax: string;
 }
-
-type Ask = (text: string, values?: readonly ParameterValue[]) => Promise<readonly Row[]>;
 
 const NEVER = new AbortController().signal;
 const TELL_MILLIS = 1000;
@@ -156,7 +145,7 @@ async function createView(ask: Ask, { name, declared, files }: FoundSource, isRu
   if (files === undefined) return;
   const [schema = '', table = ''] = name.split('.');
   try {
-    const found = await columnsOfFiles(ask, files, declared?.columns);
+    const found = await columnsOfFiles(ask, { name, declared: declared?.columns, files }, isRun);
     const isExact = isRun && declared === undefined && (await rewritesNumbers(ask, files));
     const select = isExact ? exactSourceView(name, files, found) : sourceView(name, declared?.columns, files, found);
     if (isRun) await refuseRounding(ask, { name, declared, files }, found);
@@ -180,8 +169,7 @@ async function refuseRounding(
 ): Promise<void> {
   if (files?.format !== 'ndjson') return;
   const exact = (declared?.columns ?? []).filter(({ type }) => !isOfDoubles(type));
-  const names = new Set(exact.map((column) => column.name.toLowerCase()));
-  const keys = found.map((column) => column.name).filter((key) => names.has(key.toLowerCase()));
+  const keys = columnsMeant(name, exact, found).map(({ column }) => column.name);
   if (keys.length === 0) return;
   const [rounded] = await ask(roundedNumbers(files, keys));
   if (rounded === undefined) return;
@@ -190,30 +178,6 @@ async function refuseRounding(
     'wrong_source',
     `source table ${name} cannot be read: ${basename(file ?? '')}: ${JSON.stringify(key)} has the number ${shortened(number ?? '', 100)}, and of a number in JSON a double is read, which has fewer digits: put it in quotes`,
   );
-}
-
-async function columnsOfFiles(
-  ask: Ask,
-  files: SourceFiles,
-  declared: readonly SourceColumn[] | undefined,
-): Promise<readonly FoundColumn[]> {
-  const describe = async (text: string) =>
-    (await ask(text)).map(([name, type]) => ({ name: String(name), type: String(type) }));
-  const described = await describe(describeSource(files));
-  const isThere = ({ name }: SourceColumn) =>
-    described.some((column) => column.name.toLowerCase() === name.toLowerCase());
-  if (files.format !== 'ndjson' || declared?.every(isThere)) return described;
-  const found = await ask(keysOfSource(files));
-  // A file without a row does not say what its keys would be.
-  if (found.length === 0) return declared?.map(({ name }) => ({ name, type: 'VARCHAR' })) ?? described;
-  const keys = found.flatMap(([key]) => (key === null ? [] : [String(key)]));
-  const partitions = (await describe(describePartitions(files)))
-    .slice(1)
-    .map((column) => ({ ...column, from: 'folder' as const }));
-  const typeOf = (key: string) => described.find(({ name }) => name === key)?.type ?? 'VARCHAR';
-  const inFiles = keys.filter((key) => !partitions.some(({ name }) => name === key));
-  const columns = [...inFiles.map((name) => ({ name, type: typeOf(name), from: 'key' as const })), ...partitions];
-  return declared === undefined && columns.length === 0 ? described : columns;
 }
 
 function columnsOf(

@@ -3,6 +3,7 @@
  * and NDJSON are read as text first: guessed types would turn the 22 digits of a share count into a double.
  */
 import type { ColumnType } from '../../domain/column-type.ts';
+import { escapeGlob } from '../../duckdb/escape-glob.ts';
 import { significantDigits } from '../../duckdb/exact-double.ts';
 import {
   hasNumberMark,
@@ -19,7 +20,10 @@ import { EngineError, type SourceColumn } from '../engine.ts';
 import type { SourceFiles } from './source-files.ts';
 
 export interface FoundColumn {
+  /** As DuckDB has it. */
   readonly name: string;
+  /** As the file has it, where that is known to be another: of two names that are one to SQL, DuckDB adds `_1` to the second. */
+  readonly written?: string;
   /** As DuckDB writes it. */
   readonly type: string;
   /** Of NDJSON: what its name is. Neither where no line is an object with a key. */
@@ -94,25 +98,66 @@ export function sourceView(
     refuseOneTwice(name, found);
     return viewOfAll(files, found);
   }
-  const known = new Map(found.map((column) => [column.name.toLowerCase(), column]));
-  const missing = declared.filter((column) => !known.has(column.name.toLowerCase()));
+  const meant = columnsMeant(name, declared, found);
+  const isJson = files.format === 'ndjson';
+  const columns = meant.map(({ said, type, column }) => {
+    const read = convert({ name: column.name, type }, isJson ? typeInJson(type) : column.type);
+    return `${read} AS ${quoteName(said)}`;
+  });
+  const types = meant.map(({ column, type }) => [column.name, typeInJson(type)] as const);
+  return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types, true))}`;
+}
+
+interface MeantColumn {
+  /** As it is declared. */
+  readonly said: string;
+  readonly type: ColumnType;
+  readonly column: FoundColumn;
+}
+
+/**
+ * The columns of exactly the declared names, or else the only ones that differ in case alone.
+ * @throws EngineError wrong_source naming the columns that are missing, or those of which each could be meant
+ */
+export function columnsMeant(
+  name: string,
+  declared: readonly SourceColumn[],
+  found: readonly FoundColumn[],
+): readonly MeantColumn[] {
+  const inFile = (column: FoundColumn) => column.written ?? column.name;
+  const byName = Map.groupBy(found, (column) => inFile(column).toLowerCase());
+  const missing = declared.filter((column) => !byName.has(column.name.toLowerCase()));
   if (missing.length > 0) {
-    const instead = found.length === 0 ? 'its lines have no keys' : `found ${found.map((c) => c.name).join(', ')}`;
+    const instead = found.length === 0 ? 'its lines have no keys' : `found ${found.map(inFile).join(', ')}`;
     throw new EngineError(
       'wrong_source',
       `source table ${name} has no column ${missing.map((c) => c.name).join(', ')}: ${instead}`,
     );
   }
-  const isJson = files.format === 'ndjson';
-  const columns = declared.map((column) => {
-    const foundType = known.get(column.name.toLowerCase())?.type ?? '';
-    return `${convert(column, isJson ? typeInJson(column.type) : foundType)} AS ${quoteName(column.name)}`;
+  return declared.flatMap(({ name: said, type }) => {
+    const alike = byName.get(said.toLowerCase()) ?? [];
+    const exact = alike.filter((column) => inFile(column) === said);
+    const [column, ...others] = exact.length > 0 ? exact : alike;
+    if (others.length > 0) throw severalMeant(name, said, alike.map(inFile));
+    return column === undefined ? [] : { said, type, column };
   });
-  // As the file has the names: DuckDB finds keys of JSON in their own case alone.
-  const types = declared.map(
-    ({ name: said, type }) => [known.get(said.toLowerCase())?.name ?? said, typeInJson(type)] as const,
-  );
-  return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types, true))}`;
+}
+
+export function severalMeant(name: string, said: string, names: readonly string[]): EngineError {
+  const listed = names.map((one) => JSON.stringify(one)).join(' and ');
+  const problem = `has the columns ${listed}, and each of them could be ${JSON.stringify(said)}: rename one`;
+  return new EngineError('wrong_source', `source table ${name} ${problem}`);
+}
+
+/** A statement that answers with a row if an object of NDJSON has the key `other`, and not `key`. */
+export function objectsWithout(files: SourceFiles, key: string, other: string): string {
+  const has = (name: string) => `json_exists(json, ${quoteText(jsonPointer(name))})`;
+  return `SELECT 1 FROM ${objectsOf(files)} WHERE ${has(other)} AND NOT ${has(key)} LIMIT 1`;
+}
+
+/** A statement that answers with the first line of a CSV file. */
+export function firstLine(path: string): string {
+  return `FROM ${csv(`[${quoteText(escapeGlob(path))}]`, 'header = false')} LIMIT 1`;
 }
 
 /** Of NDJSON alone: DuckDB renames columns of the other kinds. */
@@ -246,13 +291,17 @@ function scan(files: SourceFiles, ndjsonColumns: string): string {
     case 'parquet':
       return `read_parquet(${pattern}, union_by_name = true, ${partitions})`;
     case 'csv':
-      // Left to itself, DuckDB skips the lines at the top that do not go with the rest, and those that begin with #, and takes other characters for quotes.
-      return `read_csv(${pattern}, header = true, all_varchar = true, union_by_name = true, skip = 0, comment = '', quote = '"', escape = '"', ${partitions})`;
+      return csv(pattern, `header = true, union_by_name = true, ${partitions}`);
     case 'ndjson':
       return `read_json(${pattern}, format = 'newline_delimited', union_by_name = true, ${partitions}${ndjsonColumns})`;
     default:
       return files.format satisfies never;
   }
+}
+
+/** Left to itself, DuckDB skips the lines at the top that do not go with the rest, and those that begin with #, and takes other characters for quotes. */
+function csv(pattern: string, options: string): string {
+  return `read_csv(${pattern}, all_varchar = true, skip = 0, comment = '', quote = '"', escape = '"', ${options})`;
 }
 
 function listOf({ patterns }: SourceFiles): string {
