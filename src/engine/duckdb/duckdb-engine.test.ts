@@ -454,6 +454,60 @@ for (const [text, expected] of [
   });
 }
 
+test('a value with more decimals than the declared decimal is refused in every format; zeros behind them are none', async () => {
+  const type = 'decimal(10, 2)';
+  const table = { name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType(type) }] };
+  const sql = 'SELECT CAST(n AS VARCHAR) AS n FROM chain.sums';
+  const csv = (n: string) => rowsOver({ 'chain/sums.csv': `n,x\n${n},x\n,x\n` }, sql, table);
+  const ndjson = (n: string) => rowsOver({ 'chain/sums.ndjson': `{"n":${n}}\n{"n":null}\n` }, sql, table);
+  for (const rowsOf of [csv, ndjson]) {
+    assert.deepEqual(await rowsOf('1.23000'), [['1.23'], [null]]);
+    assert.deepEqual(await rowsOf('12300e-4'), [['1.23'], [null]]);
+    for (const n of ['1.239', '1e-3']) {
+      await assert.rejects(rowsOf(n), {
+        type: 'execution_error',
+        message: /^"(1\.239|1e-3|0\.001)" cannot be read as decimal\(10, 2\)$/,
+      });
+    }
+  }
+  const parquet = (value: string) => rowsOverParquet(value, type, sql);
+  for (const found of ['DECIMAL(20, 5)', 'DOUBLE', 'FLOAT', 'VARCHAR']) {
+    assert.deepEqual(await parquet(`'1.25'::${found}`), [['1.25']]);
+    await assert.rejects(parquet(`'1.125'::${found}`), {
+      message: /^"1\.125(00)?" cannot be read as decimal\(10, 2\)$/,
+    });
+  }
+});
+
+for (const [format, text] of [
+  ['ndjson', '{"place":{"Name":"x","n":[1]}}\n{"place":{"n":[2],"Name":"y","more":1}}\n'],
+  ['csv', 'place,x\n"{Name: x, n: [1]}",1\n"{Name: y, n: [2]}",2\n'],
+]) {
+  test(`a row that is declared in a source table has its fields: ${format}`, async () => {
+    const table = {
+      name: 'chain.events',
+      columns: [{ name: 'place', type: parseColumnType('row("Name" varchar, n array(bigint))') }],
+    };
+    const files = { [`chain/events.${format}`]: `${text}` };
+    assert.deepEqual(
+      await rowsOver(files, 'SELECT place.name, CAST(place.n[1] AS INTEGER) AS n FROM chain.events', table),
+      [
+        ['x', 1],
+        ['y', 2],
+      ],
+    );
+  });
+}
+
+test('a row that is declared in a source table has its fields: parquet', async () => {
+  const rows = rowsOverParquet(
+    "{'Name': 'x', 'n': [1]}",
+    'row("Name" varchar, n array(bigint))',
+    'SELECT n.name, CAST(n.n[1] AS INTEGER) AS m FROM chain.sums',
+  );
+  assert.deepEqual(await rows, [['x', 1]]);
+});
+
 test('a process that cannot be started fails the query, and the error says so', async (t) => {
   const program = process.execPath;
   t.after(() => {

@@ -135,6 +135,11 @@ const VALUES: Words = [
       `${quoted(value)}${column === undefined ? '' : ` in ${quoted(column)}`} cannot be read as ${typeName(type)}`,
   ],
   [
+    /^Could not convert string "(.*?)" to (DECIMAL\(\d+,\s*\d+\))(?: when casting from source column (.*))?$/s,
+    ([value = '', type = '', column]) =>
+      `${quoted(value)}${column === undefined ? '' : ` in ${quoted(column)}`} cannot be read as ${typeName(type.replace(/,\s*/, ', '))}`,
+  ],
+  [
     /^invalid (\w+) field format: "(.*?)", expected format is \((.*)\)/s,
     ([type = '', value = '', format]) => `${quoted(value)} cannot be read as ${typeName(type)}: expected ${format}`,
   ],

@@ -15,7 +15,7 @@ import {
 } from '../../duckdb/exact-json.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import { storageType } from '../../duckdb/storage-type.ts';
-import { jsonPointer } from '../../duckdb/text-value.ts';
+import { jsonPointer, textToStored } from '../../duckdb/text-value.ts';
 import { EngineError, type SourceColumn } from '../engine.ts';
 import type { SourceFiles } from './source-files.ts';
 
@@ -243,7 +243,21 @@ function asTexts(type: ColumnType): ColumnType {
 
 /** As which type a value is read from NDJSON. */
 function typeInJson(type: ColumnType): string {
-  return type.kind in WHOLE_NAMES ? 'VARCHAR' : storageType(asTexts(type));
+  return type.kind in WHOLE_NAMES ? 'VARCHAR' : sqlType(asTexts(type));
+}
+
+/** As `storageType`, but that the fields of rows have their names: the SQL of a query says them. */
+function sqlType(type: ColumnType): string {
+  switch (type.kind) {
+    case 'array':
+      return `${sqlType(type.element)}[]`;
+    case 'map':
+      return `MAP(${sqlType(type.key)}, ${sqlType(type.value)})`;
+    case 'row':
+      return `STRUCT(${type.fields.map((field) => `${quoteName(field.name)} ${sqlType(field.type)}`).join(', ')})`;
+    default:
+      return storageType(type);
+  }
 }
 
 /** Whether DuckDB reads all numbers that a value of the type holds as they are meant: as doubles. */
@@ -278,10 +292,19 @@ const WHOLE_NAMES: Partial<Record<ColumnType['kind'], string>> = {
 function convert({ name, type }: SourceColumn, foundType: string): string {
   const wholeName = WHOLE_NAMES[type.kind];
   if (wholeName !== undefined) return wholeNumber({ name, type }, foundType, wholeName);
-  const byText =
-    (type.kind === 'double' && ROUNDED_TWICE.test(foundType)) || (type.kind === 'decimal' && foundType === 'DOUBLE');
-  if (byText) return `CAST(CAST(${quoteName(name)} AS VARCHAR) AS ${storageType(type)})`;
-  return `CAST(${quoteName(name)} AS ${storageType(type)})`;
+  const value = quoteName(name);
+  if (type.kind === 'decimal' && mayBeRounded(type, foundType)) {
+    const text = `CAST(${value} AS VARCHAR)`;
+    return textToStored(type, text, `error('Could not convert string "' || ${text} || '" to ${storageType(type)}')`);
+  }
+  if (type.kind === 'double' && ROUNDED_TWICE.test(foundType)) return `CAST(CAST(${value} AS VARCHAR) AS DOUBLE)`;
+  return `CAST(${value} AS ${sqlType(type)})`;
+}
+
+/** Whether DuckDB's cast to the decimal may round: all but whole numbers, and decimals of no more places. */
+function mayBeRounded({ scale }: Extract<ColumnType, { kind: 'decimal' }>, foundType: string): boolean {
+  const places = /^DECIMAL\(\d+,\s*(\d+)\)$/.exec(foundType)?.[1];
+  return places === undefined ? /^(VARCHAR|DOUBLE|FLOAT)$/.test(foundType) : Number(places) > scale;
 }
 
 function scan(files: SourceFiles, ndjsonColumns: string): string {
