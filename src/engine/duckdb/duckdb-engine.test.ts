@@ -479,6 +479,34 @@ test('a value with more decimals than the declared decimal is refused in every f
   }
 });
 
+test('members of a declared array are held to its type as values are: a fraction is no whole number, and no decimal is rounded', async () => {
+  const rowsOf = (format: string, list: string, type: string) => {
+    const table = { name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType(type) }] };
+    const text = format === 'csv' ? `n,x\n"${list}",1\n,2\n` : `{"n":${list}}\n{"n":null}\n`;
+    return rowsOver({ [`chain/sums.${format}`]: text }, 'SELECT CAST(n AS VARCHAR) AS n FROM chain.sums', table);
+  };
+  for (const format of ['csv', 'ndjson']) {
+    assert.deepEqual(await rowsOf(format, '[1, 2.0, null]', 'array(bigint)'), [['[1, 2, NULL]'], [null]]);
+    assert.deepEqual(await rowsOf(format, '[1.50, 2]', 'array(decimal(5, 2))'), [['[1.50, 2.00]'], [null]]);
+    assert.deepEqual(await rowsOf(format, '[[9223372036854775807], []]', 'array(array(bigint))'), [
+      ['[[9223372036854775807], []]'],
+      [null],
+    ]);
+    await assert.rejects(rowsOf(format, '[1, 1.5]', 'array(bigint)'), { message: '"1.5" cannot be read as bigint' });
+    await assert.rejects(rowsOf(format, '[[0.6]]', 'array(array(integer))'), {
+      message: '"0.6" cannot be read as integer',
+    });
+    await assert.rejects(rowsOf(format, '[1.239]', 'array(decimal(5, 2))'), {
+      message: '"1.239" cannot be read as decimal(5, 2)',
+    });
+  }
+  const sql = 'SELECT CAST(n AS VARCHAR) AS n FROM chain.sums';
+  assert.deepEqual(await rowsOverParquet('[1.0::DOUBLE]', 'array(bigint)', sql), [['[1]']]);
+  await assert.rejects(rowsOverParquet('[1.5::DOUBLE]', 'array(bigint)', sql), {
+    message: '"1.5" cannot be read as bigint',
+  });
+});
+
 for (const [format, text] of [
   ['ndjson', '{"place":{"Name":"x","n":[1]}}\n{"place":{"n":[2],"Name":"y","more":1}}\n'],
   ['csv', 'place,x\n"{Name: x, n: [1]}",1\n"{Name: y, n: [2]}",2\n'],

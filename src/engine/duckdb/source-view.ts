@@ -101,7 +101,7 @@ export function sourceView(
   const meant = columnsMeant(name, declared, found);
   const isJson = files.format === 'ndjson';
   const columns = meant.map(({ said, type, column }) => {
-    const read = convert({ name: column.name, type }, isJson ? typeInJson(type) : column.type);
+    const read = convert(quoteName(column.name), type, isJson ? typeInJson(type) : column.type);
     return `${read} AS ${quoteName(said)}`;
   });
   const types = meant.map(({ column, type }) => [column.name, typeInJson(type)] as const);
@@ -225,9 +225,17 @@ function ndjsonColumns(types: readonly (readonly [name: string, type: string])[]
   return `, columns = {${columns}}${records ? ", records = 'true'" : ''}`;
 }
 
-/** The type with texts in place of decimals: of a number in JSON, DuckDB makes 1.100000000000000128 for 1.1 where a decimal is wanted. */
+/**
+ * The type with texts in place of decimals and whole numbers: of a number in JSON, DuckDB makes 1.100000000000000128 for 1.1 where a decimal is wanted, and 2 for
+ * 1.5 where a bigint is.
+ */
 function asTexts(type: ColumnType): ColumnType {
   switch (type.kind) {
+    case 'tinyint':
+    case 'smallint':
+    case 'integer':
+    case 'bigint':
+    case 'uint256':
     case 'decimal':
       return { kind: 'varchar' };
     case 'array':
@@ -243,7 +251,7 @@ function asTexts(type: ColumnType): ColumnType {
 
 /** As which type a value is read from NDJSON. */
 function typeInJson(type: ColumnType): string {
-  return type.kind in WHOLE_NAMES ? 'VARCHAR' : sqlType(asTexts(type));
+  return sqlType(asTexts(type));
 }
 
 /** As `storageType`, but that the fields of rows have their names: the SQL of a query says them. */
@@ -289,16 +297,28 @@ const WHOLE_NAMES: Partial<Record<ColumnType['kind'], string>> = {
   uint256: 'INT128',
 };
 
-function convert({ name, type }: SourceColumn, foundType: string): string {
+/** @param value SQL @param foundType of it, as DuckDB writes it */
+function convert(value: string, type: ColumnType, foundType: string, depth = 0): string {
   const wholeName = WHOLE_NAMES[type.kind];
-  if (wholeName !== undefined) return wholeNumber({ name, type }, foundType, wholeName);
-  const value = quoteName(name);
+  if (wholeName !== undefined) return wholeNumber(value, type, foundType, wholeName);
   if (type.kind === 'decimal' && mayBeRounded(type, foundType)) {
     const text = `CAST(${value} AS VARCHAR)`;
     return textToStored(type, text, `error('Could not convert string "' || ${text} || '" to ${storageType(type)}')`);
   }
+  if (type.kind === 'array' && isChecked(type.element)) {
+    const foundElement = /^(.*)\[\d*\]$/s.exec(foundType)?.[1] ?? 'VARCHAR';
+    const list = foundType === 'VARCHAR' ? `CAST(${value} AS VARCHAR[])` : value;
+    const member = `member${depth}`;
+    return `list_transform(${list}, lambda ${member}: ${convert(member, type.element, foundElement, depth + 1)})`;
+  }
   if (type.kind === 'double' && ROUNDED_TWICE.test(foundType)) return `CAST(CAST(${value} AS VARCHAR) AS DOUBLE)`;
   return `CAST(${value} AS ${sqlType(type)})`;
+}
+
+/** Whether members of the type are looked at one by one. */
+function isChecked(type: ColumnType): boolean {
+  if (type.kind === 'array') return isChecked(type.element);
+  return type.kind === 'decimal' || (type.kind in WHOLE_NAMES && type.kind !== 'uint256');
 }
 
 /** Whether DuckDB's cast to the decimal may round: all but whole numbers, and decimals of no more places. */
@@ -332,8 +352,7 @@ function listOf({ patterns }: SourceFiles): string {
 }
 
 /** What is no whole number ends the query, in DuckDB's words for a text that is no number: a cast rounds. */
-function wholeNumber({ name, type }: SourceColumn, foundType: string, wholeName: string): string {
-  const value = quoteName(name);
+function wholeNumber(value: string, type: ColumnType, foundType: string, wholeName: string): string {
   // By way of HUGEINT: DuckDB takes 15 µs to read a text as DECIMAL(38, 0), and 0.1 µs this way.
   const cast =
     type.kind === 'uint256'
