@@ -479,6 +479,23 @@ test('a value with more decimals than the declared decimal is refused in every f
   }
 });
 
+test('a number below zero where a source table has a uint256 is refused; −0 is 0', async () => {
+  const sql = 'SELECT CAST(n AS VARCHAR) AS n FROM chain.sums';
+  const table = { name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType('uint256') }] };
+  const refused = { type: 'execution_error', message: /^"-5(\.0)?" cannot be read as uint256$/ };
+  for (const rowsOf of [
+    (n: string) => rowsOver({ 'chain/sums.csv': `n,x\n${n},1\n` }, sql, table),
+    (n: string) => rowsOver({ 'chain/sums.ndjson': `{"n":${n}}\n` }, sql, table),
+    (n: string) => rowsOver({ 'chain/sums.ndjson': `{"n":"${n}"}\n` }, sql, table),
+    (n: string) => rowsOverParquet(`'${n}'::HUGEINT`, 'uint256', sql),
+    (n: string) => rowsOverParquet(`'${n}'::BIGINT`, 'uint256', sql),
+  ]) {
+    assert.deepEqual(await rowsOf('-0'), [['0']]);
+    assert.deepEqual(await rowsOf('5'), [['5']]);
+    await assert.rejects(rowsOf('-5'), refused);
+  }
+});
+
 test('members of a declared array are held to its type as values are: a fraction is no whole number, and no decimal is rounded', async () => {
   const rowsOf = (format: string, list: string, type: string) => {
     const table = { name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType(type) }] };
