@@ -20,11 +20,11 @@ import { engineColumnType } from './engine-column-type.ts';
 import { type ErrorContext, refusalError, sourceError, toEngineError } from './engine-errors.ts';
 import { type Ask, columnsOfFiles } from './source-columns.ts';
 import { findSource, hasMark, type SourceFiles } from './source-files.ts';
+import { isOfDoubles } from './source-values.ts';
 import {
   columnsMeant,
   exactSourceView,
   type FoundColumn,
-  isOfDoubles,
   rewrittenNumbers,
   roundedNumbers,
   sourceView,
