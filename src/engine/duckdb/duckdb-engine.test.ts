@@ -496,6 +496,19 @@ test('a number below zero where a source table has a uint256 is refused; −0 is
   }
 });
 
+test('a number that no double holds is refused where a double is declared: it is not infinity', async () => {
+  const sql = 'SELECT CAST(n AS VARCHAR) AS n FROM chain.sums';
+  const table = { name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType('double') }] };
+  const csv = (n: string) => rowsOver({ 'chain/sums.csv': `n,x\n${n},1\n` }, sql, table);
+  const ndjson = (n: string) => rowsOver({ 'chain/sums.ndjson': `{"n":${n}}\n` }, sql, table);
+  for (const rowsOf of [csv, ndjson]) {
+    assert.deepEqual(await rowsOf('1e308'), [['1e+308']]);
+    assert.deepEqual(await rowsOf('0.10000000000000001'), [['0.1']]);
+    assert.deepEqual(await rowsOf('"-Infinity"'), [['-inf']]);
+    await assert.rejects(rowsOf('-1e400'), { type: 'execution_error', message: '"-1e400" cannot be read as double' });
+  }
+});
+
 test('members of a declared array are held to its type as values are: a fraction is no whole number, and no decimal is rounded', async () => {
   const rowsOf = (format: string, list: string, type: string) => {
     const table = { name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType(type) }] };

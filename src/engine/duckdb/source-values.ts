@@ -30,7 +30,8 @@ function asTexts(type: ColumnType): ColumnType {
 
 /** As which type a value is read from NDJSON. */
 export function typeInJson(type: ColumnType): string {
-  return sqlType(asTexts(type));
+  // Of 1e400 DuckDB makes infinity.
+  return type.kind === 'double' ? 'VARCHAR' : sqlType(asTexts(type));
 }
 
 /** As `storageType`, but that the fields of rows have their names: the SQL of a query says them. */
@@ -89,6 +90,11 @@ export function convert(value: string, type: ColumnType, foundType: string, dept
     const list = foundType === 'VARCHAR' ? `CAST(${value} AS VARCHAR[])` : value;
     const member = `member${depth}`;
     return `list_transform(${list}, lambda ${member}: ${convert(member, type.element, foundElement, depth + 1)})`;
+  }
+  if (type.kind === 'double' && foundType === 'VARCHAR') {
+    const fail = `error('Could not convert string ''' || ${value} || ''' to DOUBLE')`;
+    const number = `CAST(${value} AS DOUBLE)`;
+    return `CASE WHEN isinf(${number}) AND regexp_matches(${value}, '[0-9]') THEN ${fail} ELSE ${number} END`;
   }
   if (type.kind === 'double' && ROUNDED_TWICE.test(foundType)) return `CAST(CAST(${value} AS VARCHAR) AS DOUBLE)`;
   return `CAST(${value} AS ${sqlType(type)})`;
