@@ -9,3 +9,6 @@ export function parquetOptions(compression: 'zstd' | 'lz4_raw', rowGroupRows: nu
   const size = `ROW_GROUP_SIZE ${rowGroupRows}, ${dictionaryOptions(columnCount)}`;
   return `FORMAT parquet, COMPRESSION ${compression}, ${size}, WRITE_BLOOM_FILTER false`;
 }
+
+/** For a file that is there already, and empty: else DuckDB would write another beside it, and move that into its place. */
+export const INTO_FILE = 'USE_TMP_FILE false';

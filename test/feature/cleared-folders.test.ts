@@ -1,9 +1,11 @@
 /** Whoever clears the folders of what is made from results, or writes into them, under a running service, loses time and no answer. */
 import assert from 'node:assert/strict';
-import { open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { copyFile, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { startHttpService } from './http-service.ts';
+import { readParquet } from './parquet-reader.ts';
 
 /** Every filtered or sorted page is read from a view. */
 const SETTINGS = { QRS_DIRECT_ROWS: '0', QRS_INDEX_USES: 'off', QRS_PAGE_CACHE: '0' };
@@ -95,6 +97,56 @@ test('what was cleared a moment after it had been read is made anew', async (t) 
   assert.deepEqual(await all(), first);
   assert.deepEqual(service.faults, []);
 });
+
+/** Calls `hit` with the path of each file that DuckDB has just written below `views`. */
+function onWritten(t: TestContext, hit: (path: string) => Promise<void>): void {
+  const { query } = DuckDb.prototype;
+  t.mock.method(DuckDb.prototype, 'query', async function (this: DuckDb, ...asked: Parameters<typeof query>) {
+    const rows = await query.apply(this, asked);
+    const path = /^COPY .* TO '([^']*\/views\/[^']*)'/.exec(asked[0].text)?.[1];
+    if (path !== undefined) await hit(path);
+    return rows;
+  });
+}
+
+/** Somebody's hands, on a file that has just been written. */
+const HANDS = [
+  { what: 'is deleted', touch: async (path: string) => await rm(path) },
+  { what: 'is deleted with its folder', touch: async (path: string) => await rm(dirname(path), { recursive: true }) },
+  {
+    what: 'is exchanged for that of another view',
+    touch: async (path: string, other: string) => {
+      await copyFile(other, `${path}.other`);
+      await rename(`${path}.other`, path);
+    },
+  },
+] as const;
+
+for (const { what, touch } of HANDS) {
+  test(`a file that ${what} in the moment in which it is made is made anew`, async (t) => {
+    const { service, read, pages, dataDir } = await openRead(t);
+    const made = await readdir(join(dataDir, 'views'), { recursive: true });
+    const sorted = made.find((name) => name.endsWith('-1/whole.parquet')) ?? assert.fail('nothing was made');
+    const touched = new Set<string>();
+    onWritten(t, async (path) => {
+      const of = path.endsWith('rows.parquet') ? 'an answer' : dirname(path).replace(/-\d+$/, '');
+      if (touched.has(of)) return;
+      touched.add(of);
+      await touch(path, join(dataDir, 'views', sorted));
+    });
+    // All rows, so that the file has as many as the other.
+    const all = pages.filtered.replace('n%20%3E%20200', 'n%20%3E%3D%200');
+    assert.deepEqual(await read(all), [{ n: 105 }, { n: 106 }]);
+    assert.deepEqual(await read(pages.difference.replace('key=n&', '')), [
+      { change: 'added', n: 503 },
+      { change: 'added', n: 504 },
+    ]);
+    const answer = await service.get(pages.parquet.replace('sort_by=n', 'filters=n%20%3E%3D%200'));
+    const { rows } = await readParquet(Buffer.from(await answer.arrayBuffer()));
+    assert.deepEqual([rows.length, rows[0], rows[499]], [500, ['100'], ['599']]);
+    assert.deepEqual([touched.size, service.faults], [3, []]);
+  });
+}
 
 test('files of views that have been put in the places of others are not read', async (t) => {
   const { service, all, first, dataDir } = await openRead(t);

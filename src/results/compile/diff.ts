@@ -6,7 +6,7 @@
  * than different ones.
  */
 import { Parameters } from '../../duckdb/parameters.ts';
-import { parquetOptions } from '../../duckdb/parquet-options.ts';
+import { INTO_FILE, parquetOptions } from '../../duckdb/parquet-options.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import { storageType, storedColumn } from '../../duckdb/storage-type.ts';
@@ -37,7 +37,7 @@ export function compileDiff(
     key.length === 0 ? wholeRows(names, position) : pairedRows(compared, key, names, position),
   ].join(' ');
   const options = parquetOptions('lz4_raw', rowGroupRows, compared.length + 1);
-  return { text: `COPY (${text}) TO ${quoteText(path)} (${options})`, values: parameters.values };
+  return { text: `COPY (${text}) TO ${quoteText(path)} (${options}, ${INTO_FILE})`, values: parameters.values };
 }
 
 /** How many rows of each change the files have: a row for each. */

@@ -9,7 +9,7 @@ import { descriptionOf, type QueryWords } from '../../domain/column-descriptions
 import { formatColumnType } from '../../domain/column-type.ts';
 import { totalBytesOf } from '../../duckdb/cell-bytes.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
-import { parquetOptions } from '../../duckdb/parquet-options.ts';
+import { INTO_FILE, parquetOptions } from '../../duckdb/parquet-options.ts';
 import { parquetValueOf, TYPES_KEY } from '../../duckdb/parquet-value.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import type { RowOrder, Statement } from '../../duckdb/statement.ts';
@@ -70,7 +70,7 @@ export function compileExport(
     told.push(`${quoteText(key)}: ${parameters.add(text)}`);
   }
   const metadata = `KV_METADATA {${told.join(', ')}}`;
-  const options = `${parquetOptions('zstd', rowGroupRows, columns.length)}, ${metadata}`;
+  const options = `${parquetOptions('zstd', rowGroupRows, columns.length)}, ${INTO_FILE}, ${metadata}`;
   const orderBy = order === 'asked' && rows.paths.length > 0 ? ' ORDER BY file_index, file_row_number' : '';
   const text = `COPY (SELECT ${values.join(', ')} ${sourceOf(columns, rows, parameters)}${orderBy}) TO ${quoteText(path)} (${options})`;
   return { text, values: parameters.values };

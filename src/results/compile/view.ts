@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { drawnPositions } from '../../duckdb/drawn-positions.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
-import { parquetOptions } from '../../duckdb/parquet-options.ts';
+import { INTO_FILE, parquetOptions } from '../../duckdb/parquet-options.ts';
 import { quoteText } from '../../duckdb/quoting.ts';
 import type { RowOrder, Statement } from '../../duckdb/statement.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
@@ -200,7 +200,7 @@ export function compileMaterialization(
 /** lz4 is faster than zstd and 1.7 times larger: right for files that are derived and thrown away. */
 function copyOf(rows: string, { columns, path, rowGroupRows }: Destination): string {
   const options = parquetOptions('lz4_raw', rowGroupRows, columns.length);
-  return `COPY (SELECT ${storedColumns(columns)} ${rows}) TO ${quoteText(path)} (${options})`;
+  return `COPY (SELECT ${storedColumns(columns)} ${rows}) TO ${quoteText(path)} (${options}, ${INTO_FILE})`;
 }
 
 function storedColumns(columns: readonly ProjectedColumn[]): string {

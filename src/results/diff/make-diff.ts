@@ -1,10 +1,9 @@
 /** Makes the difference of two results, once for all who ask for it, as parts on disk under the bound of everything derived. */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { allRowsOf, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../domain/result-set.ts';
 import type { ResultStore } from '../../store/result-store.ts';
 import { compileChangeCounts, compileDiff } from '../compile/diff.ts';
-import { cutIntoParts, inOrder, ROW_GROUP_BYTES_AIM } from '../derived/views/materialize-view.ts';
+import { inOrder, ROW_GROUP_BYTES_AIM, readWritten, writeParts } from '../derived/views/materialize-view.ts';
 import type { MakeView, OpenView } from '../derived/views/view-cache.ts';
 import { openAll } from '../limits/open-all.ts';
 import { columnsOfDiff, type DiffColumns } from '../plan/diff-columns.ts';
@@ -46,7 +45,7 @@ export async function openDiff(
 }
 
 function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, 'open'>): MakeView {
-  return async (duckDb, { directory, partRows }, signal) => {
+  return async (duckDb, destination, signal) => {
     await using objects = new AsyncDisposableStack();
     const open = (part: Part, opening: AbortSignal) => store.open(part, allRowsOf(part), opening);
     const filesOf = ({ parts }: ResultSet) => openAll(parts, open, objects, signal);
@@ -54,16 +53,18 @@ function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, '
     const sources = { from: before.paths, to: after.paths };
     const parts = [...from.resultSet.parts, ...to.resultSet.parts];
     const rowGroupRows = rowGroupRowsFor(parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
-    const path = join(directory, 'whole.parquet');
-    const write = () => duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
-    const [counted] = await before.during(() => after.during(write));
-    const whole = { columns: columnsOfDiff(columns), path, rowCount: Number(counted?.[0]) };
-    const written = { ...whole, columns: inOrder(whole.columns) };
-    const made = await cutIntoParts(duckDb, written, { directory, partRows }, signal);
-    const paths = made.parts.map(({ key }) => key);
-    const changes = paths.length === 0 ? [] : await duckDb.query(compileChangeCounts(paths), signal);
+    const write = async (path: string) => {
+      const writing = () => duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
+      const [written] = await before.during(() => after.during(writing));
+      return Number(written?.[0]);
+    };
+    const made = columnsOfDiff(columns);
+    const { files, ...rows } = await writeParts(duckDb, { columns: inOrder(made), write }, destination, signal);
+    const counting = compileChangeCounts(files.map(({ path }) => path));
+    const changes = files.length === 0 ? [] : await readWritten(files, () => duckDb.query(counting, signal));
     return {
-      resultSet: { columns: whole.columns, truncated: false, ...made },
+      resultSet: { columns: made, truncated: false, ...rows },
+      files,
       counts: Object.fromEntries(changes.map(([change, count]) => [String(change), Number(count)])),
     };
   };

@@ -4,7 +4,6 @@
  * `parquet-files.ts` keeps it.
  */
 import { createHash } from 'node:crypto';
-import { open as openFile } from 'node:fs/promises';
 import type { RowRange } from '../../domain/blocks.ts';
 import type { QueryWords } from '../../domain/column-descriptions.ts';
 import { allRowsOf, type Part, rowGroupRowsFor } from '../../domain/result-set.ts';
@@ -14,6 +13,7 @@ import { inStoredOrder } from '../../duckdb/row-order.ts';
 import type { RowOrder } from '../../duckdb/statement.ts';
 import { hashStretch, newChunk } from '../../files/checksum.ts';
 import { type DiskRoom, withRoom } from '../../files/disk-room.ts';
+import type { MadeFile } from '../../files/made-file.ts';
 import { ObjectDamaged, type OpenObject } from '../../store/result-store.ts';
 import { compileCellBytes, compileExport, type PartRows } from '../compile/parquet.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
@@ -72,15 +72,15 @@ export class ParquetExports {
 
   /**
    * Writes the rows as one Parquet file, in order.
-   * @param path absolute, in a folder to which `duckDb` may write; a failed write may leave files of other names there
+   * @param file in a folder to which `duckDb` may write; a failed write may leave files of other names there
    * @throws RequestError overloaded · read_timeout · result_damaged; the signal's reason
    */
-  async write(rows: ExportedRows, path: string, signal: AbortSignal): Promise<WrittenParquet> {
-    const cellBytes = await this.#options.queue.run(rows.keyId, () => this.#write(rows, path, signal), signal);
-    await using file = await openFile(path);
+  async write(rows: ExportedRows, file: MadeFile, signal: AbortSignal): Promise<WrittenParquet> {
+    const write = () => this.#write(rows, file.path, signal);
+    const cellBytes = await file.write(() => this.#options.queue.run(rows.keyId, write, signal));
     // DuckDB does not promise the same bytes for the same rows, so the file's identity is a hash of its bytes.
     const hash = createHash('sha256');
-    const bytes = await hashStretch(file, EVERYTHING, [hash], newChunk(), signal);
+    const bytes = await hashStretch(file.handle, EVERYTHING, [hash], newChunk(), signal);
     return { bytes, sha256: hash.digest('base64'), cellBytes };
   }
 

@@ -4,7 +4,7 @@
  * derived, where the least recently used goes first, but never one that is being made or sent. The folder belongs to this
  * process alone. Whoever has a file open can read it to the end, even after its name is gone.
  */
-import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datapointsOf } from '../../domain/datapoints.ts';
 import type { Clock } from '../../domain/instant.ts';
@@ -13,6 +13,7 @@ import { RequestError } from '../../errors/errors.ts';
 import { hasCode } from '../../errors/system-code.ts';
 import { type Removable, withRoom } from '../../files/disk-room.ts';
 import { stateOf } from '../../files/file-state.ts';
+import { MadeFile } from '../../files/made-file.ts';
 import { makeWorkspace, workspaceFailure } from '../../files/workspace.ts';
 import type { DerivedBudget } from '../derived/budget.ts';
 import type { ByteSlice } from '../request/byte-range.ts';
@@ -54,16 +55,16 @@ interface Entry {
   readonly name: string;
   /** Nobody will ask for it again. */
   readonly passing: boolean;
-  readonly made: Promise<MadeFile>;
+  readonly made: Promise<KeptFile>;
   /** Stops the writing when nobody waits any more. */
   readonly abandon: AbortController;
   /** The number of those who wait for it or read it. */
   users: number;
-  file: MadeFile | undefined;
+  file: KeptFile | undefined;
   usedAt: number;
 }
 
-type MadeFile = ParquetFile & {
+type KeptFile = ParquetFile & {
   readonly folder: string;
   /** What the file was once it was written. */
   readonly state: string;
@@ -98,7 +99,7 @@ export class ParquetFiles {
   /** The file of this name, if it exists. */
   async find(name: string): Promise<OpenParquetFile | undefined> {
     const entry = this.#entries.get(name);
-    return entry?.file === undefined ? undefined : await this.#use(entry, entry.file, true);
+    return entry?.file === undefined ? undefined : await this.#use(entry, entry.file);
   }
 
   /**
@@ -116,7 +117,7 @@ export class ParquetFiles {
       const found = name === undefined ? undefined : this.#entries.get(name);
       const entry = found ?? this.#start(name, content);
       entry.users += 1;
-      let made: MadeFile;
+      let made: KeptFile;
       try {
         made = await orAborted(entry.made, signal);
       } catch (error) {
@@ -125,13 +126,12 @@ export class ParquetFiles {
         if (found !== undefined && error instanceof RequestError && error.code === 'rate_limited') continue;
         throw error;
       }
-      const opened = await this.#use(entry, made, found !== undefined).finally(() => this.#leave(entry));
+      const opened = await this.#use(entry, made).finally(() => this.#leave(entry));
       if (opened !== undefined) return opened;
     }
   }
 
-  /** @param wasKept else it was made just now: what is made is used, whatever becomes of it meanwhile */
-  async #use(entry: Entry, file: MadeFile, wasKept: boolean): Promise<OpenParquetFile | undefined> {
+  async #use(entry: Entry, file: KeptFile): Promise<OpenParquetFile | undefined> {
     entry.users += 1;
     this.#entries.delete(entry.name);
     this.#entries.set(entry.name, entry);
@@ -139,7 +139,7 @@ export class ParquetFiles {
     held.defer(() => this.#leave(entry));
     let handle: FileHandle | undefined;
     try {
-      handle = await openAsWritten(file, wasKept);
+      handle = await openAsWritten(file);
     } finally {
       if (handle === undefined) this.#forget(entry);
     }
@@ -180,7 +180,7 @@ export class ParquetFiles {
     return entry;
   }
 
-  async #make(content: (signal: AbortSignal) => Promise<ParquetContent>, signal: AbortSignal): Promise<MadeFile> {
+  async #make(content: (signal: AbortSignal) => Promise<ParquetContent>, signal: AbortSignal): Promise<KeptFile> {
     await using held = await content(signal);
     const { rows, headers } = held;
     using _ = this.#setApart(fileBytesMax(rows));
@@ -188,14 +188,16 @@ export class ParquetFiles {
     const folder = await withRoom(budget.room, async () => {
       // Somebody may have cleared the folder above it.
       await makeWorkspace(directory);
-      return await mkdtemp(join(directory, 'export-'));
+      return await mkdtemp(join(directory, 'export-')).catch(async (error: unknown) => {
+        throw await workspaceFailure(directory, error);
+      });
     });
     try {
-      const path = join(folder, FILE_NAME);
-      const written = await this.#options.writer.write(rows, path, signal);
+      await using file = await MadeFile.create(join(folder, FILE_NAME));
+      const written = await this.#options.writer.write(rows, file, signal);
       const rowCount = rows.to - rows.from;
       const datapoints = datapointsOf(rowCount, rows.columns.length, written.cellBytes);
-      return { ...written, headers, rowCount, datapoints, folder, state: stateOf(await stat(path, { bigint: true })) };
+      return { ...written, headers, rowCount, datapoints, folder, state: (await file.written()).state };
     } catch (error) {
       const failure = await workspaceFailure(folder, error);
       // An interrupted write may leave files of other names, so the whole folder goes. If that fails, it goes when the process
@@ -256,7 +258,7 @@ export class ParquetFiles {
     if (this.#entries.get(entry.name) === entry) this.#entries.delete(entry.name);
   }
 
-  async #drop(entry: Entry, { folder }: MadeFile): Promise<void> {
+  async #drop(entry: Entry, { folder }: KeptFile): Promise<void> {
     this.#forget(entry);
     await removeFolder(folder);
   }
@@ -267,11 +269,11 @@ export class ParquetFiles {
 }
 
 /** Undefined where the file is gone, out of reach, or another, though nobody here did that: then it is made again. */
-async function openAsWritten({ folder, state }: MadeFile, wasKept: boolean): Promise<FileHandle | undefined> {
+async function openAsWritten({ folder, state }: KeptFile): Promise<FileHandle | undefined> {
   await using held = new AsyncDisposableStack();
   try {
     const handle = held.use(await open(join(folder, FILE_NAME)));
-    if (wasKept && stateOf(await handle.stat({ bigint: true })) !== state) return undefined;
+    if (stateOf(await handle.stat({ bigint: true })) !== state) return undefined;
     held.move();
     return handle;
   } catch (error) {

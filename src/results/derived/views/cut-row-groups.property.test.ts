@@ -49,7 +49,8 @@ async function cut(whole: string, rowsMax: number) {
   const folder = `${whole}-cut-${rowsMax}`;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder);
-  return await cutRowGroups(whole, rowsMax, (file) => join(folder, `part-${file}.parquet`), never);
+  await using source = await open(whole);
+  return await cutRowGroups(source, rowsMax, (file) => join(folder, `part-${file}.parquet`), never);
 }
 
 async function hashOf(paths: readonly string[], where = ''): Promise<readonly unknown[]> {
@@ -126,8 +127,8 @@ test('a file that breaks off, or is none, is refused', async () => {
 
 test('the cutting ends where its signal says so', async () => {
   const whole = await wholeOf(3 * ROW_GROUP_ROWS, 'zstd');
-  await using _ = await open(whole, 'r');
+  await using source = await open(whole);
   const gone = AbortSignal.abort(new Error('nobody waits for the view any more'));
-  const cutting = cutRowGroups(whole, 5000, (file) => `${whole}.${file}`, gone);
+  const cutting = cutRowGroups(source, 5000, (file) => `${whole}.${file}`, gone);
   await assert.rejects(cutting, /nobody waits/);
 });

@@ -4,6 +4,7 @@
  * file. https://parquet.apache.org/docs/file-format/metadata/
  */
 import { type FileHandle, open } from 'node:fs/promises';
+import { type WrittenFile, writtenFile } from '../../../files/file-state.ts';
 import { FooterTurns, PARQUET_MARK, readParquetFooter, withParquetTail } from '../../../files/parquet-footer.ts';
 import {
   type EncodedField,
@@ -26,8 +27,7 @@ const CHUNK_REFUSED: ReadonlySet<number> = new Set([4, 6]);
 
 const COPY_BYTES = 4 * 1024 * 1024;
 
-export interface CutFile {
-  readonly path: string;
+export interface CutFile extends WrittenFile {
   readonly rowCount: number;
 }
 
@@ -38,12 +38,11 @@ export interface CutFile {
  * @throws Error where the file is not as we write them; the signal's reason; the filesystem's error
  */
 export async function cutRowGroups(
-  whole: string,
+  source: FileHandle,
   rowsMax: number,
   pathOf: (file: number) => string,
   signal: AbortSignal,
 ): Promise<readonly CutFile[]> {
-  await using source = await open(whole, 'r');
   const found = await readParquetFooter(source);
   if (found === undefined) throw notAsWritten('it has no footer');
   const turns = new FooterTurns(signal);
@@ -59,7 +58,7 @@ export async function cutRowGroups(
     await copyBytes(source, file, start, moved.end, signal);
     const rowCount = groups.reduce((sum, group) => sum + group.rowCount, 0);
     await file.writeFile(withParquetTail(encodeStruct([...footer.about, ...moved.fields(rowCount)])));
-    files.push({ path, rowCount });
+    files.push({ rowCount, ...(await writtenFile(path, file)) });
     start = moved.end;
   }
   return files;

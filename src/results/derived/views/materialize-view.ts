@@ -4,7 +4,7 @@
  * 10 million rows the writing takes 11 s with two threads; writing the parts directly takes twice as long, since then only one thread
  * writes them in order.
  */
-import { rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datapointsOf } from '../../../domain/datapoints.ts';
 import { type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../../domain/result-set.ts';
@@ -13,10 +13,13 @@ import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { inStoredOrder } from '../../../duckdb/row-order.ts';
 import type { RowOrder } from '../../../duckdb/statement.ts';
 import { storedColumn } from '../../../duckdb/storage-type.ts';
+import { requireWritten, type WrittenFile } from '../../../files/file-state.ts';
+import { MadeFile } from '../../../files/made-file.ts';
 import type { ProjectedColumn } from '../../compile/row-encoding.ts';
 import { compileMaterialization } from '../../compile/view.ts';
+import { readIntact } from '../../limits/open-all.ts';
 import type { View } from '../../plan/view.ts';
-import { cutRowGroups } from './cut-row-groups.ts';
+import { type CutFile, cutRowGroups } from './cut-row-groups.ts';
 
 /** While it writes, each thread holds a row group in memory. */
 export const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
@@ -24,6 +27,8 @@ export const ROW_GROUP_BYTES_AIM = 32 * 1024 * 1024;
 export interface MaterializedView {
   /** The keys of its parts are absolute paths. */
   readonly resultSet: ResultSet;
+  /** Those of its parts, in their order. */
+  readonly files: readonly WrittenFile[];
   /** Of the difference of two results: how many rows of each change it has. */
   readonly counts?: Readonly<Record<string, number>>;
 }
@@ -49,19 +54,20 @@ export interface ViewDestination {
 export async function materializeView(
   duckDb: DuckDb,
   { view, resultSet: source, paths, columns = inOrder(source.columns) }: ViewSource,
-  { directory, partRows }: ViewDestination,
+  destination: ViewDestination,
   signal: AbortSignal,
 ): Promise<MaterializedView> {
-  const whole = join(directory, 'whole.parquet');
   const rowGroupRows = rowGroupRowsFor(source.parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
-  const materialization = (order: RowOrder) =>
-    compileMaterialization(paths, view, { columns, path: whole, rowGroupRows }, order);
-  const written = await duckDb.query(await inStoredOrder(duckDb, materialization, signal), signal);
-  const rowCount = Number(written[0]?.[0]);
+  const write = async (path: string) => {
+    const materialization = (order: RowOrder) =>
+      compileMaterialization(paths, view, { columns, path, rowGroupRows }, order);
+    const [written] = await duckDb.query(await inStoredOrder(duckDb, materialization, signal), signal);
+    return Number(written?.[0]);
+  };
   const isWhole = view.rows.kind === 'all' && columns.length === source.columns.length;
   const measure = isWhole ? measuredAs(source) : undefined;
-  const made = await cutIntoParts(duckDb, { columns, path: whole, rowCount, measure }, { directory, partRows }, signal);
-  return { resultSet: { ...source, ...made } };
+  const { files, ...made } = await writeParts(duckDb, { columns, write, measure }, destination, signal);
+  return { resultSet: { ...source, ...made }, files };
 }
 
 /** Columns that are stored under the numbers of their places. */
@@ -69,11 +75,11 @@ export function inOrder(columns: ResultSet['columns']): readonly ProjectedColumn
   return columns.map((column, index) => ({ ...column, index }));
 }
 
-/** A file that has been written, to be cut into parts. */
+/** Rows that DuckDB writes to one file, to be cut into parts. */
 export interface WholeFile {
   readonly columns: readonly ProjectedColumn[];
-  readonly path: string;
-  readonly rowCount: number;
+  /** @param path of an empty file @returns how many rows were written */
+  write(path: string): Promise<number>;
   /** How large its rows are; where it is not known they are read. */
   readonly measure?: Measure | undefined;
 }
@@ -98,43 +104,55 @@ function measuredAs({ columns, parts, rowCount, cellBytes }: ResultSet): Measure
     : { rowCount, cellBytes, rowBytesMax };
 }
 
-/** Cuts the file into parts beside it, and removes it where it has become several. */
-export async function cutIntoParts(
+/**
+ * Has the file written, and cuts it into parts where it has more rows than one may have.
+ * @throws MadeIsGone where somebody has removed a file, or put another in its place, before it was done
+ */
+export async function writeParts(
   duckDb: DuckDb,
-  { columns, path: whole, rowCount, measure }: WholeFile,
+  { columns, write, measure }: WholeFile,
   { directory, partRows }: ViewDestination,
   signal: AbortSignal,
-): Promise<Pick<ResultSet, 'rowCount' | 'cellBytes' | 'parts'>> {
-  const files = rowCount <= partRows ? [{ path: whole, rowCount }] : await cut(whole, directory, partRows, signal);
+): Promise<Pick<ResultSet, 'rowCount' | 'cellBytes' | 'parts'> & Pick<MaterializedView, 'files'>> {
+  await using whole = await MadeFile.create(join(directory, 'whole.parquet'));
+  const { path } = whole;
+  const rowCount = await whole.write(() => write(path));
+  const cut =
+    rowCount <= partRows
+      ? [{ rowCount, ...(await whole.written()) }]
+      : await cutRowGroups(whole.handle, partRows, (file) => join(directory, `part-${file}.parquet`), signal);
+  if (rowCount > partRows) await rm(path, { force: true });
   const parts: Part[] = [];
   let firstRow = 0;
+  const files = cut.filter((file) => file.rowCount > 0);
   for (const file of files) {
-    if (file.rowCount === 0) continue;
-    const sizes = measure === undefined ? await measured(duckDb, columns, file.path, signal) : shareOf(measure, file);
+    const sizes = measure === undefined ? await measured(duckDb, columns, file, signal) : shareOf(measure, file);
     if (sizes.rowCount !== file.rowCount) throw new Error(`${sizes.rowCount} rows were cut where ${file.rowCount} are`);
-    parts.push({ key: file.path, firstRow, ...sizes, objectBytes: (await stat(file.path)).size, sha256: '' });
+    parts.push({ key: file.path, firstRow, ...sizes, objectBytes: file.bytes, sha256: '' });
     firstRow += file.rowCount;
   }
   if (firstRow !== rowCount) throw new Error(`a view of ${rowCount} rows was cut into parts of ${firstRow}`);
   const cellBytes = measure?.cellBytes ?? parts.reduce((sum, part) => sum + part.cellBytes, 0);
-  return { rowCount, cellBytes, parts };
-}
-
-async function cut(whole: string, directory: string, partRows: number, signal: AbortSignal) {
-  const files = await cutRowGroups(whole, partRows, (file) => join(directory, `part-${file}.parquet`), signal);
-  await rm(whole);
-  return files;
+  return { rowCount, cellBytes, parts, files };
 }
 
 function shareOf(measure: Measure, { rowCount }: Pick<Part, 'rowCount'>): Measure {
   return { ...measure, rowCount, cellBytes: Math.round((measure.cellBytes * rowCount) / measure.rowCount) };
 }
 
+/** Runs what reads the files of a view that is being made. @throws MadeIsGone where one is not what was written; else what `read` throws */
+export async function readWritten<T>(files: readonly WrittenFile[], read: () => Promise<T>): Promise<T> {
+  return await readIntact(
+    files.map((file) => ({ requireIntact: () => requireWritten(file) })),
+    read,
+  );
+}
+
 /** Reads the rows of a file that has been written. */
 async function measured(
   duckDb: DuckDb,
   columns: readonly ProjectedColumn[],
-  path: string,
+  file: CutFile,
   signal: AbortSignal,
 ): Promise<Measure> {
   const storedAs = (place: number) => storedColumn(columns[place]?.index ?? place);
@@ -143,7 +161,7 @@ async function measured(
     storedAs,
   );
   const text = `SELECT count(*), coalesce(sum(b), 0), coalesce(max(b), 0) FROM (SELECT ${rowBytes} AS b FROM read_parquet($1))`;
-  const [row] = await duckDb.query({ text, values: [path] }, signal);
+  const [row] = await readWritten([file], () => duckDb.query({ text, values: [file.path] }, signal));
   const [rowCount, cellBytes, rowBytesMax] = (row ?? []).map(Number) as [number, number, number];
   return { rowCount, cellBytes, rowBytesMax };
 }

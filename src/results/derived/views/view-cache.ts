@@ -13,7 +13,7 @@ import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { MadeIsGone } from '../../../errors/workspace-unavailable.ts';
 import { type Removable, withRoom } from '../../../files/disk-room.ts';
-import { stateOfFile } from '../../../files/file-state.ts';
+import { requireWritten } from '../../../files/file-state.ts';
 import { makeWorkspace, workspaceFailure } from '../../../files/workspace.ts';
 import type { OpenObject, ResultStore } from '../../../store/result-store.ts';
 import { viewIdentity } from '../../compile/view.ts';
@@ -61,14 +61,9 @@ export interface OpenView extends Disposable {
   grew(bytes: number): void;
 }
 
-interface MadeView extends MaterializedView {
-  /** What each part's file was when it was made; undefined where it is gone. */
-  readonly files: readonly (string | undefined)[];
-}
-
 interface Entry {
   readonly identity: string;
-  readonly made: Promise<MadeView>;
+  readonly made: Promise<MaterializedView>;
   readonly directory: string;
   /** The number of those who wait for it or read it. */
   users: number;
@@ -159,12 +154,14 @@ export class ViewCache implements AsyncDisposable {
 
   /** Else the next who asks for the view has it made anew. */
   async #requireFile(entry: Entry, path: string): Promise<void> {
-    const { resultSet, files } = await entry.made;
-    const found = await stateOfFile(path);
-    if (found !== undefined && found === files[resultSet.parts.findIndex(({ key }) => key === path)]) return;
-    this.#forget(entry);
-    entry.passing = true;
-    throw new MadeIsGone(`${path} is gone, or not what was made`);
+    const { files } = await entry.made;
+    try {
+      await requireWritten(files.find((file) => file.path === path) ?? { path, state: '' });
+    } catch (error) {
+      this.#forget(entry);
+      entry.passing = true;
+      throw error;
+    }
   }
 
   async #open(identity: string, making: Making, keyId: string, signal: AbortSignal): Promise<OpenView> {
@@ -321,11 +318,11 @@ export class ViewCache implements AsyncDisposable {
     };
   }
 
-  async #make(directory: string, make: MakeView, signal: AbortSignal): Promise<MadeView> {
+  async #make(directory: string, make: MakeView, signal: AbortSignal): Promise<MaterializedView> {
     const { duckDb, millisMax, sleep, budget } = this.#options;
     return await withinMillis({ millisMax, duckDb, sleep }, signal, async (within) => {
       try {
-        const made = await withRoom(budget.room, async () => {
+        return await withRoom(budget.room, async () => {
           await makeWorkspace(this.#options.directory);
           await rm(directory, { recursive: true, force: true });
           await makeWorkspace(directory);
@@ -334,8 +331,6 @@ export class ViewCache implements AsyncDisposable {
             throw await workspaceFailure(directory, error);
           });
         });
-        const files = await Promise.all(made.resultSet.parts.map(({ key }) => stateOfFile(key)));
-        return { ...made, files };
       } catch (error) {
         throw readFailure(error);
       }
