@@ -6,9 +6,9 @@
 import { STATES, stateAt } from '../domain/execution.ts';
 import type { Principal } from '../domain/principal.ts';
 import { letOthersRun } from '../domain/time.ts';
-import { MadeIsGone } from '../errors/workspace-unavailable.ts';
 import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from './answer.ts';
+import { answerAnew } from './answer-anew.ts';
 import { answerText, type PlannedRequest } from './answer-text.ts';
 import type { ResultsDeps } from './deps.ts';
 import { planRead } from './plan/read-plan.ts';
@@ -39,12 +39,12 @@ export async function answerResults(
   stats: RequestStats,
   signal: AbortSignal,
 ): Promise<Answer> {
+  const answer = () => answerAnew(request, (asked) => answerOnce(asked, principal, deps, stats, signal));
   try {
-    return await answerOnce(request, principal, deps, stats, signal);
+    return await answer();
   } catch (error) {
-    if (!(error instanceof MadeIsGone) && !(await wasReplaced(error, stats.executionId, request, principal, deps)))
-      throw error;
-    return await answerOnce(request, principal, deps, stats, signal);
+    if (!(await wasReplaced(error, stats.executionId, request, principal, deps))) throw error;
+    return await answer();
   }
 }
 

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { DuckDb } from '../../src/duckdb/duckdb.ts';
 import { startHttpService } from './http-service.ts';
+import { LONG_RESULT_ROWS, publishLongResult } from './long-result.ts';
 import { readParquet } from './parquet-reader.ts';
 
 /** Every filtered or sorted page is read from a view. */
@@ -145,6 +146,39 @@ for (const { what, touch } of HANDS) {
     const { rows } = await readParquet(Buffer.from(await answer.arrayBuffer()));
     assert.deepEqual([rows.length, rows[0], rows[499]], [500, ['100'], ['599']]);
     assert.deepEqual([touched.size, service.faults], [3, []]);
+  });
+}
+
+for (const { what, path, from, rows } of [
+  { what: 'a sorted export', path: 'results?sort_by=n%20desc', from: 0, rows: LONG_RESULT_ROWS },
+  { what: 'the end of a sorted export', path: 'results?sort_by=n%20desc', from: 1_000_000, rows: 188_275 },
+  {
+    what: 'the export of a difference',
+    path: 'diff/OTHER?sort_by=n%20desc&columns=n,w',
+    from: 0,
+    rows: LONG_RESULT_ROWS + 1,
+  },
+]) {
+  test(`${what} is sent to its end though the folder \`views\` is removed meanwhile`, async (t) => {
+    const service = await startHttpService(t, { ...SETTINGS, QRS_ROW_FILES: 'off' });
+    const { id } = await publishLongResult(service, 7);
+    const { id: other } = await service.publish(7, 'n,w\n-1,other\n', { types: { n: 'bigint' } });
+    const line = (n: number) => `{"n":${n},"w":"${'x'.repeat(100)}"}\n`;
+    const lines = Array.from({ length: LONG_RESULT_ROWS }, (_, index) => line(LONG_RESULT_ROWS - 1 - index));
+    const expected = `${lines.join('')}${path.startsWith('diff') ? '{"n":-1,"w":"other"}\n' : ''}`;
+    const address = `/v1/execution/${id}/${path.replace('OTHER', other)}&format=ndjson&ignore_max_datapoints_per_request=true`;
+    const answer = await service.get(address, { headers: from === 0 ? {} : { range: `bytes=${from}-` } });
+    assert.equal(answer.status, from === 0 ? 200 : 206);
+    const read: Uint8Array[] = [];
+    for await (const chunk of answer.body ?? []) {
+      if (read.length === 0) await rm(join(service.commandLine.dataDir, 'views'), { recursive: true });
+      read.push(chunk);
+    }
+    assert.ok(Buffer.concat(read).toString() === expected.slice(from), 'other bytes were sent');
+    assert.deepEqual(service.faults, []);
+    await service.stop();
+    const answered = service.observed.findLast(({ kind }) => kind === 'answered');
+    assert.equal(answered?.kind === 'answered' && answered.stats.rowCount, rows);
   });
 }
 

@@ -6,9 +6,9 @@ import { type Execution, formatState, STATES, stateAt } from '../../domain/execu
 import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { RequestError } from '../../errors/errors.ts';
-import { MadeIsGone } from '../../errors/workspace-unavailable.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
+import { answerAnew } from '../answer-anew.ts';
 import { answerText } from '../answer-text.ts';
 import type { ResultsDeps } from '../deps.ts';
 import type { OpenView } from '../derived/views/view-cache.ts';
@@ -61,12 +61,7 @@ export async function answerDiff(
   context: DiffContext,
   deps: ResultsDeps,
 ): Promise<Answer> {
-  try {
-    return await answerOnce(request, targets, context, deps);
-  } catch (error) {
-    if (!(error instanceof MadeIsGone)) throw error;
-    return await answerOnce(request, targets, context, deps);
-  }
+  return await answerAnew(request, (asked) => answerOnce(asked, targets, context, deps));
 }
 
 async function answerOnce(

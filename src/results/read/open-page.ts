@@ -123,8 +123,6 @@ export async function openPage(
     const ofParts = { open: open.openPart, prefetch: undefined, rows: ofView };
     const viewReader = new PartReader(encoding, depsOf(ofParts));
     const opened = await openSlice({ ...stored, resultSet: open.resultSet }, viewReader, signal);
-    // Once its first byte is sent, nothing can be made anew.
-    if (!opened.small) await open.requireFiles();
     const page = noteViewRead(opened, ofView, format);
     const filteredRowCount = view.rows.kind === 'drawn' ? undefined : open.resultSet.rowCount;
     const released = { ...page, filteredRowCount, release: () => open[Symbol.dispose]() };

@@ -53,8 +53,6 @@ export interface OpenView extends Disposable {
   readonly counts?: Readonly<Record<string, number>>;
   /** A part's file, which stays as long as the view is open. @throws MadeIsGone where it is not what was made */
   openPart(part: Part): Promise<OpenObject>;
-  /** Looks at all of its files. @throws MadeIsGone where one is not what was made */
-  requireFiles(): Promise<void>;
   /** Keeps the view longer; undefined where it is gone. */
   hold(): Disposable | undefined;
   /** Adds the bytes of files made from the view, which are beside its parts and go with it. */
@@ -179,9 +177,6 @@ export class ViewCache implements AsyncDisposable {
         resultSet,
         ...(counts !== undefined && { counts }),
         openPart: ({ key }) => this.#openFile(entry, key),
-        requireFiles: async () => {
-          await Promise.all(resultSet.parts.map(({ key }) => this.#requireFile(entry, key)));
-        },
         hold: () => {
           if (this.#entries.get(identity) !== entry) return undefined;
           entry.users += 1;
