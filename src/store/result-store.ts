@@ -66,7 +66,7 @@ export interface ObjectRef {
 export interface OpenObject extends AsyncDisposable {
   /** Absolute path of a local file. */
   readonly path: string;
-  /** To be asked once it has been read: somebody may have written into it meanwhile. @throws ObjectDamaged */
+  /** To be asked once it has been read: somebody may have written into it meanwhile. @throws ObjectDamaged; MadeIsGone where it can be had anew */
   requireIntact?(): Promise<void>;
 }
 

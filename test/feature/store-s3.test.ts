@@ -1,12 +1,14 @@
 /** The whole service with its results in S3: published, read in pages and whole, kept over a restart of the server, swept. */
 import assert from 'node:assert/strict';
-import { readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { open as openFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, suite, type TestContext, test } from 'node:test';
 import type { Finding } from '../../src/maintenance/doctor/finding.ts';
+import { ReadCache } from '../../src/store/read-cache/read-cache.ts';
 import { S3_ENVIRONMENT, S3_MISSING, S3Server } from '../s3-server.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { openServer } from './http-service.ts';
+import { readParquet } from './parquet-reader.ts';
 
 /** Several row groups of 16,384 rows. */
 const ROWS = 60_000;
@@ -110,6 +112,42 @@ suite('results in S3', { skip: S3_MISSING ?? false }, async () => {
     assert.deepEqual(await numbers(await get('?limit=1&offset=2')), [2]);
     await rm(join(commandLine.dataDir, 'fetched'), { recursive: true });
     assert.deepEqual(await numbers(await get('?limit=1&offset=50000')), [50_000]);
+  });
+
+  test('what was fetched and is deleted or written into while it is read is fetched anew', async (t) => {
+    const { get, commandLine } = await serve(t);
+    const { open } = ReadCache.prototype;
+    let isTouched = true;
+    let touch = async (path: string) => await rm(path);
+    t.mock.method(ReadCache.prototype, 'open', async function (this: ReadCache, ...asked: Parameters<typeof open>) {
+      const opened = await open.apply(this, asked);
+      if (!isTouched && asked[0].key.endsWith('part-00000.parquet')) {
+        isTouched = true;
+        await touch(opened.path);
+      }
+      return opened;
+    });
+    const overwrite = async (path: string) => {
+      await using file = await openFile(path, 'r+');
+      await file.write(Buffer.alloc((await file.stat()).size, 0xff), 0);
+    };
+    for (const hands of [touch, overwrite]) {
+      touch = hands;
+      const asked = async (address: string) => {
+        isTouched = false;
+        const answer = await get(address);
+        assert.equal(isTouched, true);
+        return answer;
+      };
+      assert.deepEqual(await numbers(await asked('?limit=2&offset=40000')), [40_000, 40_001]);
+      assert.deepEqual(await numbers(await asked('?sort_by=n%20desc&limit=2')), [59_999, 59_998]);
+      assert.equal(await (await asked('/csv')).text(), CSV);
+      const parquet = await asked('?format=parquet&sort_by=n%20desc');
+      const { rows } = await readParquet(Buffer.from(await parquet.arrayBuffer()), 'n');
+      assert.deepEqual([rows.length, rows[0]], [ROWS, ['59999']]);
+      // Else it is kept.
+      await rm(join(commandLine.dataDir, 'views'), { recursive: true });
+    }
   });
 
   test('a server that goes away is 503 that says so, and no restart is needed when it is back', async (t) => {

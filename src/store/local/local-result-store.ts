@@ -11,6 +11,7 @@ import { NotReady } from '../../errors/not-ready.ts';
 import { codeOf, hasCode } from '../../errors/system-code.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { folderUnusable, makeWorkspace } from '../../files/workspace.ts';
+import { isMissing } from '../is-missing.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from '../object-path.ts';
 import { OpenObjects } from '../open-objects.ts';
 import { requireSameBytes } from '../require-same-bytes.ts';
@@ -21,9 +22,8 @@ import {
   type ResultStore,
   type StoredObject,
 } from '../result-store.ts';
+import { isUnreadable, VerifiedFiles } from '../verified-files.ts';
 import { moveDurably } from './durable-move.ts';
-import { isMissing } from './is-missing.ts';
-import { isUnreadable, VerifiedFiles } from './verified-files.ts';
 
 /** Names of files that only show that a file can be written. */
 const PROBE = '.probe-';
@@ -120,10 +120,9 @@ export class LocalResultStore implements ResultStore {
     };
   }
 
-  /** Where nothing was written into the file, this is one look at it. */
   async #requireIntact(object: ObjectRef, path: string, rows: RowRange): Promise<void> {
     try {
-      await this.#verified.require(object, path, rows, NEVER);
+      await this.#verified.requireIntact(object, path, rows);
     } catch (error) {
       // What was read of a file before it was removed is right.
       if (!(error instanceof ObjectDamaged && error.isMissing)) throw error;

@@ -1,7 +1,7 @@
 /**
  * Keeps local copies of remote objects: sparse files, each as long as its object, holding the blocks that reads have needed. A block is
- * hashed while it is written and may be read only when the hash fits. The files belong to this process and are removed with it; the
- * least recently used are deleted when all together exceed the limit.
+ * hashed while it is written and may be read only when the hash fits, and once more when it has been read, where the file has changed since.
+ * The files belong to this process and are removed with it; the least recently used are deleted when all together exceed the limit.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
@@ -13,11 +13,13 @@ import { sideBySide } from '../../domain/side-by-side.ts';
 import { isStorageFull } from '../../errors/storage-full.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { hasCode } from '../../errors/system-code.ts';
+import { MadeIsGone } from '../../errors/workspace-unavailable.ts';
 import { type BlockHasher, blockHasher, wholeHasher } from '../../files/block-checksums.ts';
 import { type DiskRoom, type Removable, withRoom } from '../../files/disk-room.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { writeAll } from '../../files/write-all.ts';
-import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
+import { ObjectDamaged, type ObjectRef, type OpenObject } from '../result-store.ts';
+import { VerifiedFiles } from '../verified-files.ts';
 import { type CachedFile, isInUse, missingOf, nameOf, noteChange, type Stretch } from './cached-file.ts';
 import { RequestLimit } from './request-limit.ts';
 
@@ -58,6 +60,7 @@ export class ReadCache implements AsyncDisposable {
   /** Blocks that are being written, by file and place. */
   readonly #writing = new Map<string, Promise<void>>();
   readonly #prefetches = new RequestLimit(PREFETCHES_MAX);
+  readonly #verified = new VerifiedFiles();
   /** Of blocks that are being fetched ahead. */
   #prefetchBytes = 0;
   #bytes = 0;
@@ -74,11 +77,7 @@ export class ReadCache implements AsyncDisposable {
   }
 
   /** A file that holds what a read of these rows needs. It stays until it is released. @throws ObjectDamaged; the signal's reason */
-  async open(
-    object: ObjectRef,
-    rows: RowRange,
-    signal: AbortSignal,
-  ): Promise<{ readonly path: string } & AsyncDisposable> {
+  async open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject> {
     const name = nameOf(object);
     const file = await this.#use(name, object, signal);
     const release = () => this.#release(name, file);
@@ -92,6 +91,11 @@ export class ReadCache implements AsyncDisposable {
     let isReleased = false;
     return {
       path: file.path,
+      requireIntact: async () => {
+        await this.#verified.requireIntact(object, file.path, rows).catch(async (error: unknown) => {
+          throw await this.#spoiled(name, file, error);
+        });
+      },
       [Symbol.asyncDispose]: async () => {
         if (isReleased) return;
         isReleased = true;
@@ -122,6 +126,7 @@ export class ReadCache implements AsyncDisposable {
   /** To be called when the object was deleted. Reads in progress may end. */
   async forget(key: string): Promise<void> {
     for (const [name, file] of this.#files) if (name.startsWith(`${key} `)) await this.#forget(name, file);
+    this.#verified.forget(key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -200,7 +205,9 @@ export class ReadCache implements AsyncDisposable {
     file.fetches += 1;
     try {
       await this.#makeRoom(block.bytes);
-      await using handle = await open(file.path, 'r+');
+      await using handle = await open(file.path, 'r+').catch(async (error: unknown) => {
+        throw hasCode(error, 'ENOENT') && !this.#isClosed ? await this.#spoiled(name, file, error) : error;
+      });
       await using _ = { [Symbol.asyncDispose]: () => noteChange(file, handle, object) };
       await this.#inRoom(block.bytes, async () => await this.#writeIntact(handle, object, block, signal));
       file.blocks[block.index] = 1;
@@ -284,6 +291,12 @@ export class ReadCache implements AsyncDisposable {
         return true;
       },
     }));
+  }
+
+  /** Somebody else has removed it, or written into it. It is deleted, so that whoever reads from it notices, and fetched anew. */
+  async #spoiled(name: string, file: CachedFile, cause: unknown): Promise<MadeIsGone> {
+    await this.#remove(name, file);
+    return new MadeIsGone(`${file.path} is gone, or not what was fetched`, { cause });
   }
 
   async #forget(name: string, file: CachedFile): Promise<void> {

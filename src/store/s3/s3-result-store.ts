@@ -129,7 +129,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     try {
       const file = await this.#cache.open(object, rows, signal);
       return {
-        path: file.path,
+        ...file,
         [Symbol.asyncDispose]: async () => {
           opened[Symbol.dispose]();
           await file[Symbol.asyncDispose]();

@@ -6,18 +6,20 @@
  */
 import type { BigIntStats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { type Block, blocksOfRows, listBlocks, type RowRange } from '../../domain/blocks.ts';
-import { SharedWork } from '../../domain/shared-work.ts';
-import { codeOf, hasCode } from '../../errors/system-code.ts';
-import { isBlockIntact } from '../../files/block-checksums.ts';
-import { checksumOfOpen, newChunk } from '../../files/checksum.ts';
-import { ObjectDamaged, type ObjectRef } from '../result-store.ts';
+import { type Block, blocksOfRows, listBlocks, type RowRange } from '../domain/blocks.ts';
+import { SharedWork } from '../domain/shared-work.ts';
+import { codeOf, hasCode } from '../errors/system-code.ts';
+import { isBlockIntact } from '../files/block-checksums.ts';
+import { checksumOfOpen, newChunk } from '../files/checksum.ts';
 import { isMissing } from './is-missing.ts';
+import { ObjectDamaged, type ObjectRef } from './result-store.ts';
 
 /** So many files are remembered; the one first read longest ago is forgotten first. */
 const FILES_MAX = 50_000;
 /** Nothing changes a stored object, so one that changes again and again while it is checked is not read. */
 const CHANGES_MAX = 5;
+
+const NEVER = new AbortController().signal;
 
 /** Stands for all bytes of an object without blocks. */
 const WHOLE: Pick<Block, 'index'> = { index: 0 };
@@ -46,16 +48,31 @@ export class VerifiedFiles {
    */
   async require(object: ObjectRef, path: string, rows: RowRange, signal: AbortSignal): Promise<void> {
     for (let change = 0; change < CHANGES_MAX; change += 1) {
-      signal.throwIfAborted();
-      const identity = identityOf(await orUnreadable(object, statOf(object, path)), object);
-      const { blocks, key } = object;
-      const needed = blocks === undefined ? [WHOLE] : blocksOfRows(blocks, rows);
-      const missing = needed.filter((block) => !this.#isVerified(key, identity, block));
-      if (missing.length === 0) return;
-      const verify = (during: AbortSignal) => orUnreadable(object, this.#verify(object, path, missing, during));
-      await this.#hashing.join(`${key} ${identity} ${missing.map(({ index }) => index).join()}`, verify, signal);
+      if (await this.#verifyNeeded(object, path, rows, signal)) return;
     }
     throw new ObjectDamaged(object.key, 'it changes while it is read');
+  }
+
+  /**
+   * To be asked once the rows have been read: resolves when what that needed is still what was stored. Where the file has not changed, this is
+   * one look at it.
+   * @throws ObjectDamaged
+   */
+  async requireIntact(object: ObjectRef, path: string, rows: RowRange): Promise<void> {
+    await this.#verifyNeeded(object, path, rows, NEVER);
+  }
+
+  /** Verifies what a read of the rows needs and is not verified of the file as it is now. @returns whether that was nothing */
+  async #verifyNeeded(object: ObjectRef, path: string, rows: RowRange, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const identity = identityOf(await orUnreadable(object, statOf(object, path)), object);
+    const { blocks, key } = object;
+    const needed = blocks === undefined ? [WHOLE] : blocksOfRows(blocks, rows);
+    const missing = needed.filter((block) => !this.#isVerified(key, identity, block));
+    if (missing.length === 0) return true;
+    const verify = (during: AbortSignal) => orUnreadable(object, this.#verify(object, path, missing, during));
+    await this.#hashing.join(`${key} ${identity} ${missing.map(({ index }) => index).join()}`, verify, signal);
+    return false;
   }
 
   /** Reads the whole object: its checksum, and the hashes of its blocks. @throws ObjectDamaged; the signal's reason */
