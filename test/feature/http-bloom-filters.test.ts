@@ -1,8 +1,10 @@
 /** Bloom filters that are stored beside parts, over HTTP: what is not searched because of them, and what happens when they are damaged. */
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ResultSet } from '../../src/domain/result-set.ts';
+import { LocalResultStore } from '../../src/store/local/local-result-store.ts';
 import { storedKeys } from './behind-the-command.ts';
 import { ask } from './found-page.ts';
 import { type HttpService, type PublishOptions, startHttpService } from './http-service.ts';
@@ -135,6 +137,29 @@ test('a damaged Bloom filter is not believed: its part is searched, the log says
   const verified = await service.commandLine.run(['verify']);
   assert.equal(verified.code, 1);
   assert.match(verified.out + verified.err, new RegExp(`${first.bloomFilters.key}.*damaged`));
+});
+
+test('a Bloom filter that is written into while it is read is not believed', async (t) => {
+  const { service, id, path } = await published(t);
+  const [first] = (await manifestOf(service, id)).parts;
+  const { bloomFilters: filters } = first ?? {};
+  assert(filters !== undefined);
+  const { open } = LocalResultStore.prototype;
+  let isTouched = false;
+  t.mock.method(
+    LocalResultStore.prototype,
+    'open',
+    async function (this: LocalResultStore, ...asked: Parameters<typeof open>) {
+      const opened = await open.apply(this, asked);
+      if (asked[0].key === filters.key && !isTouched) {
+        isTouched = true;
+        await writeFile(opened.path, new Uint8Array(filters.objectBytes));
+      }
+      return opened;
+    },
+  );
+  assert.deepEqual(await ask(service, path, { filters: "name = 'name 3'" }), { rows: [3], way: inSome(1), count: 1 });
+  assert.equal(isTouched, true);
 });
 
 test('a Bloom filter that is gone costs nothing but time', async (t) => {

@@ -11,6 +11,7 @@ import { sideBySide } from '../../domain/side-by-side.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { compileHashes, HASH_PROBE, isHashed } from '../../duckdb/value-hash.ts';
 import { ObjectDamaged, type ResultStore } from '../../store/result-store.ts';
+import { readIntact } from '../limits/open-all.ts';
 import type { Value } from '../plan/predicate.ts';
 import { mayMatch, type SoughtValue, soughtValues } from '../plan/sought-values.ts';
 import type { View } from '../plan/view.ts';
@@ -121,11 +122,13 @@ export class PartExclusion {
     // Only this filter's bytes are checked, and fetched where the store is far away.
     await using object = await this.#options.store.open(filters, { from: place, to: place + 1 }, signal);
     await using file = await openFile(object.path);
-    const absent = new Set<Value>();
-    for (const [value, hash] of values) {
-      if (!(await isFound(file, filters, place, hash))) absent.add(value);
-    }
-    return absent;
+    return await readIntact([object], async () => {
+      const absent = new Set<Value>();
+      for (const [value, hash] of values) {
+        if (!(await isFound(file, filters, place, hash))) absent.add(value);
+      }
+      return absent;
+    });
   }
 }
 
