@@ -118,3 +118,23 @@ test('files that are not ours are neither counted nor removed', async (t) => {
   assert.deepEqual(await names(), []);
   assert.equal((await readFile(join(directory, 'mine.txt'))).length, 100);
 });
+
+for (const { what, clear } of [
+  { what: 'with its folder', clear: async (directory: string) => await rm(directory, { recursive: true }) },
+  {
+    what: 'by its names, as `rm -r derived/*` does',
+    clear: async (directory: string) => {
+      for (const name of await readdir(directory)) await rm(join(directory, name), { recursive: true });
+    },
+  },
+]) {
+  test(`once all has been cleared ${what}, files are made as before`, async (t) => {
+    const { write, budget, directory, names } = await folder(t, 10);
+    await write(named('a'), '12345');
+    await clear(directory);
+    // As each minute.
+    await budget.enforce();
+    await write(named('b'), '12345');
+    assert.deepEqual(await names(), [named('b')]);
+  });
+}

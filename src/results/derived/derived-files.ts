@@ -5,7 +5,7 @@
  * closes it when the folder is listed next; only then is its disk space free.
  */
 import { mkdir, open, readdir, rename, rm, rmdir, stat, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Clock } from '../../domain/instant.ts';
 import { executionOfDerived } from '../../domain/written-names.ts';
 import { hasCode } from '../../errors/system-code.ts';
@@ -15,7 +15,7 @@ import type { DerivedBudget } from './budget.ts';
 export interface DerivedFilesOptions {
   /** Absolute path of a folder that exists. */
   readonly directory: string;
-  /** Absolute path of an empty folder on the same file system, for this process alone. */
+  /** Absolute path of an empty folder in it, for this process alone. */
   readonly staging: string;
   readonly budget: DerivedBudget;
   readonly clock: Clock;
@@ -124,14 +124,13 @@ export class DerivedFiles {
 
   async #names(): Promise<readonly string[]> {
     const { directory, staging } = this.#options;
-    try {
-      return await readdir(directory);
-    } catch (error) {
+    const names = await readdir(directory).catch((error: unknown): string[] => {
       if (!hasCode(error, 'ENOENT')) throw error;
-      // Somebody has removed it. What is made from now on needs this folder, which is in it.
-      await mkdir(staging, { recursive: true, mode: 0o700 });
       return [];
-    }
+    });
+    // Somebody may have cleared it. What is made from now on needs this folder, which is in it.
+    if (!names.includes(basename(staging))) await mkdir(staging, { recursive: true, mode: 0o700 });
+    return names;
   }
 }
 
