@@ -29,7 +29,7 @@ import {
   writerOfKey,
   writerPrefix,
 } from '../domain/written-names.ts';
-import { hasCode } from '../errors/system-code.ts';
+import { isMissing } from '../errors/system-code.ts';
 import type { ReserveFile } from '../files/reserve-file.ts';
 import { isLeaseOwnerDead } from '../leases/lease-owner.ts';
 import type { ResultStore } from '../store/result-store.ts';
@@ -310,7 +310,7 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    if (isMissing(error)) return [];
     throw error;
   }
 }

@@ -8,10 +8,9 @@ import type { BigIntStats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { type Block, blocksOfRows, listBlocks, type RowRange } from '../domain/blocks.ts';
 import { SharedWork } from '../domain/shared-work.ts';
-import { codeOf, hasCode } from '../errors/system-code.ts';
+import { codeOf, isMissing, isUnreadable } from '../errors/system-code.ts';
 import { isBlockIntact } from '../files/block-checksums.ts';
 import { checksumOfOpen, newChunk } from '../files/checksum.ts';
-import { isMissing } from './is-missing.ts';
 import { ObjectDamaged, type ObjectRef } from './result-store.ts';
 
 /** So many files are remembered; the one first read longest ago is forgotten first. */
@@ -23,14 +22,6 @@ const NEVER = new AbortController().signal;
 
 /** Stands for all bytes of an object without blocks. */
 const WHOLE: Pick<Block, 'index'> = { index: 0 };
-
-/** A disk that has lost the bytes, a file or folder of another user, a link in a circle, a folder in place of a file. */
-const UNREADABLE = ['EIO', 'EACCES', 'EPERM', 'ELOOP', 'EISDIR'];
-
-/** Whether the system cannot read this one file, though others may be right. */
-export function isUnreadable(error: unknown): boolean {
-  return hasCode(error, ...UNREADABLE);
-}
 
 interface VerifiedFile {
   readonly identity: string;

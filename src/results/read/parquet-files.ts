@@ -10,7 +10,7 @@ import { datapointsOf } from '../../domain/datapoints.ts';
 import type { Clock } from '../../domain/instant.ts';
 import { orAborted } from '../../domain/or-aborted.ts';
 import { RequestError } from '../../errors/errors.ts';
-import { hasCode } from '../../errors/system-code.ts';
+import { isMissing, isUnreadable } from '../../errors/system-code.ts';
 import { type Removable, withRoom } from '../../files/disk-room.ts';
 import { stateOf } from '../../files/file-state.ts';
 import { MadeFile } from '../../files/made-file.ts';
@@ -277,7 +277,7 @@ async function openAsWritten({ folder, state }: KeptFile): Promise<FileHandle | 
     held.move();
     return handle;
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'EPERM')) return undefined;
+    if (isMissing(error) || isUnreadable(error)) return undefined;
     throw error;
   }
 }

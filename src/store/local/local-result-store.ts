@@ -8,10 +8,9 @@ import { access, constants, mkdir, readdir, readFile, rm, rmdir, stat, statfs, w
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { RowRange } from '../../domain/blocks.ts';
 import { NotReady } from '../../errors/not-ready.ts';
-import { codeOf, hasCode } from '../../errors/system-code.ts';
+import { codeOf, hasCode, isMissing, isUnreadable } from '../../errors/system-code.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { folderUnusable, makeWorkspace } from '../../files/workspace.ts';
-import { isMissing } from '../is-missing.ts';
 import { INSTALLATION, isKeySegment, objectPath, SEGMENTS_MAX, STAGING } from '../object-path.ts';
 import { OpenObjects } from '../open-objects.ts';
 import { requireSameBytes } from '../require-same-bytes.ts';
@@ -22,7 +21,7 @@ import {
   type ResultStore,
   type StoredObject,
 } from '../result-store.ts';
-import { isUnreadable, VerifiedFiles } from '../verified-files.ts';
+import { VerifiedFiles } from '../verified-files.ts';
 import { moveDurably } from './durable-move.ts';
 
 /** Names of files that only show that a file can be written. */

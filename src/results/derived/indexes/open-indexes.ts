@@ -3,7 +3,7 @@
  * first, and none while it is read.
  */
 
-import { hasCode } from '../../../errors/system-code.ts';
+import { isMissing, isUnreadable } from '../../../errors/system-code.ts';
 import { IndexFile } from './index-file.ts';
 
 const BYTES_MAX = 64 * 1024 * 1024;
@@ -92,9 +92,9 @@ export class OpenIndexes {
   }
 }
 
-/** Whether it says that there is no file, or that something is in its place: a folder, another user's file, a link that leads nowhere. */
+/** Whether it says that there is no file that can be read. */
 export function isNoReadableFile(error: unknown): boolean {
-  return hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'ELOOP');
+  return isMissing(error) || isUnreadable(error);
 }
 
 async function close({ opening }: Entry): Promise<void> {
