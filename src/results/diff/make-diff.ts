@@ -48,14 +48,14 @@ function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, '
   return async (duckDb, destination, signal) => {
     await using objects = new AsyncDisposableStack();
     const open = (part: Part, opening: AbortSignal) => store.open(part, allRowsOf(part), opening);
-    const filesOf = ({ parts }: ResultSet) => openAll(parts, open, objects, signal);
-    const [before, after] = [await filesOf(from.resultSet), await filesOf(to.resultSet)];
-    const sources = { from: before.paths, to: after.paths };
-    const parts = [...from.resultSet.parts, ...to.resultSet.parts];
+    const before = from.resultSet.parts;
+    const parts = [...before, ...to.resultSet.parts];
+    const { paths, during } = await openAll(parts, open, objects, signal);
+    const sources = { from: paths.slice(0, before.length), to: paths.slice(before.length) };
     const rowGroupRows = rowGroupRowsFor(parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
     const write = async (path: string) => {
       const writing = () => duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
-      const [written] = await before.during(() => after.during(writing));
+      const [written] = await during(writing);
       return Number(written?.[0]);
     };
     const made = columnsOfDiff(columns);
