@@ -3,12 +3,13 @@
  * reveals nothing. A query that the key may not see is reported as not found; one that it may only read, as forbidden.
  */
 import type { CatalogTransaction } from '../../catalog/catalog.ts';
-import { type Execution, formatState, isExecutionId, stateAt } from '../../domain/execution.ts';
+import { type Execution, formatState, stateAt } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
-import { mayRead, mayWrite, type Query } from '../../domain/query.ts';
+import { mayWrite, type Query } from '../../domain/query.ts';
 import { includesScope, type Scope } from '../../domain/scope.ts';
 import { RequestError } from '../../errors/errors.ts';
+import { findReadableExecution, findReadableQuery } from '../../results/plan/readable.ts';
 
 /** @throws RequestError scope */
 export function requireScope({ scope }: Principal, needed: Scope): void {
@@ -33,12 +34,7 @@ export async function readableQuery(
   principal: Principal,
   id: string,
 ): Promise<Query> {
-  if (!/^[0-9]+$/.test(id))
-    throw new RequestError('invalid_query_id', `The requested query ID (ID: ${id}) is invalid.`);
-  // No id was ever given out that a double cannot hold exactly.
-  const query = Number.isSafeInteger(Number(id)) ? await queries.find(Number(id)) : undefined;
-  if (query !== undefined && mayRead(principal, query)) return query;
-  throw new RequestError('query_not_found', 'not found: Query not found or private');
+  return await findReadableQuery(id, principal, (queryId) => queries.find(queryId));
 }
 
 /** @throws RequestError invalid_query_id · query_not_found · scope */
@@ -62,14 +58,12 @@ export async function writableExecution(
   id: string,
   now: Instant,
 ): Promise<Execution> {
-  if (!isExecutionId(id)) {
-    throw new RequestError('invalid_execution_id', `The requested execution ID (ID: ${id}) is invalid.`);
-  }
-  const execution = await executions.find(id.toUpperCase());
-  const query = execution === undefined ? undefined : await queries.find(execution.queryId);
-  if (execution === undefined || query === undefined || !mayRead(principal, query)) {
-    throw new RequestError('execution_not_found', `The requested execution ID (ID ${id}) was not found.`);
-  }
+  const { execution, query } = await findReadableExecution(
+    id,
+    principal,
+    (executionId) => executions.find(executionId),
+    (queryId) => queries.find(queryId),
+  );
   requireOwn(principal, query);
   if (stateAt(execution, now) === 'EXPIRED') {
     const message = `execution ${execution.id} is EXPIRED: its result is no longer kept, and it cannot become anything else`;

@@ -1,16 +1,16 @@
 /** From an id to the execution it means, if the caller may see it (contract §2: access, latest run). */
 import type { AsOfSearch } from '../../domain/browsing.ts';
-import { type Execution, isExecutionId, STATES, stateAt } from '../../domain/execution.ts';
+import { type Execution, STATES, stateAt } from '../../domain/execution.ts';
 import { type Clock, formatInstant, type Instant } from '../../domain/instant.ts';
 import { spelledAsInRuns } from '../../domain/parameter-values.ts';
 import type { Principal } from '../../domain/principal.ts';
-import { mayRead } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import { PARAMETERS_MAX } from '../../domain/run-input.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { CatalogCache, Latest, QueryAccess } from '../cache/catalog-cache.ts';
 import type { QueryParameters } from '../request/query-string.ts';
 import { asOfOf, queryParametersOf, type Target } from '../request/results-request.ts';
+import { findReadableExecution, findReadableQuery } from './readable.ts';
 
 /** @throws RequestError for a malformed id, an unknown one, one of another's, and a query that has never run */
 export async function resolveTarget(
@@ -32,14 +32,12 @@ export async function resolveTarget(
 }
 
 async function resolveExecution(id: string, principal: Principal, catalogCache: CatalogCache): Promise<Latest> {
-  if (!isExecutionId(id)) {
-    throw new RequestError('invalid_execution_id', `The requested execution ID (ID: ${id}) is invalid.`);
-  }
-  const execution = await catalogCache.execution(id.toUpperCase());
-  const query = execution === undefined ? undefined : await catalogCache.query(execution.queryId);
-  if (execution === undefined || query === undefined || !mayRead(principal, query)) {
-    throw new RequestError('execution_not_found', `The requested execution ID (ID ${id}) was not found.`);
-  }
+  const { execution, query } = await findReadableExecution(
+    id,
+    principal,
+    (executionId) => catalogCache.execution(executionId),
+    (queryId) => catalogCache.query(queryId),
+  );
   return { execution, ...nameOf(query) };
 }
 
@@ -50,16 +48,8 @@ async function resolveLatest(
   catalogCache: CatalogCache,
   now: Instant,
 ): Promise<Latest> {
-  const { queryId: text } = target;
-  if (!/^[0-9]+$/.test(text)) {
-    throw new RequestError('invalid_query_id', `The requested query ID (ID: ${text}) is invalid.`);
-  }
-  // No query has an id that a double cannot hold exactly.
-  const id = Number(text);
-  const query = Number.isSafeInteger(id) ? await catalogCache.query(id) : undefined;
-  if (query === undefined || !mayRead(principal, query)) {
-    throw new RequestError('query_not_found', 'not found: Query not found or private');
-  }
+  const query = await findReadableQuery(target.queryId, principal, (queryId) => catalogCache.query(queryId));
+  const id = Number(target.queryId);
   const given = queryParametersOf(parameters);
   // No run has more, and a look-up by thousands would be an expression too deep for the catalog.
   const isPossible = Object.keys(given).length <= PARAMETERS_MAX;
