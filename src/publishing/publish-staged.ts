@@ -22,6 +22,7 @@ import type { Clock, Instant } from '../domain/instant.ts';
 import { archivedProblem } from '../domain/query.ts';
 import type { BloomFilters, Part, ResultSet } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
+import { sumOf } from '../domain/sum-of.ts';
 import type { Sleep } from '../domain/time.ts';
 import {
   bloomFiltersKey,
@@ -177,8 +178,8 @@ async function store(
     const filters = bloomFilters && (await storeFilters(resultStore, bloomFilters, key, signal));
     stored.push({ key, ...part, ...(filters && { bloomFilters: filters }) });
   }
-  const rowCount = stored.reduce((sum, part) => sum + part.rowCount, 0);
-  const cellBytes = stored.reduce((sum, part) => sum + part.cellBytes, 0);
+  const rowCount = sumOf(stored, 'rowCount');
+  const cellBytes = sumOf(stored, 'cellBytes');
   const preSample = sample && (await storeSample(resultStore, sample, prefix, signal));
   return { columns, rowCount, cellBytes, truncated, parts: stored, ...(preSample && { preSample }) };
 }

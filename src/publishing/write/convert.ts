@@ -10,6 +10,7 @@ import { counted } from '../../domain/counted.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { type Column, ROW_GROUP_ROWS_MIN } from '../../domain/result-set.ts';
 import { shortened } from '../../domain/shortened.ts';
+import { sumOf } from '../../domain/sum-of.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { PublishError } from '../publish-error.ts';
@@ -152,7 +153,7 @@ async function withCheck(
   if (checked.status === 'rejected') throw checked.reason;
   if (written.status === 'rejected') throw written.reason;
   const staged = written.value;
-  const rows = staged.parts.reduce((sum, part) => sum + part.rowCount, 0);
+  const rows = sumOf(staged.parts, 'rowCount');
   // DuckDB loses all rows below a header with a line end inside of a name, in some files.
   if (checked.value !== undefined && !staged.truncated && checked.value !== rows) {
     throw new PublishError(

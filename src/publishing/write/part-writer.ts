@@ -6,6 +6,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ColumnType } from '../../domain/column-type.ts';
 import { rowGroupRowsOf } from '../../domain/result-set.ts';
+import { sumOf } from '../../domain/sum-of.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { rowBytesOf } from '../../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
@@ -143,7 +144,7 @@ async function cut(
   const whole = parts.slice(0, -1);
   const last = parts.at(-1);
   if (last === undefined) return [];
-  const room = layout.resultBytesMax - whole.reduce((sum, part) => sum + part.cellBytes, 0);
+  const room = layout.resultBytesMax - sumOf(whole, 'cellBytes');
   const running = `sum(${rowBytesOf(types)}) OVER (ORDER BY file_row_number ROWS UNBOUNDED PRECEDING)`;
   const rows = `SELECT ${running} AS b FROM read_parquet($1, file_row_number = true)`;
   const counted = await duckDb.query(

@@ -5,6 +5,7 @@
  */
 import type { ColumnType } from '../../domain/column-type.ts';
 import { randomSeed } from '../../domain/sample.ts';
+import { sumOf } from '../../domain/sum-of.ts';
 import { drawnPositions } from '../../duckdb/drawn-positions.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { escapeGlob } from '../../duckdb/escape-glob.ts';
@@ -31,7 +32,7 @@ export async function writePreSample(
   { path, layout, random }: PreSampleTarget,
   signal: AbortSignal,
 ): Promise<StagedPart | undefined> {
-  const total = parts.reduce((sum, part) => sum + part.rowCount, 0);
+  const total = sumOf(parts, 'rowCount');
   if (total <= layout.preSampleRows) return undefined;
   const draw = { seed: randomSeed(random), count: layout.preSampleRows, total };
   const columns = types.map((type, i) => `${storedColumn(i)}::${storageType(type)} AS ${storedColumn(i)}`).join(', ');

@@ -2,6 +2,7 @@
  * One disk bound for everything that is made from results to read them faster: materialised views, row files, indexes. The
  * least recently used goes first, of whatever kind. None of it is needed: what was removed is made again when it is asked for.
  */
+import { sumOf } from '../../domain/sum-of.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { DiskRoom, type ListRemovable, type Removable } from '../../files/disk-room.ts';
 
@@ -62,7 +63,7 @@ export class DerivedBudget {
     while (this.#again) {
       this.#again = false;
       const items = (await this.#list()).toSorted((a, b) => a.usedAt - b.usedAt);
-      let bytes = items.reduce((sum, item) => sum + item.bytes, 0);
+      let bytes = sumOf(items, 'bytes');
       for (const item of items) {
         if (bytes <= this.bytesMax) break;
         if (await item.remove()) bytes -= item.bytes;

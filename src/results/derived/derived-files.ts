@@ -7,6 +7,7 @@
 import { mkdir, open, readdir, rename, rm, rmdir, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Clock } from '../../domain/instant.ts';
+import { sumOf } from '../../domain/sum-of.ts';
 import { executionOfDerived } from '../../domain/written-names.ts';
 import { hasCode } from '../../errors/system-code.ts';
 import type { Removable } from '../../files/disk-room.ts';
@@ -118,7 +119,7 @@ export class DerivedFiles {
       items.set(name, { bytes: found.size, usedAt: found.mtimeMs, remove });
     }
     for (const name of used) if (!items.has(name)) await this.#forget(name);
-    this.#bytes = items.values().reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#bytes = sumOf(items.values(), 'bytes');
     return [...items.values()];
   }
 

@@ -6,6 +6,7 @@ import { spelledAsInRuns } from '../../domain/parameter-values.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
 import { PARAMETERS_MAX } from '../../domain/run-input.ts';
+import { sumOf } from '../../domain/sum-of.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { CatalogCache, Latest, QueryAccess } from '../cache/catalog-cache.ts';
 import type { QueryParameters } from '../request/query-string.ts';
@@ -103,7 +104,7 @@ async function findAsOf(search: AsOfSearch, spellings: readonly Values[], catalo
   if (latest !== undefined) return latest;
   const oldest = (parameters: Values) => catalogCache.oldestStored({ ...search, parameters }, RUNS_NAMED_MAX);
   const pages = await Promise.all(spellings.map(oldest));
-  const total = pages.reduce((sum, page) => sum + page.total, 0);
+  const total = sumOf(pages, 'total');
   const items = pages
     .flatMap((page) => page.items)
     .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))

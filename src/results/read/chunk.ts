@@ -1,4 +1,5 @@
 /** Encoded rows of an answer, some at a time. */
+import { sumOf } from '../../domain/sum-of.ts';
 import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { TextFormat } from '../request/format.ts';
 import type { ByteChunks } from './byte-chunks.ts';
@@ -19,7 +20,7 @@ export function joinChunks(chunks: readonly Chunk[], format: TextFormat): Chunk 
   const separator = Buffer.from(ROW_SEPARATOR[format]);
   return {
     byteChunks: chunks.flatMap(({ byteChunks }, index) => (index === 0 ? byteChunks : [separator, ...byteChunks])),
-    rowCount: chunks.reduce((sum, chunk) => sum + chunk.rowCount, 0),
-    cellBytes: chunks.reduce((sum, chunk) => sum + chunk.cellBytes, 0),
+    rowCount: sumOf(chunks, 'rowCount'),
+    cellBytes: sumOf(chunks, 'cellBytes'),
   };
 }

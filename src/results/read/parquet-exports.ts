@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { RowRange } from '../../domain/blocks.ts';
 import type { QueryWords } from '../../domain/column-descriptions.ts';
 import { allRowsOf, type Part, rowGroupRowsFor } from '../../domain/result-set.ts';
+import { sumOf } from '../../domain/sum-of.ts';
 import type { Sleep } from '../../domain/time.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { inStoredOrder } from '../../duckdb/row-order.ts';
@@ -136,7 +137,7 @@ function partRows({ from, to }: ExportedRows, touched: readonly Part[], paths: r
  */
 export function fileBytesMax(rows: ExportedRows): number {
   const touched = touchedParts(rows);
-  const stored = touched.reduce((sum, part) => sum + part.objectBytes, 0);
+  const stored = sumOf(touched, 'objectBytes');
   const widest = touched.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
   const footer = 1024 * (1 + rows.columns.length) + 4 * JSON.stringify(rows.words ?? {}).length;
   return footer + Math.min(stored, (rows.to - rows.from) * (widest + 16 * rows.columns.length));

@@ -8,6 +8,7 @@ import { listBlocks } from '../../domain/blocks.ts';
 import { blockOfHash, mayHaveHash } from '../../domain/bloom-filter.ts';
 import type { BloomFilters, Part, ResultSet } from '../../domain/result-set.ts';
 import { sideBySide } from '../../domain/side-by-side.ts';
+import { sumOf } from '../../domain/sum-of.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
 import { compileHashes, HASH_PROBE, isHashed } from '../../duckdb/value-hash.ts';
 import { ObjectDamaged, type ResultStore } from '../../store/result-store.ts';
@@ -68,8 +69,8 @@ export class PartExclusion {
     const parts = resultSet.parts.filter((part) => searched.has(part));
     const left = { parts: parts.length, of: resultSet.parts.length };
     if (left.parts === left.of) return { resultSet, left };
-    const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0);
-    const cellBytes = parts.reduce((sum, part) => sum + part.cellBytes, 0);
+    const rowCount = sumOf(parts, 'rowCount');
+    const cellBytes = sumOf(parts, 'cellBytes');
     return { resultSet: { ...resultSet, parts, rowCount, cellBytes }, left };
   }
 

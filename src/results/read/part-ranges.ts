@@ -1,6 +1,7 @@
 /** Ranges of rows of parts, in which long reads go. */
 import type { RowRange } from '../../domain/blocks.ts';
 import { allRowsOf, type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import { sumOf } from '../../domain/sum-of.ts';
 
 export interface PartRange extends RowRange {
   readonly part: Part;
@@ -69,10 +70,7 @@ export function splitRange<T extends PartRange>(range: T, count: number): readon
 
 /** Cell bytes that so many rows of the parts may have at most. */
 export function cellBytesMaxOf(parts: readonly Part[], rowCount: number): number {
-  return Math.min(
-    rowCount * widestRowOf(parts),
-    parts.reduce((sum, part) => sum + part.cellBytes, 0),
-  );
+  return Math.min(rowCount * widestRowOf(parts), sumOf(parts, 'cellBytes'));
 }
 
 /** Cell bytes. */

@@ -1,6 +1,7 @@
 /** Reads small slices of a view directly from the parts: searches all rows, or only those that an index has found. */
 import type { Part } from '../../domain/result-set.ts';
 import { ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import { sumOf } from '../../domain/sum-of.ts';
 import { rowOrderOf } from '../../duckdb/row-order.ts';
 import { estimatedBytes, type RowEncoding } from '../compile/row-encoding.ts';
 import {
@@ -135,5 +136,5 @@ function chunkOf({ byteChunks, rowCount, cellBytes, fourth }: EncodedRows): Read
 /** Whether it costs less to find the rows first and read them afterwards. */
 function isFoundFirst(parts: readonly Part[], { sortKeys }: View, { rowCountMax }: ViewSlice): boolean {
   if (sortKeys.length === 0 || rowCountMax > FOUND_ROWS_MAX) return false;
-  return parts.reduce((sum, part) => sum + part.rowCount, 0) > FOUND_AMONG_ROWS_MIN;
+  return sumOf(parts, 'rowCount') > FOUND_AMONG_ROWS_MIN;
 }

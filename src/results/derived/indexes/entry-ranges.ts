@@ -1,4 +1,5 @@
 /** Sets of whole numbers: as ranges (in order, with gaps between them), and as lists of positions (in order, each once). */
+import { sumOf } from '../../../domain/sum-of.ts';
 
 /** A range of entries by number: from the first (inclusive) to the second (exclusive). */
 export interface EntryRange {
@@ -54,7 +55,7 @@ export function includes(ranges: readonly EntryRange[], number: number): boolean
 
 /** One list after the other. */
 export function joinPositions(lists: readonly Uint32Array[]): Uint32Array {
-  const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
+  const all = new Uint32Array(sumOf(lists, 'length'));
   let filled = 0;
   for (const list of lists) {
     all.set(list, filled);

@@ -5,6 +5,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
+import { sumOf } from '../../../domain/sum-of.ts';
 import { FileReads } from '../file-reads.ts';
 import {
   type BlockPlace,
@@ -68,7 +69,7 @@ export class IndexFile implements AsyncDisposable {
 
   /** The stored bytes of neighbouring blocks, unchecked. @throws IndexDamaged; the file system's error */
   async #read(places: readonly BlockPlace[]): Promise<Uint8Array> {
-    const bytes = places.reduce((sum, place) => sum + place.bytes, 0);
+    const bytes = sumOf(places, 'bytes');
     return await readAt(this.#reads, places[0]?.offset ?? 0, bytes);
   }
 

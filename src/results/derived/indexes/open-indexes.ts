@@ -3,6 +3,7 @@
  * first, and none while it is read.
  */
 
+import { sumOf } from '../../../domain/sum-of.ts';
 import { isMissing, isUnreadable } from '../../../errors/system-code.ts';
 import { IndexFile } from './index-file.ts';
 
@@ -33,7 +34,7 @@ export class OpenIndexes {
 
   /** Bytes of memory that open indexes take, about. */
   get bytes(): number {
-    return [...this.#entries.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    return sumOf(this.#entries.values(), 'bytes');
   }
 
   /**

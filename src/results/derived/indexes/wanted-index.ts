@@ -1,6 +1,7 @@
 /** Builds the index of one column, unless it exists or another process is making it. */
 import { open as openFile, rm } from 'node:fs/promises';
 import { allRowsOf, type Part } from '../../../domain/result-set.ts';
+import { sumOf } from '../../../domain/sum-of.ts';
 import type { ResultStore } from '../../../store/result-store.ts';
 import { openAll } from '../../limits/open-all.ts';
 import type { Wanted } from '../build-queue.ts';
@@ -45,7 +46,7 @@ async function build(
 ): Promise<number> {
   if ((await isReadable(files.pathOf(name))) || (await files.isMadeElsewhere(name))) return 0;
   const { parts, rowCount, preSample } = resultSet;
-  const stored = parts.reduce((sum, { objectBytes }) => sum + objectBytes, 0);
+  const stored = sumOf(parts, 'objectBytes');
   const staged = files.stagingPath(name);
   await using objects = new AsyncDisposableStack();
   try {

@@ -1,5 +1,6 @@
 /** Keeps row files open, up to a number of files and of bytes in memory, and remembers which do not exist. */
 import { type Clock, isRecent } from '../../../domain/instant.ts';
+import { sumOf } from '../../../domain/sum-of.ts';
 import { RowFile, type RowFileDeps } from './row-file.ts';
 import { RowFileDamaged } from './row-file-format.ts';
 
@@ -97,7 +98,7 @@ export class OpenRowFiles {
   }
 
   #evict(newest: string): void {
-    let bytes = this.#opened.values().reduce((sum, file) => sum + file.byteLength, 0);
+    let bytes = sumOf(this.#opened.values(), 'byteLength');
     for (const path of this.#files.keys()) {
       if (this.#opened.size <= FILES_MAX && bytes <= BYTES_MAX) return;
       const file = this.#opened.get(path);

@@ -1,6 +1,7 @@
 /** Builds the row files of a result or view, one part after another, each unless it exists or another process is making it. */
 import { rm } from 'node:fs/promises';
 import type { Part } from '../../../domain/result-set.ts';
+import { sumOf } from '../../../domain/sum-of.ts';
 import { readIntact } from '../../limits/open-all.ts';
 import { type BuildStep, NotBuildable, type Wanted } from '../build-queue.ts';
 import type { RowFileOrder } from './build-row-file.ts';
@@ -43,7 +44,7 @@ async function build(
   signal: AbortSignal,
 ): Promise<number> {
   const { columns, parts } = origin.resultSet;
-  const stored = parts.reduce((sum, { objectBytes }) => sum + objectBytes, 0);
+  const stored = sumOf(parts, 'objectBytes');
   if (stored > bytesMax) {
     throw new NotBuildable(`the result takes ${stored} bytes, and all that is made from results may take ${bytesMax}`);
   }

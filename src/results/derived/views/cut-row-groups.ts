@@ -4,6 +4,7 @@
  * file. https://parquet.apache.org/docs/file-format/metadata/
  */
 import { type FileHandle, open } from 'node:fs/promises';
+import { sumOf } from '../../../domain/sum-of.ts';
 import { type WrittenFile, writtenFile } from '../../../files/file-state.ts';
 import { FooterTurns, PARQUET_MARK, readParquetFooter, withParquetTail } from '../../../files/parquet-footer.ts';
 import {
@@ -56,7 +57,7 @@ export async function cutRowGroups(
     for (const group of groups) await moved.add(group, turns);
     await file.writeFile(PARQUET_MARK);
     await copyBytes(source, file, start, moved.end, signal);
-    const rowCount = groups.reduce((sum, group) => sum + group.rowCount, 0);
+    const rowCount = sumOf(groups, 'rowCount');
     await file.writeFile(withParquetTail(encodeStruct([...footer.about, ...moved.fields(rowCount)])));
     files.push({ rowCount, ...(await writtenFile(path, file)) });
     start = moved.end;

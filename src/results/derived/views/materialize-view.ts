@@ -8,6 +8,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datapointsOf } from '../../../domain/datapoints.ts';
 import { type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../../domain/result-set.ts';
+import { sumOf } from '../../../domain/sum-of.ts';
 import { rowBytesOf } from '../../../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { inStoredOrder } from '../../../duckdb/row-order.ts';
@@ -132,7 +133,7 @@ export async function writeParts(
     firstRow += file.rowCount;
   }
   if (firstRow !== rowCount) throw new Error(`a view of ${rowCount} rows was cut into parts of ${firstRow}`);
-  const cellBytes = measure?.cellBytes ?? parts.reduce((sum, part) => sum + part.cellBytes, 0);
+  const cellBytes = measure?.cellBytes ?? sumOf(parts, 'cellBytes');
   return { rowCount, cellBytes, parts, files };
 }
 

@@ -9,6 +9,7 @@ import { isAbsolute, join } from 'node:path';
 import type { Clock } from '../../../domain/instant.ts';
 import { orAborted } from '../../../domain/or-aborted.ts';
 import { allRowsOf, type Part, type ResultSet, VIEW_PART_ROWS } from '../../../domain/result-set.ts';
+import { sumOf } from '../../../domain/sum-of.ts';
 import type { Sleep } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { MadeIsGone } from '../../../errors/workspace-unavailable.ts';
@@ -95,7 +96,7 @@ export class ViewCache implements AsyncDisposable {
 
   /** Bytes on disk of the finished views. */
   get bytes(): number {
-    return [...this.#entries.values()].reduce((sum, entry) => sum + entry.bytes, 0);
+    return sumOf(this.#entries.values(), 'bytes');
   }
 
   /** Whether the view is made already, so that any page of it is cheap. */
@@ -217,7 +218,7 @@ export class ViewCache implements AsyncDisposable {
     const settled = making.then(
       async ({ resultSet: { parts } }) => {
         // At least 1 byte, since 0 means that the view is not made yet.
-        entry.bytes = parts.reduce((sum, { objectBytes }) => sum + objectBytes, 0) || 1;
+        entry.bytes = sumOf(parts, 'objectBytes') || 1;
         // All who waited had left by the time it was made.
         if (this.#entries.get(identity) !== entry) await this.#drop(entry);
         else this.#added();
