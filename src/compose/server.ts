@@ -5,6 +5,7 @@ import { ticksOf } from '../datasets/dataset-age.ts';
 import { registerDatasets } from '../datasets/register.ts';
 import type { Clock } from '../domain/instant.ts';
 import { once } from '../domain/once.ts';
+import { NEVER } from '../domain/time.ts';
 import { NotReady } from '../errors/not-ready.ts';
 import { openFilesMax } from '../files/open-files-max.ts';
 import { AuthFailureLimiter } from '../http/auth-failure-limiter.ts';
@@ -170,7 +171,7 @@ async function stopServing(
   observe({ kind: 'stopping', inFlight: inFlight.count });
   if (leaves) {
     inFlight.closeConnections();
-    await sleep(Math.min(LINGER_MILLIS, graceMillis), new AbortController().signal);
+    await sleep(Math.min(LINGER_MILLIS, graceMillis), NEVER);
   } else inFlight.stopAccepting();
   const cut = await inFlight.drained(graceMillis, sleep);
   await server.close();

@@ -1,5 +1,8 @@
 /** Waiting. Whatever takes time is passed in like the clock, so that a test decides when time goes by; turns of the event loop take none. */
 
+/** The signal of what nobody ends. It is one for all: whoever listens to it has to stop listening. */
+export const NEVER: AbortSignal = new AbortController().signal;
+
 /** Resolves after `millis`; rejects with the signal's reason once it is aborted. */
 export type Sleep = (millis: number, signal: AbortSignal) => Promise<void>;
 

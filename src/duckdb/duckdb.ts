@@ -12,7 +12,7 @@ import {
   version,
 } from '@duckdb/node-api';
 import { wholePercent } from '../domain/run-progress.ts';
-import { letOthersRun } from '../domain/time.ts';
+import { letOthersRun, NEVER } from '../domain/time.ts';
 import {
   closeInstance,
   type DuckDbOptions,
@@ -63,8 +63,6 @@ const INTERRUPT_MILLIS = 20;
 const PLANNED_MAX = 8;
 /** After so many statements it is looked at. In between it may keep the footers of as many files more. */
 const STATEMENTS_PER_LOOK = 50;
-const NEVER = new AbortController().signal;
-
 export class DuckDb implements AsyncDisposable {
   readonly #options: DuckDbOptions;
   #instance: Instance;

@@ -1,12 +1,10 @@
 /** The compressed forms of finished answers, kept beside the plain ones: compressing a full page takes as long as reading it. */
 
 import { SharedWork } from '../domain/shared-work.ts';
+import { NEVER } from '../domain/time.ts';
 import { LruBytes } from '../results/cache/lru-bytes.ts';
 import { type ByteChunks, join, ownBytes } from '../results/read/byte-chunks.ts';
 import { compress, type Encoding } from './compression.ts';
-
-/** Compressing goes on when a client leaves: the next one has it. */
-const NEVER = new AbortController().signal;
 
 export class CompressedCache {
   readonly #kept: LruBytes<Uint8Array>;
@@ -26,6 +24,7 @@ export class CompressedCache {
     const key = `${encoding} ${etag}`;
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
+    // It goes on when a client leaves: the next one has it.
     return await this.#inFlight.join(key, () => this.#compress(key, bytes, encoding), NEVER);
   }
 

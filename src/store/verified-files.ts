@@ -8,6 +8,7 @@ import type { BigIntStats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { type Block, blocksOfRows, listBlocks, type RowRange } from '../domain/blocks.ts';
 import { SharedWork } from '../domain/shared-work.ts';
+import { NEVER } from '../domain/time.ts';
 import { codeOf, isMissing, isUnreadable } from '../errors/system-code.ts';
 import { isBlockIntact } from '../files/block-checksums.ts';
 import { checksumOfOpen, newChunk } from '../files/checksum.ts';
@@ -17,8 +18,6 @@ import { ObjectDamaged, type ObjectRef } from './result-store.ts';
 const FILES_MAX = 50_000;
 /** Nothing changes a stored object, so one that changes again and again while it is checked is not read. */
 const CHANGES_MAX = 5;
-
-const NEVER = new AbortController().signal;
 
 /** Stands for all bytes of an object without blocks. */
 const WHOLE: Pick<Block, 'index'> = { index: 0 };

@@ -3,13 +3,11 @@
  * command commits, and two catalogs open in one process would wait for each other for ever. So this sleeps without the thread, and then
  * asks SQLite again.
  */
-import type { Sleep } from '../../domain/time.ts';
+import { NEVER, type Sleep } from '../../domain/time.ts';
 
 /** Commits take milliseconds (a sync to disk). Whoever holds the lock for so long is stuck. */
 const WAIT_MAX_MILLIS = 10_000;
 const PAUSE_MAX_MILLIS = 20;
-const NEVER = new AbortController().signal;
-
 /** SQLite's primary result codes; the extended ones keep them in their low byte. */
 const SQLITE_BUSY = 5;
 

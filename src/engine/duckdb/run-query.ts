@@ -7,7 +7,7 @@
 import { basename } from 'node:path';
 import type { Column } from '../../domain/result-set.ts';
 import { shortened } from '../../domain/shortened.ts';
-import type { Sleep } from '../../domain/time.ts';
+import { NEVER, type Sleep } from '../../domain/time.ts';
 import { type DescribedColumn, DuckDb, type PreparedText } from '../../duckdb/duckdb.ts';
 import { quoteName, quoteText } from '../../duckdb/quoting.ts';
 import { EngineError, type EngineQuery, isWrittenAsText, type Materialized, type SourceTable } from '../engine.ts';
@@ -41,7 +41,6 @@ export interface QueryJob extends EngineQuery {
   readonly tempSizeMax: string;
 }
 
-const NEVER = new AbortController().signal;
 const TELL_MILLIS = 1000;
 
 /**

@@ -7,6 +7,7 @@ import type { Dirent } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { RowRange } from '../../domain/blocks.ts';
+import { NEVER } from '../../domain/time.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { codeOf, hasCode, isMissing, isUnreadable } from '../../errors/system-code.ts';
 import { makeFolder } from '../../files/make-folder.ts';
@@ -26,8 +27,6 @@ import { moveDurably } from './durable-move.ts';
 
 /** Names of files that only show that a file can be written. */
 const PROBE = '.probe-';
-
-const NEVER = new AbortController().signal;
 
 const NO_OBJECTS: ReadonlySet<string> = new Set([STAGING, INSTALLATION]);
 

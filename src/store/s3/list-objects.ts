@@ -1,5 +1,6 @@
 /** All objects below a prefix of a bucket, page by page. */
 import { ListObjectsV2Command, type ListObjectsV2CommandOutput, type S3Client } from '@aws-sdk/client-s3';
+import { NEVER } from '../../domain/time.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { asUnavailable } from './unavailable.ts';
 
@@ -10,12 +11,11 @@ export async function* listObjects(
   client: S3Client,
   place: { readonly Bucket: string; readonly Prefix: string },
 ): AsyncGenerator<Listed> {
-  const signal = new AbortController().signal;
   const asked = new Set<string>();
   for (let token: string | undefined; ; ) {
     const command = new ListObjectsV2Command({ ...place, ...(token !== undefined && { ContinuationToken: token }) });
     const page = await client.send(command).catch((error: unknown) => {
-      throw asUnavailable(error, signal);
+      throw asUnavailable(error, NEVER);
     });
     yield* page.Contents ?? [];
     token = page.NextContinuationToken;

@@ -15,6 +15,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { listBlocks, type RowRange } from '../../domain/blocks.ts';
 import { sideBySide } from '../../domain/side-by-side.ts';
+import { NEVER } from '../../domain/time.ts';
 import { NotReady } from '../../errors/not-ready.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
 import { blockHasher, wholeHasher } from '../../files/block-checksums.ts';
@@ -88,19 +89,18 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   async checkList(of: 'objects' | 'uploads'): Promise<void> {
     if (of === 'objects') return await this.#requireList();
     await requireUploadList(this.#client, { bucket: this.#bucket, prefix: this.#prefix }).catch((error: unknown) => {
-      throw asUnavailable(error, new AbortController().signal);
+      throw asUnavailable(error, NEVER);
     });
   }
 
   async findInstallation(): Promise<string | undefined> {
-    const signal = new AbortController().signal;
     try {
       const { Body } = await this.#client.send(new GetObjectCommand(this.#at(INSTALLATION)));
       const id = (await Body?.transformToString())?.split('\n', 1)[0]?.trim();
       return id === '' ? undefined : id;
     } catch (error) {
       if (isNoObject(error)) return undefined;
-      throw asUnavailable(error, signal);
+      throw asUnavailable(error, NEVER);
     }
   }
 
@@ -239,7 +239,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   async removeEmptyFolders(mayRemove: (prefix: string) => Promise<boolean>): Promise<void> {
     const place = { bucket: this.#bucket, prefix: this.#prefix };
     await abortUploads(this.#client, place, mayRemove).catch((error: unknown) => {
-      throw asUnavailable(error, new AbortController().signal);
+      throw asUnavailable(error, NEVER);
     });
   }
 
@@ -252,7 +252,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
   async #requireList(): Promise<void> {
     const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#prefix, MaxKeys: 1 });
     await this.#client.send(command).catch((error: unknown) => {
-      throw asUnavailable(error, new AbortController().signal);
+      throw asUnavailable(error, NEVER);
     });
   }
 
@@ -262,7 +262,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
 
   async #putText(key: string, text: string): Promise<void> {
     await this.#client.send(new PutObjectCommand({ ...this.#at(key), Body: text })).catch((error: unknown) => {
-      throw asUnavailable(error, new AbortController().signal);
+      throw asUnavailable(error, NEVER);
     });
   }
 
@@ -270,7 +270,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     const Objects = keys.map((key) => ({ Key: `${this.#prefix}${key}` }));
     const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } });
     const { Errors = [] } = await this.#client.send(command).catch((error: unknown) => {
-      throw asUnavailable(error, new AbortController().signal);
+      throw asUnavailable(error, NEVER);
     });
     const [first] = Errors;
     if (first !== undefined) throw new Error(`${Errors.length} objects cannot be deleted, ${first.Key}: ${first.Code}`);
@@ -284,7 +284,7 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
       return { bytes: ContentLength };
     } catch (error) {
       if (isNoObject(error)) return undefined;
-      throw asUnavailable(error, new AbortController().signal);
+      throw asUnavailable(error, NEVER);
     }
   }
 

@@ -4,6 +4,7 @@
  */
 import { open } from 'node:fs/promises';
 import type { ColumnType } from '../../../domain/column-type.ts';
+import { NEVER } from '../../../domain/time.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
 import { Parameters } from '../../../duckdb/parameters.ts';
 import type { Statement } from '../../../duckdb/statement.ts';
@@ -72,7 +73,7 @@ export async function buildIndex(duckDb: DuckDb, build: IndexBuild, signal: Abor
     }
     return await writer.finish();
   } finally {
-    await duckDb.query({ text: 'DROP TABLE IF EXISTS sorted', values: [] }, new AbortController().signal);
+    await duckDb.query({ text: 'DROP TABLE IF EXISTS sorted', values: [] }, NEVER);
   }
 }
 

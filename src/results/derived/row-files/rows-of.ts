@@ -4,6 +4,7 @@
  */
 import type { RowRange } from '../../../domain/blocks.ts';
 import type { Column, Part } from '../../../domain/result-set.ts';
+import { NEVER } from '../../../domain/time.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from '../../compile/row-encoding.ts';
 import type { OpenRowFiles } from './open-row-files.ts';
 import type { RangesAhead, ReadAhead } from './ranges-ahead.ts';
@@ -17,8 +18,6 @@ import { type RowProjection, rowProjection, sizedColumns, type TakenRows } from 
 const RANGES_AHEAD = 4;
 /** An encoded range has all columns: where few of them are asked for, pages take less. */
 const COLUMNS_SHARE_MIN = 1 / 4;
-const NEVER = new AbortController().signal;
-
 /** From every method, undefined means that DuckDB has to read the part. */
 export class RowsOf {
   readonly #origin: RowOrigin;
