@@ -41,6 +41,13 @@ async function runsOf(service: HttpService): Promise<readonly string[]> {
   return (await (await service.catalog()).executions.list({ queryId: 100, limit: 100 })).map(({ id }) => id);
 }
 
+/** Resolves when nothing is being published any more. */
+async function untilQuiet(service: HttpService): Promise<void> {
+  const { leases } = await service.catalog();
+  const held = async () => [...(await leases.list('idempotency:')), ...(await leases.list('write:'))];
+  while ((await held()).length > 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
 /** Rows of some 200 KB, so that a connection breaks in the middle of them. */
 const rows = Array.from({ length: 10_000 }, (_, n) => ({ n, text: `row number ${n}` }));
 
@@ -70,7 +77,8 @@ test('law: whatever becomes of its connections, a publish is done once, or fails
     } catch (error) {
       assert.equal((error as Error).name, 'ServiceError', String(error));
       failed += 1;
-      // Its answer may have been lost, each time: then it was done, and once.
+      // Its answer may have been lost, each time: then it was done, and once, or is being done still.
+      await untilQuiet(service);
       const more = (await runsOf(service)).filter((id) => !before.includes(id));
       assert.ok(more.length <= 1, `${more.length} runs of one publish`);
       done.unshift(...more);
@@ -198,6 +206,22 @@ test('what onProgress fails with ends the publish at once: it is no fault of the
     (error) => error === mistake,
   );
   assert.equal(calls, 1);
+});
+
+test('a publish that the service still carries out when it is given up is told as that, and not as something wrong with what was sent', async (t) => {
+  const { publisher } = await startForeign(t, (request, response) => {
+    request.resume().on('end', () => {
+      if (request.method === 'GET') return response.end('{}');
+      response.writeHead(409, { 'content-type': 'application/json', 'x-error-code': 'idempotency_in_progress' });
+      return response.end('{"error":"the first request is still being carried out"}');
+    });
+  });
+  await assert.rejects(publisher.publish({ queryId: 100, source: { kind: 'rows', rows } }), {
+    name: 'ServiceError',
+    message: 'the first request is still being carried out (409)',
+    status: 409,
+    code: 'idempotency_in_progress',
+  });
 });
 
 test('a file that is deleted before it is sent again is told as that', async (t) => {

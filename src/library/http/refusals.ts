@@ -33,6 +33,8 @@ export interface Asked {
 
 const NO_SUCH_RUN: readonly unknown[] = ['execution_not_found', 'invalid_execution_id'];
 const NO_SUCH_QUERY: readonly unknown[] = ['query_not_found', 'invalid_query_id'];
+/** The same request, sent before, is still being carried out. */
+export const PASSING_CODE = 'idempotency_in_progress';
 /** Statuses that mean that the request itself is wrong. */
 const WRONG_STATUSES: readonly number[] = [400, 409, 413, 415, 422];
 
@@ -55,7 +57,9 @@ export function refusalOf(answer: Answer, { run, publishes = false }: Asked): Er
   }
   if (NO_SUCH_QUERY.includes(code)) return publishes ? new PublishError(text) : new CatalogConflict(text);
   if (code === 'taken_over') return new LeaseLost(text);
-  if ((code !== undefined && WRONG_STATUSES.includes(status)) || status === 431) return new PublishError(text);
+  const isWrong = (code !== undefined && WRONG_STATUSES.includes(status)) || status === 431;
+  // An attempt of before is still under way, and may come to its end.
+  if (isWrong && code !== PASSING_CODE) return new PublishError(text);
   return new ServiceError(`${text} (${status})`, answer);
 }
 

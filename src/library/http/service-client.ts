@@ -6,7 +6,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Sleep } from '../../domain/time.ts';
 import { PublishError } from '../../publishing/publish-error.ts';
 import { type Answer, CallerFailure, type Connection, type Sending } from './connection.ts';
-import { ServiceError } from './refusals.ts';
+import { PASSING_CODE, ServiceError } from './refusals.ts';
 
 export interface ClientEffects {
   readonly clock: () => Instant;
@@ -19,7 +19,6 @@ export interface ClientEffects {
 
 /** After these, a new attempt may succeed (contract §4); after others it does not. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
-const PASSING_CODE = 'idempotency_in_progress';
 const FIRST_PAUSE_MILLIS = 500;
 const PAUSE_MAX_MILLIS = 30_000;
 /** If the service asks for a longer pause, no new attempt is made. */
