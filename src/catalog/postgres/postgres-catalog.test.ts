@@ -271,8 +271,8 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, async () => {
     const stopped = new Client({ connectionString: url, idle_in_transaction_session_timeout: 50 });
     stopped.on('error', () => undefined);
     await stopped.connect();
-    await stopped.query('begin');
-    await stopped.query(`select pg_advisory_xact_lock(${0x51525343}, hashtext(current_schema()))`);
+    // In one message: were this process held up between two, the server would end the transaction before it had the lock.
+    await stopped.query(`begin; select pg_advisory_xact_lock(${0x51525343}, hashtext(current_schema()))`);
     await catalog.principals.addTeam('crew', [], 1);
     assert.deepEqual(
       (await catalog.principals.listTeams()).map(({ name }) => name),
