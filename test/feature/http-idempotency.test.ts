@@ -292,7 +292,8 @@ test('answers older than a day are forgotten by the sweep', { skip: NO_CATALOG_F
   using database = new DatabaseSync(`${service.commandLine.dataDir}/catalog.sqlite`);
   assert.deepEqual(
     database
-      .prepare('select name from idempotency_keys')
+      // The service keeps there, too, that it has written down usage, as it does every few seconds.
+      .prepare("select name from idempotency_keys where name in ('old', 'new')")
       .all()
       .map(({ name }) => name),
     ['new'],
