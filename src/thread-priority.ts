@@ -4,9 +4,9 @@
  * in 14 turns of 8 s with and without, 32 clients, two cores that others wanted, too.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 
-/** As `nice` counts: a third of the share of the core that others have who want it, too. */
+/** As `nice` counts, below the process itself: a third of the share of the core that others have who want it, too. */
 const COMPUTING = 5;
 const TASKS = '/proc/self/task';
 /** Those of the pool, on which DuckDB runs. What they start, such as DuckDB's own threads, inherits their priority. */
@@ -16,7 +16,7 @@ const POOL = 'libuv-worker';
 export function letEventLoopFirst(): void {
   for (const thread of threadsNamed(POOL)) {
     try {
-      setPriority(thread, COMPUTING);
+      setPriority(thread, lowered());
     } catch {
       // It has ended, or the system does not want it.
     }
@@ -26,10 +26,15 @@ export function letEventLoopFirst(): void {
 /** A whole process that gives way to a service on the same machine. Before it has begun to compute: threads inherit it. */
 export function letServiceFirst(): void {
   try {
-    setPriority(COMPUTING);
+    setPriority(lowered());
   } catch {
     // Then it does not.
   }
+}
+
+/** From wherever the process was started with: `nice`, or systemd's `Nice=`. */
+function lowered(): number {
+  return Math.min(constants.priority.PRIORITY_LOW, getPriority() + COMPUTING);
 }
 
 function threadsNamed(name: string): readonly number[] {
