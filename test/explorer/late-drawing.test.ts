@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { rowTexts, skip, startExplorer } from './browser.ts';
+import { rowTexts, skip, startExplorer, until } from './browser.ts';
 
 const CSV = ['chain,amount', ...Array.from({ length: 250 }, (_, n) => `${n % 2 === 0 ? 'base' : 'eth'},${n}`)].join(
   '\n',
@@ -57,5 +57,30 @@ test('what is typed right after a click on a value stays typed, and no count of 
   await page.keyboard.press('Enter');
   await page.locator('.counts', { hasText: '10 of 250 rows' }).waitFor();
   assert.deepEqual(await rowTexts(page, 1), ['base', '240']);
+  assert.deepEqual(complaints, []);
+});
+
+/** Keeps what the table does once it rests, until the test calls `rest()`. */
+const RESTED = `{
+  const real = window.setTimeout.bind(window);
+  window.setTimeout = (task, millis, ...more) => (millis === 200 ? void (window.rest = task) : real(task, millis, ...more));
+}`;
+
+test('what is scrolled in the moment in which the table takes itself to rest is not taken back', {
+  skip,
+}, async (t) => {
+  const { service, open, complaints } = await startExplorer(t);
+  await service.publish(7, CSV);
+  const page = await open('/', { key: '' });
+  await page.addInitScript(RESTED);
+  await page.goto(`${service.url}/queries/7#key=${service.key}`);
+  await rowTexts(page, 1);
+  const scroll = "document.querySelector('[role=grid]').scrollTop";
+  await page.evaluate(`window.rest = undefined; ${scroll} = 280`);
+  await until(page, 'window.rest !== undefined');
+  // No frame has passed, so the page has not been told yet that it was scrolled.
+  await page.evaluate(`${scroll} += 2800; rest()`);
+  assert.equal(await page.evaluate(scroll), 3080);
+  assert.equal((await rowTexts(page, 115))[1], '114');
   assert.deepEqual(complaints, []);
 });

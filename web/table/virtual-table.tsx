@@ -112,7 +112,10 @@ export function VirtualTable({ pages, changes, columns, rowCount, sortBy, cell, 
     return () => clearTimeout(timer);
   }, [first]);
   useEffect(() => {
-    const timer = setTimeout(() => scrollTo(top), REST_MILLIS);
+    const timer = setTimeout(() => {
+      // Where a frame is late, it may have been scrolled further, and the page is told of that with the next one.
+      if (box.current?.scrollTop === scrolled.current.top) scrollTo(top);
+    }, REST_MILLIS);
     return () => clearTimeout(timer);
   }, [top]);
 
