@@ -38,11 +38,25 @@ function lowered(): number {
 }
 
 function threadsNamed(name: string): readonly number[] {
+  return entriesOf(TASKS)
+    .filter((thread) => nameOf(thread) === name)
+    .map(Number);
+}
+
+/** None where there is no such folder, as on other systems. */
+function entriesOf(folder: string): readonly string[] {
   try {
-    return readdirSync(TASKS)
-      .filter((thread) => readFileSync(`${TASKS}/${thread}/comm`, 'utf8').trim() === name)
-      .map(Number);
+    return readdirSync(folder);
   } catch {
     return [];
+  }
+}
+
+/** Undefined where it has ended meanwhile. */
+function nameOf(thread: string): string | undefined {
+  try {
+    return readFileSync(`${TASKS}/${thread}/comm`, 'utf8').trim();
+  } catch {
+    return undefined;
   }
 }

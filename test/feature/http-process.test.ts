@@ -62,12 +62,22 @@ async function processes(t: TestContext): Promise<Processes> {
 /** The name of each thread of a process, and its `nice` value. */
 function threadsOf(pid: number | undefined): readonly { readonly name: string; readonly nice: number }[] {
   const tasks = `/proc/${pid}/task`;
-  return readdirSync(tasks).map((thread) => {
-    const stat = readFileSync(`${tasks}/${thread}/stat`, 'utf8');
+  return readdirSync(tasks).flatMap((thread) => {
+    const stat = statOf(`${tasks}/${thread}/stat`);
+    if (stat === undefined) return [];
     // The name is in parentheses, may hold blanks, and is followed by the fields from the third on.
     const [from, to] = [stat.indexOf('('), stat.lastIndexOf(')')];
-    return { name: stat.slice(from + 1, to), nice: Number(stat.slice(to + 2).split(' ')[16]) };
+    return [{ name: stat.slice(from + 1, to), nice: Number(stat.slice(to + 2).split(' ')[16]) }];
   });
+}
+
+/** Undefined where the thread has ended since its folder was listed. */
+function statOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 const noThreads = existsSync('/proc/self/task') ? false : 'the system does not tell of threads (/proc)';
