@@ -70,41 +70,43 @@ function Counts({ title, head, rows }: CountsProps) {
   return (
     <section>
       <h2>{title}</h2>
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">{head}</th>
-            <th scope="col" class="number">
-              Requests
-            </th>
-            <th scope="col" class="number">
-              Datapoints
-            </th>
-            <th scope="col" class="number">
-              Bytes
-            </th>
-            <td />
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([key, name, counts]) => (
-            <tr key={key}>
-              <th scope="row">{name as string}</th>
-              <td class="number">{count(counts.requests)}</td>
-              <td class="number">{count(counts.datapoints)}</td>
-              <td class="number">{bytes(counts.bytes)}</td>
-              <td class="share">
-                <meter
-                  min={0}
-                  max={most}
-                  value={counts.datapoints}
-                  aria-label={`${count(counts.datapoints)} datapoints`}
-                />
-              </td>
+      <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col">{head}</th>
+              <th scope="col" class="number">
+                Requests
+              </th>
+              <th scope="col" class="number">
+                Datapoints
+              </th>
+              <th scope="col" class="number">
+                Bytes
+              </th>
+              <td />
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {rows.map(([key, name, counts]) => (
+              <tr key={key}>
+                <th scope="row">{name as string}</th>
+                <td class="number">{count(counts.requests)}</td>
+                <td class="number">{count(counts.datapoints)}</td>
+                <td class="number">{bytes(counts.bytes)}</td>
+                <td class="share">
+                  <meter
+                    min={0}
+                    max={most}
+                    value={counts.datapoints}
+                    aria-label={`${count(counts.datapoints)} datapoints`}
+                  />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }
