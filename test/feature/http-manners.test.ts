@@ -63,7 +63,7 @@ test("a browser's preflight request needs no key", async (t) => {
   assert.equal(headers.get('access-control-allow-methods'), 'GET, HEAD, POST, PUT, PATCH, DELETE');
   assert.equal(
     headers.get('access-control-allow-headers'),
-    'X-Service-Api-Key, X-Dune-Api-Key, authorization, content-digest, content-encoding, content-type, idempotency-key, if-none-match, if-range, range, traceparent, want-repr-digest, x-request-id',
+    'X-Service-Api-Key, X-Dune-Api-Key, authorization, content-digest, content-encoding, content-type, idempotency-key, if-none-match, if-range, mcp-protocol-version, range, traceparent, want-repr-digest, x-request-id',
   );
   const { headers: got } = await service.get('/v1/nothing', { headers: { origin: 'https://app.example.com' } });
   assert.equal(got.get('access-control-allow-origin'), '*');
