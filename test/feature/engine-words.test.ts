@@ -90,6 +90,7 @@ const CASES: readonly (readonly [sql: string, message: string, column?: number])
   ['SELECT 1::DATE', 'integer cannot be cast to date', 9],
   // Values.
   ['SELECT amount::INT FROM shop.orders', '"x" in "amount" cannot be read as integer', 14],
+  ['SELECT amount::DECIMAL(10, 2) FROM shop.orders', '"x" in "amount" cannot be read as decimal(10, 2)', 14],
   ["SELECT 'abc'::DATE", '"abc" cannot be read as date: expected YYYY-MM-DD', 13],
   ["SELECT '2020-13-01'::TIMESTAMP", '"2020-13-01" is no timestamp that there is', 20],
   ['SELECT 999999::TINYINT', '999999 is out of the range of tinyint', 14],

@@ -129,6 +129,12 @@ const TYPES: Words = [
 ];
 
 const VALUES: Words = [
+  // As source-values.ts says it.
+  [
+    /^Source value of (\S+) "((?:[^"]|"")*)" "((?:[^"]|"")*)": (.*)$/s,
+    ([table, column = '', type = '', value = '']) =>
+      `${quoted(value)} in ${quoted(column.replaceAll('""', '"'))} of source table ${table} cannot be read as ${type.replaceAll('""', '"')}`,
+  ],
   [
     /^Could not convert string '(.*?)' to (\w+)(?: when casting from source column (.*))?$/s,
     ([value = '', type = '', column]) =>

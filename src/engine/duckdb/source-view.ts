@@ -100,12 +100,15 @@ export function sourceView(
   }
   const meant = columnsMeant(name, declared, found);
   const isJson = files.format === 'ndjson';
-  const columns = meant.map(({ said, type, column }) => {
-    const read = convert(quoteName(column.name), type, isJson ? typeInJson(type) : column.type);
+  const columns = meant.map(({ said, type, column }, i) => {
+    const place = { table: name, column: said };
+    const read = convert(`s${i}`, type, isJson ? typeInJson(type) : column.type, place);
     return `${read} AS ${quoteName(said)}`;
   });
   const types = meant.map(({ column, type }) => [column.name, typeInJson(type)] as const);
-  return `SELECT ${columns.join(', ')} FROM ${scan(files, ndjsonColumns(types, true))}`;
+  // Under their own names, they would be taken for parameters of lambdas.
+  const read = meant.map(({ column }, i) => `${quoteName(column.name)} AS s${i}`);
+  return `SELECT ${columns.join(', ')} FROM (SELECT ${read.join(', ')} FROM ${scan(files, ndjsonColumns(types, true))})`;
 }
 
 interface MeantColumn {
