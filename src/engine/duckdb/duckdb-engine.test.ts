@@ -272,6 +272,27 @@ test('a number of an NDJSON source is exactly the declared decimal, or refused; 
   });
 });
 
+test('a source with columns that differ only in case is refused where no columns are declared', async () => {
+  const undeclared = { name: 'chain.others', columns: [] };
+  const refused = (names: string) => ({
+    type: 'wrong_source',
+    message: `source table chain.events has the columns ${names}, which to SQL are one: rename one`,
+  });
+  const rowsOf = (files: Readonly<Record<string, string | Buffer>>) =>
+    rowsOver(files, 'SELECT who FROM chain.events', undeclared);
+  await assert.rejects(rowsOf({ 'chain/events.csv': 'Who,who\na,b\n' }), refused('"Who" and "who"'));
+  await assert.rejects(rowsOf({ 'chain/events.csv': 'who,x,who\na,b,c\n' }), refused('"who" and "who"'));
+  const folder = { 'chain/events/a.csv': 'who,x\na,b\n', 'chain/events/b.csv': 'Who,who\nb,c\n' };
+  await assert.rejects(rowsOf(folder), refused('"Who" and "who"'));
+  const parquet = await parquetOf('who', ['a', 'b', 'c']);
+  await assert.rejects(rowsOf({ 'chain/events.parquet': parquet }), refused('"Who" and "wHo"'));
+  assert.deepEqual(await rowsOf({ 'chain/events.csv': 'who,who_1\na,b\n' }), [['a']]);
+  assert.deepEqual(await rowsOf({ 'chain/events/a.csv': 'who,x\na,b\n', 'chain/events/b.csv': 'Who,x\nc,d\n' }), [
+    ['a'],
+    ['c'],
+  ]);
+});
+
 test('numbers of an NDJSON source without declared columns are texts as they are written, nested ones too', async () => {
   const undeclared = { name: 'chain.others', columns: [] };
   const rowsOf = (lines: readonly string[]) =>

@@ -12,6 +12,7 @@ import {
   firstLine,
   keysOfSource,
   objectsWithout,
+  refuseOneTwice,
   severalMeant,
 } from './source-view.ts';
 
@@ -68,10 +69,16 @@ async function withWrittenNames(
   described: readonly FoundColumn[],
 ): Promise<readonly FoundColumn[]> {
   const renamed = described.flatMap((column) => /^(.*)_[0-9]+$/s.exec(column.name)?.[1]?.toLowerCase() ?? []);
-  const unsure = (declared ?? []).filter((column) => renamed.includes(column.name.toLowerCase()));
+  const unsure = (declared ?? described).filter((column) => renamed.includes(column.name.toLowerCase()));
   if (unsure.length === 0) return described;
   for (const path of files.paths) {
     const names = await namesInFile(ask, files.format, path);
+    if (declared === undefined) {
+      // Of a column without a name, DuckDB makes up one.
+      const named = names.filter((one) => one !== '');
+      refuseOneTwice(name, named, 'columns');
+      continue;
+    }
     if (files.paths.length === 1) {
       return described.map((column, i) => ({ ...column, ...(names[i] !== undefined && { written: names[i] }) }));
     }

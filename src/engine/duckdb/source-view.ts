@@ -95,7 +95,7 @@ export function sourceView(
     throw new EngineError('wrong_source', `source table ${name} cannot be read: ${problem}`);
   }
   if (declared === undefined) {
-    refuseOneTwice(name, found);
+    refuseKeys(name, found);
     return viewOfAll(files, found);
   }
   const meant = columnsMeant(name, declared, found);
@@ -164,18 +164,24 @@ export function firstLine(path: string): string {
 }
 
 /** Of NDJSON alone: DuckDB renames columns of the other kinds. */
-function refuseOneTwice(name: string, found: readonly FoundColumn[]): void {
+function refuseKeys(name: string, found: readonly FoundColumn[]): void {
+  const names = found.map((column) => column.name);
+  refuseOneTwice(name, names, 'keys');
+}
+
+/** @throws EngineError wrong_source naming two of the names that differ at most in case */
+export function refuseOneTwice(name: string, names: readonly string[], what: 'keys' | 'columns'): void {
   const seen = new Map<string, string>();
-  for (const column of found) {
-    const other = seen.get(column.name.toLowerCase());
+  for (const one of names) {
+    const other = seen.get(one.toLowerCase());
     if (other !== undefined) {
-      const keys = `${JSON.stringify(other)} and ${JSON.stringify(column.name)}`;
+      const both = `${JSON.stringify(other)} and ${JSON.stringify(one)}`;
       throw new EngineError(
         'wrong_source',
-        `source table ${name} has the keys ${keys}, which to SQL are one: rename one`,
+        `source table ${name} has the ${what} ${both}, which to SQL are one: rename one`,
       );
     }
-    seen.set(column.name.toLowerCase(), column.name);
+    seen.set(one.toLowerCase(), one);
   }
 }
 
@@ -199,7 +205,7 @@ function viewOfAll(files: SourceFiles, found: readonly FoundColumn[]): string {
  * @throws EngineError wrong_source where two keys are one to SQL
  */
 export function exactSourceView(name: string, files: SourceFiles, found: readonly FoundColumn[]): string {
-  refuseOneTwice(name, found);
+  refuseKeys(name, found);
   const keys = found.filter((column) => column.from !== 'folder').map((column) => column.name);
   const folders = found.filter((column) => column.from === 'folder').map((column) => quoteName(column.name));
   const more = folders.map((column) => `, ${column}`).join('');
