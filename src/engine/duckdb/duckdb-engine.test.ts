@@ -293,6 +293,20 @@ test('a source with columns that differ only in case is refused where no columns
   ]);
 });
 
+test('an NDJSON source with an empty key is refused where no columns are declared: SQL has no such names', async () => {
+  const undeclared = { name: 'chain.others', columns: [] };
+  const message =
+    'source table chain.events has an empty key (""), and SQL has no empty names: rename it, or leave it out';
+  for (const line of ['{"who":"ann","":1}', '{"":1.50}', '{"who":1.50,"":null}']) {
+    const files = { 'chain/events.ndjson': `{"who":"bob"}\n${line}\n` };
+    await assert.rejects(rowsOver(files, 'SELECT who FROM chain.events', undeclared), {
+      type: 'wrong_source',
+      message,
+    });
+    assert.deepEqual((await rowsOver(files, 'SELECT who FROM chain.events', WHO))[0], ['bob']);
+  }
+});
+
 test('numbers of an NDJSON source without declared columns are texts as they are written, nested ones too', async () => {
   const undeclared = { name: 'chain.others', columns: [] };
   const rowsOf = (lines: readonly string[]) =>

@@ -166,6 +166,10 @@ export function firstLine(path: string): string {
 /** Of NDJSON alone: DuckDB renames columns of the other kinds. */
 function refuseKeys(name: string, found: readonly FoundColumn[]): void {
   const names = found.map((column) => column.name);
+  if (found.some((column) => column.name === '' && column.from === 'key')) {
+    const problem = 'has an empty key (""), and SQL has no empty names: rename it, or leave it out';
+    throw new EngineError('wrong_source', `source table ${name} ${problem}`);
+  }
   refuseOneTwice(name, names, 'keys');
 }
 
