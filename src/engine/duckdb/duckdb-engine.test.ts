@@ -9,7 +9,9 @@ import { readParquetRows } from '../../../test/contract/read-parquet-rows.ts';
 import { sleep } from '../../../test/real-time.ts';
 import { parseColumnType } from '../../domain/column-type.ts';
 import type { RunProgress } from '../../domain/run-progress.ts';
+import type { SourceTable } from '../engine.ts';
 import { DuckDbEngine } from './duckdb-engine.ts';
+import { runQuery } from './run-query.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'qrs-sources-'));
 after(() => rm(root, { recursive: true, force: true }));
@@ -23,7 +25,8 @@ const options = {
   sleep,
 };
 
-const openEngine: OpenEngine = async (files, { timeLimitMillis }) => {
+/** @returns the folder that has them */
+async function writeSources(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
   // A name with everything that DuckDB would read as a pattern or as the end of a text.
   const sourcesDirectory = await mkdtemp(join(root, "it's [all] *sources?-"));
   for (const [name, text] of Object.entries(files)) {
@@ -31,8 +34,11 @@ const openEngine: OpenEngine = async (files, { timeLimitMillis }) => {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
   }
-  return new DuckDbEngine({ ...options, sourcesDirectory, timeLimitMillis });
-};
+  return sourcesDirectory;
+}
+
+const openEngine: OpenEngine = async (files, { timeLimitMillis }) =>
+  new DuckDbEngine({ ...options, sourcesDirectory: await writeSources(files), timeLimitMillis });
 
 engineContract('duckdb', openEngine);
 
@@ -44,12 +50,18 @@ const EVENTS = {
   ],
 };
 
-/** The rows of a query over files of source tables. */
-async function rowsOver(files: Readonly<Record<string, string | Buffer>>, sql: string, table = EVENTS) {
-  await using engine = await openEngine(files, { timeLimitMillis: 60_000 });
+/** What the process of a query does, in this one: a process for each of some hundred cases would take minutes. */
+async function rowsIn(sourcesDirectory: string, sql: string, table: SourceTable) {
   const path = join(await mkdtemp(join(root, 'rows-')), 'rows.parquet');
-  await engine.materialize({ sql, sources: [table] }, path, new AbortController().signal);
+  const tempDirectory = await mkdtemp(join(root, 'temp-'));
+  const limits = { threads: options.threads, memoryLimit: '128MB', tempSizeMax: '0B' };
+  await runQuery({ sql, sources: [table], path, sourcesDirectory, tempDirectory, ...limits }, sleep);
   return await readParquetRows(path);
+}
+
+/** The rows of a query over files of source tables. */
+async function rowsOver(files: Readonly<Record<string, string | Buffer>>, sql: string, table: SourceTable = EVENTS) {
+  return await rowsIn(await writeSources(files), sql, table);
 }
 
 /** The rows of a query over a table of one value. */
@@ -61,11 +73,8 @@ async function rowsOverParquet(value: string, declared: string, sql: string) {
   await connection.run(`COPY (SELECT ${value} AS n) TO '${join(sourcesDirectory, 'chain', 'sums.parquet')}'`);
   connection.closeSync();
   instance.closeSync();
-  await using engine = new DuckDbEngine({ ...options, sourcesDirectory, timeLimitMillis: 60_000 });
-  const sources = [{ name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType(declared) }] }];
-  const path = join(sourcesDirectory, 'sums.parquet');
-  await engine.materialize({ sql, sources }, path, new AbortController().signal);
-  return await readParquetRows(path);
+  const table = { name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType(declared) }] };
+  return await rowsIn(sourcesDirectory, sql, table);
 }
 
 test('how far a query is, is told in percent while it reads', async () => {
