@@ -5,11 +5,11 @@
 import type { Principal } from '../domain/principal.ts';
 import { RequestStats } from '../observation/request-stats.ts';
 import { ALONE } from '../replicas/live-replicas.ts';
-import type { Answer } from '../results/answer.ts';
+import { bytesOf } from '../results/answer.ts';
 import { answerResults } from '../results/pipeline.ts';
 import type { Format } from '../results/request/format.ts';
 import { parseQueryString } from '../results/request/query-string.ts';
-import type { Target } from '../results/request/results-request.ts';
+import { type Target, wholeRequest } from '../results/request/results-request.ts';
 import { openReadPath, type ReadPathEffects } from './read-path.ts';
 import type { Service } from './service.ts';
 
@@ -32,28 +32,10 @@ export async function* localRows(
 ): AsyncGenerator<Uint8Array> {
   await using opened = new AsyncDisposableStack();
   const { results } = await openReadPath(service, { ...effects, replicas: ALONE }, opened);
-  const request = {
-    target,
-    format,
-    parameters: parseQueryString(queryString),
-    cachePolicy: { kind: 'immutable' },
-    ifNoneMatch: undefined,
-    isHead: false,
-    range: undefined,
-    ifRange: undefined,
-    wantsDigest: false,
-    base: '',
-  } as const;
+  const request = wholeRequest({ target, format, parameters: parseQueryString(queryString), base: '' });
   const principal = await ownerOf(target, service);
   const { body } = await answerResults(request, principal, results, new RequestStats(), signal);
   yield* bytesOf(body);
-}
-
-async function* bytesOf(body: Answer['body']): AsyncGenerator<Uint8Array> {
-  if (body.kind === 'whole') yield* body.byteChunks;
-  else if (body.kind === 'stream') yield* body.chunks;
-  else if (body.kind === 'file') yield* body.chunks({ from: 0, to: body.size.bytes });
-  else throw new Error(`an answer to nothing but rows is ${body.kind}`);
 }
 
 /**

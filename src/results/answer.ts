@@ -60,3 +60,11 @@ export interface AnswerSize {
   /** Base64; undefined when nobody has wanted it. */
   readonly sha256: string | undefined;
 }
+
+/** All bytes of an answer to a request that had no headers. Whoever leaves the loop ends what is read for it. */
+export async function* bytesOf(body: AnswerBody): AsyncGenerator<Uint8Array> {
+  if (body.kind === 'whole') yield* body.byteChunks;
+  else if (body.kind === 'stream') yield* body.chunks;
+  else if (body.kind === 'file') yield* body.chunks({ from: 0, to: body.size.bytes });
+  else throw new Error(`an answer to a request without headers is ${body.kind}`);
+}

@@ -1,34 +1,15 @@
 /** The body of an answer as one text, for a message that has it inside. It has a bound, since it is copied and escaped at once. */
 import { RequestError } from '../../errors/errors.ts';
-import type { Answer } from '../../results/answer.ts';
+import { type Answer, bytesOf } from '../../results/answer.ts';
 
 /** More is more than a model reads, and takes the event loop for some milliseconds. */
 const BYTES_MAX = 1_000_000;
 
 /** @throws RequestError invalid_parameter where the body is larger */
 export async function bodyText({ body }: Answer): Promise<string> {
-  switch (body.kind) {
-    case 'whole':
-      return await textOf(body.byteChunks);
-    case 'stream':
-    case 'partial':
-      return await textOf(body.chunks);
-    case 'file':
-      await body.release();
-      throw new Error('an answer in JSON is a file');
-    case 'head':
-    case 'unchanged':
-      throw new Error('an answer that was asked for whole has no body');
-    default:
-      return body satisfies never;
-  }
-}
-
-/** A generator that is left before its end is ended by the loop. */
-async function textOf(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<string> {
   const kept: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of chunks) {
+  for await (const chunk of bytesOf(body)) {
     bytes += chunk.byteLength;
     if (bytes > BYTES_MAX) {
       const problem = `limit: these rows take more than ${BYTES_MAX} bytes of JSON, which is the most; ask for fewer rows, or for some columns`;

@@ -4,7 +4,7 @@ import type { ResultsDeps } from '../../results/deps.ts';
 import { answerDiff, type DiffTargets } from '../../results/diff/answer-diff.ts';
 import { answerResults } from '../../results/pipeline.ts';
 import { parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
-import type { ResultsRequest, Target } from '../../results/request/results-request.ts';
+import { type ResultsRequest, type Target, wholeRequest } from '../../results/request/results-request.ts';
 import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
 import { answerStatistics } from '../../results/statistics/answer-statistics.ts';
 import { type BrowsingDeps, queriesBody, queryBody } from '../browsing/browsing-routes.ts';
@@ -97,7 +97,7 @@ async function statisticsText(executionId: string, call: ToolCall, results: Resu
     ['allow_partial_results', ['true']],
     ...(columns === undefined ? [] : [['columns', columns] as const]),
   ]);
-  const request = requestOf({ kind: 'execution', executionId }, { ...call, parameters });
+  const request = requestOf({ kind: 'execution', executionId }, parameters, call);
   return await bodyText(await answerStatistics(request, principal, results, stats, signal));
 }
 
@@ -116,10 +116,9 @@ function readRows({ results }: ToolDeps): Tool {
       params: { kind: 'values', description: 'Of a query with parameters: their values in the run that is wanted.' },
     },
     call: async (call) => {
-      const target = targetOf(call.parameters);
-      return await rowsOf(call, async ({ parameters, principal, stats, signal }) =>
-        answerResults(requestOf(target, { ...call, parameters }), principal, results, stats, signal),
-      );
+      const { principal, stats, signal } = call;
+      const request = requestOf(targetOf(call.parameters), rowParameters(call.parameters), call);
+      return [await bodyText(await answerResults(request, principal, results, stats, signal))];
     },
   };
 }
@@ -141,27 +140,22 @@ function compareRuns({ results }: ToolDeps): Tool {
     },
     call: async (call) => {
       const targets = diffTargetsOf(call.parameters);
-      return await rowsOf(call, async ({ parameters, principal, stats, signal }) =>
-        answerDiff(requestOf(targets.to, { ...call, parameters }), targets, { principal, stats, signal }, results),
-      );
+      const request = requestOf(targets.to, rowParameters(call.parameters), call);
+      return [await bodyText(await answerDiff(request, targets, call, results))];
     },
   };
 }
 
-type Answering = (
-  call: Pick<ToolCall, 'parameters' | 'principal' | 'stats' | 'signal'>,
-) => ReturnType<typeof answerResults>;
-
-/** The answer always says how many rows of how many it has. */
-async function rowsOf(call: ToolCall, answering: Answering): Promise<readonly string[]> {
-  const parameters = new Map(call.parameters);
+/** As the API is asked: the answer always says how many rows of how many it has. */
+function rowParameters(given: QueryParameters): QueryParameters {
+  const parameters = new Map(given);
   for (const name of TARGETS) parameters.delete(name);
   const isNarrowed = parameters.has('filters') || parameters.has('search');
   if (isNarrowed) parameters.set('count', ['exact']);
   if (!parameters.has('limit') && !parameters.has('sample_count')) parameters.set('limit', [String(ROWS_DEFAULT)]);
   // Readers of JSON mostly round what a double cannot hold.
   parameters.set('bigints', ['string']);
-  return [await bodyText(await answering({ ...call, parameters }))];
+  return parameters;
 }
 
 /** Arguments that say which result, and are part of the address over HTTP. */
@@ -188,18 +182,7 @@ function diffTargetsOf(parameters: QueryParameters): DiffTargets {
   throw new RequestError('invalid_parameter', `expected ${expected}`);
 }
 
-/** The same question as an address would ask it, for JSON. */
-function requestOf(target: Target, { parameters, base }: Pick<ToolCall, 'parameters' | 'base'>): ResultsRequest {
-  return {
-    target,
-    format: 'json',
-    parameters,
-    cachePolicy: { kind: 'immutable' },
-    ifNoneMatch: undefined,
-    isHead: false,
-    range: undefined,
-    ifRange: undefined,
-    wantsDigest: false,
-    base,
-  };
+/** The same question as an address would ask it. */
+function requestOf(target: Target, parameters: QueryParameters, { base }: Pick<ToolCall, 'base'>): ResultsRequest {
+  return wholeRequest({ target, format: 'json', parameters, base });
 }

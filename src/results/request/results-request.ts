@@ -45,6 +45,22 @@ export interface ResultsRequest {
   readonly pagesAt?: string;
 }
 
+/**
+ * A request for a whole answer, by whoever has no headers to ask with.
+ * @param base '': nobody follows its `next_uri`
+ */
+export function wholeRequest(asked: Pick<ResultsRequest, 'target' | 'format' | 'parameters' | 'base'>): ResultsRequest {
+  return {
+    ...asked,
+    cachePolicy: { kind: 'immutable' },
+    ifNoneMatch: undefined,
+    isHead: false,
+    range: undefined,
+    ifRange: undefined,
+    wantsDigest: false,
+  };
+}
+
 export interface SharedParameters {
   readonly columns?: readonly string[];
   readonly filters?: string;
