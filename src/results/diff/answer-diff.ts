@@ -1,7 +1,4 @@
-/**
- * The difference of two results (contract §8): what changed from one to the other, as rows. It is made once and then read as a result is, so
- * that pages, filters, orders, samples and formats are those of every answer.
- */
+/** The difference of two results (contract §8): what changed from one to the other, as rows. */
 import { type Execution, formatState, STATES, stateAt } from '../../domain/execution.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -9,29 +6,14 @@ import { RequestError } from '../../errors/errors.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import type { Answer } from '../answer.ts';
 import { answerAnew } from '../answer-anew.ts';
-import { answerText } from '../answer-text.ts';
 import type { ResultsDeps } from '../deps.ts';
-import type { OpenView } from '../derived/views/view-cache.ts';
+import { answerMade, type MadeRows } from '../made/answer-made.ts';
 import { columnsOfDiff, type DiffColumns, diffColumnsOf } from '../plan/diff-columns.ts';
-import { planRead } from '../plan/read-plan.ts';
 import { getResultSet, resolveTarget } from '../plan/resolve.ts';
-import type { ReadDeps } from '../read/open-page.ts';
-import { releaseAfter } from '../read/page.ts';
 import { parseColumnNames } from '../request/columns-parameter.ts';
-import { requireFormat } from '../request/format.ts';
 import { parameterOf, type QueryParameters } from '../request/query-string.ts';
-import {
-  asksForNewSample,
-  parseSharedParameters,
-  type ResultsRequest,
-  requireSameTarget,
-  type Target,
-} from '../request/results-request.ts';
-import { answerIdentity } from '../respond/answer-identity.ts';
-import { cacheHeadersOf, etagOf, sampleHeadersOf } from '../respond/cache-policy.ts';
-import { respondKeptParquet, respondParquet } from '../respond/parquet.ts';
-import { requireWhole, shownState } from '../respond/partial-result.ts';
-import { respondFinished } from '../respond/text.ts';
+import { type ResultsRequest, requireSameTarget, type Target } from '../request/results-request.ts';
+import { requireWhole } from '../respond/partial-result.ts';
 import { type DiffRequest, openDiff } from './make-diff.ts';
 
 /** Which two results, in which parameters: `from` and `to` are times where the address names a query. */
@@ -39,14 +21,6 @@ export interface DiffTargets {
   readonly from: Target;
   readonly to: Target;
 }
-
-/** A difference that is made is no result that a sweep could take. */
-const NO_LEASES: ReadDeps['leases'] = {
-  hold: async () => new AsyncDisposableStack(),
-  async *during(_, chunks) {
-    yield* chunks;
-  },
-};
 
 interface DiffContext {
   readonly principal: Principal;
@@ -70,8 +44,8 @@ async function answerOnce(
   { principal, stats, signal }: DiffContext,
   deps: ResultsDeps,
 ): Promise<Answer> {
-  const { format, cachePolicy } = request;
-  const { catalogCache, caches, settings } = deps;
+  const { catalogCache, settings } = deps;
+  const { keyId } = principal;
   const now = deps.clock();
   const resolve = async (target: Target) =>
     (await resolveTarget(target, request.parameters, principal, catalogCache, now)).execution;
@@ -80,59 +54,10 @@ async function answerOnce(
   stats.queryId = after.queryId;
   for (const execution of [before, after]) requireResult(execution, request, settings.partialAsCompleted, now);
   requireSameTarget(request.parameters, to);
-
-  const asked = pinned(request, before, after);
-  const { parameters } = asked;
-  const shown = shownState(stateAt(after, now), settings.partialAsCompleted);
   const execution = { ...after, expiresAt: Math.min(before.expiresAt ?? now, after.expiresAt ?? now) };
-  const isNewSample = asksForNewSample(parameters);
-  const words = format === 'parquet' ? await catalogCache.queryWords(after.queryId) : undefined;
-  const encoder = `${settings.encoder} diff ${before.id}`;
-  const identify = (of: ResultsRequest) => answerIdentity(of, execution, shown, { ...settings, encoder }, words);
-  const identity = identify(asked);
-  const cacheHeaders = isNewSample ? sampleHeadersOf({ execution }) : cacheHeadersOf(cachePolicy, { execution }, now);
-  const finished = isNewSample ? undefined : caches.pages.get(identity);
-  if (finished !== undefined) return respondFinished(finished, finished.etag, cacheHeaders, request.ifNoneMatch, stats);
-  if (format === 'parquet' && !isNewSample) {
-    const kept = await respondKeptParquet(identity, { request: asked, cacheHeaders }, deps, stats, signal);
-    if (kept !== undefined) return kept;
-  }
-
-  const diff: DiffRequest = await diffOf(before, after, parameters, deps);
-  const plan = (rowCount: number) => {
-    requireFormat(parameters, format);
-    const columns = columnsOfDiff(diff.columns);
-    const empty = { columns, rowCount, cellBytes: 0, truncated: false, parts: [] };
-    return planRead(parseSharedParameters(parameters), format, empty, settings);
-  };
-  // What is wrong with the request is told before anything is made.
-  plan(0);
-  const { keyId } = principal;
-  using opened = await stats.stage('diff', deps.monotonic, () => openDiff(diff, keyId, deps.read, signal));
-  const { resultSet } = opened;
-  const ofDiff = { ...deps, read: readDepsOf(deps.read) };
-  const planned = {
-    request: asked,
-    execution,
-    executionId: after.id,
-    rowsOf: opened.identity,
-    state: shown,
-    resultSet,
-    plan: plan(resultSet.rowCount),
-    keyId,
-    tellWay: (way: string) => {
-      stats.way = way;
-    },
-    words,
-    known: isNewSample ? undefined : { identity, etag: etagOf(identity) },
-    identify,
-    cacheHeaders,
-    metadata: { diff: toldOf(diff, opened.counts ?? {}) },
-  };
-  if (format !== 'parquet') {
-    return heldWhileSent(await answerText(planned, format, ofDiff, stats, signal), opened);
-  }
-  return await respondParquet(planned, { ...ofDiff, segmentIndexes: caches.segmentIndexes }, stats, signal);
+  const asked = pinned(request, before, after);
+  const rows = () => rowsOf(before, after, asked.parameters, keyId, deps);
+  return await answerMade({ request: asked, execution, name: `diff ${before.id}`, rows, keyId }, deps, stats, signal);
 }
 
 function requireResult(execution: Execution, request: ResultsRequest, partialAsCompleted: boolean, now: Instant): void {
@@ -150,37 +75,23 @@ function pinned(request: ResultsRequest, before: Execution, after: Execution): R
   return { ...request, parameters, pagesAt: `execution/${after.id}/diff/${before.id}` };
 }
 
-async function diffOf(
+async function rowsOf(
   before: Execution,
   after: Execution,
   parameters: QueryParameters,
-  { catalogCache }: Pick<ResultsDeps, 'catalogCache'>,
-): Promise<DiffRequest> {
+  keyId: string,
+  { catalogCache, read }: Pick<ResultsDeps, 'catalogCache' | 'read'>,
+): Promise<MadeRows> {
   const from = { executionId: before.id, resultSet: await getResultSet(before, catalogCache) };
   const to = { executionId: after.id, resultSet: await getResultSet(after, catalogCache) };
   const key = parameterOf(parameters, 'key');
   const names = key === undefined ? undefined : parseColumnNames(key);
-  return { from, to, columns: diffColumnsOf(from.resultSet, to.resultSet, names) };
-}
-
-/** Of rows of a difference there are no row files and no indexes. */
-function readDepsOf(read: ReadDeps): ReadDeps {
+  const diff = { from, to, columns: diffColumnsOf(from.resultSet, to.resultSet, names) };
   return {
-    ...read,
-    store: { open: async (part) => await read.views.openPart(part), prefetch: async () => undefined },
-    rowFiles: { ofResult: () => undefined, ofView: () => undefined },
-    indexes: { ask: async () => undefined },
-    leases: NO_LEASES,
+    columns: columnsOfDiff(diff.columns),
+    open: async (signal) => await openDiff(diff, keyId, read, signal),
+    toldOf: ({ counts = {} }) => ({ diff: toldOf(diff, counts) }),
   };
-}
-
-/** What is sent while it is read needs the difference until its last byte. */
-function heldWhileSent(answer: Answer, opened: OpenView): Answer {
-  const { body } = answer;
-  if (body.kind !== 'stream' && body.kind !== 'partial') return answer;
-  const held = opened.hold();
-  const chunks = releaseAfter({ release: () => held?.[Symbol.dispose]() }, body.chunks);
-  return { ...answer, body: { ...body, chunks } };
 }
 
 /** The counts are of the whole difference, whatever is filtered. */
