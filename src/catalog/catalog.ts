@@ -13,6 +13,7 @@ import type { Owner, Principal } from '../domain/principal.ts';
 import { archivedProblem, type NewQuery, type Query, type QueryChanges, type QueryFilter } from '../domain/query.ts';
 import type { ResultSet } from '../domain/result-set.ts';
 import type { Scope } from '../domain/scope.ts';
+import type { Share } from '../domain/share.ts';
 import type { UsageBatch, UsageFilter, UsagePart, UsageSum, Use } from '../domain/usage.ts';
 import type { Browsing } from './browsing.ts';
 import type { Lease, Leases } from './leases.ts';
@@ -108,6 +109,8 @@ export interface Principals {
   /** @throws CatalogConflict when the owner is unknown. */
   addKey(key: NewKey): Promise<void>;
   listKeys(): Promise<readonly StoredKey[]>;
+  /** Shares, which are keys too, oldest first: all of them, or those of a query and its executions. */
+  listShares(queryId?: number): Promise<readonly StoredShare[]>;
   /** @returns whether there was such a key, not revoked before. */
   revokeKey(id: string, at: Instant): Promise<boolean>;
   /** Keeps when each key was last used; an earlier time than the one kept changes nothing. No answer depends on it. */
@@ -128,6 +131,12 @@ export interface NewKey {
   readonly scope?: Scope;
   readonly createdAt: Instant;
   readonly expiresAt?: Instant;
+  /** It is the token of a share. */
+  readonly share?: Share;
+}
+
+export interface StoredShare extends StoredKey {
+  readonly share: Share;
 }
 
 export interface StoredKey extends NewKey {

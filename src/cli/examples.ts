@@ -46,6 +46,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'qrs rows 100 --format csv > result.csv',
     'QRS_URL=http://127.0.0.1:8080 QRS_KEY=$KEY qrs rows 2 --limit 5 --json',
   ],
+  'shares create': [
+    'qrs shares create 100 --expires 90d',
+    "qrs shares create 100 --columns amount --filter 'price > 1' --json",
+  ],
+  'shares list': ['qrs shares list', 'qrs shares list --query 100 --json'],
+  'shares end': ['qrs shares end 3q7hk2mv9x4t8wnd'],
   'executions submit': ['qrs executions submit --query 100 --param day=2024-03-05'],
   'executions start': ['qrs executions start 01HR7V4N7VD2Q9D9Z5T2T6W3M1'],
   'executions fail': [

@@ -32,7 +32,8 @@ export function addOpenCommand(program: Command, context: CommandContext): void 
 }
 
 /** @throws Error where the port is known only to the running service */
-function serviceUrl({ clientUrl, publicUrl, host, port }: Settings): string {
+/** Where the service is reached, as far as the settings say. */
+export function serviceUrl({ clientUrl, publicUrl, host, port }: Settings): string {
   const given = clientUrl ?? publicUrl;
   if (given !== undefined) return given.replace(/\/+$/, '');
   if (port === 0)

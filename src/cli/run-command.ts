@@ -21,6 +21,7 @@ import { addQueriesCommand } from './queries.ts';
 import { addRowsCommand } from './rows.ts';
 import { addRunCommand } from './run.ts';
 import { addServeCommand } from './serve.ts';
+import { addSharesCommand } from './shares.ts';
 import { addStoreCommand } from './store.ts';
 import { addSweepCommand } from './sweep.ts';
 import { addTeamsCommand } from './teams.ts';
@@ -64,6 +65,7 @@ export function makeProgram(context: CommandContext): Command {
   addRunCommand(program, context);
   addPublishCommand(program, context);
   addRowsCommand(program, context);
+  addSharesCommand(program, context);
   addExecutionsCommand(program, context);
   addDatasetsCommand(program, context);
   addDemoSourcesCommand(program, context);

@@ -212,13 +212,17 @@ function resultsSettingsOf({ settings }: Service, version: string): ResultsDeps[
     datapointsMax: settings.datapointsMax,
     partialAsCompleted: settings.partialAsCompleted,
     encoder: encoderOf(version),
-    expressions: {
-      lengthMax: settings.filterLengthMax,
-      termsMax: settings.filterTermsMax,
-      depthMax: settings.filterDepthMax,
-      inMembersMax: settings.filterInMax,
-      sortKeysMax: settings.sortKeysMax,
-    },
+    expressions: expressionLimitsOf(settings),
+  };
+}
+
+export function expressionLimitsOf(settings: Service['settings']): ResultsDeps['settings']['expressions'] {
+  return {
+    lengthMax: settings.filterLengthMax,
+    termsMax: settings.filterTermsMax,
+    depthMax: settings.filterDepthMax,
+    inMembersMax: settings.filterInMax,
+    sortKeysMax: settings.sortKeysMax,
   };
 }
 

@@ -17,6 +17,7 @@ import { WorkQueue } from '../results/limits/work-queue.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
 import { diskBytes, freeForDisk } from '../settings/disk.ts';
 import { publisherOf } from './publishing.ts';
+import { expressionLimitsOf } from './read-path.ts';
 import { isOnOneDisk } from './room-for-commits.ts';
 import { queryChecker, runQueueOf } from './runs.ts';
 import type { Service } from './service.ts';
@@ -57,6 +58,7 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
     runQueue: await runQueueOf(service, { newExecutionId: newId }),
     runsAnySql: settings.sqlExecute,
     createKey: (principals, keyOwner, terms, now) => createKey(principals, keyOwner, terms, now, effects.randomBytes),
+    expressionLimits: expressionLimitsOf(settings),
     slots: new UploadSlots({
       get perKeyMax() {
         return effects.replicas.wholePartOf(settings.uploadsPerKeyMax);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatKey, formatKeyId, isKey, KEY_BYTES, KEY_ID_BYTES } from './key.ts';
+import { formatKey, formatKeyId, isKey, isShareToken, KEY_BYTES, KEY_ID_BYTES, withoutKeys } from './key.ts';
 
 test('a key is its prefix and forty characters', () => {
   assert.equal(formatKey(new Uint8Array(25)), `qrs_${'0'.repeat(40)}`);
@@ -34,4 +34,12 @@ test('text that is no key is recognised', () => {
   for (const text of ['', 'qrs_', key.slice(1), `${key}0`, `${key}\n`, key.toUpperCase(), key.replace('0', 'l')]) {
     assert.equal(isKey(text), false, text);
   }
+});
+
+test('the token of a share is no key, and a key no token; neither stands in a text that is told', () => {
+  const key = formatKey(new Uint8Array(25));
+  const token = formatKey(new Uint8Array(25), 'share');
+  assert.equal(token, `qrss_${'0'.repeat(40)}`);
+  assert.deepEqual([isKey(key), isKey(token), isShareToken(key), isShareToken(token)], [true, false, false, true]);
+  assert.equal(withoutKeys(`a ${key} b ${token}/results qrs_x`), 'a qrs_[key] b qrss_[key]/results qrs_x');
 });

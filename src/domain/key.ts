@@ -1,11 +1,13 @@
 /**
  * The text of an API key: `qrs_` and forty characters of Crockford's base32 in lower case, 200 random bits. The prefix
- * lets people and secret scanners recognise one; the alphabet has no characters that are taken for each other.
+ * lets people and secret scanners recognise one; the alphabet has no characters that are taken for each other. The token in the address of
+ * a share begins with `qrss_`, so that neither is ever taken for the other.
  */
-const PREFIX = 'qrs_';
+const PREFIXES = { key: 'qrs_', share: 'qrss_' } as const;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const KEY = /^qrs_[0-9a-hjkmnp-tv-z]{40}$/;
-const KEYS = /qrs_[0-9a-hjkmnp-tv-z]{40}/g;
+const SHARE_TOKEN = /^qrss_[0-9a-hjkmnp-tv-z]{40}$/;
+const SECRETS = /(qrss?_)[0-9a-hjkmnp-tv-z]{40}/g;
 const BITS = 5;
 
 /** How many random bytes a key is made of. */
@@ -14,9 +16,9 @@ export const KEY_BYTES = 25;
 export const KEY_ID_BYTES = 10;
 
 /** @throws RangeError unless there are KEY_BYTES of them. */
-export function formatKey(bytes: Uint8Array): string {
+export function formatKey(bytes: Uint8Array, kind: keyof typeof PREFIXES = 'key'): string {
   if (bytes.length !== KEY_BYTES) throw new RangeError(`a key is made of ${KEY_BYTES} bytes, not ${bytes.length}`);
-  return PREFIX + base32(bytes);
+  return PREFIXES[kind] + base32(bytes);
 }
 
 /** The id by which a key is listed and revoked: no secret. @throws RangeError unless there are KEY_ID_BYTES of them. */
@@ -30,9 +32,14 @@ export function isKey(text: string): boolean {
   return KEY.test(text);
 }
 
-/** The text with `qrs_[key]` in place of each key. */
+/** Whether a text could be the token of a share. */
+export function isShareToken(text: string): boolean {
+  return SHARE_TOKEN.test(text);
+}
+
+/** The text with `qrs_[key]` in place of each key, and `qrss_[key]` in place of each token. */
 export function withoutKeys(text: string): string {
-  return text.includes(PREFIX) ? text.replace(KEYS, `${PREFIX}[key]`) : text;
+  return text.includes('qrs') ? text.replace(SECRETS, '$1[key]') : text;
 }
 
 /** Five bits a character; the number of bits must divide by five. */

@@ -1,6 +1,7 @@
 /** Who is asking: users, teams, and the holders of their keys. */
 import type { Instant } from './instant.ts';
 import type { Scope } from './scope.ts';
+import type { Share } from './share.ts';
 
 /** A user or a team, by its unique name. */
 export interface Owner {
@@ -17,6 +18,8 @@ export interface Principal {
   readonly scope: Scope;
   /** From then on the key is nobody's. */
   readonly expiresAt?: Instant;
+  /** All that it may read, where it came by the address of a share. */
+  readonly share?: Share;
 }
 
 /** Whether the principal acts for the owner: it is the owner, or a member of the team. */

@@ -26,6 +26,10 @@ export const ERRORS = {
   invalid_query_id: { status: 400, when: 'The query id is not a whole number.' },
   execution_not_found: { status: 404, when: 'No such execution, or its query is not yours to see.' },
   query_not_found: { status: 404, when: 'No such query, or it is private and not yours.' },
+  share_not_found: {
+    status: 404,
+    when: 'Nothing is shared at this address: the share is unknown, has ended or has expired.',
+  },
   no_execution_found: {
     status: 404,
     when: 'The query has never run (with these parameters), or no run that had ended by `as_of` has a stored result.',

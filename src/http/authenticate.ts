@@ -1,6 +1,6 @@
 /**
  * From a request to the principal whose key it carries (contract §§1, 8): a header of keys first, then `Authorization: Bearer`,
- * else the `api_key` parameter.
+ * else the `api_key` parameter. The addresses of shares carry a token instead, and nothing else does (§11).
  */
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../domain/principal.ts';
@@ -9,6 +9,10 @@ import { parseQueryString } from '../results/request/query-string.ts';
 import type { RequestContext } from './request-context.ts';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The address has the token of a share in it, as `:token`, and needs no key. */
+    readonly isShared?: boolean;
+  }
   interface FastifyRequest {
     /** Whose key the request carries. Undefined on the routes that need none. */
     principal: Principal | undefined;
@@ -27,7 +31,7 @@ const KEY_LENGTH_MAX = 512;
 
 /**
  * The first stage of a request: whose it is, and whether it may come in now.
- * @throws RequestError shutting_down · invalid_api_key · rate_limited
+ * @throws RequestError shutting_down · invalid_api_key · share_not_found · rate_limited
  */
 export async function admitRequest(
   request: FastifyRequest,
@@ -49,17 +53,20 @@ export async function admitRequest(
   if (!request.allowance.allowed) throw rateLimit.refusal(request.allowance);
 }
 
-/** @throws RequestError invalid_api_key, the same for every reason */
+/** @throws RequestError invalid_api_key · share_not_found, the same for every reason */
 async function authenticateRequest(
   request: FastifyRequest,
   keyHeaders: readonly string[],
   authenticate: Authenticate,
 ): Promise<Principal> {
-  const key = keyOf(request, keyHeaders);
+  const isShared = request.routeOptions.config.isShared === true;
+  const key = isShared ? (request.params as { readonly token: string }).token : keyOf(request, keyHeaders);
   const principal =
     key === undefined || key.length > KEY_LENGTH_MAX ? undefined : await authenticate(key, () => request.ip);
-  if (principal === undefined) throw new RequestError('invalid_api_key', 'invalid API Key');
-  return principal;
+  if (principal !== undefined && isShared === (principal.share !== undefined)) return principal;
+  throw isShared
+    ? new RequestError('share_not_found', 'not found: nothing is shared at this address, or no longer')
+    : new RequestError('invalid_api_key', 'invalid API Key');
 }
 
 function keyOf(request: FastifyRequest, keyHeaders: readonly string[]): string | undefined {

@@ -40,22 +40,7 @@ export function resultsRoutes(
   deps: ResultsDeps,
   options: ResultsRoutesOptions,
 ): void {
-  const requestOf: MakeRequest = (request, target, ending, cachePolicy) => {
-    const parameters = parseQueryString(queryStringOf(request));
-    return {
-      target,
-      format: formatOf(request, parameters, ending),
-      cachePolicy,
-      parameters,
-      ifNoneMatch: request.headers['if-none-match'],
-      isHead: request.method === 'HEAD',
-      // HEAD is of the whole answer (RFC 9110 §14.2).
-      range: request.method === 'HEAD' ? undefined : parseRange(request.headers.range),
-      ifRange: headerText(request.headers['if-range']),
-      wantsDigest: wantsSha256(request.headers['want-repr-digest']),
-      base: (options.publicUrl ?? clientUrlOf(request)) + prefix,
-    };
-  };
+  const requestOf = requestsBelow(prefix, options);
   const results = (
     path: string,
     ending: Ending,
@@ -95,6 +80,26 @@ type MakeRequest = (
   ending: Ending,
   cachePolicy: CachePolicy,
 ) => ResultsRequest;
+
+/** What is asked for by requests below the prefix. */
+export function requestsBelow(prefix: string, { publicUrl }: Pick<ResultsRoutesOptions, 'publicUrl'>): MakeRequest {
+  return (request, target, ending, cachePolicy) => {
+    const parameters = parseQueryString(queryStringOf(request));
+    return {
+      target,
+      format: formatOf(request, parameters, ending),
+      cachePolicy,
+      parameters,
+      ifNoneMatch: request.headers['if-none-match'],
+      isHead: request.method === 'HEAD',
+      // HEAD is of the whole answer (RFC 9110 §14.2).
+      range: request.method === 'HEAD' ? undefined : parseRange(request.headers.range),
+      ifRange: headerText(request.headers['if-range']),
+      wantsDigest: wantsSha256(request.headers['want-repr-digest']),
+      base: (publicUrl ?? clientUrlOf(request)) + prefix,
+    };
+  };
+}
 
 /** What executions and queries are asked for besides their rows. */
 function besidesRows(

@@ -34,6 +34,7 @@ import { resetWhenCut } from './reset-when-cut.ts';
 import { type CachedResponse, ResponseCache } from './response-cache.ts';
 import { type ResultsRoutesOptions, resultsRoutes } from './results-routes.ts';
 import { pageServer } from './serve-page.ts';
+import { sharedRoutes } from './sharing/shared-routes.ts';
 import { UnsentAnswers } from './unsent-answers.ts';
 import { type UsageRoutesDeps, usageRoutes } from './usage-routes.ts';
 import { cutUnread } from './writing/received-body.ts';
@@ -232,6 +233,7 @@ function apiRoutes(server: FastifyInstance, deps: HttpDeps, options: HttpOptions
   const { publicUrl, corsOrigins } = options;
   for (const prefix of ['/v1', '/api/v1']) {
     resultsRoutes(server, prefix, deps.results, sending);
+    sharedRoutes(server, prefix, deps.results, sending);
     usageRoutes(server, prefix, deps.usage);
     browsingRoutes(server, prefix, deps.browsing, publicUrl);
     writing(server, prefix, deps.writing, { ...options.writing, publicUrl, sleep: deps.sleep });

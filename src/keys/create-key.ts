@@ -4,6 +4,7 @@ import type { Instant } from '../domain/instant.ts';
 import { formatKey, formatKeyId, KEY_BYTES, KEY_ID_BYTES } from '../domain/key.ts';
 import type { Owner } from '../domain/principal.ts';
 import type { Scope } from '../domain/scope.ts';
+import type { Share } from '../domain/share.ts';
 import { hashKey } from './key-hash.ts';
 
 /** So many bytes from a generator fit for secrets. */
@@ -15,6 +16,8 @@ export interface KeyTerms {
   readonly scope?: Scope;
   /** From then on it is nobody's; never, when left out. */
   readonly expiresAt?: Instant;
+  /** It is the token of a share, and opens nothing else. */
+  readonly share?: Share;
 }
 
 export interface CreatedKey {
@@ -32,7 +35,7 @@ export async function createKey(
   randomBytes: RandomBytes,
 ): Promise<CreatedKey> {
   const id = formatKeyId(randomBytes(KEY_ID_BYTES));
-  const key = formatKey(randomBytes(KEY_BYTES));
+  const key = formatKey(randomBytes(KEY_BYTES), terms.share === undefined ? 'key' : 'share');
   await principals.addKey({ id, hash: hashKey(key), owner, createdAt: now, ...terms });
   return { id, key };
 }

@@ -18,7 +18,7 @@ import { type ShellBlock, shellBlocks } from './docs-blocks.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 const ADDRESSES = ['http://127.0.0.1:8080', 'http://localhost:8080'];
-/** Examples on the page of commands stand alone. These ids on it are a run that was begun and a key that exists. */
+/** Examples on the page of commands stand alone. These ids on it are a run that was begun, and a key or a share that exists. */
 const COMMAND_PAGE = 'docs/reference/command.md';
 const EXAMPLE_RUN = '01HR7V4N7VD2Q9D9Z5T2T6W3M1';
 const EXAMPLE_KEY_ID = '3q7hk2mv9x4t8wnd';
@@ -95,7 +95,8 @@ async function scriptOf({ place, page, script }: ShellBlock): Promise<string> {
   const ofDemo = ADDRESSES.reduce((text, address) => text.replaceAll(address, demo.url), script);
   if (page !== COMMAND_PAGE) return ofDemo;
   const runId = script.includes(EXAMPLE_RUN) ? await run('commands', 'qrs executions submit --query 100') : '';
-  const keyId = script.includes(EXAMPLE_KEY_ID) ? await run('commands', 'qrs keys list | head -n 1') : '';
+  const list = script.startsWith('qrs shares') ? 'qrs shares list' : 'qrs keys list';
+  const keyId = script.includes(EXAMPLE_KEY_ID) ? await run('commands', `${list} | head -n 1`) : '';
   return ofDemo.replaceAll(EXAMPLE_RUN, runId.trim()).replaceAll(EXAMPLE_KEY_ID, keyId.trim());
 }
 

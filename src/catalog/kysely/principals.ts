@@ -2,8 +2,16 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Instant } from '../../domain/instant.ts';
 import type { Owner } from '../../domain/principal.ts';
-import { CatalogConflict, type KeyUse, type NewKey, type Principals, type StoredKey } from '../catalog.ts';
-import { type CatalogTables, ownerColumns, ownerOf } from './tables.ts';
+import type { Share } from '../../domain/share.ts';
+import {
+  CatalogConflict,
+  type KeyUse,
+  type NewKey,
+  type Principals,
+  type StoredKey,
+  type StoredShare,
+} from '../catalog.ts';
+import { type CatalogTables, type KeyRow, ownerColumns, ownerOf } from './tables.ts';
 import { transact } from './transact.ts';
 
 export class KyselyPrincipals implements Principals {
@@ -136,6 +144,8 @@ export class KyselyPrincipals implements Principals {
           revoked_at: null,
           scope: key.scope ?? 'read',
           expires_at: key.expiresAt ?? null,
+          shared_query_id: key.share?.queryId ?? null,
+          share: key.share === undefined ? null : JSON.stringify(key.share),
         })
         .onConflict((conflict) => conflict.doNothing())
         .returning('id')
@@ -145,25 +155,24 @@ export class KyselyPrincipals implements Principals {
   }
 
   async listKeys(): Promise<readonly StoredKey[]> {
-    const rows = await this.#db
+    const rows = await this.#keys().where('api_keys.share', 'is', null).execute();
+    return rows.map(storedKeyOf);
+  }
+
+  async listShares(queryId?: number): Promise<readonly StoredShare[]> {
+    const shares = this.#keys().where('api_keys.share', 'is not', null);
+    const rows = await (queryId === undefined ? shares : shares.where('shared_query_id', '=', queryId)).execute();
+    return rows.flatMap((row) => (row.share === null ? [] : { ...storedKeyOf(row), share: shareOf(row.share) }));
+  }
+
+  #keys() {
+    return this.#db
       .selectFrom('api_keys')
       .leftJoin('key_uses', 'key_uses.key_id', 'api_keys.id')
       .selectAll('api_keys')
       .select('key_uses.last_used_at')
       .orderBy('created_at')
-      .orderBy('id')
-      .execute();
-    return rows.map((row) => ({
-      id: row.id,
-      hash: row.hash,
-      owner: ownerOf(row),
-      scope: row.scope,
-      createdAt: row.created_at,
-      ...(row.name !== null && { name: row.name }),
-      ...(row.expires_at !== null && { expiresAt: row.expires_at }),
-      ...(row.last_used_at !== null && { lastUsedAt: row.last_used_at }),
-      ...(row.revoked_at !== null && { revokedAt: row.revoked_at }),
-    }));
+      .orderBy('id');
   }
 
   async revokeKey(id: string, at: Instant): Promise<boolean> {
@@ -215,6 +224,7 @@ export class KyselyPrincipals implements Principals {
         'api_keys.team_name',
         'api_keys.scope',
         'api_keys.expires_at',
+        'api_keys.share',
         'team_members.team_name as member_of',
       ])
       .where(by, '=', value)
@@ -226,8 +236,27 @@ export class KyselyPrincipals implements Principals {
     const owner = ownerOf(key);
     const teams = owner.kind === 'team' ? [owner.name] : rows.flatMap((row) => row.member_of ?? []);
     const expiry = key.expires_at !== null && { expiresAt: key.expires_at };
-    return { principal: { keyId: key.id, owner, teams, scope: key.scope, ...expiry }, hash: key.hash };
+    const share = key.share !== null && { share: shareOf(key.share) };
+    return { principal: { keyId: key.id, owner, teams, scope: key.scope, ...expiry, ...share }, hash: key.hash };
   }
+}
+
+function storedKeyOf(row: KeyRow & { readonly last_used_at: number | null }): StoredKey {
+  return {
+    id: row.id,
+    hash: row.hash,
+    owner: ownerOf(row),
+    scope: row.scope,
+    createdAt: row.created_at,
+    ...(row.name !== null && { name: row.name }),
+    ...(row.expires_at !== null && { expiresAt: row.expires_at }),
+    ...(row.last_used_at !== null && { lastUsedAt: row.last_used_at }),
+    ...(row.revoked_at !== null && { revokedAt: row.revoked_at }),
+  };
+}
+
+function shareOf(json: string): Share {
+  return JSON.parse(json) as Share;
 }
 
 /** How many ids an error names. */

@@ -103,6 +103,10 @@ export interface KeyRow extends OwnerColumns {
   revoked_at: number | null;
   scope: Scope;
   expires_at: number | null;
+  /** The query of a share. */
+  shared_query_id: number | null;
+  /** JSON of a Share; null of a key that is none. */
+  share: string | null;
 }
 
 export interface QueryRow extends OwnerColumns {

@@ -241,6 +241,17 @@ export const MIGRATIONS: readonly Migration[] = [
     `,
     olderGoOn: true,
   },
+  {
+    number: 7,
+    name: 'shares',
+    script: `
+      -- A share is a key whose token is another, so that older programs never take it for one. The query is apart to be looked for; JSON.
+      alter table api_keys add column shared_query_id bigint;
+      alter table api_keys add column share bytewise;
+      create index shares_of_query on api_keys (shared_query_id) where shared_query_id is not null;
+    `,
+    olderGoOn: true,
+  },
 ];
 
 /** The version of a catalog after all of them. */

@@ -213,7 +213,7 @@ test('without a public address the servers are relative to the document', () => 
 
 test('an address that ends in /csv has no choice of format', () => {
   const results = Object.entries(document.paths as Node).filter(([path]) => /\/results(\/csv)?$/.test(path));
-  assert.equal(results.length, 4);
+  assert.equal(results.length, 6);
   for (const [path, item] of results) {
     const places = [...nodes(item)].filter(([, { $ref }]) => $ref === '#/components/parameters/format');
     assert.equal(places.length > 0, !path.endsWith('/csv'), path);

@@ -16,6 +16,7 @@ import { resultsPaths } from './results-operations.ts';
 import type { DatasetDescription, Fragment } from './schema.ts';
 import { servicePaths } from './service-paths.ts';
 import { shareRepeated } from './share-repeated.ts';
+import { SHARING_SCHEMAS, sharingPaths } from './sharing-operations.ts';
 import { USAGE_SCHEMAS, usagePaths } from './usage-operation.ts';
 import { joinPaths, REQUEST_BODIES, writingPaths } from './writing-operations.ts';
 import { LIST_SCHEMAS, WRITING_SCHEMAS } from './writing-schemas.ts';
@@ -36,6 +37,7 @@ const TAGS: readonly Fragment[] = [
   { name: 'Queries', description: 'Results by query: the latest run.' },
   { name: 'Executions', description: 'Results by execution: one run.' },
   { name: 'Datasets', description: 'Results of queries that the service runs itself.' },
+  { name: 'Shares', description: 'Results for whoever has an address, without a key.' },
   { name: 'Administration', description: 'Users, teams and keys, by keys that may administer.' },
   { name: 'Usage', description: 'What a key has used.' },
   { name: 'Service', description: 'About the service.' },
@@ -46,6 +48,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
   const exampleUrl = serverUrl ?? 'http://localhost:8080';
   const { paths, responses } = shareRepeated({
     ...joinPaths({ ...resultsPaths({ exampleUrl, datasets }), ...browsingPaths() }, writingPaths()),
+    ...sharingPaths(),
     ...usagePaths(),
     ...mcpPaths(serverUrl ?? '/'),
     ...servicePaths(serverUrl ?? '/'),
@@ -76,6 +79,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
         ...USAGE_SCHEMAS,
         ...BROWSING_SCHEMAS,
         ...WRITING_SCHEMAS,
+        ...SHARING_SCHEMAS,
         ...Object.assign({}, ...datasets.map(datasetSchemas)),
       },
     },

@@ -30,6 +30,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   invalid_query_id: text('The requested query ID (ID: latest) is invalid.'),
   execution_not_found: text(`The requested execution ID (ID ${EXECUTION_ID}) was not found.`),
   query_not_found: text('not found: Query not found or private'),
+  share_not_found: text('not found: nothing is shared at this address, or no longer'),
   no_execution_found: text('not found: No execution found for the latest version of the given query'),
   no_result: text(`Query state is ${formatState('EXECUTING')}, cannot provide CSV result`, {
     state: formatState('EXECUTING'),

@@ -18,31 +18,63 @@ const OF_TARGETS: readonly ErrorCode[] = [
   'query_not_found',
 ];
 
+const OF_FILTERS: readonly ErrorCode[] = [
+  'unknown_column',
+  'filter_syntax',
+  'filter_column',
+  'filter_type',
+  'filter_value',
+  'filter_unsupported',
+  'filter_limit',
+];
+
+const OF_ROWS: readonly ErrorCode[] = [
+  ...OF_TARGETS,
+  'no_execution_found',
+  'no_result',
+  'partial_result',
+  'invalid_parameter',
+  'incompatible_parameters',
+  'unsupported_column',
+  'datapoint_limit',
+  ...OF_FILTERS,
+  'sort_syntax',
+  'sort_column',
+  'sort_type',
+  'sort_limit',
+  'precondition_failed',
+  'range_not_satisfiable',
+];
+
+const OF_WRITING: readonly ErrorCode[] = [
+  ...OF_TARGETS,
+  'scope',
+  'invalid_body',
+  'invalid_parameter',
+  'incompatible_parameters',
+  'invalid_query',
+  'invalid_query_parameter',
+  'query_not_runnable',
+  'invalid_result',
+  'invalid_digest',
+  'digest_mismatch',
+  'invalid_idempotency_key',
+  'body_stalled',
+  'conflict',
+  'illegal_transition',
+  'idempotency_in_progress',
+  'body_too_large',
+  'unsupported_media_type',
+  'idempotency_mismatch',
+  'too_many_uploads',
+  'too_many_runs',
+];
+
 const REFUSALS = {
   /** Of a request for rows. */
-  rows: [
-    ...OF_TARGETS,
-    'no_execution_found',
-    'no_result',
-    'partial_result',
-    'invalid_parameter',
-    'incompatible_parameters',
-    'unknown_column',
-    'unsupported_column',
-    'datapoint_limit',
-    'filter_syntax',
-    'filter_column',
-    'filter_type',
-    'filter_value',
-    'filter_unsupported',
-    'filter_limit',
-    'sort_syntax',
-    'sort_column',
-    'sort_type',
-    'sort_limit',
-    'precondition_failed',
-    'range_not_satisfiable',
-  ],
+  rows: OF_ROWS,
+  /** The same, at the address of a share. */
+  shared: ['share_not_found', ...OF_ROWS],
   /** Of a message of the Model Context Protocol. What a tool refuses is in its result. */
   messages: [
     'origin_not_allowed',
@@ -55,29 +87,9 @@ const REFUSALS = {
   /** Of a request that reads something else. */
   reading: [...OF_TARGETS, 'invalid_parameter', 'scope', 'precondition_failed'],
   /** Of a request that changes something. */
-  writing: [
-    ...OF_TARGETS,
-    'scope',
-    'invalid_body',
-    'invalid_parameter',
-    'incompatible_parameters',
-    'invalid_query',
-    'invalid_query_parameter',
-    'query_not_runnable',
-    'invalid_result',
-    'invalid_digest',
-    'digest_mismatch',
-    'invalid_idempotency_key',
-    'body_stalled',
-    'conflict',
-    'illegal_transition',
-    'idempotency_in_progress',
-    'body_too_large',
-    'unsupported_media_type',
-    'idempotency_mismatch',
-    'too_many_uploads',
-    'too_many_runs',
-  ],
+  writing: OF_WRITING,
+  /** Of one that makes or ends a share. */
+  sharing: ['share_not_found', 'no_result', ...OF_FILTERS, ...OF_WRITING],
 } as const satisfies Readonly<Record<string, readonly ErrorCode[]>>;
 
 export type RequestKind = keyof typeof REFUSALS;

@@ -21,6 +21,9 @@ const LATEST_ABOUT =
 const DIFF_ABOUT =
   'Rows with a first column `change`: `added`, `removed`, and with a `key` `changed_from` and `changed_to`, in the order of the key. Counts are in `metadata.diff`. Columns that only one of the two has are not compared.';
 
+const SHARED_ABOUT =
+  'Needs no key: the token in the address is one. Of a share of a query it is the latest result, and the addresses of further pages name its execution. Only the columns and rows that are shared can be asked for.';
+
 const CSV_ABOUT =
   'RFC 4180: a header line, commas, line feeds, quotes where needed; null is empty, an empty text is `""`. Beyond the datapoint limit, give a `limit` and follow the `Link` header.';
 
@@ -56,6 +59,16 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
       operationId: 'getLatestQueryResultsCsv',
       summary: 'Latest results of a query as CSV',
       description: `${LATEST_ABOUT}\n\n${CSV_ABOUT}`,
+    }),
+    '/v1/shared/{token}/results': sharedPath('any', options, {
+      operationId: 'getSharedResults',
+      summary: 'What is shared at this address',
+      description: SHARED_ABOUT,
+    }),
+    '/v1/shared/{token}/results/csv': sharedPath('csv', options, {
+      operationId: 'getSharedResultsCsv',
+      summary: 'What is shared at this address, as CSV',
+      description: `${SHARED_ABOUT}\n\n${CSV_ABOUT}`,
     }),
     ...Object.fromEntries(options.datasets.map((dataset) => [dataset.path, datasetPath(dataset)])),
   };
@@ -117,6 +130,25 @@ function rowsPath(by: By, format: 'csv' | 'any', options: PathsOptions, words: W
       },
     },
     PLACES[by].path,
+  );
+}
+
+function sharedPath(format: 'csv' | 'any', options: PathsOptions, words: Words): Fragment {
+  const isCsv = format === 'csv';
+  return pathItem(
+    {
+      ...words,
+      tags: ['Shares'],
+      security: [],
+      parameters: resultsParameters('execution', !isCsv),
+      responses: {
+        200: isCsv ? CSV_PAGE : resultsResponse(options),
+        206: PARTIAL,
+        304: UNCHANGED,
+        ...errorResponses('shared'),
+      },
+    },
+    { parameters: [{ name: 'token', in: 'path', required: true, schema: { type: 'string' } }] },
   );
 }
 

@@ -1,6 +1,6 @@
 /** The endpoints that change something (contract §9), and those that only administrators may read. */
 import { MEDIA_TYPES } from '../../results/request/format.ts';
-import { errorResponses } from './error-responses.ts';
+import { errorResponses, type RequestKind } from './error-responses.ts';
 import { type Operation, pathItem } from './path-item.ts';
 import { writtenHeaders } from './response-headers.ts';
 import { type Fragment, refTo } from './schema.ts';
@@ -10,7 +10,9 @@ type Paths = Readonly<Record<string, Fragment>>;
 
 interface Write {
   readonly operationId: string;
-  readonly tag: 'Queries' | 'Executions' | 'Administration';
+  readonly tag: 'Queries' | 'Executions' | 'Shares' | 'Administration';
+  /** Of its failures; `writing` when left out. */
+  readonly kind?: RequestKind;
   readonly summary: string;
   readonly description?: string;
   /** A schema by name; `file`: a result. */
@@ -238,7 +240,8 @@ function administrationPaths(): Paths {
   ]);
 }
 
-function written({ operationId, tag, summary, description, body, parameters = [], status, answer }: Write): Operation {
+export function written(operation: Write): Operation {
+  const { operationId, tag, kind = 'writing', summary, description, body, parameters = [], status, answer } = operation;
   return {
     operationId,
     tags: [tag],
@@ -248,7 +251,7 @@ function written({ operationId, tag, summary, description, body, parameters = []
     ...(body !== undefined && { requestBody: requestBody(body) }),
     responses: {
       [status]: { ...answered(refTo('schemas', answer)), headers: writtenHeaders() },
-      ...errorResponses('writing'),
+      ...errorResponses(kind),
     },
   };
 }
@@ -262,11 +265,11 @@ function read(schema: string): Fragment {
   return answered(refTo('schemas', schema));
 }
 
-function answered(schema: Fragment): Fragment {
+export function answered(schema: Fragment): Fragment {
   return { description: 'It is.', content: { 'application/json': { schema } } };
 }
 
-function pathParameter(name: string): Fragment {
+export function pathParameter(name: string): Fragment {
   return { name, in: 'path', required: true, schema: { type: 'string' } };
 }
 

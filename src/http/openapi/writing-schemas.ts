@@ -3,9 +3,9 @@ import { QUERY_PARAMETER_TYPES } from '../../domain/query.ts';
 import { SCOPES } from '../../domain/scope.ts';
 import { type Fragment, refTo } from './schema.ts';
 
-const TEXT: Fragment = { type: 'string' };
+export const TEXT: Fragment = { type: 'string' };
 const INSTANT = refTo('schemas', 'Instant');
-const QUERY_ID: Fragment = { type: 'integer', minimum: 1 };
+export const QUERY_ID: Fragment = { type: 'integer', minimum: 1 };
 
 export function object(properties: Fragment, optional: readonly string[] = []): Fragment {
   return { type: 'object', properties, ...requiredOf(properties, optional), additionalProperties: false };

@@ -19,7 +19,8 @@ export interface PrincipalWritesDeps extends WriteDeps {
 }
 
 const MEMBERS_MAX = 1000;
-const LIFETIME_SECONDS_MAX = (36_500 * DAY_MILLIS) / 1000;
+/** Of a key, or a share. */
+export const LIFETIME_SECONDS_MAX = (36_500 * DAY_MILLIS) / 1000;
 
 export function principalWrites(deps: PrincipalWritesDeps): readonly WriteRoute[] {
   const route = (method: WriteRoute['method'], path: string, handle: JsonHandler) =>

@@ -1,5 +1,7 @@
 /** All routes that change something, and those that only administrators may read. */
 import type { FastifyInstance } from 'fastify';
+import { shareViews } from '../sharing/share-views.ts';
+import { type ShareWritesDeps, shareWrites } from '../sharing/share-writes.ts';
 import { type ExecutionWritesDeps, executionWrites } from './execution-writes.ts';
 import type { IdempotencyDeps } from './idempotency.ts';
 import { principalViews } from './principal-views.ts';
@@ -13,14 +15,16 @@ export type WritingDeps = IdempotencyDeps &
   QueryWritesDeps &
   ExecutionWritesDeps &
   PrincipalWritesDeps &
+  ShareWritesDeps &
   RunWritesDeps &
   UploadWritesDeps;
 
 export function writing(server: FastifyInstance, prefix: string, deps: WritingDeps, options: WriteRoutesOptions): void {
   const register = writeRoutes(server, prefix, deps, options);
-  const routes = [queryWrites, executionWrites, runWrites, uploadWrites, principalWrites].flatMap((writes) =>
-    writes(deps),
+  const routes = [queryWrites, executionWrites, runWrites, uploadWrites, shareWrites, principalWrites].flatMap(
+    (writes) => writes(deps),
   );
   for (const route of routes) register(route);
+  shareViews(server, prefix, deps, options.publicUrl);
   principalViews(server, prefix, deps.catalog.principals, options.publicUrl);
 }

@@ -178,8 +178,9 @@ function compileFound(
 
 /** A file that is written of all columns. */
 export interface Destination {
-  /** They keep the names that they have in the parts. */
   readonly columns: readonly ProjectedColumn[];
+  /** `own`: the names of a result that has these columns alone. Else they keep those that they have in the parts. */
+  readonly names?: 'own' | undefined;
   readonly path: string;
   readonly rowGroupRows: number;
 }
@@ -198,13 +199,19 @@ export function compileMaterialization(
 }
 
 /** lz4 is faster than zstd and 1.7 times larger: right for files that are derived and thrown away. */
-function copyOf(rows: string, { columns, path, rowGroupRows }: Destination): string {
+function copyOf(rows: string, { columns, names, path, rowGroupRows }: Destination): string {
   const options = parquetOptions('lz4_raw', rowGroupRows, columns.length);
-  return `COPY (SELECT ${storedColumns(columns)} ${rows}) TO ${quoteText(path)} (${options}, ${INTO_FILE})`;
+  const selected = names === 'own' ? renamedColumns(columns) : storedColumns(columns);
+  return `COPY (SELECT ${selected} ${rows}) TO ${quoteText(path)} (${options}, ${INTO_FILE})`;
 }
 
 function storedColumns(columns: readonly ProjectedColumn[]): string {
   return columns.map(({ index }) => storedColumn(index)).join(', ');
+}
+
+/** DuckDB looks for a name in conditions among the columns of the parts first, and only then among these. */
+function renamedColumns(columns: readonly ProjectedColumn[]): string {
+  return columns.map(({ index }, place) => `${storedColumn(index)} AS ${storedColumn(place)}`).join(', ');
 }
 
 /** What a view is known by: two requests that mean the same view, in whatever words, have the same. */

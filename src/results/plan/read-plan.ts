@@ -73,7 +73,7 @@ export function planRead(
   resultSet: ResultSet,
   limits: PlanLimits,
 ): ReadPlan {
-  const projection = projectionOf(parameters.columns, resultSet.columns);
+  const projection = columnsNamed(parameters.columns, resultSet.columns);
   const sortKeys = sortKeysOf(parameters.sortBy, resultSet.columns, limits.expressions);
   const spelling = spellingOf(parameters, format);
   const datapointsMax = parameters.ignoreMaxDatapoints ? undefined : limits.datapointsMax;
@@ -92,7 +92,7 @@ export function planRead(
     if (rowCount > pageRowsMax(plan)) throw datapointRefusal(plan);
     return plan;
   }
-  const rows = viewRowsOf(parameters, resultSet.columns, limits.expressions);
+  const rows = rowsMatching(parameters, resultSet.columns, limits.expressions);
   return {
     format,
     spelling,
@@ -115,8 +115,9 @@ function spellingOf({ bigints, csv }: Pick<SharedParameters, 'bigints' | 'csv'>,
   return format !== 'parquet' && bigints === 'string' ? 'textIntegers' : 'plain';
 }
 
-function viewRowsOf(
-  { filters, search }: Pick<SharedParameters, 'filters' | 'search'>,
+/** The rows that match all that is given. @throws RequestError unknown_column · filter_… */
+export function rowsMatching(
+  { filters, search }: { readonly filters?: string | undefined; readonly search?: string | undefined },
   columns: readonly Column[],
   limits: ExpressionLimits,
 ): ViewRows {
@@ -166,7 +167,8 @@ export function datapointRefusal(plan: ReadPlan): RequestError {
       );
 }
 
-function projectionOf(names: readonly string[] | undefined, columns: readonly Column[]): readonly number[] {
+/** Indexes of columns by their names, each once; without names, of all. @throws RequestError unknown_column */
+export function columnsNamed(names: readonly string[] | undefined, columns: readonly Column[]): readonly number[] {
   if (names === undefined) return columns.map((_, index) => index);
   return [...new Set(names.map((name) => columnIndex(name, columns)))];
 }

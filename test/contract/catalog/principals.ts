@@ -106,6 +106,41 @@ export function principalsContract(prepare: CatalogFactory): void {
     assert.equal(await principals.revokeKey('k9', NOON), false);
   });
 
+  test('a share is a key that is bound: found and revoked as keys are, and listed apart, with its query', async (t) => {
+    const { principals } = await openWithQuery(prepare, t);
+    const key = { id: 'k1', hash: HASH, owner: ANN, createdAt: NOON };
+    const whole = { ...key, id: 's1', hash: HASH.replace('0', '1'), createdAt: NOON + 1, share: { queryId: 7 } };
+    const bound = {
+      queryId: 8,
+      executionId: '01HR7V4N7VD2Q9D9Z5T2T6W3M1',
+      columns: ['a', 'b "c"'],
+      filters: "a = 'é'",
+    };
+    const some = {
+      ...key,
+      id: 's2',
+      hash: HASH.replace('0', '2'),
+      createdAt: NOON + 2,
+      expiresAt: NOON + 9,
+      share: bound,
+    };
+    for (const added of [key, some, whole]) await principals.addKey(added);
+    const scope = 'read' as const;
+    assert.deepEqual(await principals.listKeys(), [{ ...key, scope }]);
+    assert.deepEqual(await principals.listShares(), [
+      { ...whole, scope },
+      { ...some, scope },
+    ]);
+    assert.deepEqual(await principals.listShares(8), [{ ...some, scope }]);
+    assert.deepEqual(await principals.listShares(9), []);
+    const found = await principals.findPrincipalByKeyHash(some.hash);
+    const principal = { keyId: 's2', owner: ANN, teams: ['crew'], scope, expiresAt: NOON + 9, share: bound };
+    assert.deepEqual(found, { hash: some.hash, principal });
+    assert.equal(await principals.revokeKey('s2', NOON + 5), true);
+    assert.equal(await principals.findPrincipalByKeyHash(some.hash), undefined);
+    assert.deepEqual(await principals.listShares(8), [{ ...some, scope, revokedAt: NOON + 5 }]);
+  });
+
   test('an unknown hash belongs to nobody', async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     assert.equal(await principals.findPrincipalByKeyHash(HASH), undefined);

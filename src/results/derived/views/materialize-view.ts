@@ -42,6 +42,8 @@ export interface ViewSource {
   readonly paths: readonly string[];
   /** Those that the view has; all when left out. */
   readonly columns?: readonly ProjectedColumn[];
+  /** Its parts are those of a result that has these columns alone, in this order. */
+  readonly isResult?: true;
 }
 
 /** Where a view is written. */
@@ -54,21 +56,25 @@ export interface ViewDestination {
 
 export async function materializeView(
   duckDb: DuckDb,
-  { view, resultSet: source, paths, columns = inOrder(source.columns) }: ViewSource,
+  { view, resultSet: source, paths, columns = inOrder(source.columns), isResult }: ViewSource,
   destination: ViewDestination,
   signal: AbortSignal,
 ): Promise<MaterializedView> {
+  const written = isResult ? inOrder(columns.map(({ name, type }) => ({ name, type }))) : columns;
+  const shown = isResult ? { columns: written } : {};
+  // DuckDB reads no empty list of files.
+  if (paths.length === 0) return { resultSet: { ...source, ...shown }, files: [] };
   const rowGroupRows = rowGroupRowsFor(source.parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
   const write = async (path: string) => {
     const materialization = (order: RowOrder) =>
-      compileMaterialization(paths, view, { columns, path, rowGroupRows }, order);
+      compileMaterialization(paths, view, { columns, names: isResult && 'own', path, rowGroupRows }, order);
     const [written] = await duckDb.query(await inStoredOrder(duckDb, materialization, signal), signal);
     return Number(written?.[0]);
   };
   const isWhole = view.rows.kind === 'all' && columns.length === source.columns.length;
   const measure = isWhole ? measuredAs(source) : undefined;
-  const { files, ...made } = await writeParts(duckDb, { columns, write, measure }, destination, signal);
-  return { resultSet: { ...source, ...made }, files };
+  const { files, ...made } = await writeParts(duckDb, { columns: written, write, measure }, destination, signal);
+  return { resultSet: { ...source, ...made, ...shown }, files };
 }
 
 /** Columns that are stored under the numbers of their places. */
