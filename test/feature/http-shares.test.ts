@@ -347,6 +347,13 @@ test('shares are listed for whoever may change the query, without tokens, and fo
   assert.deepEqual(listed, { shares: [first, second], total: 2 });
   const document = await service.json('/openapi.json');
   for (const item of [first, second]) assert.deepEqual(requestProblems(document, 'Share', item), []);
+  const idsOf = async (active: boolean) => {
+    const { shares } = (await send('GET', `/v1/query/7/share?active=${active}`)).json;
+    return (shares as readonly { readonly id: string }[]).map((item) => item.id);
+  };
+  assert.deepEqual([await idsOf(true), await idsOf(false)], [[one.id, two.id], []]);
+  qrs.now += 60_000;
+  assert.deepEqual([await idsOf(true), await idsOf(false)], [[two.id], [one.id]]);
   assert.deepEqual((await send('GET', `/v1/execution/${id}/share`)).json, { shares: [second], total: 1 });
   const page = (await send('GET', '/v1/query/7/share?limit=1')).json;
   assert.deepEqual([page.shares, page.next_offset], [[first], 1]);

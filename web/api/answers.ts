@@ -92,3 +92,15 @@ export interface UsageAnswer {
   readonly days: readonly (UsageCounts & { readonly day: string })[];
   readonly queries: readonly (UsageCounts & { readonly query_id?: number })[];
 }
+
+/** What is shared with whoever has its address. */
+export interface Share {
+  readonly id: string;
+  /** Absent: the latest run of the query. */
+  readonly execution_id?: string;
+  readonly columns?: readonly string[];
+  readonly filters?: string;
+  readonly created_at: string;
+  readonly expires_at?: string;
+  readonly last_used_at?: string;
+}

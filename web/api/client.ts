@@ -16,7 +16,9 @@ export class ApiError extends Error {
 
 export interface ApiRequest {
   readonly parameters?: Parameters;
-  readonly method?: 'GET' | 'HEAD';
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'DELETE';
+  /** Sent as JSON. */
+  readonly body?: object;
   /** What the answer must be; JSON, when left out. */
   readonly type?: string;
   readonly signal?: AbortSignal;
@@ -35,12 +37,16 @@ export function addressOf(path: string, parameters: Parameters = {}): string {
 /** @throws ApiError · TypeError where the service cannot be reached */
 export async function request(
   path: string,
-  { parameters, method = 'GET', type = 'application/json', signal }: ApiRequest = {},
+  { parameters, method = 'GET', body, type = 'application/json', signal }: ApiRequest = {},
 ): Promise<Response> {
   const sent = key.value;
   const response = await fetch(addressOf(path, parameters), {
     method,
-    headers: sent === undefined ? {} : { [settings.keyHeader]: sent },
+    headers: {
+      ...(sent !== undefined && { [settings.keyHeader]: sent }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal !== undefined && { signal }),
   });
   if (response.ok && (method === 'HEAD' || typeOf(response) === type)) return response;

@@ -40,7 +40,7 @@ export function DownloadMenu({ executionId }: { readonly executionId: string }) 
     }
   };
   return (
-    <details class="download" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details class="download" name="taking" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Download</summary>
       <div class="choices">
         <p class="hint" role="status">

@@ -11,6 +11,13 @@ const ABOUT = {
   execution: 'The result of this run, for whoever has the address. Whoever may change the query may share it.',
 } as const;
 
+const ACTIVE: Fragment = {
+  name: 'active',
+  in: 'query',
+  description: '`true`: only those that can be read now; `false`: only those that have ended or expired.',
+  schema: { type: 'boolean' },
+};
+
 export const SHARING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   NewShare: object(
     {
@@ -65,7 +72,7 @@ function pathsOf(by: 'query' | 'execution'): Readonly<Record<string, Fragment>> 
   const name = by === 'query' ? 'Query' : 'Execution';
   const parameters = [refTo('parameters', `${by}IdInPath`)];
   const common = { tag: 'Shares', kind: 'sharing' } as const;
-  const list = ['listLimit', 'listOffset'].map((parameter) => refTo('parameters', parameter));
+  const list = [...['listLimit', 'listOffset'].map((parameter) => refTo('parameters', parameter)), ACTIVE];
   return {
     [`/v1/${by}/{${by}_id}/share`]: {
       ...pathItem({
