@@ -114,6 +114,8 @@ test('columns alone, or rows alone', async (t) => {
   await service.publish(7, CSV);
   const { path: some } = await share(send, 'query/7', { columns: 'chain, wallet' });
   assert.equal((await open(service, `${some}/csv`)).body, 'chain,wallet\nbase,w1\neth,w2\nbase,w3\n');
+  const { headers } = await open(service, `${some}/csv`);
+  assert.match(String(headers['content-disposition']), /^attachment; filename="query-7_[0-9A-Z]{26}\.csv"$/);
   const { path: few } = await share(send, 'query/7', { filters: 'amount between 6 and 8' });
   assert.equal((await open(service, `${few}/csv`)).body, 'wallet,chain,amount\nw2,eth,7\n');
 });

@@ -38,6 +38,8 @@ export interface MadeRequest {
   /** Asked for unless the answer is in memory. @throws RequestError */
   readonly rows: () => Promise<MadeRows>;
   readonly keyId: string;
+  /** Further headers of the answer. */
+  readonly headers?: Answer['headers'];
 }
 
 /** What is made is no result that a sweep could take. */
@@ -50,7 +52,7 @@ const NO_LEASES: ReadDeps['leases'] = {
 
 /** @throws RequestError */
 export async function answerMade(
-  { request, execution, name, rows, keyId }: MadeRequest,
+  { request, execution, name, rows, keyId, headers }: MadeRequest,
   deps: ResultsDeps,
   stats: RequestStats,
   signal: AbortSignal,
@@ -64,7 +66,10 @@ export async function answerMade(
   const encoder = `${settings.encoder} ${name}`;
   const identify = (of: ResultsRequest) => answerIdentity(of, execution, shown, { ...settings, encoder }, words);
   const identity = identify(request);
-  const cacheHeaders = isNewSample ? sampleHeadersOf({ execution }) : cacheHeadersOf(cachePolicy, { execution }, now);
+  const cacheHeaders = {
+    ...(isNewSample ? sampleHeadersOf({ execution }) : cacheHeadersOf(cachePolicy, { execution }, now)),
+    ...headers,
+  };
   const finished = isNewSample ? undefined : caches.pages.get(identity);
   if (finished !== undefined) return respondFinished(finished, finished.etag, cacheHeaders, request.ifNoneMatch, stats);
   if (format === 'parquet' && !isNewSample) {

@@ -28,6 +28,7 @@ import {
   type Target,
 } from '../request/results-request.ts';
 import { SHARED_PARAMETERS } from '../request/shared-parameters.ts';
+import { fileHeaders } from '../respond/file-name.ts';
 import { requireWhole } from '../respond/partial-result.ts';
 import { type Restriction, restrictionOf } from './restriction.ts';
 
@@ -50,7 +51,8 @@ export async function answerShared(
   requireShownRun(share, parameters);
   requireSameTarget(parameters, request.target);
   const now = deps.clock();
-  const { execution } = await resolveTarget(runOf(request), new Map(), principal, catalogCache, now);
+  const found = await resolveTarget(runOf(request), new Map(), principal, catalogCache, now);
+  const { execution } = found;
   if (execution.queryId !== share.queryId) throw notShared(execution.id);
   stats.executionId = execution.id;
   stats.queryId = execution.queryId;
@@ -68,8 +70,9 @@ export async function answerShared(
   const { keyId } = principal;
   const rows = () => rowsOf(execution, share, keyId, deps);
   const name = `share ${JSON.stringify([share.columns, share.filters])}`;
+  const headers = fileHeaders(found, request.format);
   return await answerAnew(asked, (anew) =>
-    answerMade({ request: anew, execution, name, rows, keyId }, deps, stats, signal),
+    answerMade({ request: anew, execution, name, rows, keyId, headers }, deps, stats, signal),
   );
 }
 
