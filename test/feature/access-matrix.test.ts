@@ -54,6 +54,11 @@ const ROUTES: readonly Route[] = [
   { method: 'POST', path: '/execution/{run}/fail', need: 'write', body: '{"message":"x"}', allowed: 409 },
   { method: 'POST', path: '/execution/{run}/cancel', need: 'write', allowed: 409 },
   { method: 'PUT', path: '/execution/{run}/results', need: 'write', body: BAD_CSV, allowed: 409 },
+  ...['/query/{query}/share', '/execution/{run}/share'].flatMap((path) => [
+    { method: 'GET', path, need: 'write', allowed: 200 } as const,
+    { method: 'POST', path, need: 'write', body: '{"x":1}', allowed: 400 } as const,
+    { method: 'DELETE', path: `${path}/none`, need: 'write', allowed: 404 } as const,
+  ]),
 ];
 
 /** Routes that name no query. */
@@ -74,6 +79,14 @@ const OTHERS: readonly Route[] = [
   { method: 'PUT', path: '/teams/none/members/ann', need: 'administer', allowed: 409 },
   { method: 'DELETE', path: '/teams/none/members/ann', need: 'administer', allowed: 409 },
 ];
+
+/** Whoever asks here is told apart by the token in the address alone. */
+const SHARED: readonly Route[] = ['/shared/token/results', '/shared/token/results/csv'].map((path) => ({
+  method: 'GET',
+  path,
+  need: 'nothing',
+  allowed: 404,
+}));
 
 const UNKNOWN_RUN = '01HR7PD8XYZ3M4N5P6Q7R8S9TA';
 const UNKNOWN_QUERY = 4_000_000;
@@ -186,6 +199,12 @@ test('every route × every scope × every asker', async (t) => {
       else assert.deepEqual([answer.status, answer.code], [403, 'scope'], name(route, who));
     }
   }
+  for (const route of SHARED) {
+    for (const [who, key] of [...keys, ['nobody', '']] as const) {
+      const { status, code } = await ask(service, route, { query: 0, run: '' }, key);
+      assert.deepEqual([status, code], [route.allowed, 'share_not_found'], name(route, who));
+    }
+  }
   assert.deepEqual(service.faults, []);
 });
 
@@ -260,8 +279,8 @@ test('the matrix covers every route of the service', async (t) => {
   t.after(() => diagnostics.unsubscribe('fastify.initialization', listen));
   await startHttpService(t);
   const pattern = (path: string) =>
-    path.split('?')[0]?.replaceAll(/\{\w+\}|(?<=\/(users|keys|teams|members)\/)[^/]+|:\w+/g, ':x');
-  const asked = [...ROUTES, ...OTHERS].flatMap(({ method, path }) =>
+    path.split('?')[0]?.replaceAll(/\{\w+\}|(?<=\/(users|keys|teams|members|share|shared)\/)[^/]+|:\w+/g, ':x');
+  const asked = [...ROUTES, ...OTHERS, ...SHARED].flatMap(({ method, path }) =>
     method === 'GET' ? [`GET ${path}`, `HEAD ${path}`] : [`${method} ${path}`],
   );
   assert.deepEqual([...routes].map(pattern).toSorted(), [...new Set(asked.map(pattern))].toSorted());

@@ -6,7 +6,7 @@ import { shareRecord } from '../../keys/key-record.ts';
 import { booleanOf, listBody, sliceOf } from '../browsing/list-parameters.ts';
 import { clientUrlOf } from '../client-url.ts';
 import { jsonRoute } from '../json-route.ts';
-import { writableQuery } from '../writing/authorize.ts';
+import { requireScope, writableQuery } from '../writing/authorize.ts';
 import type { WriteDeps } from '../writing/write-request.ts';
 import { namedBy } from './share-writes.ts';
 
@@ -19,6 +19,7 @@ export function shareViews(
 ): void {
   for (const by of ['query', 'execution'] as const) {
     jsonRoute(server, `${prefix}/${by}/:id/share`, async (request, principal, parameters) => {
+      requireScope(principal, 'write');
       const { catalog, clock } = deps;
       const { id } = request.params as { readonly id: string };
       const { queryId, execution } = await namedBy(by, id, principal, deps);
