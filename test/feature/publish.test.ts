@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { IllegalTransition } from '../../src/catalog/catalog.ts';
+import { IllegalTransition, LeaseLost } from '../../src/catalog/catalog.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import { NEVER, OPTIONS, QUERY_ID, Workplace } from './publishing.ts';
 
@@ -343,5 +343,27 @@ test('an aborted publish leaves nothing', async () => {
     publish(place.dependencies, { queryId: QUERY_ID, source }, { ...OPTIONS, ...SMALL_PARTS }, stop.signal, progress),
     /stopped/,
   );
+  assert.deepEqual(await readdir(place.staging), []);
+});
+
+test('what aborts a publish while it reads its input is what the publish fails with', async () => {
+  const lines = Readable.from(['a\n1\n', '2\n']);
+  const latin1 = { path: await place.write('latin1.csv', 'a\n1\n'), encoding: 'latin-1' } as const;
+  const inputs = {
+    'a stream': { source: { kind: 'stream', stream: lines } },
+    'text of another encoding': { source: { kind: 'file', path: latin1.path }, encoding: latin1.encoding },
+  } as const;
+  for (const [what, input] of Object.entries(inputs)) {
+    const stop = new AbortController();
+    const lost = new LeaseLost(`the lease was lost while ${what} was read`);
+    const staged = { take: async () => stop.abort(lost), give: () => undefined };
+    const publishing = publish(
+      { ...place.dependencies, staged },
+      { queryId: QUERY_ID, ...input },
+      OPTIONS,
+      stop.signal,
+    );
+    await assert.rejects(publishing, lost);
+  }
   assert.deepEqual(await readdir(place.staging), []);
 });

@@ -43,7 +43,13 @@ export async function transcode(
     const why = 'read as that, it has no character of ASCII, and so no line end';
     throw new PublishError(`the text is not ${encoding}: ${why}`);
   }
-  await pipeline(createReadStream(path), decoded, createWriteStream(destination), { signal });
+  try {
+    await pipeline(createReadStream(path), decoded, createWriteStream(destination), { signal });
+  } catch (error) {
+    // It says of itself only that it was aborted.
+    signal.throwIfAborted();
+    throw error;
+  }
 }
 
 /** Decodes one piece after another; undefined ends the text. */

@@ -41,7 +41,7 @@ export function formatOfName(name: string): Format | undefined {
 /**
  * The absolute path of a regular file with the input's bytes: the file itself, or a copy at `spool` of what can be read only
  * once (a stream, a pipe).
- * @throws PublishError when there is no such file.
+ * @throws PublishError when there is no such file; the signal's reason once it is aborted
  */
 export async function localFile(input: FileInput, spool: Spool, signal: AbortSignal): Promise<string> {
   if (input.kind === 'stream') {
@@ -94,7 +94,13 @@ async function copyTo({ path, onRead, staged, room }: Spool, stream: Readable, s
       onRead(bytes);
     }
   };
-  await pipeline(stream, count, writeInRoom(path, room), { signal });
+  try {
+    await pipeline(stream, count, writeInRoom(path, room), { signal });
+  } catch (error) {
+    // It says of itself only that it was aborted.
+    signal.throwIfAborted();
+    throw error;
+  }
   return path;
 }
 
