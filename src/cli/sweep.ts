@@ -8,11 +8,6 @@ import { printJson, printLines } from './printing.ts';
 import { ProgressLine } from './progress-line.ts';
 import { withService } from './with-service.ts';
 
-/** So many results and leftovers are deleted between two looks at how far it has come. */
-const STEP = 2000;
-/** A run ends after so many steps; a next one goes on. */
-const STEPS_MAX = 500;
-
 export function addSweepCommand(program: Command, context: CommandContext): void {
   program
     .command('sweep')
@@ -22,16 +17,16 @@ export function addSweepCommand(program: Command, context: CommandContext): void
     .option('--yes', 'go on where a sweep stops: after a jump of the clock, or at more leftovers than usual')
     .option('--json', 'print JSON')
     .action(async (options: { readonly json?: true; readonly yes?: true }) => {
-      const { sweep } = await import('../maintenance/sweep.ts');
+      const { sweepAll } = await import('../maintenance/sweep.ts');
       const { sweepAlone } = await import('../maintenance/one-sweep.ts');
       const { sweepDependencies } = await import('../compose/schedule.ts');
       await withService(context, async (service) => {
         const dependencies = await sweepDependencies(service, options.yes);
         const { catalog } = dependencies;
         const leaseOptions = { ...context, catalog, leaseMillis: service.settings.leaseMillis };
-        let outcome: Awaited<ReturnType<typeof sweepAll>> | undefined;
+        let outcome: Awaited<ReturnType<typeof sweepTold>> | undefined;
         await sweepAlone(leaseOptions, context.signal, async (signal) => {
-          outcome = await sweepAll((limit) => sweep(dependencies, limit, signal), context);
+          outcome = await sweepTold((onSwept) => sweepAll(dependencies, signal, onSwept), context);
         });
         if (outcome === undefined) throw new Error('another process sweeps at the moment: it deletes the same');
         const { swept, stopped } = outcome;
@@ -43,21 +38,21 @@ export function addSweepCommand(program: Command, context: CommandContext): void
     });
 }
 
-async function sweepAll(
-  sweepStep: (limit: number) => Promise<Swept>,
+async function sweepTold(
+  sweepAll: (onSwept: (soFar: Swept) => void) => Promise<void>,
   context: CommandContext,
 ): Promise<{ readonly swept: Swept; readonly stopped: SweepStopped | undefined }> {
   const { SweepStopped } = await import('../maintenance/sweep-trust.ts');
   using progress = new ProgressLine(context.stderr);
   let swept: Swept = { expired: 0, orphans: 0, bytes: 0 };
+  const tell = (soFar: Swept) => {
+    swept = soFar;
+    const { expired, orphans, bytes } = soFar;
+    progress.show(`swept ${counted(expired, 'result')} and ${counted(orphans, 'leftover')}, ${bytesInWords(bytes)}`);
+  };
   try {
-    for (let steps = 0; steps < STEPS_MAX; steps += 1) {
-      const { expired, orphans, bytes } = swept;
-      progress.show(`swept ${counted(expired, 'result')} and ${counted(orphans, 'leftover')}, ${bytesInWords(bytes)}`);
-      const more = await sweepStep(STEP);
-      if (more.expired + more.orphans + more.bytes === 0) break;
-      swept = { expired: expired + more.expired, orphans: orphans + more.orphans, bytes: bytes + more.bytes };
-    }
+    tell(swept);
+    await sweepAll(tell);
   } catch (error) {
     if (error instanceof SweepStopped) return { swept, stopped: error };
     throw error;

@@ -8,7 +8,7 @@ import { isCurated } from '../datasets/register.ts';
 import type { Query } from '../domain/query.ts';
 import { ReserveFile } from '../files/reserve-file.ts';
 import { sweepAlone } from '../maintenance/one-sweep.ts';
-import { type SweepDependencies, type Swept, sweep, sweepLocal } from '../maintenance/sweep.ts';
+import { type SweepDependencies, type Swept, sweepAll, sweepLocal } from '../maintenance/sweep.ts';
 import { SweepStopped } from '../maintenance/sweep-trust.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
 import type { ScheduledQueries, ScheduledQuery } from '../scheduler/due-queries.ts';
@@ -33,9 +33,6 @@ const POLL_MILLIS = 5000;
  * nobody wants in its history every few seconds for good.
  */
 const ABSENT_MILLIS = { duckdb: 0, trino: 60_000 } as const;
-
-/** How many results and leftovers are swept at a time. */
-const SWEEP_STEP = 200;
 
 /**
  * Runs the schedule: every query that has one, at its ticks, and the sweep.
@@ -132,15 +129,11 @@ async function sweepTask(
   const { clock, sleep, settings } = service;
   const leaseOptions = { catalog, clock, sleep, owner, leaseMillis: settings.leaseMillis };
   const run = async (signal: AbortSignal) => {
-    const total = { expired: 0, orphans: 0, bytes: 0 };
+    let total: Swept = { expired: 0, orphans: 0, bytes: 0 };
     try {
-      for (;;) {
-        const { expired, orphans, bytes } = await sweep(dependencies, SWEEP_STEP, signal);
-        if (expired + orphans + bytes === 0) break;
-        total.expired += expired;
-        total.orphans += orphans;
-        total.bytes += bytes;
-      }
+      await sweepAll(dependencies, signal, (soFar) => {
+        total = soFar;
+      });
     } catch (error) {
       if (!(error instanceof SweepStopped)) throw error;
       onSweepStopped?.(error.message);

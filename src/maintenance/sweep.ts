@@ -65,8 +65,33 @@ const SWEPT_LEASES = ['write:', 'read:', 'idempotency:'];
 /** So many expired results are taken from the catalog in one step. */
 const STEP = 100;
 
+/** So many results expire in the first of several sweeps. Their objects are deleted before more expire, which makes room on a full disk. */
+const FIRST_LIMIT = 200;
+/** More than there ever are results for. A store that says that it deletes, and does not, would be swept for ever. */
+const SWEEPS_MAX = 20;
+
 /**
- * @param limit at most this many results and leftovers are deleted; the rest waits for the next sweep
+ * Sweeps until nothing is left to be deleted. Each sweep lists the whole store and looks up all that is in it: so twice as many results
+ * may expire in each as in the one before, and there are few.
+ * @param onSwept told of what is deleted so far
+ * @throws as `sweep` does
+ */
+export async function sweepAll(
+  dependencies: SweepDependencies,
+  signal: AbortSignal,
+  onSwept: (soFar: Swept) => void,
+): Promise<void> {
+  let soFar: Swept = { expired: 0, orphans: 0, bytes: 0 };
+  for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps += 1) {
+    const { expired, orphans, bytes } = await sweep(dependencies, FIRST_LIMIT * 2 ** sweeps, signal);
+    if (expired + orphans + bytes === 0) return;
+    soFar = { expired: soFar.expired + expired, orphans: soFar.orphans + orphans, bytes: soFar.bytes + bytes };
+    onSwept(soFar);
+  }
+}
+
+/**
+ * @param limit at most this many results expire; the rest waits for the next sweep
  * @throws SweepStopped when it is not to be trusted, StartupError when the store is not that of the catalog; the signal's reason once
  *   it is aborted. What was deleted until then stays so.
  */
@@ -84,8 +109,8 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
   await catalog.idempotencyKeys.deleteUntil((await catalog.now()) - IDEMPOTENCY_KEPT_MILLIS);
   const expired = await expire(dependencies, limit, signal);
   const undeleted = new Undeleted();
-  const stored = await deleteOrphans(dependencies, limit - expired, undeleted, signal);
-  const staged = await deleteStaged(dependencies, limit - expired - stored.folders, undeleted, signal);
+  const stored = await deleteOrphans(dependencies, undeleted, signal);
+  const staged = await deleteStaged(dependencies, undeleted, signal);
   const derived = await deleteDerived(dependencies, undeleted, signal);
   const swept = { expired, orphans: stored.orphans + staged.folders, bytes: stored.bytes + staged.bytes + derived };
   // What may be deleted is: only when nothing of that is left is said what was not.
@@ -98,7 +123,7 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
 /** Only what lies on the disks of this host: what was staged here, and what was made from results. */
 export async function sweepLocal(dependencies: SweepDependencies, signal: AbortSignal): Promise<void> {
   const undeleted = new Undeleted();
-  await deleteStaged(dependencies, Number.POSITIVE_INFINITY, undeleted, signal);
+  await deleteStaged(dependencies, undeleted, signal);
   await deleteDerived(dependencies, undeleted, signal);
   undeleted.requireNone();
 }
@@ -151,7 +176,6 @@ interface Orphan extends Written {
 }
 
 interface Deleted {
-  readonly folders: number;
   readonly orphans: number;
   readonly bytes: number;
   /** Why what did not expire was left alone. */
@@ -160,7 +184,6 @@ interface Deleted {
 
 async function deleteOrphans(
   dependencies: SweepDependencies,
-  limit: number,
   undeleted: Undeleted,
   signal: AbortSignal,
 ): Promise<Deleted> {
@@ -173,12 +196,10 @@ async function deleteOrphans(
   const stopped = isTooMuch(unexpected, stored, trust) ? tooMuch(unexpected, stored) : undefined;
   // A catalog that lost what it knew shows itself by how little it would keep.
   if (unexpected > stored / 2) await requireSound(catalog, true);
-  let folders = 0;
   let orphans = 0;
   let bytes = 0;
   for (const orphan of found) {
     signal.throwIfAborted();
-    if (folders >= limit) break;
     if (stopped !== undefined && !orphan.expired) continue;
     const open = await undeleted.attempt(() => store.delete([...orphan.objects.keys()]), signal);
     if (open === undefined) continue;
@@ -186,12 +207,11 @@ async function deleteOrphans(
     for (const [key, objectBytes] of orphan.objects) if (!kept.has(key)) bytes += objectBytes;
     // What is still open here a later sweep deletes: counted as deleted, it would be tried again at once, and for ever.
     if (kept.size > 0) continue;
-    folders += 1;
     if (!orphan.expired) orphans += 1;
   }
   const mayRemove = async (prefix: string) => isWriterFolder(prefix) && !(await hasWriter(dependencies, prefix));
   await undeleted.attempt(() => store.removeEmptyFolders(mayRemove), signal);
-  return { folders, orphans, bytes, stopped };
+  return { orphans, bytes, stopped };
 }
 
 async function findOrphans(
@@ -238,7 +258,6 @@ async function listWritten(store: ResultStore, signal: AbortSignal): Promise<Rea
 
 async function deleteStaged(
   { catalog, stagingDirectory }: SweepDependencies,
-  limit: number,
   undeleted: Undeleted,
   signal: AbortSignal,
 ): Promise<{ readonly folders: number; readonly bytes: number }> {
@@ -248,7 +267,6 @@ async function deleteStaged(
   let bytes = 0;
   for (const name of staged) {
     signal.throwIfAborted();
-    if (folders >= limit) break;
     if (leases.some((lease) => stagingName(lease) === name)) continue;
     const path = join(stagingDirectory, name);
     const freed = await undeleted.attempt(async () => {

@@ -8,19 +8,9 @@ import { sweep } from '../../src/maintenance/sweep.ts';
 import { publish } from '../../src/publishing/publish.ts';
 import type { ResultStore } from '../../src/store/result-store.ts';
 import { NEVER, OPTIONS, QUERY_ID, Workplace } from './publishing.ts';
+import { withMethods } from './with-methods.ts';
 
 const FSYNC_FAILED = new Error('disk I/O error');
-
-/** The same object with some of its methods replaced. */
-function withMethods<T extends object>(target: T, methods: Partial<T>): T {
-  return new Proxy(target, {
-    get: (_, name) => {
-      if (Object.hasOwn(methods, name)) return Reflect.get(methods, name);
-      const value = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
 
 interface Faults {
   readonly executions?: Partial<Executions>;

@@ -4,13 +4,16 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Catalog, Executions } from '../../src/catalog/catalog.ts';
 import { type Execution, stateAt } from '../../src/domain/execution.ts';
 import { derivedName, stagingName, writeResource, writerPrefix } from '../../src/domain/written-names.ts';
 import { currentLeaseOwner, isLeaseOwnerDead } from '../../src/leases/lease-owner.ts';
-import { sweep } from '../../src/maintenance/sweep.ts';
+import { type Swept, sweep, sweepAll } from '../../src/maintenance/sweep.ts';
 import { SweepStopped } from '../../src/maintenance/sweep-trust.ts';
 import { verify } from '../../src/maintenance/verify.ts';
+import type { ResultStore } from '../../src/store/result-store.ts';
 import { NEVER, Workplace } from './publishing.ts';
+import { withMethods } from './with-methods.ts';
 
 const DAY_MILLIS = 24 * 60 * 60 * 1000;
 const MINUTE_MILLIS = 60_000;
@@ -57,6 +60,51 @@ test('an expired result is deleted, with its bytes counted, and others are kept'
     (await place.resultSet(kept)).parts.map(({ key }) => key),
   );
   assert.deepEqual(await sweep(later, 100, NEVER), { expired: 0, orphans: 0, bytes: 0 });
+});
+
+test('the objects of what expires go before more expires', async () => {
+  await using place = await Workplace.open();
+  await publishOne(place, 1);
+  await publishOne(place, 1);
+  const later = { ...place.dependencies, clock: () => Date.now() + 2 * DAY_MILLIS };
+  assert.equal((await sweep(later, 1, NEVER)).expired, 1);
+  assert.equal((await keys(place)).length, 1);
+});
+
+/** The executions of the catalog, and so many more that have expired. */
+function withExpired({ executions }: Catalog, count: number): Executions {
+  const ids = Array.from({ length: count }, (_, i) => String(i));
+  return withMethods(executions, {
+    listExpired: async (_, limit) => ids.slice(0, limit).map((id) => ({ id }) as Execution),
+    expire: async (id) => void ids.splice(ids.indexOf(id), 1),
+  });
+}
+
+test('however much has expired, the store is listed a few times', async () => {
+  await using place = await Workplace.open();
+  let lists = 0;
+  const list = async function* (prefix: string) {
+    lists += 1;
+    yield* place.store.list(prefix);
+  };
+  const store = withMethods<ResultStore>(place.store, { list });
+  const catalog = withMethods<Catalog>(place.catalog, { executions: withExpired(place.catalog, 5000) });
+  const told: number[] = [];
+  await sweepAll({ ...place.dependencies, catalog, store }, NEVER, ({ expired }) => told.push(expired));
+  assert.deepEqual(told, [200, 600, 1400, 3000, 5000]);
+  assert.equal(lists, told.length + 1);
+});
+
+test('a store that says that it deletes, and does not, is not swept for ever', async () => {
+  await using place = await Workplace.open();
+  await publishOne(place, 1);
+  const later = { ...place.dependencies, clock: () => Date.now() + 2 * DAY_MILLIS };
+  const store = withMethods<ResultStore>(place.store, { delete: async () => [] });
+  let swept: Swept | undefined;
+  await sweepAll({ ...later, store }, NEVER, (soFar) => {
+    swept = soFar;
+  });
+  assert.equal(swept?.expired, 1);
 });
 
 test('files derived from an expired result go with it; files with other names stay', async () => {
