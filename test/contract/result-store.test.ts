@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, open, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -31,6 +31,21 @@ test('the local store leaves no empty folder behind what it deleted', async () =
   await store.put('01A/7/part-0', join(root, 'staged'), new AbortController().signal);
   await store.delete(['01A/7/part-0']);
   assert.deepEqual(await readdir(join(root, 'objects')), []);
+  await rm(root, { recursive: true });
+});
+
+test('only of empty folders is asked whether they may go, and what is in one goes first', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'qrs-local-'));
+  const store = await LocalResultStore.open(root);
+  for (const folder of ['01A/7', '01B/8', '01C/9']) await mkdir(join(root, folder), { recursive: true });
+  await writeFile(join(root, '01A/7/part-0'), 'abc');
+  const asked: string[] = [];
+  await store.removeEmptyFolders(async (prefix) => {
+    asked.push(prefix);
+    return prefix !== '01C/9/';
+  });
+  assert.deepEqual(asked.toSorted(), ['01B/', '01B/8/', '01C/9/']);
+  assert.deepEqual((await readdir(root)).toSorted(), ['01A', '01C']);
   await rm(root, { recursive: true });
 });
 

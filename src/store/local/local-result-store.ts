@@ -168,15 +168,22 @@ export class LocalResultStore implements ResultStore {
   }
 
   async removeEmptyFolders(mayRemove: (prefix: string) => Promise<boolean>): Promise<void> {
-    const visit = async (folder: string) => {
+    // What is in a folder comes first, since it may be all that is: of the many that hold results nobody has to be asked.
+    const isEmptied = async (folder: string, depth: number): Promise<boolean> => {
+      let emptied = true;
       for (const entry of await entriesOf(folder)) {
         const path = join(folder, entry.name);
-        if (!entry.isDirectory() || !(await mayRemove(`${this.#keyOf(path)}/`))) continue;
-        await visit(path);
-        await removeIfEmpty(path);
+        const isRemoved =
+          entry.isDirectory() &&
+          depth < SEGMENTS_MAX &&
+          (await isEmptied(path, depth + 1)) &&
+          (await mayRemove(`${this.#keyOf(path)}/`)) &&
+          (await removeIfEmpty(path));
+        emptied &&= isRemoved;
       }
+      return emptied;
     };
-    await visit(this.#root);
+    await isEmptied(this.#root, 0);
   }
 
   /** The folder and those above it, as far as they are empty. */
