@@ -73,6 +73,34 @@ test('a catalog that cannot tell its version is asked anew by the next request o
   assert.deepEqual(asked, ['wrong', 'wrong']);
 });
 
+test('a request whose question failed after a while is told so again in that turn, and not made to wait for another', async () => {
+  const questions: PromiseWithResolvers<number>[] = [];
+  const version = () => {
+    const question = Promise.withResolvers<number>();
+    questions.push(question);
+    if (questions.length > 2) question.reject(new Error('it is silent again'));
+    return question.promise;
+  };
+  const cache = new CatalogCache(
+    1_000_000,
+    { version } as unknown as Catalog,
+    async () => undefined,
+    async () => false,
+    turnNumber,
+  );
+  const nextTurn = async () => await new Promise((resolve) => setImmediate(resolve));
+  const asTheRouterAsks = async () => await cache.principal('right', 'hash');
+  const waiting = [cache.refresh()];
+  await nextTurn();
+  waiting.push(cache.refresh());
+  await nextTurn();
+  const refused = waiting.map((answer) => Promise.resolve(answer).catch(asTheRouterAsks));
+  for (const { reject } of questions) reject(new Error('it is silent'));
+  for (const answer of refused) await assert.rejects(answer, /^Error: it is silent$/);
+  await nextTurn();
+  await assert.rejects(asTheRouterAsks(), /^Error: it is silent again$/);
+});
+
 test('any number of wrong keys leaves the entries of right ones', async () => {
   const { asked, find } = countRows();
   await find('right');

@@ -106,26 +106,37 @@ export class CatalogCache {
   /**
    * Asks for the version, and forgets everything if it has changed. Asks at most once in a turn of the event loop, for all requests
    * that came in with it: with many connections, asking for each would be a tenth of a page's cost. A request that begins at the end of a turn
-   * asks for none that comes in the next, since there may have been a commit before it came.
+   * asks for none that comes in the next, since there may have been a commit before it came. One that is refused after a wait asks once more on
+   * its way (response-cache.ts), and is refused at once.
    * @returns a promise if the catalog cannot answer at once
    */
   refresh(): void | Promise<void> {
     const turn = this.#turnNumber();
     if (this.#askedIn === turn) return this.#asking;
-    this.#askedIn = turn;
-    afterThisTurn(() => {
-      if (this.#askedIn === turn) this.#askedIn = undefined;
-    });
-    this.#asking = undefined;
+    this.#holdIn(turn, undefined);
     try {
       const version = this.#catalog.version();
       if (typeof version === 'number') this.#take(version);
-      else this.#asking = version.then((answer) => this.#take(answer));
+      else {
+        const asking = version.then((answer) => this.#take(answer));
+        this.#asking = asking;
+        // Of those that wait for it this comes first.
+        asking.catch(() => this.#holdIn(this.#turnNumber(), asking));
+      }
     } catch (error) {
       this.#askedIn = undefined;
       throw error;
     }
     return this.#asking;
+  }
+
+  /** What a question came to, or comes to, holds for all that ask in this turn. */
+  #holdIn(turn: number, asking: Promise<void> | undefined): void {
+    this.#asking = asking;
+    this.#askedIn = turn;
+    afterThisTurn(() => {
+      if (this.#askedIn === turn) this.#askedIn = undefined;
+    });
   }
 
   #take(version: number): void {
