@@ -116,6 +116,39 @@ test('rows are filtered, sorted and paged; every digit is there, and how many ro
   assert.deepEqual([rest.result.metadata.filtered_row_count, rest.next_offset], [4, undefined]);
 });
 
+test('an empty text is no argument, so 100 rows are answered and not all', async (t) => {
+  const { service, call, id } = await withResult(t);
+  await service.publish(8, `n\n${'1\n'.repeat(150)}`);
+  for (const none of [{ limit: '' }, { sample_count: '' }, { limit: null, filters: '', execution_id: '' }]) {
+    const [page] = await call('read_rows', { query_id: 8, ...none });
+    assert.deepEqual([page.result.metadata.row_count, page.next_offset], [100, 100]);
+  }
+  const [difference] = await call('compare_runs', {
+    query_id: '',
+    from_execution_id: id,
+    to_execution_id: id,
+    limit: '',
+  });
+  assert.equal(difference.next_uri, undefined);
+  assert.equal(
+    await call('describe_query', { query_id: '' }),
+    'invalid_parameter: query_id: missing, and it must be there',
+  );
+});
+
+test('a result of more than 100 columns is described, and has statistics of those that are named', async (t) => {
+  const { service, call } = await withResult(t);
+  const names = Array.from({ length: 101 }, (_, at) => `c${at}`);
+  await service.publish(8, `${names.join()}\n${names.map(() => 1).join()}\n`);
+  const described = await call('describe_query', { query_id: 8 });
+  assert.deepEqual([described.length, described[0].columns.length], [1, 101]);
+  const [, statistics] = await call('describe_query', { query_id: 8, columns: ['c100'] });
+  assert.deepEqual(
+    statistics.columns.map(({ name }: Json) => name),
+    ['c100'],
+  );
+});
+
 test('a column may have any name, and a run is chosen by its parameters or by a time', async (t) => {
   const { service, call, id } = await withResult(t);
   await service.publish(8, '"a, ""b""\\c",d\n1,2\n');
@@ -182,6 +215,14 @@ test('what is wrong with a question is told as the result of the tool, with what
     /^invalid_parameter: limit: these rows take more/,
   );
   assert.deepEqual((await call('read_rows', { query_id: 8 }))[0].result.metadata.row_count, 100);
+  const { send } = await annWrites(service);
+  const long = { name: 'long', description: '€'.repeat(10_000) };
+  for (let query = 0; query < 35; query += 1) await send('POST', '/v1/query', { body: long });
+  assert.match(
+    String(await call('search_queries', { search: 'long' })),
+    /^invalid_parameter: limit: these queries take more/,
+  );
+  assert.equal((await call('search_queries', { search: 'long', limit: 30 }))[0].next_offset, 30);
   assert.deepEqual(service.faults, []);
 });
 
@@ -234,6 +275,10 @@ test('what is no message, or comes by another way, is refused as everything is o
 
   assert.deepEqual((await ask('resources/list')).error, { code: -32601, message: 'resources/list: no such method' });
   assert.deepEqual((await ask('tools/call', { name: 'drop' })).error, { code: -32602, message: 'drop: no such tool' });
+  for (const name of [{ toString: 1 }, [], null, undefined]) {
+    const unnamed = { code: -32602, message: 'name: expected the name of a tool' };
+    assert.deepEqual((await ask('tools/call', { name })).error, unnamed);
+  }
   for (const silent of [{ method: 'notifications/initialized' }, { id: 1, result: {} }]) {
     const { status, text } = await post({ jsonrpc: '2.0', ...silent });
     assert.deepEqual([status, text], [202, '']);

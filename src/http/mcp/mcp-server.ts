@@ -55,8 +55,10 @@ export async function answerMessage(
     case 'tools/list':
       return result({ tools: server.tools.map(toolView) });
     case 'tools/call': {
-      const tool = server.tools.find(({ name }) => name === params.name);
-      if (tool === undefined) return failure(INVALID_PARAMS, `${shortened(String(params.name), 60)}: no such tool`);
+      const { name } = params;
+      if (typeof name !== 'string') return failure(INVALID_PARAMS, 'name: expected the name of a tool');
+      const tool = server.tools.find((known) => known.name === name);
+      if (tool === undefined) return failure(INVALID_PARAMS, `${shortened(name, 60)}: no such tool`);
       return result(await callTool(tool, params.arguments, server, call));
     }
     default:

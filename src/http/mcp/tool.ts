@@ -109,7 +109,7 @@ export function toolView({ name, title, description, arguments: known, required 
 }
 
 /**
- * The arguments as parameters. What is not there, or null, is not asked for.
+ * The arguments as parameters. What is not there, is null or an empty text, is not asked for.
  * @throws RequestError invalid_parameter for what is unknown, missing, or not of its kind
  */
 export function parametersOf({ arguments: known, required = [] }: Tool, sent: unknown): QueryParameters {
@@ -119,7 +119,7 @@ export function parametersOf({ arguments: known, required = [] }: Tool, sent: un
   for (const [name, value] of Object.entries(fields)) {
     const argument = Object.hasOwn(known, name) ? known[name] : undefined;
     if (argument === undefined) throw unknownArgument(name, Object.keys(known));
-    if (value === null) continue;
+    if (value === null || value === '') continue;
     const kind: Kind = KINDS[argument.kind];
     const read = kind.read(name, value);
     if (read === undefined) throw invalid(`${name}: expected ${kind.expected}`);

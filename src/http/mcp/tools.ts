@@ -6,10 +6,10 @@ import { answerResults } from '../../results/pipeline.ts';
 import { parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
 import { type ResultsRequest, type Target, wholeRequest } from '../../results/request/results-request.ts';
 import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
-import { answerStatistics } from '../../results/statistics/answer-statistics.ts';
+import { answerStatistics, STATISTICS_COLUMNS_MAX } from '../../results/statistics/answer-statistics.ts';
 import { type BrowsingDeps, queriesBody, queryBody } from '../browsing/browsing-routes.ts';
 import { FILTERS_ABOUT } from '../openapi/about.ts';
-import { bodyText } from './body-text.ts';
+import { type Bounded, bodyText, documentText } from './body-text.ts';
 import type { Argument, Tool, ToolCall } from './tool.ts';
 
 export interface ToolDeps {
@@ -20,6 +20,11 @@ export interface ToolDeps {
 /** Rows of an answer that says nothing of how many: what a reader of text may still take in. */
 const ROWS_DEFAULT = 100;
 const ROWS_MAX = 1000;
+
+const OF_READING: Bounded = {
+  what: 'limit: these rows',
+  instead: 'ask for fewer rows, or for some columns',
+};
 
 const QUERY_ID: Argument = { kind: 'number', description: 'The id of a query.' };
 const ROWS: Argument = { kind: 'number', max: ROWS_MAX, description: `How many rows; ${ROWS_DEFAULT} without it.` };
@@ -56,7 +61,8 @@ function searchQueries({ browsing }: ToolDeps): Tool {
     },
     call: async ({ parameters, principal, stats, base }) => {
       const asked = { id: '', stats, principal, parameters, address: `${base}/queries` };
-      return [JSON.stringify(await queriesBody(asked, browsing))];
+      const bounded = { what: 'limit: these queries', instead: 'ask for fewer' };
+      return [documentText(await queriesBody(asked, browsing), bounded)];
     },
   };
 }
@@ -69,7 +75,10 @@ function describeQuery({ browsing, results }: ToolDeps): Tool {
       'What a query is, its latest run, and the columns of its result with types, descriptions and, as a second document, statistics: nulls, distinct values, the least and the greatest, the most frequent. Look here before you filter.',
     arguments: {
       query_id: QUERY_ID,
-      columns: { kind: 'names', description: 'The columns whose statistics are wanted, at most 100; all without it.' },
+      columns: {
+        kind: 'names',
+        description: `The columns whose statistics are wanted, at most ${STATISTICS_COLUMNS_MAX}; without it all, or none where there are more.`,
+      },
       statistics: {
         kind: 'flag',
         description: 'Whether statistics are wanted. They may take some seconds; true without it.',
@@ -80,10 +89,13 @@ function describeQuery({ browsing, results }: ToolDeps): Tool {
       const { parameters, principal, stats } = call;
       const id = parameterOf(parameters, 'query_id') ?? '';
       const described = await queryBody({ id, stats, principal }, browsing);
-      const texts = [JSON.stringify(described)];
-      if ('columns' in described && parameterOf(parameters, 'statistics') !== 'false') {
-        texts.push(await statisticsText(described.latest_execution.execution_id, call, results));
-      }
+      const instead = 'read_rows with the limit 0 tells the columns';
+      const texts = [documentText(described, { what: 'query_id: what is known of it and its columns', instead })];
+      if (!('columns' in described) || described.columns === undefined) return texts;
+      if (parameterOf(parameters, 'statistics') === 'false') return texts;
+      // Who has not seen the names yet can name none.
+      const isTooWide = described.columns.length > STATISTICS_COLUMNS_MAX && !parameters.has('columns');
+      if (!isTooWide) texts.push(await statisticsText(described.latest_execution.execution_id, call, results));
       return texts;
     },
   };
@@ -98,7 +110,8 @@ async function statisticsText(executionId: string, call: ToolCall, results: Resu
     ...(columns === undefined ? [] : [['columns', columns] as const]),
   ]);
   const request = requestOf({ kind: 'execution', executionId }, parameters, call);
-  return await bodyText(await answerStatistics(request, principal, results, stats, signal));
+  const bounded = { what: 'columns: the statistics of these', instead: 'name fewer' };
+  return await bodyText(await answerStatistics(request, principal, results, stats, signal), bounded);
 }
 
 function readRows({ results }: ToolDeps): Tool {
@@ -118,7 +131,7 @@ function readRows({ results }: ToolDeps): Tool {
     call: async (call) => {
       const { principal, stats, signal } = call;
       const request = requestOf(targetOf(call.parameters), rowParameters(call.parameters), call);
-      return [await bodyText(await answerResults(request, principal, results, stats, signal))];
+      return [await bodyText(await answerResults(request, principal, results, stats, signal), OF_READING)];
     },
   };
 }
@@ -141,7 +154,7 @@ function compareRuns({ results }: ToolDeps): Tool {
     call: async (call) => {
       const targets = diffTargetsOf(call.parameters);
       const request = requestOf(targets.to, rowParameters(call.parameters), call);
-      return [await bodyText(await answerDiff(request, targets, call, results))];
+      return [await bodyText(await answerDiff(request, targets, call, results), OF_READING)];
     },
   };
 }

@@ -18,7 +18,7 @@ import { requireWhole } from '../respond/partial-result.ts';
 import { columnStatistics } from './column-statistics.ts';
 
 /** Columns of one answer: each takes up to three passes over its values. */
-const COLUMNS_MAX = 100;
+export const STATISTICS_COLUMNS_MAX = 100;
 
 /** @throws RequestError */
 export async function answerStatistics(
@@ -84,9 +84,9 @@ function columnsAsked(names: string | undefined, columns: readonly Column[]): re
     names === undefined
       ? columns.map((_, index) => index)
       : parseColumnNames(names).map((name) => columnIndex(name, columns));
-  if (indexes.length <= COLUMNS_MAX) return [...new Set(indexes)];
+  if (indexes.length <= STATISTICS_COLUMNS_MAX) return [...new Set(indexes)];
   throw new RequestError(
     'invalid_parameter',
-    `columns: ${indexes.length} columns at once, expected at most ${COLUMNS_MAX}; name them, some at a time`,
+    `columns: ${indexes.length} columns at once, expected at most ${STATISTICS_COLUMNS_MAX}; name them, some at a time`,
   );
 }
