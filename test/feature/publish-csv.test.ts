@@ -65,3 +65,22 @@ test('a ragged row is found far into the file, after many parts are written', as
   const parts = { rowGroupRows: 2048, rowGroupsPerPart: 1 };
   await assert.rejects(place.publish(file, {}, parts), { message: 'line 120002: found 4 fields, expected 3' });
 });
+
+test('a row that is longer than is read is refused, and its line named, however long it is and wherever it stands', async () => {
+  const problem = 'line 4: a row is longer than 16777216 bytes';
+  // DuckDB says so itself only of rows that end within its buffer.
+  for (const [length, begin, end] of [
+    [16_777_216, '', ',3\n4,5\n'],
+    [34_000_000, '', ',3\n4,5\n'],
+    [34_000_000, '3,"', '"\n4,5\n'],
+    [70_000_000, '3,', ''],
+  ] as const) {
+    const file = await place.write('long.csv', `a,b\n1,"\n"\n${begin}${'x'.repeat(length)}${end}`);
+    await assert.rejects(place.publish(file), { name: 'PublishError', message: problem });
+  }
+  const most = await place.publish(await place.write('most.csv', `a\n${'x'.repeat(16_777_215)}\ny\n`));
+  assert.deepEqual(
+    (await place.rows(most)).map(([text]) => String(text).length),
+    [16_777_215, 1],
+  );
+});

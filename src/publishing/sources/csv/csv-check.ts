@@ -1,13 +1,18 @@
 /**
  * Holds a CSV file against RFC 4180, byte by byte, where DuckDB is lenient and would drop something without a word: an empty
- * field too many at the end of a row, blanks around a field in quotes, an empty line among rows of several columns; and for NUL, which it takes. Runs
- * beside the conversion, at about a nanosecond a byte.
+ * field too many at the end of a row, blanks around a field in quotes, an empty line among rows of several columns; for NUL, which it takes; and for rows
+ * that do not fit into its buffer, which it drops or fails at. Runs beside the conversion, at about a nanosecond a byte.
  *
  * Allowed: empty lines at the end of the file, and a quote inside of a field that does not begin with one (it is text).
  */
 import { open } from 'node:fs/promises';
 import { letOthersRun } from '../../../domain/time.ts';
 import { PublishError } from '../../publish-error.ts';
+
+/** The longest row that is read, in bytes with its line end. */
+export const ROW_BYTES_MAX = 16 * 1024 * 1024;
+
+export const TOO_LONG = `a row is longer than ${ROW_BYTES_MAX} bytes`;
 
 /** Of which every byte may be a delimiter: then they take some milliseconds. */
 const CHUNK_BYTES = 256 * 1024;
@@ -68,8 +73,11 @@ class CsvCheck {
   #fields = 0;
   /** Ended so far, the header among them. */
   #records = 0;
-  /** The line that the last byte stood in, and the one where the row or the quoted field began. */
+  /** Where the row began, from the first of the bytes that are being read. */
+  #rowStart = 0;
+  /** The line that the last byte stood in, and those where the row and the quoted field began. */
   #line = 1;
+  #rowLine = 1;
   #begunAt = 1;
   #afterCr = false;
   #emptyLine: number | undefined;
@@ -83,6 +91,11 @@ class CsvCheck {
   }
 
   read(bytes: Uint8Array): void {
+    this.#follow(bytes);
+    this.#rowStart -= bytes.length;
+  }
+
+  #follow(bytes: Uint8Array): void {
     const special = this.#special;
     const length = bytes.length;
     for (let at = 0; at < length; at += 1) {
@@ -94,11 +107,11 @@ class CsvCheck {
         if (at > from) this.#afterCr = false;
         if (at === length) return;
       }
-      this.#step(bytes[at] ?? 0, state);
+      this.#step(bytes[at] ?? 0, state, at);
     }
   }
 
-  #step(byte: number, state: number): void {
+  #step(byte: number, state: number, at: number): void {
     const afterCr = this.#afterCr;
     this.#afterCr = byte === CR;
     if (byte === LF && afterCr) {
@@ -115,7 +128,7 @@ class CsvCheck {
     } else if (ends) {
       if (byte === LF) this.#ends.lf += 1;
       else this.#ends.cr += 1;
-      this.#endRow(state === AT_FIELD);
+      this.#endRow(state === AT_FIELD, at);
       this.#state = AT_FIELD;
     } else if (state === AFTER_QUOTE) {
       if (byte !== QUOTE) this.#fail(this.#line, 'text or a blank after a closing quote');
@@ -145,11 +158,15 @@ class CsvCheck {
     if (this.#state === IN_QUOTES) this.#fail(this.#begunAt, 'a quoted field does not end');
     if (this.#state === AT_FIELD && this.#fields === 0) return;
     this.#line += 1;
-    this.#endRow(false);
+    this.#endRow(false, 0);
   }
 
-  #endRow(empty: boolean): void {
+  /** @param end where its line end begins, among the bytes that are being read */
+  #endRow(empty: boolean, end: number): void {
     const line = this.#line - 1;
+    if (end - this.#rowStart >= ROW_BYTES_MAX) this.#fail(this.#rowLine, TOO_LONG);
+    this.#rowStart = end + 1;
+    this.#rowLine = this.#line;
     if (empty && this.#fields === 0 && this.#fieldCount > 1) {
       this.#emptyLine ??= line;
       return;

@@ -7,11 +7,8 @@ import { quoteText } from '../../../duckdb/quoting.ts';
 import { PublishError } from '../../publish-error.ts';
 import { opened, type Source, type SourceContext } from '../source.ts';
 import { collectColumnStats, textColumn } from '../text-columns.ts';
-import { type CheckedCsv, checkCsv } from './csv-check.ts';
+import { type CheckedCsv, checkCsv, ROW_BYTES_MAX, TOO_LONG } from './csv-check.ts';
 import { notUtf8, readCsvHeader } from './csv-header.ts';
-
-/** The longest row that is read, in bytes; DuckDB reads the file in buffers of twice that. */
-const LINE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** @throws PublishError when the header cannot be used. */
 export async function openCsv(context: SourceContext, signal: AbortSignal): Promise<Source> {
@@ -30,8 +27,8 @@ export async function openCsv(context: SourceContext, signal: AbortSignal): Prom
     `compression = 'none'`,
     // A folder named s0=abc would put abc in the place of the first column.
     'hive_partitioning = false',
-    `max_line_size = ${LINE_BYTES_MAX}`,
-    `buffer_size = ${2 * LINE_BYTES_MAX}`,
+    `max_line_size = ${ROW_BYTES_MAX}`,
+    `buffer_size = ${2 * ROW_BYTES_MAX}`,
   ];
   const check = async (during: AbortSignal) => await checkCsv(context.file, delimiter, names.length, during);
   return await build(context, { names, relation: `read_csv($1, ${options.join(', ')})`, check }, false, signal);
@@ -74,7 +71,7 @@ async function explainCsv(error: Error, check: CsvFile['check'], signal: AbortSi
   const where = line === undefined ? '' : `line ${line}: `;
   if (/Invalid unicode|not utf-8/i.test(error.message)) return notUtf8(where);
   if (/maximum_line_size|Maximum line size/i.test(error.message)) {
-    return new PublishError(`${where}a row is longer than ${LINE_BYTES_MAX} bytes`);
+    return new PublishError(`${where}${TOO_LONG}`);
   }
   if (/invalid state/.test(error.message) || (endsDiffer && line !== undefined)) {
     return new PublishError('the file is not CSV by RFC 4180: its lines end in two ways');
