@@ -200,6 +200,29 @@ test('values nested more than 100 deep are json, and kept as they are', async ()
   }
 });
 
+test('objects of more different keys than a row may have are json, and kept as they are; of many columns those with the most', async () => {
+  const object = (count: number, from = 0) => {
+    const members = Array.from({ length: count }, (_, at) => `"k${from + at}":"x"`);
+    return `{${members.join(',')}}`;
+  };
+  const kinds = async (name: string, rows: readonly string[]) => {
+    const execution = await place.publish(await place.write(name, rows.map((row) => `${row}\n`).join('')));
+    const columns = (await place.columns(execution)).map((column) => column.split('(', 1)[0]);
+    return [columns, await place.rows(execution)] as const;
+  };
+  const [wide, wideRows] = await kinds('wide.ndjson', [`{"d":${object(100_000)}}`, '{"d":[1]}']);
+  assert.deepEqual([wide, wideRows], [['d json'], [[object(100_000)], ['[1]']]]);
+  const [more] = await kinds('more.ndjson', [`{"d":[${object(201)}]}`, `{"d":[${object(200, 201)}]}`]);
+  assert.deepEqual(more, ['d json']);
+  const [most] = await kinds('most.ndjson', [`{"d":${object(200)}}`, `{"d":${object(200, 200)}}`]);
+  assert.deepEqual(most, ['d row']);
+  const [many] = await kinds('many.ndjson', [`{"a":${object(210)},"b":${object(210)},"c":${object(190)}}`]);
+  assert.deepEqual(many, ['a row', 'b json', 'c row']);
+  const alike = Array.from({ length: 50 }, (_, at) => `"c${at}":${object(9)}`);
+  const [shared] = await kinds('shared.ndjson', [`{${alike.join(',')}}`]);
+  assert.deepEqual(new Set(shared.map((column) => column?.split(' ')[1])), new Set(['row']));
+});
+
 test('values with very many brackets that are not deep keep their type, whatever their texts hold', async () => {
   const wide = `[${'{"k":[1],"t":"]}\\"[[{"},'.repeat(2000)}{"k":[2],"t":"${'[{'.repeat(200)}"}]`;
   const file = await place.write('wide.ndjson', `{"d":${wide}}\n`);

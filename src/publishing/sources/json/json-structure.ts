@@ -8,11 +8,32 @@ type Structure = string | readonly Structure[] | { readonly [key: string]: Struc
 
 const NUMBERS = ['UBIGINT', 'BIGINT', 'HUGEINT', 'DOUBLE'];
 const DEPTH_MAX = 12;
+/**
+ * The most members of rows that are read out of JSON. Each takes some ten milliseconds to plan, and a megabyte; beyond some thousands it is minutes, and
+ * gigabytes that count under no limit.
+ */
+export const MEMBERS_MAX = 400;
+
+export interface StructuredType {
+  readonly type: ColumnType;
+  /** Of the rows in it, at all depths. */
+  readonly members: number;
+}
 
 /** @param texts what json_structure said of each value */
-export function typeOfStructures(texts: readonly string[]): ColumnType {
-  const merged = texts.map((text) => JSON.parse(text) as Structure).reduce(merge, 'NULL');
-  return typeOf(merged, 0);
+export function typeOfStructures(texts: readonly string[]): StructuredType {
+  let merged: Structure = 'NULL';
+  for (const text of texts) {
+    merged = merge(merged, JSON.parse(text) as Structure);
+    if (membersOf(merged) > MEMBERS_MAX) return { type: { kind: 'json' }, members: 0 };
+  }
+  return { type: typeOf(merged, 0), members: membersOf(merged) };
+}
+
+function membersOf(structure: Structure): number {
+  if (typeof structure === 'string') return 0;
+  if (isList(structure)) return membersOf(structure[0] ?? 'NULL');
+  return Object.values(structure).reduce((sum, inner) => sum + 1 + membersOf(inner), 0);
 }
 
 function merge(a: Structure, b: Structure): Structure {

@@ -11,12 +11,14 @@ import {
   statementOver,
 } from '../source.ts';
 import { sampleRows } from '../text-columns.ts';
-import { typeOfStructures } from './json-structure.ts';
+import { MEMBERS_MAX, typeOfStructures } from './json-structure.ts';
 
 /** A column whose values have more shapes than this is json: as a row it would be mostly nulls. */
 const SHAPES_MAX = 1000;
 /** Far more than a type has: what is deeper is json anyway. */
 const LEVELS_MAX = 100;
+/** A shape with more bytes has more members than a row, or keys that are no names. */
+const SHAPE_BYTES_MAX = 100_000;
 /** So many shapes, of whatever columns, are held at a time. */
 const SHAPES_AT_ONCE = 50_000;
 
@@ -38,9 +40,20 @@ export async function inferNested(
   const sample = everyRow ? rows : { ...rows, relation: `(FROM ${rows.relation} LIMIT ${sampleRows(keys.length)})` };
   const shapes = await findShapes(context, sample, { keys, indexes: nested }, signal);
   const columns = new Map<number, SourceColumn>();
-  for (const index of nested) {
-    const found = shapes.get(index) ?? [];
-    if (found.length <= SHAPES_MAX) columns.set(index, nestedColumn(keys[index] ?? '', index, typeOfStructures(found)));
+  const found = nested.flatMap((index) => {
+    const each = shapes.get(index) ?? [];
+    return each.length <= SHAPES_MAX ? [{ index, ...typeOfStructures(each) }] : [];
+  });
+  // Those with the most members are json first. Columns of one type are read by one expression where there are many.
+  const types = new Set<string>();
+  let members = 0;
+  for (const { index, ...column } of found.sort((a, b) => a.members - b.members)) {
+    const name = formatColumnType(column.type);
+    const more = rows.list !== undefined && types.has(name) ? 0 : column.members;
+    if (members + more > MEMBERS_MAX) continue;
+    members += more;
+    types.add(name);
+    columns.set(index, nestedColumn(keys[index] ?? '', index, column.type));
   }
   if (everyRow) await leaveOutInvalid(context, rows, columns, signal);
   return columns;
@@ -87,7 +100,8 @@ function shapeOf(cell: string): string {
     brackets,
   );
   const isDeep = `CASE WHEN ${opening} > ${LEVELS_MAX} THEN ${rest} <> '' ELSE false END`;
-  return `CASE WHEN ${isDeep} THEN '"JSON"' ELSE json_structure(CAST(${cell} AS JSON))::VARCHAR END`;
+  const shape = `CASE WHEN ${isDeep} THEN '"JSON"' ELSE json_structure(CAST(${cell} AS JSON))::VARCHAR END`;
+  return `list_transform([${shape}], lambda shape: CASE WHEN strlen(shape) > ${SHAPE_BYTES_MAX} THEN '"JSON"' ELSE shape END)[1]`;
 }
 
 /** Leaves the columns out that hold a value that does not convert. What a shape does not tell, such as a number over 64 bits, shows only here. */
