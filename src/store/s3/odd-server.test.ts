@@ -62,6 +62,24 @@ test('an object of which the server does not say how long it is, as behind a pro
   assert.deepEqual(await store.findMissing([KEY]), []);
 });
 
+test('a clock that is set wrong, and right again, costs no request', async (t) => {
+  const rightNow = Date.now();
+  let isOffBy = 0;
+  t.mock.method(Date, 'now', () => rightNow + isOffBy);
+  const store = await storeOf(t, (asked, answering) => {
+    const sent = String(asked.headers['x-amz-date']).replace(/(....)(..)(..)T(..)(..)(..)Z/, '$1-$2-$3T$4:$5:$6Z');
+    answering.setHeader('date', new Date(rightNow).toUTCString());
+    const isRefused = Math.abs(Date.parse(sent) - rightNow) > 15 * 60_000;
+    if (isRefused) refusing(403, 'RequestTimeTooSkewed', 'The difference is too large')(asked, answering);
+    else answering.writeHead(200, { 'content-length': 1 }).end(asked.method === 'HEAD' ? undefined : '1');
+  });
+  for (const hours of [0, 960, 0, -3, 0]) {
+    isOffBy = hours * 3_600_000;
+    assert.deepEqual(await store.findMissing([KEY]), []);
+    assert.equal(await store.findInstallation(), '1');
+  }
+});
+
 test('what the server refuses is told with what was asked of it, and why, as far as it says', async (t) => {
   const denied = await storeOf(t, refusing(403, 'AccessDenied', 'Access Denied'));
   const asked = `of p/${KEY} in the bucket results`;

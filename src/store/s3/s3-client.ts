@@ -1,5 +1,6 @@
 /** The AWS SDK's client, with our limits. It finds the credentials and, unless it is given, the region. */
 import { S3Client } from '@aws-sdk/client-s3';
+import { repeatWithMendedClock } from './mended-clock.ts';
 import { nameFailures } from './named-failures.ts';
 
 /** How often the SDK tries a request: it repeats after failures, throttling, and connections that break before an answer. */
@@ -33,5 +34,6 @@ export function s3Client({ endpoint, region, connectMillis = CONNECT_MILLIS_MAX 
     ...(region !== undefined && { region }),
   });
   nameFailures(client);
+  repeatWithMendedClock(client);
   return client;
 }
