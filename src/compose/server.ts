@@ -7,6 +7,7 @@ import type { Clock } from '../domain/instant.ts';
 import { once } from '../domain/once.ts';
 import { NEVER } from '../domain/time.ts';
 import { NotReady } from '../errors/not-ready.ts';
+import { StartupError } from '../errors/startup-error.ts';
 import { openFilesMax } from '../files/open-files-max.ts';
 import { AuthFailureLimiter } from '../http/auth-failure-limiter.ts';
 import type { Authenticate } from '../http/authenticate.ts';
@@ -239,7 +240,9 @@ function readinessOf(
       store: async () => {
         await store.check();
         await requireStillJoined({ catalog, store }).catch((error: unknown) => {
-          throw new NotReady('it is not the one that belongs to the catalog', { cause: error });
+          const other = 'it is not the one that belongs to the catalog';
+          const unknown = 'whether it belongs to the catalog cannot be told';
+          throw new NotReady(error instanceof StartupError ? other : unknown, { cause: error });
         });
         await missing.lookAgain();
       },

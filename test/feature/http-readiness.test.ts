@@ -4,6 +4,7 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { CatalogUnavailable } from '../../src/errors/catalog-unavailable.ts';
 import { NO_CATALOG_FILE } from '../postgres-server.ts';
 import { NO_RESULTS_FOLDER } from '../s3-server.ts';
 import { type HttpService, startHttpService } from './http-service.ts';
@@ -66,6 +67,15 @@ test('the results belong to another installation', async (t) => {
   const service = await startHttpService(t);
   await (await service.store()).setInstallation('another');
   assert.deepEqual(await readiness(service), missing('the store: it is not the one that belongs to the catalog'));
+});
+
+test('whose results they are cannot be asked: nobody is told that they are of another installation', async (t) => {
+  const service = await startHttpService(t);
+  const { installation } = await service.catalog();
+  t.mock.method(installation, 'findId', async () => {
+    throw new CatalogUnavailable('the catalog cannot be reached at the moment');
+  });
+  assert.deepEqual(await readiness(service), missing('the store: whether it belongs to the catalog cannot be told'));
 });
 
 test('nothing can be staged', { skip: NO_RESULTS_FOLDER }, async (t) => {
