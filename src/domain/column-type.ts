@@ -157,8 +157,13 @@ class TypeReader {
       case 'row': {
         this.#expect('(');
         const fields: RowField[] = [];
+        const names = new Set<string>();
         do {
           const name = this.#fieldName();
+          // Its values would be objects with a key twice.
+          if (names.has(name))
+            throw new ColumnTypeError(`a row has the field ${JSON.stringify(shortened(name, 60))} twice`);
+          names.add(name);
           fields.push({ name, type: this.type(depth + 1) });
         } while (this.#accept(','));
         this.#expect(')');

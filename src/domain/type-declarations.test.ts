@@ -51,5 +51,7 @@ test('text that is no declaration is refused', () => {
   assert.throws(() => read('a=date,'), /"" is none/);
   assert.throws(() => read('a=date,a=real'), /The type of "a" is declared twice\./);
   assert.throws(() => read('a=decimal(10, 11)'), /Column "a": decimal\(10, 11\) is out of range/);
+  assert.throws(() => read('a=array(row(b date, "b" real))'), /Column "a": a row has the field "b" twice\./);
+  assert.deepEqual(read('a=row(b date, B real)'), { a: 'row(b date, B real)' });
   assert.throws(() => read('a=money'), /Column "a": type "money", position 1: found "money", expected a type name/);
 });
