@@ -19,10 +19,12 @@ import type { Browsing } from './browsing.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { Replicas } from './replicas.ts';
 import type { Runs } from './run-queue.ts';
+import type { Webhooks } from './webhooks.ts';
 
 export type { Lease, Leases } from './leases.ts';
 export type { Replica, Replicas, SeenReplica } from './replicas.ts';
 export type { ClaimedRun, ClaimRequest, Enqueued, NewRun, Runs, WaitingLimits } from './run-queue.ts';
+export type { DueDelivery, RecordedAttempt, Webhooks } from './webhooks.ts';
 
 export interface Catalog extends AsyncDisposable {
   /** Rejects if the catalog cannot be reached, is another than was opened, has a schema that is not ours, or takes no commit. */
@@ -58,10 +60,14 @@ export interface Catalog extends AsyncDisposable {
   readonly usage: Usage;
   readonly installation: Installation;
   readonly idempotencyKeys: IdempotencyKeys;
+  readonly webhooks: Webhooks;
 }
 
 /** The sections of the catalog that a transaction may use. */
-export type CatalogTransaction = Pick<Catalog, 'principals' | 'queries' | 'executions' | 'runs' | 'idempotencyKeys'>;
+export type CatalogTransaction = Pick<
+  Catalog,
+  'principals' | 'queries' | 'executions' | 'runs' | 'idempotencyKeys' | 'webhooks'
+>;
 
 /** What holds for the installation as a whole. */
 export interface Installation {
@@ -92,7 +98,7 @@ export interface Principals {
   /** A user who was removed is there again, without the keys and teams of before. @throws CatalogConflict when the name is taken. */
   addUser(name: string, at: Instant): Promise<void>;
   /**
-   * Ends the user's keys and memberships, all or nothing.
+   * Ends the user's keys, memberships and webhooks, all or nothing.
    * @throws CatalogConflict when there is no such user, or the user owns queries.
    */
   removeUser(name: string, at: Instant): Promise<void>;
@@ -162,7 +168,7 @@ export interface Queries {
   /** Makes a new version of it. @throws CatalogConflict when there is no such query, or its new owner is unknown. */
   update(id: number, changes: QueryChanges, at: Instant): Promise<Query>;
   /**
-   * Removes the query and what is known of its runs.
+   * Removes the query, what is known of its runs, and webhooks on it.
    * @throws CatalogConflict when there is no such query, it has a stored result, or a run that has not ended.
    */
   remove(id: number): Promise<void>;

@@ -18,7 +18,7 @@ import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.ts';
 import type { Clock } from '../domain/instant.ts';
-import { IDEMPOTENCY_KEPT_MILLIS } from '../domain/retention.ts';
+import { DELIVERIES_KEPT_MILLIS, IDEMPOTENCY_KEPT_MILLIS } from '../domain/retention.ts';
 import { letOthersRun } from '../domain/time.ts';
 import {
   executionOfDerived,
@@ -38,7 +38,10 @@ import { isTooMuch, requireClock, requireSound, type SweepStopped, type SweepTru
 import { Undeleted } from './undeleted.ts';
 
 export interface SweepDependencies {
-  readonly catalog: Pick<Catalog, 'executions' | 'idempotencyKeys' | 'installation' | 'leases' | 'now' | 'verify'>;
+  readonly catalog: Pick<
+    Catalog,
+    'executions' | 'idempotencyKeys' | 'installation' | 'leases' | 'now' | 'verify' | 'webhooks'
+  >;
   readonly store: ResultStore;
   readonly stagingDirectory: string;
   /** Files that were made from results. */
@@ -106,7 +109,9 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
   await requireSound(catalog, false);
   await revokeDead(dependencies);
   // By the clock that they were kept by: a host whose own is ahead would have requests carried out twice.
-  await catalog.idempotencyKeys.deleteUntil((await catalog.now()) - IDEMPOTENCY_KEPT_MILLIS);
+  const now = await catalog.now();
+  await catalog.idempotencyKeys.deleteUntil(now - IDEMPOTENCY_KEPT_MILLIS);
+  await catalog.webhooks.deleteUntil(now - DELIVERIES_KEPT_MILLIS);
   const expired = await expire(dependencies, limit, signal);
   const undeleted = new Undeleted();
   const stored = await deleteOrphans(dependencies, undeleted, signal);

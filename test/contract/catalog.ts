@@ -18,6 +18,7 @@ import { runsContract } from './catalog/runs.ts';
 import { sharingContract } from './catalog/sharing.ts';
 import { statesContract } from './catalog/states.ts';
 import { usageContract } from './catalog/usage.ts';
+import { webhooksContract } from './catalog/webhooks.ts';
 
 export function catalogContract(name: string, prepare: CatalogFactory): void {
   suite(`${name} is a catalog`, () => {
@@ -33,6 +34,7 @@ export function catalogContract(name: string, prepare: CatalogFactory): void {
     suite('replicas', () => replicasContract(prepare));
     suite('usage', () => usageContract(prepare));
     suite('transactions and idempotency keys', () => idempotencyKeysContract(prepare));
+    suite('webhooks', () => webhooksContract(prepare));
     suite('the installation', () => installationContract(prepare));
     suite('two processes on one catalog', () => sharingContract(prepare));
   });

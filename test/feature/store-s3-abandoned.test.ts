@@ -63,11 +63,12 @@ test('a sweep ends uploads of dead writers, and none that began after it had lis
     writing = partKey(writerPrefix(lease), 0);
     await begin(writing);
   });
-  const { executions, idempotencyKeys, installation } = catalog;
+  const { executions, idempotencyKeys, installation, webhooks } = catalog;
   const told: SweepDependencies['catalog'] = {
     executions,
     idempotencyKeys,
     installation,
+    webhooks,
     leases,
     now: async () => await catalog.now(),
     verify: async () => await catalog.verify(),

@@ -156,7 +156,7 @@ test('on a completely full disk the sweep works in the room of its reserve, and 
   const reserve = join(place.folder, 'reserve');
   const isFull = async () => (await stat(reserve).catch(() => undefined)) !== undefined;
   let refused = 0;
-  const { executions, idempotencyKeys, leases, installation } = place.catalog;
+  const { executions, idempotencyKeys, leases, installation, webhooks } = place.catalog;
   const expire = async (id: string) => {
     if (await isFull()) {
       refused += 1;
@@ -168,6 +168,7 @@ test('on a completely full disk the sweep works in the room of its reserve, and 
     idempotencyKeys,
     leases,
     installation,
+    webhooks,
     verify: () => place.catalog.verify(),
     now: () => place.catalog.now(),
     executions: new Proxy(executions, {

@@ -18,6 +18,7 @@ import {
 import { findNewestPlace, insertExecution, move, step } from './execution-steps.ts';
 import { findLatest } from './latest-execution.ts';
 import { spendLease } from './leases.ts';
+import type { Now } from './now.ts';
 import {
   deleteResultSet,
   findResultSet,
@@ -29,12 +30,16 @@ import {
 import { queuedState, queuePosition } from './runs.ts';
 import { type CatalogTables, executionOf } from './tables.ts';
 import { transact } from './transact.ts';
+import { tellExecution } from './webhook-events.ts';
 
 export class KyselyExecutions implements Executions {
   readonly #db: Kysely<CatalogTables>;
+  readonly #now: Now;
 
-  constructor(db: Kysely<CatalogTables>) {
+  /** @param now the clock that messages of webhooks go by */
+  constructor(db: Kysely<CatalogTables>, now: Now) {
     this.#db = db;
+    this.#now = now;
   }
 
   async add(execution: Execution): Promise<void> {
@@ -80,7 +85,9 @@ export class KyselyExecutions implements Executions {
     return await transact(this.#db, async (trx) => {
       if (lease === undefined) await requireUnqueued(trx, id, 'FAILED');
       else await spendLease(trx, lease);
-      return await step(trx, id, 'FAILED', { ended_at: at, error: JSON.stringify(error) });
+      const failed = await step(trx, id, 'FAILED', { ended_at: at, error: JSON.stringify(error) });
+      await tellExecution(trx, failed, this.#now);
+      return failed;
     });
   }
 
@@ -89,7 +96,7 @@ export class KyselyExecutions implements Executions {
   }
 
   async complete(id: string, completion: Completion, lease: Lease): Promise<Execution> {
-    return await transact(this.#db, async (trx) => await finish(trx, id, completion, lease));
+    return await transact(this.#db, async (trx) => await finish(trx, id, completion, lease, this.#now));
   }
 
   async addCompleted(
@@ -101,7 +108,7 @@ export class KyselyExecutions implements Executions {
     return await transact(this.#db, async (trx) => {
       // Not when it ended: others may have been submitted, finished and committed since, while this commit waited for its turn.
       await insertExecution(trx, execution, clock(), after);
-      return await finish(trx, execution.id, completion, lease);
+      return await finish(trx, execution.id, completion, lease, this.#now);
     });
   }
 
@@ -157,6 +164,7 @@ async function finish(
   id: string,
   completion: Completion,
   lease: Lease,
+  now: Now,
 ): Promise<Execution> {
   const { startedAt, endedAt, expiresAt, resultSet } = completion;
   await spendLease(trx, lease);
@@ -167,5 +175,6 @@ async function finish(
     expires_at: expiresAt,
   });
   await insertResultSet(trx, execution, expiresAt, resultSet);
+  await tellExecution(trx, execution, now, resultSet);
   return execution;
 }

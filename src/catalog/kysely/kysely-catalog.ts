@@ -15,6 +15,7 @@ import { KyselyRuns } from './runs.ts';
 import type { CatalogTables } from './tables.ts';
 import { KyselyTicks } from './ticks.ts';
 import { KyselyUsage } from './usage.ts';
+import { KyselyWebhooks } from './webhooks.ts';
 
 /** What differs from database to database. */
 type OfTheDatabase = 'check' | 'verify' | 'version' | typeof Symbol.asyncDispose;
@@ -31,6 +32,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
   readonly usage: KyselyUsage;
   readonly installation: KyselyInstallation;
   readonly idempotencyKeys: KyselyIdempotencyKeys;
+  readonly webhooks: KyselyWebhooks;
   protected readonly db: Kysely<CatalogTables>;
   readonly #now: Now;
 
@@ -45,7 +47,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
     this.principals = new KyselyPrincipals(db);
     this.queries = new KyselyQueries(db);
     this.browsing = new KyselyBrowsing(db, lists);
-    this.executions = new KyselyExecutions(db);
+    this.executions = new KyselyExecutions(db, now);
     this.runs = new KyselyRuns(db, now);
     this.leases = new KyselyLeases(db, now);
     this.ticks = new KyselyTicks(db, now);
@@ -53,6 +55,7 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
     this.usage = new KyselyUsage(db, now, lists);
     this.installation = new KyselyInstallation(db);
     this.idempotencyKeys = new KyselyIdempotencyKeys(db, now);
+    this.webhooks = new KyselyWebhooks(db, now);
   }
 
   async now(): Promise<Instant> {
@@ -65,9 +68,10 @@ export class KyselyCatalog implements Omit<Catalog, OfTheDatabase> {
         await work({
           principals: new KyselyPrincipals(trx),
           queries: new KyselyQueries(trx),
-          executions: new KyselyExecutions(trx),
+          executions: new KyselyExecutions(trx, this.#now),
           runs: new KyselyRuns(trx, this.#now),
           idempotencyKeys: new KyselyIdempotencyKeys(trx, this.#now),
+          webhooks: new KyselyWebhooks(trx, this.#now),
         }),
     );
   }

@@ -54,6 +54,7 @@ export class KyselyPrincipals implements Principals {
         .where('user_name', '=', name)
         .where('revoked_at', 'is', null)
         .execute();
+      await trx.deleteFrom('webhooks').where('user_name', '=', name).execute();
       await trx.updateTable('users').set({ removed_at: at }).where('name', '=', name).execute();
     });
   }

@@ -2,11 +2,13 @@
  * The catalog's tables as Kysely sees them, and how their rows become values of the domain. The names and types are the
  * same in every SQL database; how the tables are made is the business of each (sqlite/migrations.ts).
  */
+import type { Generated } from 'kysely';
 import type { Execution, ExecutionError, ExecutionState } from '../../domain/execution.ts';
 import type { Owner } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
 import type { RunProgress } from '../../domain/run-progress.ts';
 import type { Scope } from '../../domain/scope.ts';
+import type { WebhookEvent } from '../../domain/webhook.ts';
 
 export interface CatalogTables {
   users: { name: string; created_at: number; removed_at: number | null };
@@ -48,6 +50,8 @@ export interface CatalogTables {
     body: string;
     answered_at: number;
   };
+  webhooks: WebhookRow;
+  webhook_deliveries: DeliveryRow;
   probes: { id: number; count: number };
   /** One row. `clock` is JSON of a ClockRecord. */
   installation: { id: number; identity: string | null; clock: string | null };
@@ -144,6 +148,38 @@ export interface ExecutionRow {
   cancelled_at: number | null;
   expires_at: number | null;
   error: string | null;
+}
+
+export interface WebhookRow extends OwnerColumns {
+  id: string;
+  url: string;
+  /** Null: all of its owner's. */
+  query_id: number | null;
+  /** A JSON array of WebhookEvent. */
+  events: string;
+  secret: string;
+  created_at: number;
+  disabled_at: number | null;
+  disabled_reason: string | null;
+}
+
+export interface DeliveryRow {
+  webhook_id: string;
+  event_id: string;
+  type: WebhookEvent;
+  /** JSON. */
+  payload: string;
+  occurred_at: number;
+  created_at: number;
+  /** Null: it has ended. */
+  next_at: number | null;
+  attempts: Generated<number>;
+  attempted_at: Generated<number | null>;
+  status: Generated<number | null>;
+  error: Generated<string | null>;
+  /** 0 or 1. */
+  delivered: Generated<number>;
+  ended_at: Generated<number | null>;
 }
 
 export function ownerColumns(owner: Owner): OwnerColumns {

@@ -252,6 +252,55 @@ export const MIGRATIONS: readonly Migration[] = [
     `,
     olderGoOn: true,
   },
+  {
+    number: 8,
+    name: 'webhooks',
+    script: `
+      create table webhooks (
+        id bytewise primary key,
+        user_name bytewise references users (name),
+        team_name bytewise references teams (name),
+        url bytewise not null,
+        -- Null: all of its owner's.
+        query_id bigint references queries (id) on delete cascade,
+        -- A JSON array of WebhookEvent.
+        events bytewise not null,
+        -- In plain text, since it signs.
+        secret bytewise not null,
+        created_at bigint not null,
+        disabled_at bigint,
+        disabled_reason bytewise,
+        check ((user_name is null) <> (team_name is null))
+      );
+      create index webhooks_of_query on webhooks (query_id);
+
+      -- What webhooks are told, written in the commit that brings it about. It does not refer to them: a commit would wait for, or fail
+      -- by, one that is being removed.
+      create table webhook_deliveries (
+        webhook_id bytewise not null,
+        -- The same in all attempts.
+        event_id bytewise not null,
+        type bytewise not null,
+        payload bytewise not null,
+        occurred_at bigint not null,
+        created_at bigint not null,
+        -- When the next attempt is due; null: it has ended.
+        next_at bigint,
+        attempts bigint not null default 0,
+        attempted_at bigint,
+        -- Of the last attempt.
+        status bigint,
+        error bytewise,
+        delivered bigint not null default 0 check (delivered in (0, 1)),
+        ended_at bigint,
+        primary key (webhook_id, event_id)
+      );
+      create index webhook_deliveries_due on webhook_deliveries (next_at) where next_at is not null;
+      create index webhook_deliveries_newest on webhook_deliveries (webhook_id, created_at, event_id);
+      create index webhook_deliveries_ended on webhook_deliveries (ended_at) where ended_at is not null;
+    `,
+    olderGoOn: true,
+  },
 ];
 
 /** The version of a catalog after all of them. */

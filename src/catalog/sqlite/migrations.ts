@@ -4,6 +4,7 @@
  */
 import type { Migration } from '../migration.ts';
 import { FIRST_MIGRATIONS } from './first-migrations.ts';
+import { WEBHOOK_TABLES } from './webhook-tables.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
   ...FIRST_MIGRATIONS,
@@ -167,6 +168,12 @@ export const MIGRATIONS: readonly Migration[] = [
       alter table api_keys add column share text;
       create index shares_of_query on api_keys (shared_query_id) where shared_query_id is not null;
     `,
+    olderGoOn: true,
+  },
+  {
+    number: 15,
+    name: 'webhooks',
+    script: WEBHOOK_TABLES,
     olderGoOn: true,
   },
 ];

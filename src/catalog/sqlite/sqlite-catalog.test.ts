@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { Kysely } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import { FakeTime } from '../../../test/fake-time.ts';
 import { sleep } from '../../../test/real-time.ts';
 import { KyselyBrowsing } from '../kysely/browsing.ts';
@@ -307,7 +307,7 @@ test('every way to look for runs walks an index, however many runs there are', a
     },
   });
   t.after(async () => await db.destroy());
-  const executions = new KyselyExecutions(db);
+  const executions = new KyselyExecutions(db, () => sql<number>`${0}`);
   await executions.findLatest(7, {}, 0);
   await executions.findLatest(7, { chain: 'base', day: '1' }, 0);
   await executions.findLatest(7, {}, 0, ['a', 'b']);
