@@ -22,6 +22,7 @@ const FILES = [
   'http-states',
   'sweep',
   'usage',
+  'webhooks',
 ].map((name) => `test/feature/${name}.test.ts`);
 
 if (POSTGRES_MISSING !== undefined) process.stdout.write(`skipped: ${POSTGRES_MISSING}\n`);

@@ -63,6 +63,13 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'datasets list': ['qrs datasets list', 'qrs datasets list --json'],
   'datasets refresh': ['qrs datasets refresh operator-stats', 'qrs datasets refresh --all'],
   'demo-sources': ['qrs demo-sources ./data/sources --size small'],
+  'webhooks add': [
+    'qrs webhooks add https://example.com/hooks/qrs --user ann',
+    'qrs webhooks add https://example.com/hooks/qrs --team research --query 100 --event execution.failed',
+  ],
+  'webhooks list': ['qrs webhooks list', 'qrs webhooks list --json'],
+  'webhooks deliveries': ['qrs webhooks deliveries 7m4qx9t2hv8wnd3k --limit 5'],
+  'webhooks remove': ['qrs webhooks remove 7m4qx9t2hv8wnd3k'],
   usage: ['qrs usage', 'qrs usage --by user,query --from 2024-03-01 --to 2024-03-31', 'qrs usage --by team --json'],
   sweep: ['qrs sweep'],
   open: ['qrs open', 'qrs open 100'],

@@ -28,6 +28,7 @@ import { addTeamsCommand } from './teams.ts';
 import { addUsageCommand } from './usage.ts';
 import { addUsersCommand } from './users.ts';
 import { addVerifyCommand } from './verify.ts';
+import { addWebhooksCommand } from './webhooks.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
@@ -69,6 +70,7 @@ export function makeProgram(context: CommandContext): Command {
   addExecutionsCommand(program, context);
   addDatasetsCommand(program, context);
   addDemoSourcesCommand(program, context);
+  addWebhooksCommand(program, context);
   addUsageCommand(program, context);
   addSweepCommand(program, context);
   addVerifyCommand(program, context);

@@ -5,6 +5,7 @@ import type { ScheduleEffects } from '../compose/schedule.ts';
 import { type Server, type SharedByWorkers, serve } from '../compose/server.ts';
 import type { Service } from '../compose/service.ts';
 import type { fillWithDemo } from '../demo/fill.ts';
+import type { WebhookAttempt } from '../domain/webhook.ts';
 import { LineBuffer } from '../observation/line-buffer.ts';
 import { logTo } from '../observation/log.ts';
 import type { Observe } from '../observation/observation.ts';
@@ -86,11 +87,12 @@ export async function serveProcess(
   const stopping = once(context.signal, 'abort');
   const wanted = runsSchedule && settings.schedule;
   const schedule = wanted ? await startSchedule(service, server, context) : undefined;
+  const webhooks = wanted ? startWebhooks(service, server, context) : undefined;
   const runner = runsSchedule && settings.runQueries ? await startRunner(service, server, context) : undefined;
   await onListening(server);
   // The schedule ends by itself only when it cannot go on.
   if (!context.signal.aborted) await Promise.race([stopping, schedule?.ended ?? stopping]);
-  await Promise.all([server.stop(), schedule?.ended, runner?.ended]);
+  await Promise.all([server.stop(), schedule?.ended, webhooks, runner?.ended]);
 }
 
 /** What this start of the service is called: as its operator says, or after its host. */
@@ -159,6 +161,15 @@ async function startSchedule(
     });
   const ended = runSchedule(schedule, signal);
   return { ended: Promise.all([ended, looked]).then(() => undefined) };
+}
+
+async function startWebhooks(service: Service, { observe }: Server, context: CommandContext): Promise<void> {
+  const { runWebhooks } = await import('../compose/webhooks.ts');
+  const effects = {
+    ...runEffects(context, observe),
+    observe: (attempt: WebhookAttempt) => observe({ kind: 'webhook', attempt }),
+  };
+  await runWebhooks(service, effects, context.signal);
 }
 
 async function startRunner(

@@ -182,6 +182,12 @@ function catalogGauges({ catalog, monotonic }: GaugedParts): readonly GaugeSourc
       read: async () => ({ '': (await catalog.leases.list('write:')).length }),
     },
     {
+      name: 'qrs_webhook_messages_waiting',
+      sameInAll: true,
+      help: shared('Messages to webhooks that have not been delivered yet, nor given up.'),
+      read: async () => ({ '': await catalog.webhooks.countWaiting() }),
+    },
+    {
       name: 'qrs_newest_result_timestamp_seconds',
       sameInAll: true,
       help: shared('When the newest complete result was finished, whoever published it; absent when there is none.'),

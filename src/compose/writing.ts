@@ -59,6 +59,8 @@ export async function openWriting(service: Service, effects: WritingEffects): Pr
     runsAnySql: settings.sqlExecute,
     createKey: (principals, keyOwner, terms, now) => createKey(principals, keyOwner, terms, now, effects.randomBytes),
     expressionLimits: expressionLimitsOf(settings),
+    randomBytes: effects.randomBytes,
+    webhookRules: { allowsPrivate: settings.webhooksPrivate },
     slots: new UploadSlots({
       get perKeyMax() {
         return effects.replicas.wholePartOf(settings.uploadsPerKeyMax);

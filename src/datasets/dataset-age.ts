@@ -3,6 +3,7 @@ import type { Executions } from '../catalog/catalog.ts';
 import { lastTick, nextTick, parseCron } from '../domain/cron.ts';
 import { type Execution, type ExecutionState, STATES, stateAt } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
+import type { StaleDataset } from '../domain/webhook.ts';
 import type { Dataset } from './dataset.ts';
 
 export interface DatasetAge {
@@ -47,6 +48,22 @@ export function periodMillisOf({ schedule }: Pick<Dataset, 'schedule'>, now: Ins
   const cron = parseCron(schedule);
   const last = lastTick(cron, now);
   return Math.max(last - lastTick(cron, last - 1), nextTick(cron, now) - last);
+}
+
+/** A dataset is stale when a refresh has been due for so long: the alert `QrsDatasetIsOld` (packaging/alerts.yml) says the same. */
+const LATE_MILLIS = 3_600_000;
+
+/** That a dataset is stale; undefined when it is not, or has no result. */
+export async function staleDatasetOf(
+  dataset: Dataset,
+  catalog: { readonly executions: Pick<Executions, 'list' | 'findLatest'> },
+  now: Instant,
+): Promise<StaleDataset | undefined> {
+  const { served, ageMillis = 0 } = await datasetAgeOf(dataset, catalog, now);
+  const periodMillis = periodMillisOf(dataset, now);
+  if (served?.startedAt === undefined || ageMillis <= periodMillis + LATE_MILLIS) return undefined;
+  const { queryId, name } = dataset;
+  return { queryId, name, executionId: served.id, startedAt: served.startedAt, ageMillis, periodMillis };
 }
 
 /** When a dataset's last refresh was due, and when the next is: worked out anew only once that has come. */

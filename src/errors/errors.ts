@@ -30,6 +30,7 @@ export const ERRORS = {
     status: 404,
     when: 'Nothing is shared at this address: the share is unknown, has ended or has expired.',
   },
+  webhook_not_found: { status: 404, when: 'No such webhook, or it belongs to another user or team.' },
   no_execution_found: {
     status: 404,
     when: 'The query has never run (with these parameters), or no run that had ended by `as_of` has a stored result.',

@@ -5,6 +5,7 @@
  */
 import { pino } from 'pino';
 import { withoutKeys } from '../domain/key.ts';
+import type { WebhookAttempt } from '../domain/webhook.ts';
 import type { RunEvent } from '../runs/run-claimed.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
 import { requestLine } from './request-line.ts';
@@ -103,16 +104,34 @@ function lineOf(observation: Exclude<Observation, AnsweredRequest>): Line {
     case 'index_damaged':
     case 'bloom_filters_unreadable':
       return derivedLine(observation);
+    case 'webhook':
+      return webhookLine(observation.attempt);
     case 'sweep_stopped':
       return { level: 'warn', message: `sweep stopped: ${observation.reason}`, facts: {} };
-    case 'swept': {
-      const { expired, orphans, bytes } = observation;
-      // Most sweeps find nothing.
-      const level = expired + orphans > 0 ? 'info' : 'debug';
-      return { level, message: 'swept', facts: { expired, orphans, bytes } };
-    }
+    case 'swept':
+      return sweptLine(observation);
     default:
       return observation satisfies never;
+  }
+}
+
+function sweptLine({ expired, orphans, bytes }: Extract<Observation, { readonly kind: 'swept' }>): Line {
+  // Most sweeps find nothing.
+  return { level: expired + orphans > 0 ? 'info' : 'debug', message: 'swept', facts: { expired, orphans, bytes } };
+}
+
+/** Without where it went: an address may hold a secret. */
+function webhookLine({ outcome, webhookId, eventId, error }: WebhookAttempt): Line {
+  const facts = { webhook_id: webhookId, event_id: eventId, ...(error !== undefined && { why: error }) };
+  switch (outcome) {
+    case 'delivered':
+      return { level: 'debug', message: 'webhook delivered', facts };
+    case 'failed':
+      return { level: 'info', message: 'webhook not delivered, and tried again later', facts };
+    case 'given_up':
+      return { level: 'warn', message: 'webhook not delivered, and given up', facts };
+    default:
+      return outcome satisfies never;
   }
 }
 

@@ -3,6 +3,7 @@
  * them; a test holds every name in it against this.
  */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { WebhookAttempt } from '../domain/webhook.ts';
 import type { RunEvent } from '../runs/run-claimed.ts';
 import type { AnsweredRequest, Observation, Observe } from './observation.ts';
 import { countedBy, summed, timedBy } from './summed-metrics.ts';
@@ -47,10 +48,10 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
   const onRun = runMetrics(registry);
   const counter = (name: string, help: string) => new Counter({ name, help, registers: [registry] });
   const faults = counter('qrs_faults_total', 'Things that went wrong and are in the log.');
-  const usageWritten = counter('qrs_usage_writes_total', 'Times that usage was written to the catalog.');
-  const usageFailed = counter('qrs_usage_write_failures_total', 'Times that usage could not be written and was kept.');
+  const onUsage = usageMetrics(counter);
   const onSwept = sweepMetrics(counter);
   const onDerived = derivedMetrics(registry);
+  const onWebhook = webhookMetrics(registry);
   const observe = (observation: Observation): void => {
     switch (observation.kind) {
       case 'answered':
@@ -60,13 +61,14 @@ export function makeMetrics(gauges: readonly GaugeSource[]): Metrics {
         faults.inc();
         break;
       case 'usage_written':
-        usageWritten.inc();
-        break;
       case 'usage_not_written':
-        usageFailed.inc();
+        onUsage(observation.kind);
         break;
       case 'run':
         onRun(observation.event);
+        break;
+      case 'webhook':
+        onWebhook(observation.attempt);
         break;
       case 'swept':
         onSwept(observation);
@@ -175,6 +177,24 @@ function rowFileMetrics(registry: Registry): (observation: RowFileObservation) =
       seconds.inc(observation.millis / 1000);
     } else files.inc({ outcome: ROW_FILE_OUTCOMES[observation.kind] });
   };
+}
+
+function webhookMetrics(registry: Registry): (attempt: WebhookAttempt) => void {
+  const attempts = new Counter({
+    name: 'qrs_webhook_attempts_total',
+    help: 'Attempts to deliver messages to webhooks by this process: delivered, failed (and tried again), given up.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  return ({ outcome }) => attempts.inc({ outcome });
+}
+
+function usageMetrics(
+  counter: (name: string, help: string) => Counter,
+): (kind: 'usage_written' | 'usage_not_written') => void {
+  const written = counter('qrs_usage_writes_total', 'Times that usage was written to the catalog.');
+  const failed = counter('qrs_usage_write_failures_total', 'Times that usage could not be written and was kept.');
+  return (kind) => (kind === 'usage_written' ? written : failed).inc();
 }
 
 function sweepMetrics(

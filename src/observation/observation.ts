@@ -4,6 +4,7 @@
  * parameters, or a row.
  */
 import type { Instant } from '../domain/instant.ts';
+import type { WebhookAttempt } from '../domain/webhook.ts';
 import type { RunEvent } from '../runs/run-claimed.ts';
 import type { RequestStats } from './request-stats.ts';
 
@@ -54,6 +55,7 @@ export type Observation =
   | { readonly kind: 'index_failed' | 'index_damaged'; readonly executionId: string; readonly error: unknown }
   /** Bloom filters of a part are missing or damaged, or could not be read: the part is searched without them. */
   | { readonly kind: 'bloom_filters_unreadable'; readonly executionId: string; readonly error: unknown }
+  | { readonly kind: 'webhook'; readonly attempt: WebhookAttempt }
   /** A sweep of the schedule left alone what it would have deleted. */
   | { readonly kind: 'sweep_stopped'; readonly reason: string }
   | { readonly kind: 'swept'; readonly expired: number; readonly orphans: number; readonly bytes: number };

@@ -109,6 +109,10 @@ export const SETTINGS = {
     about:
       'Whether `qrs serve` also runs the schedule: it asks for the runs of scheduled queries and curated datasets when they are due, and sweeps. Any number of processes may run it; each tick is run by one of them.',
   }),
+  webhooksPrivate: setting('QRS_WEBHOOKS_PRIVATE', 'false', boolean(), {
+    about:
+      'Whether webhooks may have addresses that are not public: of this machine, of private networks, of one link. Without it whoever has a key of scope `write` could have the service send requests to what only it can reach.',
+  }),
   sweepSchedule: setting('QRS_SWEEP_SCHEDULE', '5,35 * * * *', cronExpression(), {
     about: 'When the schedule runs the sweep, which deletes what has expired: a cron expression in UTC.',
   }),

@@ -70,6 +70,11 @@ const OTHERS: readonly Route[] = [
   { method: 'GET', path: '/restaking/avs-stats', need: 'nothing', allowed: 404 },
   { method: 'GET', path: '/restaking/operator-to-avs-mapping', need: 'nothing', allowed: 404 },
   { method: 'POST', path: '/query', need: 'write', body: '{"x":1}', allowed: 400 },
+  { method: 'GET', path: '/webhooks', need: 'write', allowed: 200 },
+  { method: 'POST', path: '/webhooks', need: 'write', body: '{"x":1}', allowed: 400 },
+  { method: 'GET', path: '/webhooks/none', need: 'write', allowed: 404 },
+  { method: 'GET', path: '/webhooks/none/deliveries', need: 'write', allowed: 404 },
+  { method: 'DELETE', path: '/webhooks/none', need: 'write', allowed: 404 },
   ...['/users', '/teams', '/keys'].flatMap((path) => [
     { method: 'GET', path, need: 'administer', allowed: 200 } as const,
     { method: 'POST', path, need: 'administer', body: '{"x":1}', allowed: 400 } as const,
@@ -279,7 +284,9 @@ test('the matrix covers every route of the service', async (t) => {
   t.after(() => diagnostics.unsubscribe('fastify.initialization', listen));
   await startHttpService(t);
   const pattern = (path: string) =>
-    path.split('?')[0]?.replaceAll(/\{\w+\}|(?<=\/(users|keys|teams|members|share|shared)\/)[^/]+|:\w+/g, ':x');
+    path
+      .split('?')[0]
+      ?.replaceAll(/\{\w+\}|(?<=\/(users|keys|teams|members|share|shared|webhooks)\/)[^/]+|:\w+/g, ':x');
   const asked = [...ROUTES, ...OTHERS, ...SHARED].flatMap(({ method, path }) =>
     method === 'GET' ? [`GET ${path}`, `HEAD ${path}`] : [`${method} ${path}`],
   );

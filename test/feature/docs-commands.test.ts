@@ -18,10 +18,11 @@ import { type ShellBlock, shellBlocks } from './docs-blocks.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
 const ADDRESSES = ['http://127.0.0.1:8080', 'http://localhost:8080'];
-/** Examples on the page of commands stand alone. These ids on it are a run that was begun, and a key or a share that exists. */
+/** Examples on the page of commands stand alone. These ids on it are a run that was begun, and a key, a share or a webhook that exists. */
 const COMMAND_PAGE = 'docs/reference/command.md';
 const EXAMPLE_RUN = '01HR7V4N7VD2Q9D9Z5T2T6W3M1';
 const EXAMPLE_KEY_ID = '3q7hk2mv9x4t8wnd';
+const EXAMPLE_WEBHOOK_ID = '7m4qx9t2hv8wnd3k';
 /** Programs that a page may use and a machine may lack. */
 const TOOLS = ['curl', 'jq', 'openssl', 'duckdb', 'sqlite3', 'rsync', 'zcat'].map((name) => ({
   name,
@@ -97,7 +98,11 @@ async function scriptOf({ place, page, script }: ShellBlock): Promise<string> {
   const runId = script.includes(EXAMPLE_RUN) ? await run('commands', 'qrs executions submit --query 100') : '';
   const list = script.startsWith('qrs shares') ? 'qrs shares list' : 'qrs keys list';
   const keyId = script.includes(EXAMPLE_KEY_ID) ? await run('commands', `${list} | head -n 1`) : '';
-  return ofDemo.replaceAll(EXAMPLE_RUN, runId.trim()).replaceAll(EXAMPLE_KEY_ID, keyId.trim());
+  const webhookId = script.includes(EXAMPLE_WEBHOOK_ID) ? await run('commands', 'qrs webhooks list | head -n 1') : '';
+  return ofDemo
+    .replaceAll(EXAMPLE_RUN, runId.trim())
+    .replaceAll(EXAMPLE_KEY_ID, keyId.trim())
+    .replaceAll(EXAMPLE_WEBHOOK_ID, webhookId.trim());
 }
 
 /** @returns what the script prints */
@@ -125,7 +130,8 @@ async function program(name: string, text: string): Promise<void> {
 }
 
 async function startDemo(): Promise<typeof demo> {
-  const env = { ...environment(), QRS_PORT: '0' };
+  // For the receiver of the guide, on this machine.
+  const env = { ...environment(), QRS_PORT: '0', QRS_WEBHOOKS_PRIVATE: 'true' };
   const cwd = join(root, 'demo');
   const child = spawn(process.execPath, [QRS, 'serve', '--demo'], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];

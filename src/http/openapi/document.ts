@@ -18,6 +18,7 @@ import { servicePaths } from './service-paths.ts';
 import { shareRepeated } from './share-repeated.ts';
 import { SHARING_SCHEMAS, sharingPaths } from './sharing-operations.ts';
 import { USAGE_SCHEMAS, usagePaths } from './usage-operation.ts';
+import { WEBHOOK_SCHEMAS, webhookPaths } from './webhook-operations.ts';
 import { joinPaths, REQUEST_BODIES, writingPaths } from './writing-operations.ts';
 import { LIST_SCHEMAS, WRITING_SCHEMAS } from './writing-schemas.ts';
 
@@ -38,6 +39,7 @@ const TAGS: readonly Fragment[] = [
   { name: 'Executions', description: 'Results by execution: one run.' },
   { name: 'Datasets', description: 'Results of queries that the service runs itself.' },
   { name: 'Shares', description: 'Results for whoever has an address, without a key.' },
+  { name: 'Webhooks', description: 'Addresses that are told when runs end and datasets become stale.' },
   { name: 'Administration', description: 'Users, teams and keys, by keys that may administer.' },
   { name: 'Usage', description: 'What a key has used.' },
   { name: 'Service', description: 'About the service.' },
@@ -49,6 +51,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
   const { paths, responses } = shareRepeated({
     ...joinPaths({ ...resultsPaths({ exampleUrl, datasets }), ...browsingPaths() }, writingPaths()),
     ...sharingPaths(),
+    ...webhookPaths(),
     ...usagePaths(),
     ...mcpPaths(serverUrl ?? '/'),
     ...servicePaths(serverUrl ?? '/'),
@@ -80,6 +83,7 @@ export function openApiDocument(description: ApiDescription): Fragment {
         ...BROWSING_SCHEMAS,
         ...WRITING_SCHEMAS,
         ...SHARING_SCHEMAS,
+        ...WEBHOOK_SCHEMAS,
         ...Object.assign({}, ...datasets.map(datasetSchemas)),
       },
     },

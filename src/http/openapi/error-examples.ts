@@ -62,6 +62,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, Example>> = {
   sort_column: asked('sort_by=amuont'),
   sort_type: asked('sort_by=tags'),
   sort_limit: asked('sort_by=chain,amount,wallet'),
+  webhook_not_found: text('not found: Webhook not found, or not yours'),
   invalid_body: text('is_privat: no such field; did you mean is_private?'),
   invalid_result: text('the CSV is malformed at record 3: it has 3 fields, and the header has 2'),
   invalid_digest: text(

@@ -86,8 +86,12 @@ const REFUSALS = {
   ],
   /** Of a request that reads something else. */
   reading: [...OF_TARGETS, 'invalid_parameter', 'scope', 'precondition_failed'],
+  /** Of a request that reads or removes a webhook. */
+  webhook: ['webhook_not_found', 'scope', 'invalid_parameter'],
   /** Of a request that changes something. */
   writing: OF_WRITING,
+  /** Of one that adds or removes a webhook. */
+  webhookWriting: ['webhook_not_found', ...OF_WRITING],
   /** Of one that makes or ends a share. */
   sharing: ['share_not_found', 'no_result', ...OF_FILTERS, ...OF_WRITING],
 } as const satisfies Readonly<Record<string, readonly ErrorCode[]>>;

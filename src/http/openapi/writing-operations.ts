@@ -10,7 +10,7 @@ type Paths = Readonly<Record<string, Fragment>>;
 
 interface Write {
   readonly operationId: string;
-  readonly tag: 'Queries' | 'Executions' | 'Shares' | 'Administration';
+  readonly tag: 'Queries' | 'Executions' | 'Shares' | 'Administration' | 'Webhooks';
   /** Of its failures; `writing` when left out. */
   readonly kind?: RequestKind;
   readonly summary: string;
