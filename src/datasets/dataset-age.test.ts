@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Execution, ExecutionState } from '../domain/execution.ts';
-import { datasetAgeOf, periodMillisOf, ticksOf } from './dataset-age.ts';
+import { datasetAgeOf, periodMillisOf, staleDatasetOf, ticksOf } from './dataset-age.ts';
 import { findDataset, loadDatasets } from './registry.ts';
 
 const at = (time: string) => Date.parse(`2024-03-05T${time}Z`);
@@ -82,4 +82,27 @@ test('the period is the longest interval around now, also where refreshes are no
     ),
     [24, 72, 72, 24],
   );
+});
+
+test('a dataset is stale when its latest result is older than the period and an hour', async () => {
+  const good = run('1', 'COMPLETED', '10:00:00');
+  const catalog = catalogWith(run('2', 'FAILED', '11:00:00'), good);
+  assert.equal(await staleDatasetOf(dataset, catalog, at('11:15:00')), undefined);
+  assert.deepEqual(await staleDatasetOf(dataset, catalog, at('11:15:01')), {
+    queryId: dataset.queryId,
+    name: 'avs-stats',
+    executionId: '1',
+    startedAt: at('10:00:00'),
+    ageMillis: 4_501_000,
+    periodMillis: 900_000,
+  });
+  const daily = { ...dataset, schedule: '0 3 * * *' };
+  assert.equal(await staleDatasetOf(daily, catalog, at('11:15:01')), undefined);
+});
+
+test('a dataset without a result, or whose result has expired, is not stale', async () => {
+  const failed = run('1', 'FAILED', '10:00:00');
+  assert.equal(await staleDatasetOf(dataset, catalogWith(failed, failed), at('12:00:00')), undefined);
+  const expired = { ...run('1', 'COMPLETED', '10:00:00'), expiresAt: at('10:20:00') };
+  assert.equal(await staleDatasetOf(dataset, catalogWith(expired, expired), at('12:00:00')), undefined);
 });

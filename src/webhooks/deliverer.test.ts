@@ -16,6 +16,8 @@ class World {
   readonly recorded: RecordedAttempt[] = [];
   readonly faults: unknown[] = [];
   readonly disabled: string[] = [];
+  staleLooks = 0;
+  lookFails = false;
   /** How many attempts cannot be written down. */
   unwritable = 0;
   #waiting: DueDelivery[] = [];
@@ -72,7 +74,10 @@ class World {
           this.sent.push({ url, answer });
           signal.addEventListener('abort', () => reject(signal.reason));
         }),
-      tellStale: async () => undefined,
+      tellStale: async () => {
+        this.staleLooks += 1;
+        if (this.lookFails) throw new Error('a dataset cannot be read');
+      },
       clock: time.clock,
       monotonic: time.clock,
       sleep: time.sleep,
@@ -183,4 +188,19 @@ test('a stop breaks attempts off and writes nothing down', async () => {
   world.add('a', 2);
   await world.during(async () => assert.equal(world.sent.length, 2));
   assert.deepEqual([world.recorded, world.faults], [[], []]);
+});
+
+test('stale datasets are looked for each minute, and a look that fails keeps no message back', async () => {
+  const world = new World();
+  world.lookFails = true;
+  world.add('a', 1);
+  await world.during(async () => {
+    assert.deepEqual([world.sent.length, world.staleLooks, world.faults.length], [1, 1, 1]);
+    for (let second = 1; second <= 60; second += 1) {
+      assert.equal(world.staleLooks, 1);
+      world.time.advance(1000);
+      await world.settle();
+    }
+    assert.deepEqual([world.staleLooks, world.faults.length], [2, 2]);
+  });
 });

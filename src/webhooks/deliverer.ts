@@ -87,7 +87,7 @@ class Deliverer {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { catalog, monotonic, tellStale } = this.#deps;
+    const { catalog, monotonic, tellStale, onFault } = this.#deps;
     let lookedAt = Number.NEGATIVE_INFINITY;
     try {
       while (!signal.aborted) {
@@ -95,7 +95,7 @@ class Deliverer {
         if (monotonic() - lookedAt >= STALE_LOOK_MILLIS) {
           lookedAt = monotonic();
           if (!(await catalog.webhooks.hasActive())) return;
-          await tellStale();
+          await tellStale().catch((error: unknown) => onFault('looking for stale datasets', error));
         }
         this.#begin(await catalog.webhooks.listDue(OF_EACH_MAX), signal);
         await this.#untilNext(signal);

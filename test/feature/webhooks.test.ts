@@ -416,6 +416,27 @@ test('a dataset that has become stale is told once', async (t) => {
   );
 });
 
+test('messages that ended a week ago are swept, and those that wait are not', async (t) => {
+  const service = await telling(t);
+  const receiver = await startReceiver(t);
+  const { id } = await addWebhook(service, { url: receiver.url, events: ['execution.completed'] });
+  const stop = service.deliver();
+  const first = await publish(service);
+  await service.attempted(1);
+  await stop();
+  await service.later(7 * 86_400_000 - 1);
+  const second = await publish(service);
+  const swept = async () => {
+    const { code, err } = await service.commandLine.run(['sweep', '--yes']);
+    assert.equal(code, 0, err);
+    return (await deliveries(service, id)).deliveries.map(({ event_id: event, state }) => [event, state]);
+  };
+  const waiting = [`msg_${second}`, 'waiting'];
+  assert.deepEqual(await swept(), [waiting, [`msg_${first}`, 'delivered']]);
+  await service.later(1);
+  assert.deepEqual(await swept(), [waiting]);
+});
+
 test('the command adds, lists and removes webhooks, and prints what became of their messages', async (t) => {
   const service = await telling(t);
   const { commandLine: qrs } = service;
