@@ -87,8 +87,31 @@ export async function step(
 ): Promise<Execution> {
   const moved = await move(db, id, to, changes);
   if (moved !== undefined) return moved;
+  throw await illegal(db, id, to);
+}
+
+/**
+ * As `step`, of a run that ends. The same statement says whether there are webhooks, so that a run which nobody is told of costs nothing more.
+ * @throws IllegalTransition
+ */
+export async function end(
+  db: Kysely<CatalogTables>,
+  id: string,
+  to: ExecutionState,
+  changes: Changes,
+): Promise<{ readonly execution: Execution; readonly hasWebhooks: boolean }> {
+  const row = await moving(db, id, to, changes)
+    .returning((eb) =>
+      eb.exists(eb.selectFrom('webhooks').select('webhooks.id').where('disabled_at', 'is', null)).as('has_webhooks'),
+    )
+    .executeTakeFirst();
+  if (row === undefined) throw await illegal(db, id, to);
+  return { execution: executionOf(row), hasWebhooks: Boolean(row.has_webhooks) };
+}
+
+async function illegal(db: Kysely<CatalogTables>, id: string, to: ExecutionState): Promise<IllegalTransition> {
   const found = await db.selectFrom('executions').select('state').where('id', '=', id).executeTakeFirst();
-  throw new IllegalTransition(id, found?.state, to);
+  return new IllegalTransition(id, found?.state, to);
 }
 
 export async function move(
@@ -97,14 +120,17 @@ export async function move(
   to: ExecutionState,
   changes: Changes,
 ): Promise<Execution | undefined> {
-  const row = await db
+  const row = await moving(db, id, to, changes).executeTakeFirst();
+  return row === undefined ? undefined : executionOf(row);
+}
+
+function moving(db: Kysely<CatalogTables>, id: string, to: ExecutionState, changes: Changes) {
+  return db
     .updateTable('executions')
     .set({ ...changes, state: to })
     .where('id', '=', id)
     .where('state', 'in', statesBefore(to))
-    .returningAll()
-    .executeTakeFirst();
-  return row === undefined ? undefined : executionOf(row);
+    .returningAll();
 }
 
 /** PENDING → EXECUTING; a run that is EXECUTING already stays as it is. @throws IllegalTransition */

@@ -15,7 +15,7 @@ import {
   RUN_BY_ENGINE,
   type Submission,
 } from '../catalog.ts';
-import { findNewestPlace, insertExecution, move, step } from './execution-steps.ts';
+import { end, findNewestPlace, insertExecution, move, step } from './execution-steps.ts';
 import { findLatest } from './latest-execution.ts';
 import { spendLease } from './leases.ts';
 import type { Now } from './now.ts';
@@ -85,9 +85,10 @@ export class KyselyExecutions implements Executions {
     return await transact(this.#db, async (trx) => {
       if (lease === undefined) await requireUnqueued(trx, id, 'FAILED');
       else await spendLease(trx, lease);
-      const failed = await step(trx, id, 'FAILED', { ended_at: at, error: JSON.stringify(error) });
-      await tellExecution(trx, failed, this.#now);
-      return failed;
+      const changes = { ended_at: at, error: JSON.stringify(error) };
+      const { execution, hasWebhooks } = await end(trx, id, 'FAILED', changes);
+      if (hasWebhooks) await tellExecution(trx, execution, this.#now);
+      return execution;
     });
   }
 
@@ -170,11 +171,11 @@ async function finish(
   await spendLease(trx, lease);
   // A pending run is started now. A running one keeps its start.
   await move(trx, id, 'EXECUTING', { started_at: startedAt });
-  const execution = await step(trx, id, resultSet.truncated ? 'COMPLETED_PARTIAL' : 'COMPLETED', {
+  const { execution, hasWebhooks } = await end(trx, id, resultSet.truncated ? 'COMPLETED_PARTIAL' : 'COMPLETED', {
     ended_at: endedAt,
     expires_at: expiresAt,
   });
   await insertResultSet(trx, execution, expiresAt, resultSet);
-  await tellExecution(trx, execution, now, resultSet);
+  if (hasWebhooks) await tellExecution(trx, execution, now, resultSet);
   return execution;
 }

@@ -1,6 +1,6 @@
 /**
  * Writes what webhooks are told, within the transaction that brings it about: a commit that fails tells nothing, and one that succeeds is
- * told. Where there is no webhook it costs one look-up.
+ * told.
  */
 import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql, type Transaction } from 'kysely';
 import { type Execution, formatState } from '../../domain/execution.ts';
