@@ -14,7 +14,7 @@ const STEPS_MAX = 20_000;
 const SEEDS: Readonly<Record<MutationName, number>> = {
   'put-not-awaited': 8,
   'sweep-sees-no-manifest': 1,
-  'sweep-sees-no-readers': 20,
+  'sweep-sees-no-readers': 9,
   'sweep-clock-ahead': 2,
   'read-clock-behind': 1,
   'any-lease-commits': 12,
@@ -31,7 +31,7 @@ const SEEDS: Readonly<Record<MutationName, number>> = {
   'usage-failure-swallowed': 1,
   'others-not-seen': 1,
   'limit-not-divided': 1,
-  'kept-answer-not-found': 1,
+  'kept-answer-not-found': 2,
   'oldest-kept': 1,
   'deaf-to-changes': 1,
   'usage-race': 22,
