@@ -118,7 +118,7 @@ async function rowsOf(
   const resultSet = await getResultSet(execution, catalogCache);
   const restriction = restrictionFor(share, execution, resultSet, settings.expressions);
   return {
-    columns: restriction.columns.map(({ name, type }) => ({ name, type })),
+    columns: namesAndTypes(restriction.columns),
     open: async (signal) => await openShown({ executionId: execution.id, resultSet, keyId }, restriction, read, signal),
   };
 }
@@ -148,7 +148,12 @@ async function openShown(
   signal: AbortSignal,
 ): Promise<OpenView> {
   const identity = identityOf(viewIdentity(executionId, view), columns);
-  const open = () => views.get(identity, { view, resultSet, columns, isResult: true }, keyId, signal);
+  // DuckDB reads no empty list of files.
+  const none = async () => ({ resultSet: { ...resultSet, columns: namesAndTypes(columns) }, files: [] });
+  const open = () =>
+    resultSet.parts.length === 0
+      ? views.getMade(identity, none, keyId, signal)
+      : views.get(identity, { view, resultSet, columns, isResult: true }, keyId, signal);
   // As with views, only making one is heavy work, which may take longer than the sweep waits for reads without a lease.
   if (views.hasMade(identity)) return await open();
   using _ = await limiter.acquire(keyId, signal);
@@ -160,4 +165,8 @@ async function openShown(
 function identityOf(rows: string, columns: Restriction['columns']): string {
   const made = JSON.stringify([rows, columns.map(({ index }) => index)]);
   return `shown-${createHash('sha256').update(made).digest('hex').slice(0, 32)}`;
+}
+
+function namesAndTypes(columns: Restriction['columns']): ResultSet['columns'] {
+  return columns.map(({ name, type }) => ({ name, type }));
 }

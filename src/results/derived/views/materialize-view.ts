@@ -60,10 +60,6 @@ export async function materializeView(
   destination: ViewDestination,
   signal: AbortSignal,
 ): Promise<MaterializedView> {
-  const written = isResult ? inOrder(columns.map(({ name, type }) => ({ name, type }))) : columns;
-  const shown = isResult ? { columns: written } : {};
-  // DuckDB reads no empty list of files.
-  if (paths.length === 0) return { resultSet: { ...source, ...shown }, files: [] };
   const rowGroupRows = rowGroupRowsFor(source.parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
   const write = async (path: string) => {
     const materialization = (order: RowOrder) =>
@@ -73,8 +69,9 @@ export async function materializeView(
   };
   const isWhole = view.rows.kind === 'all' && columns.length === source.columns.length;
   const measure = isWhole ? measuredAs(source) : undefined;
+  const written = isResult ? inOrder(columns.map(({ name, type }) => ({ name, type }))) : columns;
   const { files, ...made } = await writeParts(duckDb, { columns: written, write, measure }, destination, signal);
-  return { resultSet: { ...source, ...made, ...shown }, files };
+  return { resultSet: { ...source, ...made, ...(isResult && { columns: written }) }, files };
 }
 
 /** Columns that are stored under the numbers of their places. */
