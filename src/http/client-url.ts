@@ -10,3 +10,12 @@ export function clientUrlOf(request: FastifyRequest): string {
   if (!HOST.test(host)) throw new RequestError('bad_request', 'the Host header is missing or is not a host name');
   return `${request.protocol}://${host}`;
 }
+
+/**
+ * The address of a request, without parameters and the slash at its end, for the next page of a list.
+ * @param publicUrl scheme and host; undefined: as the client addressed the service
+ */
+export function addressOf(request: FastifyRequest, publicUrl: string | undefined): string {
+  const [path = ''] = request.url.split('?', 1);
+  return (publicUrl ?? clientUrlOf(request)) + path.replace(/\/$/, '');
+}

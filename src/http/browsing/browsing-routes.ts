@@ -11,7 +11,7 @@ import type { Clock } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { RequestStats } from '../../observation/request-stats.ts';
 import { parameterOf, type QueryParameters } from '../../results/request/query-string.ts';
-import { clientUrlOf } from '../client-url.ts';
+import { addressOf } from '../client-url.ts';
 import { jsonRoute } from '../json-route.ts';
 import { readableQuery } from '../writing/authorize.ts';
 import { booleanOf, instantOf, invalid, listBody, sliceOf } from './list-parameters.ts';
@@ -47,8 +47,7 @@ export function browsingRoutes(
 ): void {
   const serve = (path: string, bodyOf: (asked: Asked, deps: BrowsingDeps) => Promise<object>) =>
     jsonRoute(server, prefix + path, async (request, principal, parameters) => {
-      const [below = ''] = request.url.split('?', 1);
-      const address = (publicUrl ?? clientUrlOf(request)) + below.replace(/\/$/, '');
+      const address = addressOf(request, publicUrl);
       const { id = '' } = request.params as { readonly id?: string };
       return await bodyOf({ id, stats: request.stats, principal, parameters, address }, deps);
     });

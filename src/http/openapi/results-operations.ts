@@ -60,12 +60,12 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
       summary: 'Latest results of a query as CSV',
       description: `${LATEST_ABOUT}\n\n${CSV_ABOUT}`,
     }),
-    '/v1/shared/{token}/results': sharedPath('any', options, {
+    '/v1/shared/{token}/results': rowsPath('share', 'any', options, {
       operationId: 'getSharedResults',
       summary: 'What is shared at this address',
       description: SHARED_ABOUT,
     }),
-    '/v1/shared/{token}/results/csv': sharedPath('csv', options, {
+    '/v1/shared/{token}/results/csv': rowsPath('share', 'csv', options, {
       operationId: 'getSharedResultsCsv',
       summary: 'What is shared at this address, as CSV',
       description: `${SHARED_ABOUT}\n\n${CSV_ABOUT}`,
@@ -75,12 +75,18 @@ export function resultsPaths(options: PathsOptions): Readonly<Record<string, Fra
 }
 
 type By = 'execution' | 'query';
+/** What an address of rows names. */
+type RowsBy = By | 'share';
 type Words = Readonly<Record<'operationId' | 'summary' | 'description', string>>;
 
 const PLACES = {
   execution: { tags: ['Executions'], path: { parameters: [refTo('parameters', 'executionIdInPath')] } },
   query: { tags: ['Queries'], path: { parameters: [refTo('parameters', 'queryIdInPath')] } },
-} as const satisfies Readonly<Record<By, object>>;
+  share: {
+    tags: ['Shares'],
+    path: { parameters: [{ name: 'token', in: 'path', required: true, schema: { type: 'string' } }] },
+  },
+} as const satisfies Readonly<Record<RowsBy, object>>;
 
 function statusPath(): Fragment {
   return pathItem(
@@ -115,40 +121,23 @@ function diffPath(by: By, options: PathsOptions, words: Words): Fragment {
 }
 
 /** @param format the one that the address names; `any`: what is asked for */
-function rowsPath(by: By, format: 'csv' | 'any', options: PathsOptions, words: Words): Fragment {
+function rowsPath(by: RowsBy, format: 'csv' | 'any', options: PathsOptions, words: Words): Fragment {
   const isCsv = format === 'csv';
+  const isShare = by === 'share';
   return pathItem(
     {
       ...words,
       tags: PLACES[by].tags,
-      parameters: resultsParameters(by, !isCsv),
+      ...(isShare && { security: [] }),
+      parameters: resultsParameters(isShare ? 'execution' : by, !isCsv),
       responses: {
         200: isCsv ? CSV_PAGE : resultsResponse(options),
         206: PARTIAL,
         304: UNCHANGED,
-        ...errorResponses('rows'),
+        ...errorResponses(isShare ? 'shared' : 'rows'),
       },
     },
     PLACES[by].path,
-  );
-}
-
-function sharedPath(format: 'csv' | 'any', options: PathsOptions, words: Words): Fragment {
-  const isCsv = format === 'csv';
-  return pathItem(
-    {
-      ...words,
-      tags: ['Shares'],
-      security: [],
-      parameters: resultsParameters('execution', !isCsv),
-      responses: {
-        200: isCsv ? CSV_PAGE : resultsResponse(options),
-        206: PARTIAL,
-        304: UNCHANGED,
-        ...errorResponses('shared'),
-      },
-    },
-    { parameters: [{ name: 'token', in: 'path', required: true, schema: { type: 'string' } }] },
   );
 }
 

@@ -7,7 +7,7 @@ import type { Principals } from '../../catalog/catalog.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { keyRecord } from '../../keys/key-record.ts';
 import { listBody, sliceOf } from '../browsing/list-parameters.ts';
-import { clientUrlOf } from '../client-url.ts';
+import { addressOf } from '../client-url.ts';
 import { jsonRoute } from '../json-route.ts';
 import { requireScope } from './authorize.ts';
 
@@ -27,8 +27,7 @@ export function principalViews(
       const slice = sliceOf(parameters, PAGE);
       const all = await list();
       const items = all.slice(slice.offset, slice.offset + slice.limit);
-      const address = `${publicUrl ?? clientUrlOf(request)}${prefix}/${name}`;
-      return listBody(name, { items, total: all.length }, slice, parameters, address);
+      return listBody(name, { items, total: all.length }, slice, parameters, addressOf(request, publicUrl));
     });
   }
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Webhooks } from '../../catalog/catalog.ts';
 import { deliveryRecord, webhookRecord } from '../../webhooks/webhook-record.ts';
 import { listBody, sliceOf } from '../browsing/list-parameters.ts';
-import { clientUrlOf } from '../client-url.ts';
+import { addressOf } from '../client-url.ts';
 import { jsonRoute } from '../json-route.ts';
 import { requireScope } from './authorize.ts';
 import { ownWebhook } from './webhook-writes.ts';
@@ -19,7 +19,7 @@ export function webhookViews(
     const slice = sliceOf(parameters);
     const found = await webhooks.list(principal.scope === 'admin' ? undefined : principal, slice);
     const page = { ...found, items: found.items.map(webhookRecord) };
-    return listBody('webhooks', page, slice, parameters, `${publicUrl ?? clientUrlOf(request)}${prefix}/webhooks`);
+    return listBody('webhooks', page, slice, parameters, addressOf(request, publicUrl));
   });
   jsonRoute(server, `${prefix}/webhooks/:id`, async (request, principal) => {
     requireScope(principal, 'write');
@@ -31,8 +31,7 @@ export function webhookViews(
     const slice = sliceOf(parameters);
     const found = await webhooks.listDeliveries(id, slice);
     const page = { ...found, items: found.items.map(deliveryRecord) };
-    const address = `${publicUrl ?? clientUrlOf(request)}${prefix}/webhooks/${id}/deliveries`;
-    return listBody('deliveries', page, slice, parameters, address);
+    return listBody('deliveries', page, slice, parameters, addressOf(request, publicUrl));
   });
 }
 
