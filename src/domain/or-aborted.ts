@@ -1,6 +1,9 @@
-/** Waiting no longer than a signal allows. What is waited for goes on; whoever started it ends it. */
+/** Waiting for what a signal may end. */
 
-/** @throws the signal's reason when it aborts before the promise is settled */
+/**
+ * Waits no longer than the signal allows. What is waited for goes on; whoever started it ends it.
+ * @throws the signal's reason when it aborts before the promise is settled
+ */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
@@ -10,5 +13,15 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
     return await Promise.race([promise, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', abort);
+  }
+}
+
+/** Waits for the end of work that the signal aborts, and that says of itself only that it was aborted. @throws the signal's reason once it is */
+export async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
   }
 }

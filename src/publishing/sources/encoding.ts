@@ -1,6 +1,7 @@
 /** Text of another encoding than UTF-8, written as UTF-8 to a file of its own before anything reads it. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import { endedBy } from '../../domain/or-aborted.ts';
 import { PublishError } from '../publish-error.ts';
 import type { StagedWrites } from '../staging-budget.ts';
 
@@ -43,13 +44,7 @@ export async function transcode(
     const why = 'read as that, it has no character of ASCII, and so no line end';
     throw new PublishError(`the text is not ${encoding}: ${why}`);
   }
-  try {
-    await pipeline(createReadStream(path), decoded, createWriteStream(destination), { signal });
-  } catch (error) {
-    // It says of itself only that it was aborted.
-    signal.throwIfAborted();
-    throw error;
-  }
+  await endedBy(signal, pipeline(createReadStream(path), decoded, createWriteStream(destination), { signal }));
 }
 
 /** Decodes one piece after another; undefined ends the text. */

@@ -3,6 +3,7 @@ import { open, realpath, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { endedBy } from '../../domain/or-aborted.ts';
 import { hasCode } from '../../errors/system-code.ts';
 import type { DiskRoom } from '../../files/disk-room.ts';
 import { fileProblem } from '../../files/file-problem.ts';
@@ -94,13 +95,7 @@ async function copyTo({ path, onRead, staged, room }: Spool, stream: Readable, s
       onRead(bytes);
     }
   };
-  try {
-    await pipeline(stream, count, writeInRoom(path, room), { signal });
-  } catch (error) {
-    // It says of itself only that it was aborted.
-    signal.throwIfAborted();
-    throw error;
-  }
+  await endedBy(signal, pipeline(stream, count, writeInRoom(path, room), { signal }));
   return path;
 }
 
