@@ -1,5 +1,4 @@
 /** Making a share without a running service, for the command. */
-import type { Share } from '../domain/share.ts';
 import { type CreatedKey, createKey, type KeyTerms, type RandomBytes } from '../keys/create-key.ts';
 import { parseColumnNames } from '../results/request/columns-parameter.ts';
 import { checkShare } from '../results/shared/check-share.ts';
@@ -28,13 +27,9 @@ export async function createShare(
   const queryId = 'queryId' in of ? of.queryId : (execution?.queryId ?? 0);
   const query = await catalog.queries.find(queryId);
   if (query === undefined) throw new Error(`there is no query ${queryId}`);
-  const share: Share = {
-    queryId,
-    ...(execution !== undefined && { executionId: execution.id }),
-    ...(columns !== undefined && { columns: parseColumnNames(columns) }),
-    ...(filters !== undefined && { filters }),
-  };
-  await checkShare(share, catalog.executions, expressionLimitsOf(service.settings), now);
+  const names = columns === undefined ? undefined : parseColumnNames(columns);
+  const share = { queryId, executionId: execution?.id, columns: names, filters };
+  await checkShare(share, execution, catalog.executions, expressionLimitsOf(service.settings), now);
   const terms: KeyTerms = { share, ...(expiresAt !== undefined && { expiresAt }) };
   return await createKey(catalog.principals, query.owner, terms, now, randomBytes);
 }

@@ -2,9 +2,9 @@
 export interface Share {
   readonly queryId: number;
   /** Absent: the query's latest result. */
-  readonly executionId?: string;
+  readonly executionId?: string | undefined;
   /** Absent: all. */
-  readonly columns?: readonly string[];
+  readonly columns?: readonly string[] | undefined;
   /** A filter expression (contract §5). Absent: all rows. */
-  readonly filters?: string;
+  readonly filters?: string | undefined;
 }

@@ -1,12 +1,12 @@
 /** `GET …/share`: what is shared of a query, or of one execution, for whoever may change it. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { StoredShare } from '../../catalog/catalog.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { shareRecord } from '../../keys/key-record.ts';
 import { booleanOf, listBody, sliceOf } from '../browsing/list-parameters.ts';
-import { clientUrlOf } from '../client-url.ts';
+import { addressOf } from '../client-url.ts';
 import { jsonRoute } from '../json-route.ts';
-import { requireScope, writableQuery } from '../writing/authorize.ts';
+import { requireOwn, requireScope } from '../writing/authorize.ts';
 import type { WriteDeps } from '../writing/write-request.ts';
 import { namedBy } from './share-writes.ts';
 
@@ -22,10 +22,10 @@ export function shareViews(
       requireScope(principal, 'write');
       const { catalog, clock } = deps;
       const { id } = request.params as { readonly id: string };
-      const { queryId, execution } = await namedBy(by, id, principal, deps);
-      await writableQuery(catalog, principal, String(queryId));
+      const { query, execution } = await namedBy(by, id, principal, deps);
+      requireOwn(principal, query);
       const slice = sliceOf(parameters);
-      const ofQuery = await catalog.principals.listShares(queryId);
+      const ofQuery = await catalog.principals.listShares(query.id);
       const isActive = booleanOf(parameters, 'active');
       const all = ofQuery.filter(
         (stored) =>
@@ -40,9 +40,4 @@ export function shareViews(
 
 function isShown({ revokedAt, expiresAt }: StoredShare, now: Instant): boolean {
   return revokedAt === undefined && now < (expiresAt ?? Number.POSITIVE_INFINITY);
-}
-
-function addressOf(request: FastifyRequest, publicUrl: string | undefined): string {
-  const [path = ''] = request.url.split('?', 1);
-  return (publicUrl ?? clientUrlOf(request)) + path.replace(/\/$/, '');
 }

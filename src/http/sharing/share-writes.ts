@@ -1,6 +1,7 @@
 /** Making and ending shares (contract §11). Whoever may change a query may share it, or one of its executions. */
 import type { Execution } from '../../domain/execution.ts';
 import type { Principal } from '../../domain/principal.ts';
+import type { Query } from '../../domain/query.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ExpressionLimits } from '../../expression/limits.ts';
 import type { CreateKey } from '../../keys/create-key.ts';
@@ -8,7 +9,7 @@ import { expiryRecord } from '../../keys/key-record.ts';
 import { findReadableExecution } from '../../results/plan/readable.ts';
 import { parseColumnNames } from '../../results/request/columns-parameter.ts';
 import { checkShare } from '../../results/shared/check-share.ts';
-import { readableQuery, writableQuery } from '../writing/authorize.ts';
+import { readableQuery, requireOwn, writableQuery } from '../writing/authorize.ts';
 import { bad, integer, list, nullable, type ReadField, readFields, text } from '../writing/fields.ts';
 import { LIFETIME_SECONDS_MAX } from '../writing/principal-writes.ts';
 import { type JsonHandler, jsonWrite, type WriteDeps, type WriteRoute } from '../writing/write-request.ts';
@@ -23,7 +24,7 @@ export interface ShareWritesDeps extends WriteDeps {
 export type SharedBy = 'query' | 'execution';
 
 export interface Named {
-  readonly queryId: number;
+  readonly query: Query;
   /** Where the address names one. */
   readonly execution?: Execution;
 }
@@ -43,20 +44,15 @@ export function shareWrites(deps: ShareWritesDeps): readonly WriteRoute[] {
 function sharing(by: SharedBy, deps: ShareWritesDeps): JsonHandler {
   return async ({ principal, path, body, base, commit, stats }) => {
     const { catalog, clock, createKey } = deps;
-    const { queryId, execution } = await namedBy(by, path.id ?? '', principal, deps);
-    stats.queryId = queryId;
+    const { query, execution } = await namedBy(by, path.id ?? '', principal, deps);
+    stats.queryId = query.id;
     stats.executionId = execution?.id;
-    await writableQuery(catalog, principal, String(queryId));
+    requireOwn(principal, query);
     const { expires_in, columns, filters } = readFields(await body(), FIELDS);
-    const share = {
-      queryId,
-      ...(execution !== undefined && { executionId: execution.id }),
-      ...(columns !== undefined && { columns }),
-      ...(filters !== undefined && { filters }),
-    };
-    await checkShare(share, catalog.executions, deps.expressionLimits, clock());
+    const share = { queryId: query.id, executionId: execution?.id, columns, filters };
+    await checkShare(share, execution, catalog.executions, deps.expressionLimits, clock());
     return await commit(async (transaction, current) => {
-      const { owner } = await writableQuery(transaction, current, String(queryId));
+      const { owner } = await writableQuery(transaction, current, String(query.id));
       const now = clock();
       const expiresAt = expires_in === undefined ? undefined : now + expires_in * 1000;
       const terms = { share, ...(expiresAt !== undefined && { expiresAt }) };
@@ -70,12 +66,12 @@ function sharing(by: SharedBy, deps: ShareWritesDeps): JsonHandler {
 function ending(by: SharedBy, deps: ShareWritesDeps): JsonHandler {
   return async ({ principal, path, body, commit, stats }) => {
     const { id = '', share: shareId = '' } = path;
-    const { queryId, execution } = await namedBy(by, id, principal, deps);
-    stats.queryId = queryId;
+    const { query, execution } = await namedBy(by, id, principal, deps);
+    stats.queryId = query.id;
     readFields(await body(), {});
     return await commit(async ({ principals, queries }, current) => {
-      await writableQuery({ queries }, current, String(queryId));
-      const shares = await principals.listShares(queryId);
+      await writableQuery({ queries }, current, String(query.id));
+      const shares = await principals.listShares(query.id);
       const isThere = shares.some(
         (stored) => stored.id === shareId && (execution === undefined || stored.share.executionId === execution.id),
       );
@@ -94,14 +90,13 @@ export async function namedBy(
   principal: Principal,
   { catalog: { executions, queries } }: Pick<WriteDeps, 'catalog'>,
 ): Promise<Named> {
-  if (by === 'query') return { queryId: (await readableQuery({ queries }, principal, id)).id };
-  const { execution, query } = await findReadableExecution(
+  if (by === 'query') return { query: await readableQuery({ queries }, principal, id) };
+  return await findReadableExecution(
     id,
     principal,
     (executionId) => executions.find(executionId),
     (queryId) => queries.find(queryId),
   );
-  return { queryId: query.id, execution };
 }
 
 const NAMES = list(text(1, COLUMN_LENGTH_MAX), COLUMNS_MAX);

@@ -72,7 +72,8 @@ export async function writableExecution(
   return execution;
 }
 
-function requireOwn(principal: Principal, query: Query): void {
+/** Of a query that the principal may see. @throws RequestError scope */
+export function requireOwn(principal: Principal, query: Query): void {
   if (mayWrite(principal, query)) return;
   throw new RequestError('scope', 'this API key may only read this query: it belongs to another user or team');
 }

@@ -9,7 +9,6 @@ import { restrictionOf } from './restriction.ts';
 
 /** What is known of executions. */
 interface Runs {
-  find(id: string): Promise<Execution | undefined>;
   findLatest(
     queryId: number,
     parameters: Readonly<Record<string, string>>,
@@ -18,21 +17,24 @@ interface Runs {
   findResultSet(id: string): Promise<ResultSet | undefined>;
 }
 
-/** @throws RequestError no_result · unknown_column · filter_… */
+/**
+ * @param execution the one that is shared; undefined: the latest of the query
+ * @throws RequestError no_result · unknown_column · filter_…
+ */
 export async function checkShare(
   share: Share,
+  execution: Execution | undefined,
   executions: Runs,
   limits: ExpressionLimits,
   now: Instant,
 ): Promise<void> {
-  const { queryId, executionId, columns, filters } = share;
-  const named = executionId === undefined ? undefined : await executions.find(executionId);
-  if (named !== undefined) requireResult(named, now);
+  const { queryId, columns, filters } = share;
+  if (execution !== undefined) requireResult(execution, now);
   if (columns === undefined && filters === undefined) return;
-  const run = named ?? (await executions.findLatest(queryId, {}, now));
+  const run = execution ?? (await executions.findLatest(queryId, {}, now));
   const resultSet = run && (await executions.findResultSet(run.id));
   if (resultSet === undefined) {
-    const what = executionId === undefined ? `query ${queryId}` : `execution ${executionId}`;
+    const what = execution === undefined ? `query ${queryId}` : `execution ${execution.id}`;
     const problem = `${what} has no stored result yet, so it is not known which columns there are: share it without columns and filters, or when it has one`;
     throw new RequestError('no_result', problem);
   }
