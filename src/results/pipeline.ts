@@ -5,31 +5,17 @@
  */
 import { STATES, stateAt } from '../domain/execution.ts';
 import type { Principal } from '../domain/principal.ts';
-import { letOthersRun } from '../domain/time.ts';
 import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from './answer.ts';
 import { answerAnew } from './answer-anew.ts';
-import { answerText, type PlannedRequest } from './answer-text.ts';
+import { answerPlanned, planned } from './answer-planned.ts';
 import type { ResultsDeps } from './deps.ts';
-import { planRead } from './plan/read-plan.ts';
+import { answerFromFile, answerFromMemory, identified } from './identified.ts';
 import { getResultSet, resolveTarget, wasReplaced } from './plan/resolve.ts';
-import { requireFormat } from './request/format.ts';
-import {
-  asksForNewSample,
-  parseSharedParameters,
-  type ResultsRequest,
-  requireSameTarget,
-} from './request/results-request.ts';
-import { answerIdentity } from './respond/answer-identity.ts';
-import { cacheHeadersOf, etagOf, sampleHeadersOf } from './respond/cache-policy.ts';
+import { type ResultsRequest, requireSameTarget } from './request/results-request.ts';
 import { respondWithoutResult } from './respond/envelope-answer.ts';
 import { fileHeaders } from './respond/file-name.ts';
-import { respondKeptParquet, respondParquet } from './respond/parquet.ts';
-import { requireWhole, shownState } from './respond/partial-result.ts';
-import { respondFinished } from './respond/text.ts';
-
-/** In characters. */
-const LONG_FILTER = 4000;
+import { requireWhole } from './respond/partial-result.ts';
 
 /** @throws RequestError */
 export async function answerResults(
@@ -55,8 +41,7 @@ async function answerOnce(
   stats: RequestStats,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { target, parameters, format, cachePolicy } = request;
-  const { keyId } = principal;
+  const { target, parameters, format } = request;
   const { catalogCache, caches, settings } = deps;
   const timed = <T>(name: string, work: () => T | Promise<T>) => stats.stage(name, deps.monotonic, work);
   const now = deps.clock();
@@ -73,46 +58,17 @@ async function answerOnce(
   requireWhole(state, execution, request, settings.partialAsCompleted);
   requireSameTarget(parameters, target);
 
-  // Answered before: the same page again. A sample without a seed is another one each time.
-  const shown = shownState(state, settings.partialAsCompleted);
-  const isNewSample = asksForNewSample(parameters);
-  const words = format === 'parquet' ? await catalogCache.queryWords(execution.queryId) : undefined;
-  const identify = (asked: ResultsRequest) => answerIdentity(asked, execution, shown, settings, words);
-  const identity = identify(request);
-  const named = fileHeaders(found, format);
-  const cacheHeaders = {
-    ...(isNewSample ? sampleHeadersOf(found) : cacheHeadersOf(cachePolicy, found, now)),
-    ...named,
-  };
-  const finished = isNewSample ? undefined : caches.pages.get(identity);
-  stats.cache = finished === undefined ? 'miss' : 'hit';
-  if (finished !== undefined) {
-    const answer = respondFinished(finished, finished.etag, cacheHeaders, request.ifNoneMatch, stats);
-    return { ...answer, terms: { catalogVersion, execution } };
-  }
-  if (format === 'parquet' && !isNewSample) {
-    const kept = await respondKeptParquet(identity, { request, cacheHeaders }, deps, stats, signal);
-    if (kept !== undefined) return kept;
-  }
+  // Answered before: the same page again, or the same file.
+  const asked = await identified(request, found, { headers: fileHeaders(found, format) }, deps, now);
+  const finished = answerFromMemory(asked, caches, stats);
+  if (finished !== undefined) return { ...finished, terms: { catalogVersion, execution } };
+  const kept = await answerFromFile(asked, deps, stats, signal);
+  if (kept !== undefined) return kept;
 
   // 3 parse, 4 plan
   const resultSet = await getResultSet(execution, catalogCache);
-  const plan = await timed('plan', async () => {
-    requireFormat(parameters, format);
-    const planned = planRead(parseSharedParameters(parameters), format, resultSet, settings);
-    // To compile a long filter takes as many milliseconds as to plan it.
-    if ((parameters.get('filters')?.[0]?.length ?? 0) > LONG_FILTER) await letOthersRun();
-    return planned;
-  });
+  const plan = await timed('plan', () => planned(request, resultSet, deps));
 
   // 5 compile, 6 read, 7 respond
-  const known = isNewSample ? undefined : { identity, etag: etagOf(identity) };
-  const tellWay = (way: string) => {
-    stats.way = way;
-  };
-  const planned = { request, execution, executionId: execution.id, state: shown, resultSet, plan, keyId, tellWay };
-  const asked: PlannedRequest = { ...planned, words, known, identify, cacheHeaders };
-  if (format !== 'parquet') return await answerText(asked, format, deps, stats, signal);
-  const { segmentIndexes } = caches;
-  return await timed('open', () => respondParquet(asked, { ...deps, segmentIndexes }, stats, signal));
+  return await answerPlanned(asked, { resultSet, plan, keyId: principal.keyId }, deps, stats, signal);
 }
