@@ -72,13 +72,15 @@ test('an address that is not encoded, as people type it behind curl, and a reque
   assertError(await text(cut), 400, 'bad_request', 'the connection was closed before the request was whole');
 });
 
-test('no Host, two of them, a wrong Expect: 400 and 417, after the key', async (t) => {
+test('no Host, two of them, a body in a transfer coding, a wrong Expect: 400 and 417, after the key', async (t) => {
   const service = await startHttpService(t);
   const key = `X-Service-Api-Key: ${service.key}`;
   const line = 'GET /v1/query/7/results HTTP/1.1';
   for (const [code, status, fields] of [
     ['bad_request', 400, ['X-A: b']],
     ['bad_request', 400, ['Host: x', 'host: y']],
+    ['bad_request', 400, ['Host: x', 'Transfer-Encoding: gzip, chunked']],
+    ['bad_request', 400, ['Host: x', 'Transfer-Encoding: gzip', 'Transfer-Encoding: chunked']],
     ['expectation_failed', 417, ['Host: x', 'Expect: 200-ok']],
   ] as const) {
     assertError(await exchange(service, line, ...fields), 401, 'invalid_api_key');
