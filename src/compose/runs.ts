@@ -96,9 +96,8 @@ export function queryChecker(service: Service): CheckSql {
     } catch (error) {
       if (error instanceof ParameterError) throw new RequestError('invalid_query', error.message);
       if (error instanceof EngineUnavailable) {
-        const told = new RequestError('engine_unavailable', 'what runs the queries cannot be reached at the moment');
-        told.cause = error;
-        throw told;
+        const message = 'what runs the queries cannot be reached at the moment';
+        throw new RequestError('engine_unavailable', message, { cause: error });
       }
       if (!(error instanceof EngineError) || error.type === 'engine_error') throw error;
       throw new RequestError('invalid_query', placed(error));

@@ -149,14 +149,12 @@ function explain(error: PublishError): RequestError {
       return new RequestError('query_not_runnable', error.message);
     case 'busy':
       return new RequestError('conflict', error.message);
-    case 'full': {
-      const told = new RequestError(
+    case 'full':
+      return new RequestError(
         'storage_full',
         'nothing was published, since a disk of the service is full; try again later',
+        { cause: error },
       );
-      told.cause = error;
-      return told;
-    }
     case 'no_room':
       return new RequestError('storage_full', error.message);
     case 'too_large':

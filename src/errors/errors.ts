@@ -198,9 +198,11 @@ export class RequestError extends Error {
       readonly body?: Readonly<Record<string, unknown>>;
       readonly retryAfterSeconds?: number;
       readonly headers?: Readonly<Record<string, string>>;
+      /** For the log: clients are not told. */
+      readonly cause?: unknown;
     } = {},
   ) {
-    super(message);
+    super(message, more);
     this.code = code;
     this.body = more.body ?? {};
     const kind: ErrorKind = ERRORS[code];

@@ -12,12 +12,11 @@ const SPILLED = /^(?:IO Error|E[A-Z]+): [^"']*["'](\/[^"']*\/spilled-[0-9A-Za-z]
 export function readFailure(error: unknown): unknown {
   if (error instanceof ObjectDamaged) return damaged(error);
   if (!isOutOfMemory(error)) return unspillable(error) ?? error;
-  const told = new RequestError(
+  return new RequestError(
     'overloaded',
     'there is not enough memory to read so wide rows in this way; name fewer columns, or fewer rows (limit)',
+    { cause: error },
   );
-  told.cause = error;
-  return told;
 }
 
 function unspillable(error: unknown): WorkspaceUnavailable | undefined {
@@ -30,10 +29,7 @@ function unspillable(error: unknown): WorkspaceUnavailable | undefined {
 
 /** A part that is missing, or is not what was stored. */
 export function damaged(cause: ObjectDamaged): RequestError {
-  const error = new RequestError(
-    'result_damaged',
-    'the stored result is damaged and cannot be read; run the query again',
-  );
-  error.cause = cause;
-  return error;
+  return new RequestError('result_damaged', 'the stored result is damaged and cannot be read; run the query again', {
+    cause,
+  });
 }
