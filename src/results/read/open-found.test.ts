@@ -4,7 +4,7 @@ import type { ResultSet } from '../../domain/result-set.ts';
 import type { AskedIndexes } from '../derived/indexes/result-indexes.ts';
 import type { ReadPlan } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
-import { type EncodedRows, type FoundReading, openFound } from './open-found.ts';
+import { type FoundReading, openFound } from './open-found.ts';
 import type { SliceRequest } from './open-slice.ts';
 
 const signal = new AbortController().signal;
@@ -19,7 +19,7 @@ async function open(
   kind: 'rows' | 'candidates' = 'rows',
 ) {
   const resultSet: ResultSet = { columns, rowCount: 1000, cellBytes: 1000 * rowBytes, truncated: false, parts: [] };
-  const rows: EncodedRows = {
+  const rows: FoundReading['rows'] = {
     readRows: async (positions) => {
       read.push([...positions]);
       return positions.map(() => ({ text: ROW, cellBytes: rowBytes }));

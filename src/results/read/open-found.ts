@@ -6,6 +6,8 @@
 import { type ResultSet, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
 import { ROW_SEPARATOR } from '../compile/row-encoding.ts';
 import type { AskedIndexes } from '../derived/indexes/result-indexes.ts';
+import type { ReadRow } from '../derived/row-files/read-rows.ts';
+import type { RowsOf } from '../derived/row-files/rows-of.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
 import type { Chunk } from './chunk.ts';
@@ -13,26 +15,6 @@ import { locate } from './locate.ts';
 import { fitsMemory, pageOf, pageOfSlice, type SliceRequest, wantedOf } from './open-slice.ts';
 import type { PageOfRows } from './page.ts';
 import type { ViewReader } from './view-reader.ts';
-
-/** A row, encoded as in an answer. */
-export interface EncodedRow {
-  readonly text: Uint8Array;
-  readonly cellBytes: number;
-}
-
-/** Rows that were encoded before, in row files. */
-export interface EncodedRows {
-  /**
-   * @param positions ascending, none twice
-   * @returns undefined where some of them are missing
-   * @throws the signal's reason
-   */
-  readRows(
-    positions: readonly number[],
-    columns: SliceRequest['columns'],
-    signal: AbortSignal,
-  ): Promise<readonly EncodedRow[] | undefined>;
-}
 
 /** Reading from a larger share of a result's row groups takes as long as searching all of them. */
 const NEAR_SHARE = 1 / 8;
@@ -44,8 +26,8 @@ const STEP_ROWS = 64;
 export interface FoundReading {
   /** Of the answer. */
   readonly format: TextFormat;
-  /** Undefined where none have been encoded. */
-  readonly rows: EncodedRows | undefined;
+  /** Rows that were encoded before; undefined where none were. */
+  readonly rows: Pick<RowsOf, 'readRows'> | undefined;
   readonly reader: Pick<ViewReader, 'among'>;
 }
 
@@ -87,7 +69,7 @@ export async function openFound(
 }
 
 interface EncodedReading {
-  readonly rows: EncodedRows;
+  readonly rows: Pick<RowsOf, 'readRows'>;
   readonly columns: SliceRequest['columns'];
   readonly cellBytesMax: number | undefined;
 }
@@ -100,8 +82,8 @@ async function readEnough(
   positions: Uint32Array,
   { rows, columns, cellBytesMax = Number.POSITIVE_INFINITY }: EncodedReading,
   signal: AbortSignal,
-): Promise<readonly EncodedRow[] | undefined> {
-  const read: EncodedRow[] = [];
+): Promise<readonly ReadRow[] | undefined> {
+  const read: ReadRow[] = [];
   let cellBytes = 0;
   for (let from = 0; from < positions.length && cellBytes <= cellBytesMax; from += STEP_ROWS) {
     const step = positions.subarray(from, from + STEP_ROWS);
@@ -128,7 +110,7 @@ function areNear(positions: Uint32Array, { parts, rowCount }: ResultSet): boolea
 }
 
 /** As many of the rows as fit, at least one. */
-function chunkOf(rows: readonly EncodedRow[], format: TextFormat, cellBytesMax = Number.POSITIVE_INFINITY): Chunk {
+function chunkOf(rows: readonly ReadRow[], format: TextFormat, cellBytesMax = Number.POSITIVE_INFINITY): Chunk {
   const separator = Buffer.from(ROW_SEPARATOR[format]);
   const texts: Uint8Array[] = [];
   let [rowCount, cellBytes] = [0, 0];
@@ -142,7 +124,7 @@ function chunkOf(rows: readonly EncodedRow[], format: TextFormat, cellBytesMax =
   return { byteChunks: [Buffer.concat(texts)], rowCount, cellBytes };
 }
 
-function requireRow(row: EncodedRow | undefined): EncodedRow {
+function requireRow(row: ReadRow | undefined): ReadRow {
   if (row === undefined) throw new Error('a row that an index has found is not there');
   return row;
 }

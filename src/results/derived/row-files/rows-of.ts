@@ -18,6 +18,7 @@ import { type RowProjection, rowProjection, sizedColumns, type TakenRows } from 
 const RANGES_AHEAD = 4;
 /** An encoded range has all columns: where few of them are asked for, pages take less. */
 const COLUMNS_SHARE_MIN = 1 / 4;
+
 /** From every method, undefined means that DuckDB has to read the part. */
 export class RowsOf {
   readonly #origin: RowOrigin;
@@ -163,6 +164,7 @@ export class RowsOf {
   /**
    * Rows from anywhere in the result, in the order of their positions.
    * @param positions ascending, none twice
+   * @returns undefined where some of them cannot be read here
    * @throws as `read`
    */
   async readRows(
