@@ -137,4 +137,4 @@ export class WorkQueue {
 }
 
 /** A queue, or several after each other, in which work takes its turn. */
-export type Turns = Pick<WorkQueue, 'run' | 'running'>;
+export type Queue = Pick<WorkQueue, 'run' | 'running'>;

@@ -44,7 +44,10 @@ export function rangesOf(
 }
 
 /** The ranges without their first rows. */
-export function after(ranges: readonly PartRange[], { rowCount }: { readonly rowCount: number }): readonly PartRange[] {
+export function withoutFirst(
+  ranges: readonly PartRange[],
+  { rowCount }: { readonly rowCount: number },
+): readonly PartRange[] {
   let left = rowCount;
   return ranges.flatMap((range) => {
     const from = Math.min(range.to, range.from + left);

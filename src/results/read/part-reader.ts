@@ -18,7 +18,7 @@ import { withinMillis } from '../limits/time-limit.ts';
 import { damaged } from '../read-failure.ts';
 import { type Chunk, type ChunkSize, joinChunks } from './chunk.ts';
 import { isLongPage } from './page.ts';
-import { after, cellBytesMaxOf, type PartRange, splitRange, widestRowOf } from './part-ranges.ts';
+import { cellBytesMaxOf, type PartRange, splitRange, widestRowOf, withoutFirst } from './part-ranges.ts';
 import { RangePrefetch } from './range-prefetch.ts';
 import { type PartReaderDeps, readEncoded, readParts } from './read-parts.ts';
 
@@ -110,7 +110,7 @@ export class PartReader {
     skipped: ChunkSize = NO_ROWS,
   ): AsyncGenerator<Chunk> {
     if (skipped.rowCount > 0) yield { ...skipped, byteChunks: [] };
-    const left = Array.from(after(ranges, skipped), (range): WantedRange => ({ ...range, waitedMillis: 0 }));
+    const left = Array.from(withoutFirst(ranges, skipped), (range): WantedRange => ({ ...range, waitedMillis: 0 }));
     const { assembling, keyId, monotonic, prefetch, rangesAtOnce } = this.#deps;
     using _ = takeTurns || left.length < 2 ? undefined : await assembling.enter(keyId, signal);
     // Rows that were encoded before are read when their turn comes: that takes no time worth beginning earlier.

@@ -11,7 +11,7 @@ import { inByteChunks } from '../compile/in-byte-chunks.ts';
 import type { RowsOf } from '../derived/row-files/rows-of.ts';
 import { openAll } from '../limits/open-all.ts';
 import { withinMillis } from '../limits/time-limit.ts';
-import type { Turns, WorkQueue } from '../limits/work-queue.ts';
+import type { Queue, WorkQueue } from '../limits/work-queue.ts';
 import { readFailure } from '../read-failure.ts';
 import type { ByteChunks } from './byte-chunks.ts';
 import type { PartRange } from './part-ranges.ts';
@@ -33,16 +33,16 @@ export interface PartReaderDeps {
   /** Whose read it is: keys take turns. */
   readonly keyId: string;
   /** Where pages take turns: more at a time than there are cores would only make all of them slower. */
-  readonly pageTurns: Turns;
+  readonly pageTurns: Queue;
   /**
    * Where pages of several ranges take turns to be put together. If all were begun at once, each would hold in memory what it has of its
    * rows until the last is done.
    */
   readonly assembling: Pick<WorkQueue, 'enter'>;
   /** Where searches of many rows take turns: each takes all threads, and a thread of the pool that files are read on. */
-  readonly searches: Turns;
+  readonly searches: Queue;
   /** Where long reads take turns, one range at a time. */
-  readonly exports: Turns;
+  readonly exports: Queue;
   /** The longest that one statement may take. */
   readonly statementMillisMax: number;
   /** Of that, what had passed before. */
