@@ -9,7 +9,7 @@ import { Parameters } from '../../duckdb/parameters.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import { cameInOrder, encodedRow, type ReadMode, rowBytes, rowsOfPart, type StoredRange } from './range.ts';
-import { ROW_SEPARATOR } from './row-encoding.ts';
+import { projectAll, ROW_SEPARATOR } from './row-encoding.ts';
 
 /**
  * Its row: the rows as bytes with a comma after each, their number, whether what the mode assumes was so (`ReadMode`), and lists with a number for each row: bytes
@@ -24,7 +24,7 @@ export function compileRowTexts(
   mode: ReadMode,
 ): Statement {
   const parameters = new Parameters();
-  const projected = columns.map((column, index) => ({ ...column, index }));
+  const projected = projectAll(columns);
   const row = encodedRow({ columns: projected, format: 'json' }, parameters, mode);
   const sizes = sized.flatMap((index) => {
     const type = columns[index]?.type;

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { allRowsOf, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../domain/result-set.ts';
 import type { ResultStore } from '../../store/result-store.ts';
 import { compileChangeCounts, compileDiff } from '../compile/diff.ts';
-import { inOrder, ROW_GROUP_BYTES_AIM, readWritten, writeParts } from '../derived/views/materialize-view.ts';
+import { projectAll } from '../compile/row-encoding.ts';
+import { ROW_GROUP_BYTES_AIM, readWritten, writeViewParts } from '../derived/views/materialize-view.ts';
 import type { MakeView, OpenView } from '../derived/views/view-cache.ts';
 import { openAll } from '../limits/open-all.ts';
 import { columnsOfDiff, type DiffColumns } from '../plan/diff-columns.ts';
@@ -59,7 +60,7 @@ function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, '
       return Number(written?.[0]);
     };
     const made = columnsOfDiff(columns);
-    const { files, ...rows } = await writeParts(duckDb, { columns: inOrder(made), write }, destination, signal);
+    const { files, ...rows } = await writeViewParts(duckDb, { columns: projectAll(made), write }, destination, signal);
     const counting = compileChangeCounts(files.map(({ path }) => path));
     const changes = files.length === 0 ? [] : await readWritten(files, () => duckDb.query(counting, signal));
     return {

@@ -4,6 +4,7 @@ import type { Column } from '../../../domain/result-set.ts';
 import type { DuckDb, Row } from '../../../duckdb/duckdb.ts';
 import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
 import { compileFit, type ReadMode } from '../../compile/range.ts';
+import { projectAll } from '../../compile/row-encoding.ts';
 import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';
 import type { BlockRows } from './row-block.ts';
 import type { RowTextsAbout } from './row-file-format.ts';
@@ -57,7 +58,7 @@ export async function requireNarrow(
   signal: AbortSignal,
 ): Promise<void> {
   if (cellBytesMax === undefined) return;
-  const all = columns.map((column, index) => ({ ...column, index }));
+  const all = projectAll(columns);
   const [row] = await duckDb.query(compileFit(all, { path: part, from, to }, cellBytesMax), signal);
   if (Number(row?.[0] ?? 0) < to - from) throw new Error('the rows are too wide');
 }

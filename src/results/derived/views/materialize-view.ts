@@ -16,7 +16,7 @@ import type { RowOrder } from '../../../duckdb/statement.ts';
 import { storedColumn } from '../../../duckdb/storage-type.ts';
 import { requireWritten, type WrittenFile } from '../../../files/file-state.ts';
 import { MadeFile } from '../../../files/made-file.ts';
-import type { ProjectedColumn } from '../../compile/row-encoding.ts';
+import { type ProjectedColumn, projectAll } from '../../compile/row-encoding.ts';
 import { compileMaterialization } from '../../compile/view.ts';
 import { readIntact } from '../../limits/open-all.ts';
 import type { View } from '../../plan/view.ts';
@@ -56,7 +56,7 @@ export interface ViewDestination {
 
 export async function materializeView(
   duckDb: DuckDb,
-  { view, resultSet: source, paths, columns = inOrder(source.columns), isResult }: ViewSource,
+  { view, resultSet: source, paths, columns = projectAll(source.columns), isResult }: ViewSource,
   destination: ViewDestination,
   signal: AbortSignal,
 ): Promise<MaterializedView> {
@@ -69,14 +69,9 @@ export async function materializeView(
   };
   const isWhole = view.rows.kind === 'all' && columns.length === source.columns.length;
   const measure = isWhole ? measuredAs(source) : undefined;
-  const written = isResult ? inOrder(columns.map(({ name, type }) => ({ name, type }))) : columns;
-  const { files, ...made } = await writeParts(duckDb, { columns: written, write, measure }, destination, signal);
+  const written = isResult ? projectAll(columns.map(({ name, type }) => ({ name, type }))) : columns;
+  const { files, ...made } = await writeViewParts(duckDb, { columns: written, write, measure }, destination, signal);
   return { resultSet: { ...source, ...made, ...(isResult && { columns: written }) }, files };
-}
-
-/** Columns that are stored under the numbers of their places. */
-export function inOrder(columns: ResultSet['columns']): readonly ProjectedColumn[] {
-  return columns.map((column, index) => ({ ...column, index }));
 }
 
 /** Rows that DuckDB writes to one file, to be cut into parts. */
@@ -112,7 +107,7 @@ function measuredAs({ columns, parts, rowCount, cellBytes }: ResultSet): Measure
  * Has the file written, and cuts it into parts where it has more rows than one may have.
  * @throws MadeIsGone where somebody has removed a file, or put another in its place, before it was done
  */
-export async function writeParts(
+export async function writeViewParts(
   duckDb: DuckDb,
   { columns, write, measure }: WholeFile,
   { directory, partRows }: ViewDestination,
