@@ -39,6 +39,11 @@ export function allRowsOf({ rowCount }: Pick<Part, 'rowCount'>): RowRange {
   return { from: 0, to: rowCount };
 }
 
+/** Cell bytes of the widest row of these parts. */
+export function widestRowOf(parts: readonly Pick<Part, 'rowBytesMax'>[]): number {
+  return parts.reduce((max, { rowBytesMax }) => Math.max(max, rowBytesMax), 0);
+}
+
 /** One immutable Parquet object. Its columns are called c0, c1, … in the order of `ResultSet.columns`. */
 export interface Part {
   readonly key: string;

@@ -1,9 +1,8 @@
 /** What rows cost, as far as it can be told without reading them. */
 import { datapointsOf } from '../../domain/datapoints.ts';
-import type { ResultSet } from '../../domain/result-set.ts';
+import { type ResultSet, widestRowOf } from '../../domain/result-set.ts';
 import { fixedWidthOf } from '../../duckdb/cell-bytes.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
-import { widestRowOf } from './part-ranges.ts';
 
 /**
  * The datapoints of so many rows. If no row can have more cell bytes than its cells are worth, they are the cells; if the rows are the

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { RowRange } from '../../domain/blocks.ts';
 import type { QueryWords } from '../../domain/column-descriptions.ts';
-import { allRowsOf, type Part, rowGroupRowsFor } from '../../domain/result-set.ts';
+import { allRowsOf, type Part, rowGroupRowsFor, widestRowOf } from '../../domain/result-set.ts';
 import { sumOf } from '../../domain/sum-of.ts';
 import type { Sleep } from '../../domain/time.ts';
 import type { DuckDb } from '../../duckdb/duckdb.ts';
@@ -138,7 +138,6 @@ function partRows({ from, to }: ExportedRows, touched: readonly Part[], paths: r
 export function fileBytesMax(rows: ExportedRows): number {
   const touched = touchedParts(rows);
   const stored = sumOf(touched, 'objectBytes');
-  const widest = touched.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
   const footer = 1024 * (1 + rows.columns.length) + 4 * JSON.stringify(rows.words ?? {}).length;
-  return footer + Math.min(stored, (rows.to - rows.from) * (widest + 16 * rows.columns.length));
+  return footer + Math.min(stored, (rows.to - rows.from) * (widestRowOf(touched) + 16 * rows.columns.length));
 }

@@ -1,6 +1,6 @@
 /** Ranges of rows of parts, in which long reads go. */
 import type { RowRange } from '../../domain/blocks.ts';
-import { allRowsOf, type Part, ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import { allRowsOf, type Part, ROW_GROUP_ROWS, widestRowOf } from '../../domain/result-set.ts';
 import { sumOf } from '../../domain/sum-of.ts';
 
 export interface PartRange extends RowRange {
@@ -74,9 +74,4 @@ export function splitRange<T extends PartRange>(range: T, count: number): readon
 /** Cell bytes that so many rows of the parts may have at most. */
 export function cellBytesMaxOf(parts: readonly Part[], rowCount: number): number {
   return Math.min(rowCount * widestRowOf(parts), sumOf(parts, 'cellBytes'));
-}
-
-/** Cell bytes. */
-export function widestRowOf(parts: readonly Part[]): number {
-  return parts.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
 }

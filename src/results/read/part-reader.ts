@@ -4,7 +4,7 @@
  * slow the client.
  */
 import type { RowRange } from '../../domain/blocks.ts';
-import type { Part } from '../../domain/result-set.ts';
+import { type Part, widestRowOf } from '../../domain/result-set.ts';
 import { type DuckDb, isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { ObjectDamaged } from '../../store/result-store.ts';
@@ -18,7 +18,7 @@ import { withinMillis } from '../limits/time-limit.ts';
 import { damaged } from '../read-failure.ts';
 import { type Chunk, type ChunkSize, joinChunks } from './chunk.ts';
 import { isLongPage } from './page.ts';
-import { cellBytesMaxOf, type PartRange, splitRange, widestRowOf, withoutFirst } from './part-ranges.ts';
+import { cellBytesMaxOf, type PartRange, splitRange, withoutFirst } from './part-ranges.ts';
 import { RangePrefetch } from './range-prefetch.ts';
 import { type PartReaderDeps, readEncoded, readParts } from './read-parts.ts';
 

@@ -1,6 +1,5 @@
 /** Reads small slices of a view directly from the parts: searches all rows, or only those that an index has found. */
-import type { Part } from '../../domain/result-set.ts';
-import { ROW_GROUP_ROWS } from '../../domain/result-set.ts';
+import { type Part, ROW_GROUP_ROWS, widestRowOf } from '../../domain/result-set.ts';
 import { sumOf } from '../../domain/sum-of.ts';
 import { rowOrderOf } from '../../duckdb/row-order.ts';
 import { estimatedBytes, type RowEncoding } from '../compile/row-encoding.ts';
@@ -16,7 +15,7 @@ import {
 import type { View } from '../plan/view.ts';
 import type { Chunk } from './chunk.ts';
 import { locate } from './locate.ts';
-import { cellBytesMaxOf, type PartRange, wholePart, widestRowOf } from './part-ranges.ts';
+import { cellBytesMaxOf, type PartRange, wholePart } from './part-ranges.ts';
 import { type CompileFor, type EncodedRows, type PartReaderDeps, readEncoded, readParts } from './read-parts.ts';
 
 export interface ReadSlice {

@@ -7,7 +7,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datapointsOf } from '../../../domain/datapoints.ts';
-import { type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../../domain/result-set.ts';
+import { type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor, widestRowOf } from '../../../domain/result-set.ts';
 import { sumOf } from '../../../domain/sum-of.ts';
 import { rowBytesOf } from '../../../duckdb/cell-bytes.ts';
 import type { DuckDb } from '../../../duckdb/duckdb.ts';
@@ -97,7 +97,7 @@ interface Measure {
  * early, it pays to know the widest row of each part, and they are read.
  */
 function measuredAs({ columns, parts, rowCount, cellBytes }: ResultSet): Measure | undefined {
-  const rowBytesMax = parts.reduce((max, part) => Math.max(max, part.rowBytesMax), 0);
+  const rowBytesMax = widestRowOf(parts);
   return datapointsOf(1, columns.length, rowBytesMax) > columns.length
     ? undefined
     : { rowCount, cellBytes, rowBytesMax };
