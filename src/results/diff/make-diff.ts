@@ -8,6 +8,7 @@ import { ROW_GROUP_BYTES_AIM, readWritten, writeViewParts } from '../derived/vie
 import type { MakeView, OpenView } from '../derived/views/view-cache.ts';
 import { openAll } from '../limits/open-all.ts';
 import { columnsOfDiff, type DiffColumns } from '../plan/diff-columns.ts';
+import { asHeavyWork } from '../read/heavy-work.ts';
 import type { ReadDeps } from '../read/open-page.ts';
 
 /** One of the two results. */
@@ -37,12 +38,9 @@ export async function openDiff(
 ): Promise<OpenView> {
   const identity = diffIdentity(request);
   const open = () => views.getMade(identity, makeDiff(request, store), keyId, signal);
-  // As with views, only making one is heavy work, which may take longer than the sweep waits for reads without a lease.
   if (views.hasMade(identity)) return await open();
-  using _ = await limiter.acquire(keyId, signal);
-  await using held = new AsyncDisposableStack();
-  for (const { executionId } of [request.from, request.to]) held.use(await leases.hold(executionId));
-  return await open();
+  const executionIds = [request.from.executionId, request.to.executionId];
+  return await asHeavyWork({ executionIds, keyId }, { limiter, leases }, signal, open);
 }
 
 function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, 'open'>): MakeView {

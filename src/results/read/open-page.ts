@@ -21,6 +21,7 @@ import { isCountCheap } from '../plan/count-cost.ts';
 import { pageRowsMax } from '../plan/read-plan.ts';
 import type { View } from '../plan/view.ts';
 import type { TextFormat } from '../request/format.ts';
+import { asHeavyWork } from './heavy-work.ts';
 import { openViewFor, type ViewForColumns } from './narrow-view.ts';
 import { type FoundReading, openFound } from './open-found.ts';
 import { fitsMemory, openSlice, openViewSlice, pageOf, type SliceRequest } from './open-slice.ts';
@@ -192,7 +193,7 @@ async function withCount(
   return { ...page, filteredRowCount: await reader.count(resultSet.parts, view, signal) };
 }
 
-/** Only making a view is heavy work; reading one that is there is not. */
+/** The view, made for this read unless it is there. */
 async function openView(
   request: ReadRequest,
   view: View,
@@ -202,9 +203,8 @@ async function openView(
 ): Promise<ViewForColumns> {
   const { executionId, keyId } = request;
   if (views.has(executionId, view)) return await openViewFor(request, view, columns, views, signal);
-  using _ = await limiter.acquire(keyId, signal);
-  await using _held = await leases.hold(executionId);
-  return await openViewFor(request, view, columns, views, signal);
+  const make = () => openViewFor(request, view, columns, views, signal);
+  return await asHeavyWork({ executionIds: [executionId], keyId }, { limiter, leases }, signal, make);
 }
 
 /** A page of several ranges is an export. The limiter admits or refuses it here, before its first byte. */

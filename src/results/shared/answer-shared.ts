@@ -17,6 +17,7 @@ import type { OpenView } from '../derived/views/view-cache.ts';
 import { answerMade, type MadeRows } from '../made/answer-made.ts';
 import { answerResults } from '../pipeline.ts';
 import { getResultSet, resolveTarget } from '../plan/resolve.ts';
+import { asHeavyWork } from '../read/heavy-work.ts';
 import type { ReadDeps } from '../read/open-page.ts';
 import type { ReadRequest } from '../read/page.ts';
 import { parameterOf, type QueryParameters } from '../request/query-string.ts';
@@ -154,11 +155,8 @@ async function openShown(
     resultSet.parts.length === 0
       ? views.getMade(identity, none, keyId, signal)
       : views.get(identity, { view, resultSet, columns, isResult: true }, keyId, signal);
-  // As with views, only making one is heavy work, which may take longer than the sweep waits for reads without a lease.
   if (views.hasMade(identity)) return await open();
-  using _ = await limiter.acquire(keyId, signal);
-  await using _held = await leases.hold(executionId);
-  return await open();
+  return await asHeavyWork({ executionIds: [executionId], keyId }, { limiter, leases }, signal, open);
 }
 
 /** @param rows what the view of these rows, with all columns, is known by */
