@@ -1,9 +1,9 @@
 /** Makes the difference of two results, once for all who ask for it, as parts on disk under the bound of everything derived. */
-import { createHash } from 'node:crypto';
 import { allRowsOf, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../domain/result-set.ts';
 import type { ResultStore } from '../../store/result-store.ts';
 import { compileChangeCounts, compileDiff } from '../compile/diff.ts';
 import { projectAll } from '../compile/row-encoding.ts';
+import { madeIdentity } from '../derived/views/made-identity.ts';
 import { ROW_GROUP_BYTES_AIM, readWritten, writeViewParts } from '../derived/views/materialize-view.ts';
 import type { MakeView, OpenView } from '../derived/views/view-cache.ts';
 import { openAll } from '../limits/open-all.ts';
@@ -23,12 +23,6 @@ export interface DiffRequest {
   readonly columns: DiffColumns;
 }
 
-/** What a difference is known by: all that it is made from. */
-function diffIdentity({ from, to, columns: { compared, key } }: DiffRequest): string {
-  const made = JSON.stringify([from.executionId, to.executionId, compared, key]);
-  return `diff-${createHash('sha256').update(made).digest('hex').slice(0, 32)}`;
-}
-
 /** @throws RequestError overloaded · read_timeout · result_damaged · execution_not_found; the signal's reason */
 export async function openDiff(
   request: DiffRequest,
@@ -36,10 +30,11 @@ export async function openDiff(
   { views, store, limiter, leases }: Pick<ReadDeps, 'views' | 'store' | 'limiter' | 'leases'>,
   signal: AbortSignal,
 ): Promise<OpenView> {
-  const identity = diffIdentity(request);
+  const { from, to, columns } = request;
+  const identity = madeIdentity('diff', [from.executionId, to.executionId, columns.compared, columns.key]);
   const open = () => views.getMade(identity, makeDiff(request, store), keyId, signal);
   if (views.hasMade(identity)) return await open();
-  const executionIds = [request.from.executionId, request.to.executionId];
+  const executionIds = [from.executionId, to.executionId];
   return await asHeavyWork({ executionIds, keyId }, { limiter, leases }, signal, open);
 }
 

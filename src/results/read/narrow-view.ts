@@ -1,9 +1,9 @@
 /** Views for a read of some columns: with all columns, so that they serve every other read too, or with these alone where whole rows are too wide. */
-import { createHash } from 'node:crypto';
 import { isOutOfMemory } from '../../duckdb/duckdb.ts';
 import { RequestError } from '../../errors/errors.ts';
 import type { ProjectedColumn } from '../compile/row-encoding.ts';
 import { viewIdentity } from '../compile/view.ts';
+import { madeIdentity } from '../derived/views/made-identity.ts';
 import type { OpenView, ViewCache } from '../derived/views/view-cache.ts';
 import type { View } from '../plan/view.ts';
 import type { ReadRequest } from './page.ts';
@@ -24,7 +24,7 @@ export async function openViewFor(
 ): Promise<ViewForColumns> {
   const indexes = columns.map(({ index }) => index).toSorted((a, b) => a - b);
   const whole = viewIdentity(executionId, view);
-  const identity = narrowIdentity(whole, indexes);
+  const identity = madeIdentity('narrow', [whole, indexes]);
   if (!views.hasMade(identity)) {
     try {
       return { open: await views.get(whole, { view, resultSet }, keyId, signal), isNarrow: false };
@@ -34,10 +34,4 @@ export async function openViewFor(
     }
   }
   return { open: await views.get(identity, { view, resultSet, columns }, keyId, signal), isNarrow: true };
-}
-
-/** @param whole of the view with all columns */
-function narrowIdentity(whole: string, indexes: readonly number[]): string {
-  const made = JSON.stringify([whole, indexes]);
-  return `narrow-${createHash('sha256').update(made).digest('hex').slice(0, 32)}`;
 }

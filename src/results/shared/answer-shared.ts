@@ -2,7 +2,6 @@
  * What whoever has the address of a share is answered (contract §11). A share of a whole result is answered as the result is. Where it shows some
  * columns or rows, these are made into rows of their own, which hold nothing else: no parameter, count or error can tell of the others.
  */
-import { createHash } from 'node:crypto';
 import { type Execution, formatState, STATES, stateAt } from '../../domain/execution.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
@@ -13,6 +12,7 @@ import type { Answer } from '../answer.ts';
 import { answerAnew } from '../answer-anew.ts';
 import { viewIdentity } from '../compile/view.ts';
 import type { ResultsDeps } from '../deps.ts';
+import { madeIdentity } from '../derived/views/made-identity.ts';
 import type { OpenView } from '../derived/views/view-cache.ts';
 import { answerMade, type MadeRows } from '../made/answer-made.ts';
 import { answerResults } from '../pipeline.ts';
@@ -148,7 +148,8 @@ async function openShown(
   { views, limiter, leases }: Pick<ReadDeps, 'views' | 'limiter' | 'leases'>,
   signal: AbortSignal,
 ): Promise<OpenView> {
-  const identity = identityOf(viewIdentity(executionId, view), columns);
+  const indexes = columns.map(({ index }) => index);
+  const identity = madeIdentity('shown', [viewIdentity(executionId, view), indexes]);
   // DuckDB reads no empty list of files.
   const none = async () => ({ resultSet: { ...resultSet, columns: namesAndTypes(columns) }, files: [] });
   const open = () =>
@@ -157,12 +158,6 @@ async function openShown(
       : views.get(identity, { view, resultSet, columns, isResult: true }, keyId, signal);
   if (views.hasMade(identity)) return await open();
   return await asHeavyWork({ executionIds: [executionId], keyId }, { limiter, leases }, signal, open);
-}
-
-/** @param rows what the view of these rows, with all columns, is known by */
-function identityOf(rows: string, columns: Restriction['columns']): string {
-  const made = JSON.stringify([rows, columns.map(({ index }) => index)]);
-  return `shown-${createHash('sha256').update(made).digest('hex').slice(0, 32)}`;
 }
 
 function namesAndTypes(columns: Restriction['columns']): ResultSet['columns'] {
