@@ -1,8 +1,8 @@
 /** Results and the objects that they consist of. */
 import { createHash } from 'node:crypto';
 import type { Instant } from '../../src/domain/instant.ts';
+import { writeResource } from '../../src/domain/lease-names.ts';
 import { objectsOf, type ResultSet } from '../../src/domain/result-set.ts';
-import { writeResource } from '../../src/domain/written-names.ts';
 import type { Row } from '../database/changeset.ts';
 import type { Bucket } from '../store.ts';
 import type { CommittedRows, WholeChange } from './committed-rows.ts';

@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { datasetAgeOf, periodMillisOf } from '../datasets/dataset-age.ts';
 import type { Clock } from '../domain/instant.ts';
+import { LEASE_KINDS } from '../domain/lease-names.ts';
 import { type Sleep, TimeLimit } from '../domain/time.ts';
 import type { DuckDb, DuckDbUse } from '../duckdb/duckdb.ts';
 import type { GaugeSource } from '../observation/metrics.ts';
@@ -179,7 +180,7 @@ function catalogGauges({ catalog, monotonic }: GaugedParts): readonly GaugeSourc
       name: 'qrs_publishing_under_way',
       sameInAll: true,
       help: shared('Results being written, by whatever process.'),
-      read: async () => ({ '': (await catalog.leases.list('write:')).length }),
+      read: async () => ({ '': (await catalog.leases.list(LEASE_KINDS.write)).length }),
     },
     {
       name: 'qrs_webhook_messages_waiting',

@@ -5,6 +5,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { stateAt } from '../domain/execution.ts';
 import type { Instant } from '../domain/instant.ts';
+import { readResources } from '../domain/lease-names.ts';
 
 /** At most this many are expired in one call; the next refresh goes on. */
 const STEP = 100;
@@ -24,7 +25,7 @@ export async function pruneSuperseded(
   for (const { id } of kept.slice(keep)) {
     signal.throwIfAborted();
     // A lease past its time counts too: its owner may renew it yet. The sweep ends those of the dead.
-    if ((await catalog.leases.list(`read:${id}:`)).length > 0) continue;
+    if ((await catalog.leases.list(readResources(id))).length > 0) continue;
     await catalog.executions.expireAt(id, now);
     pruned.push(id);
   }

@@ -1,14 +1,15 @@
 /**
- * The names of what publishing writes, and of what is derived from it, made and recognised in one place. The sweep deletes only what bears exactly such a name: whatever
- * else lies in the store is somebody else's and stays.
+ * The names of what publishing writes, and of what is derived from it, made and recognised in one place. The sweep deletes only what bears
+ * exactly such a name: whatever else lies in the store is somebody else's and stays.
  */
+import { executionOfWriter } from './lease-names.ts';
+
 /** The lease of whoever writes. */
 interface Writer {
   readonly resource: string;
   readonly token: number;
 }
 
-const WRITE = 'write:';
 /** Execution ids as they are made, in capitals; and the lease's token, without leading zeros. */
 const EXECUTION_ID = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
 const TOKEN = '[1-9][0-9]{0,15}';
@@ -19,15 +20,6 @@ const OBJECT_KEY = new RegExp(
 const WRITER_FOLDER = new RegExp(`^${EXECUTION_ID}/(?:${TOKEN}/)?$`);
 const DERIVED_FILE = new RegExp(`^(${EXECUTION_ID})\\.[0-9a-z-]+\\.[0-9a-f]{16}\\.[a-z]+$`);
 const STAGING_FOLDER = new RegExp(`^${EXECUTION_ID}\\.${TOKEN}$`);
-
-export function writeResource(executionId: string): string {
-  return `${WRITE}${executionId}`;
-}
-
-/** The execution that a writer writes. */
-export function executionOfWriter(writer: Writer): string {
-  return writer.resource.slice(WRITE.length);
-}
 
 /**
  * The prefix of a writer's objects. The token makes it that writer's own: one that lost its lease can never touch what its

@@ -4,6 +4,7 @@
  * readable after it was deleted.
  */
 import type { Catalog } from '../catalog/catalog.ts';
+import { readResource } from '../domain/lease-names.ts';
 import { RequestError } from '../errors/errors.ts';
 import { KeptLease, type LeaseOptions } from './kept-lease.ts';
 
@@ -30,7 +31,7 @@ export class ReadLeases {
    */
   async hold(executionId: string): Promise<AsyncDisposable> {
     const { catalog, newId, inRoom, onError } = this.#options;
-    const resource = `read:${executionId}:${newId()}`;
+    const resource = readResource(executionId, newId());
     const acquire = () => KeptLease.acquire(resource, { during: 'while reading', onError }, this.#options);
     const lease = inRoom === undefined ? await acquire() : await inRoom(acquire);
     await using taken = new AsyncDisposableStack();

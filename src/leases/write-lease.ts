@@ -2,7 +2,7 @@
  * The right to write one execution's objects. Losing it aborts the work: another process took this one for dead and may have
  * swept what it wrote, so nothing may be committed.
  */
-import { writeResource } from '../domain/written-names.ts';
+import { writeResource } from '../domain/lease-names.ts';
 import { KeptLease, type LeaseOptions } from './kept-lease.ts';
 
 /** The lease, or undefined while somebody else writes this execution. One that cannot be given back runs out by itself. */

@@ -9,6 +9,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
+import { LEASE_KINDS } from '../domain/lease-names.ts';
 import { LIVE_MILLIS } from '../domain/replica.ts';
 import { allRowsOf, type NeededObject, objectsOf } from '../domain/result-set.ts';
 import { ObjectDamaged, type ResultStore } from '../store/result-store.ts';
@@ -164,7 +165,7 @@ async function requireNobodyWrites({ leases, replicas }: StoreCopyDependencies['
       `replicas still use the first store: ${namesOf(live.map(({ name }) => name))}; stop them, or wait half a minute if they died`,
     );
   }
-  const written = await leases.list('write:');
+  const written = await leases.list(LEASE_KINDS.write);
   if (written.length > 0) {
     throw new StoreCopyRefused(
       `results are being written: ${namesOf(written.map(({ resource }) => resource))}; wait for their end, or \`qrs sweep\` if their writers died`,

@@ -18,6 +18,7 @@ import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Catalog, IllegalTransition, type Lease } from '../catalog/catalog.ts';
 import type { Clock } from '../domain/instant.ts';
+import { LEASE_KINDS, readResources, writeResource } from '../domain/lease-names.ts';
 import { DELIVERIES_KEPT_MILLIS, IDEMPOTENCY_KEPT_MILLIS } from '../domain/retention.ts';
 import { letOthersRun } from '../domain/time.ts';
 import {
@@ -25,7 +26,6 @@ import {
   isStagingName,
   isWriterFolder,
   stagingName,
-  writeResource,
   writerOfKey,
   writerPrefix,
 } from '../domain/written-names.ts';
@@ -64,7 +64,7 @@ export interface Swept {
 }
 
 /** Of writers, readers, and requests that are carried out once. */
-const SWEPT_LEASES = ['write:', 'read:', 'idempotency:'];
+const SWEPT_LEASES = Object.values(LEASE_KINDS);
 /** So many expired results are taken from the catalog in one step. */
 const STEP = 100;
 
@@ -267,7 +267,7 @@ async function deleteStaged(
   signal: AbortSignal,
 ): Promise<{ readonly folders: number; readonly bytes: number }> {
   const staged = (await foldersIn(stagingDirectory)).filter(isStagingName);
-  const leases = await catalog.leases.list('write:');
+  const leases = await catalog.leases.list(LEASE_KINDS.write);
   let folders = 0;
   let bytes = 0;
   for (const name of staged) {
@@ -312,7 +312,7 @@ async function deleteDerived(
 
 /** A lease past its time counts too: only a revoked one, which is not listed, cannot be renewed any more. */
 function isBeingWritten(leases: readonly Lease[], prefix: string): boolean {
-  return leases.some((lease) => lease.resource.startsWith('write:') && writerPrefix(lease) === prefix);
+  return leases.some((lease) => lease.resource.startsWith(LEASE_KINDS.write) && writerPrefix(lease) === prefix);
 }
 
 /** Asked anew of what was found since the leases were listed: its writer may have taken its lease since, too. */
@@ -322,7 +322,8 @@ async function hasWriter({ catalog }: SweepDependencies, prefix: string): Promis
 }
 
 function isBeingRead(leases: readonly Lease[], executionId: string): boolean {
-  return leases.some((lease) => lease.resource.startsWith(`read:${executionId}:`));
+  const beginning = readResources(executionId);
+  return leases.some(({ resource }) => resource.startsWith(beginning));
 }
 
 async function foldersIn(folder: string): Promise<readonly string[]> {

@@ -19,6 +19,7 @@ import {
 } from '../catalog/catalog.ts';
 import { type Execution, STATES } from '../domain/execution.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
+import { executionOfWriter } from '../domain/lease-names.ts';
 import { archivedProblem } from '../domain/query.ts';
 import type { BloomFilters, Part, ResultSet } from '../domain/result-set.ts';
 import { expiryOf } from '../domain/retention.ts';
@@ -26,7 +27,6 @@ import { sumOf } from '../domain/sum-of.ts';
 import type { Sleep } from '../domain/time.ts';
 import {
   bloomFiltersKey,
-  executionOfWriter,
   partKey,
   preSampleKey,
   stagingName,

@@ -1,7 +1,7 @@
 /** One run, now, by this process, unless another that works on the same catalog is quicker to claim it: what commands do. */
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Execution, type ExecutionState, STATES } from '../domain/execution.ts';
-import { writeResource } from '../domain/written-names.ts';
+import { writeResource } from '../domain/lease-names.ts';
 import { type RunnerDeps, runQueued } from './runner.ts';
 
 /** How often to look whether the run has ended. */

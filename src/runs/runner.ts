@@ -6,7 +6,7 @@
 import type { ClaimedRun } from '../catalog/catalog.ts';
 import { STATES } from '../domain/execution.ts';
 import { isRecent } from '../domain/instant.ts';
-import { executionOfWriter, writeResource } from '../domain/written-names.ts';
+import { executionOfWriter, LEASE_KINDS } from '../domain/lease-names.ts';
 import { RunCancelled, type RunDeps, runClaimed } from './run-claimed.ts';
 import type { RunQueue } from './run-queue.ts';
 
@@ -130,7 +130,7 @@ export class Runner implements Disposable {
     const { catalog, clock, leaseMillis, isLeaseOwnerDead } = this.#deps;
     if (isRecent(this.#reclaimedAt, clock(), leaseMillis / 3)) return;
     this.#reclaimedAt = clock();
-    for (const lease of await catalog.leases.list(writeResource(''))) {
+    for (const lease of await catalog.leases.list(LEASE_KINDS.write)) {
       if (!isLeaseOwnerDead(lease.owner)) continue;
       if (await catalog.runs.has(executionOfWriter(lease))) await catalog.leases.revoke(lease);
     }

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { openSqliteCatalog } from '../../src/catalog/sqlite/sqlite-catalog.ts';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
-import { writeResource } from '../../src/domain/written-names.ts';
+import { writeResource } from '../../src/domain/lease-names.ts';
 import { sleep } from '../real-time.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { type Entry, foreignTree, isOursInStore, lookAgain, pathsBelow, plant, ULID } from './foreign-trees.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { writeResource } from '../../src/domain/written-names.ts';
+import { writeResource } from '../../src/domain/lease-names.ts';
 import { type HttpService, openServer, startHttpService } from './http-service.ts';
 import { annWrites, assertRefused, sender } from './http-writer.ts';
 

@@ -4,9 +4,9 @@
  */
 import type { Expression, Kysely, Transaction } from 'kysely';
 import type { Execution, ExecutionState } from '../../domain/execution.ts';
+import { executionOfWriter, LEASE_KINDS, writeResource } from '../../domain/lease-names.ts';
 import type { ParameterValue } from '../../domain/parameter-values.ts';
 import type { RunProgress } from '../../domain/run-progress.ts';
-import { writeResource } from '../../domain/written-names.ts';
 import {
   type ClaimedRun,
   type ClaimRequest,
@@ -24,7 +24,6 @@ import { type CatalogTables, executionOf, type LeaseProgress } from './tables.ts
 import { claimTick } from './ticks.ts';
 import { transact } from './transact.ts';
 
-const WRITE = writeResource('');
 /** So many runs in a row may be cancelled while they are being claimed. */
 const CLAIM_ATTEMPTS_MAX = 5;
 
@@ -86,7 +85,7 @@ export class KyselyRuns implements Runs {
       await trx
         .updateTable('run_queue')
         .set((eb) => ({ claims: eb('claims', '-', 1) }))
-        .where('execution_id', '=', lease.resource.slice(WRITE.length))
+        .where('execution_id', '=', executionOfWriter(lease))
         .execute();
       return true;
     });
@@ -235,7 +234,7 @@ function unheld(db: Kysely<CatalogTables>, now: Expression<number>) {
     .selectFrom('run_queue')
     .leftJoin('leases', (join) =>
       join
-        .on((eb) => eb('leases.resource', '=', eb(eb.val(WRITE), '||', eb.ref('run_queue.execution_id'))))
+        .on((eb) => eb('leases.resource', '=', eb(eb.val(LEASE_KINDS.write), '||', eb.ref('run_queue.execution_id'))))
         .on((eb) => isHeld(eb.ref('leases.expires_at'), now)),
     )
     .where('leases.resource', 'is', null);
@@ -247,7 +246,7 @@ function saturated(db: Kysely<CatalogTables>, now: Expression<number>, runningOf
     .selectFrom('run_queue as other')
     .innerJoin('leases as held', (join) =>
       join
-        .on((on) => on('held.resource', '=', on(on.val(WRITE), '||', on.ref('other.execution_id'))))
+        .on((on) => on('held.resource', '=', on(on.val(LEASE_KINDS.write), '||', on.ref('other.execution_id'))))
         .on((on) => isHeld(on.ref('held.expires_at'), now)),
     )
     .select('other.key_id')

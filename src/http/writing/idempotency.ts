@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { KeptAnswer, NewKeptAnswer } from '../../domain/kept-answer.ts';
+import { idempotencyResource } from '../../domain/lease-names.ts';
 import { IDEMPOTENCY_KEPT_MILLIS } from '../../domain/retention.ts';
 import { shortened } from '../../domain/shortened.ts';
 import { type ErrorCode, RequestError } from '../../errors/errors.ts';
@@ -77,7 +78,7 @@ export async function answerOnce(
 }
 
 async function acquire(keyId: string, name: string, { leases }: IdempotencyDeps): Promise<KeptLease> {
-  const resource = `idempotency:${keyId}:${createHash('sha256').update(name).digest('hex')}`;
+  const resource = idempotencyResource(keyId, createHash('sha256').update(name).digest('hex'));
   const take = () => KeptLease.acquire(resource, { during: 'while answering', onError: () => undefined }, leases);
   const lease = (await take()) ?? ((await endOfDead(resource, leases)) ? await take() : undefined);
   if (lease !== undefined) return lease;
