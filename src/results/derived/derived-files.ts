@@ -4,13 +4,14 @@
  * sizes and their last uses are read from the file system. A file may be removed at any time. Whoever has it open reads on, and
  * closes it when the folder is listed next; only then is its disk space free.
  */
-import { mkdir, open, readdir, rename, rm, rmdir, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, rmdir, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Clock } from '../../domain/instant.ts';
 import { sumOf } from '../../domain/sum-of.ts';
 import { executionOfDerived } from '../../domain/written-names.ts';
 import { hasCode } from '../../errors/system-code.ts';
 import type { Removable } from '../../files/disk-room.ts';
+import { syncPath } from '../../files/sync-path.ts';
 import type { DerivedBudget } from './budget.ts';
 
 export interface DerivedFilesOptions {
@@ -73,9 +74,9 @@ export class DerivedFiles {
     const { clock, directory, budget } = this.#options;
     const now = clock() / 1000;
     await utimes(staged, now, now);
-    await sync(staged);
+    await syncPath(staged);
     await renameOver(staged, this.pathOf(name));
-    await sync(directory);
+    await syncPath(directory);
     this.#used.set(name, clock());
     await budget.enforce();
   }
@@ -145,14 +146,5 @@ async function renameOver(from: string, to: string): Promise<void> {
       throw new Error(`${to} is a folder, in the place of a file that the service makes: remove it`, { cause });
     });
     await rename(from, to);
-  }
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -5,6 +5,7 @@
 import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../../errors/system-code.ts';
+import { syncPath } from '../../files/sync-path.ts';
 
 /** A folder emptied by somebody else may vanish between making it and moving into it; this often we make it again. */
 const ATTEMPTS_MAX = 5;
@@ -29,14 +30,14 @@ export async function moveDurably(
   signal: AbortSignal,
 ): Promise<boolean> {
   signal.throwIfAborted();
-  await sync(from);
+  await syncPath(from);
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
     try {
       await mkdir(dirname(to), { recursive: true });
       if (!(await move(from, to, mayReplace ? replace : place))) return false;
       for (let folder = dirname(to); folder.startsWith(root); folder = dirname(folder)) {
-        await sync(folder);
+        await syncPath(folder);
         if (folder === root) break;
       }
       return true;
@@ -60,7 +61,7 @@ async function move(from: string, to: string, toName: Rename): Promise<boolean> 
   const partial = `${to}.partial`;
   try {
     await copyFile(from, partial);
-    await sync(partial);
+    await syncPath(partial);
     if (!(await toName(partial, to))) return false;
   } finally {
     await rm(partial, { force: true });
@@ -86,15 +87,6 @@ async function place(from: string, to: string): Promise<boolean> {
   }
   await rm(from);
   return true;
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 async function exists(path: string): Promise<boolean> {
