@@ -2,7 +2,7 @@
  * `/healthz`: the process is alive. `/readyz`: it can do its work, because a write to the catalog commits, its schema is ours, the store
  * is ours and writable, and the service is not about to stop. Neither needs a key.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import { RequestError } from '../errors/errors.ts';
 import type { InFlightRequests } from './in-flight-requests.ts';
 import type { Readiness } from './readiness.ts';
@@ -11,27 +11,6 @@ export interface HealthDeps {
   readonly readiness: Readiness;
   /** Results of which parts are missing from the store, as far as it is known: no reason to send requests elsewhere. */
   readonly missingResults: () => number;
-}
-
-const OPEN_PATHS: ReadonlySet<string> = new Set([
-  '',
-  '/healthz',
-  '/readyz',
-  '/metrics',
-  '/openapi.json',
-  '/docs',
-  '/llms.txt',
-  '/usage',
-]);
-
-/** Everything below is open: the documentation, and the pages of the explorer, which ask the API with the visitor's key. */
-const OPEN_FOLDERS = ['/docs/', '/explorer/', '/queries/', '/executions/'];
-
-/** Whether an address is answered without a key (contract §1: health, metrics and documentation). */
-export function isOpenPath({ method, url }: Pick<FastifyRequest, 'method' | 'url'>): boolean {
-  const path = (url.split('?', 1)[0] ?? '').replace(/\/$/, '');
-  const isOpen = OPEN_PATHS.has(path) || OPEN_FOLDERS.some((folder) => path.startsWith(folder));
-  return isOpen && (method === 'GET' || method === 'HEAD');
 }
 
 export function healthRoutes(

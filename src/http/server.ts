@@ -17,15 +17,16 @@ import { type BrowsingDeps, browsingRoutes } from './browsing/browsing-routes.ts
 import { refuseConnection } from './connection-errors.ts';
 import { cutWhenStalled } from './cut-when-stalled.ts';
 import { documentationRoutes } from './docs.ts';
-import { sendError } from './errors.ts';
+import { type OnFault, sendError } from './errors.ts';
 import { findExample } from './example-ids.ts';
 import type { ExplorerDescription } from './explorer/explorer-page.ts';
 import { explorerRoutes } from './explorer/explorer-routes.ts';
-import { type HealthDeps, healthRoutes, isOpenPath } from './health.ts';
+import { type HealthDeps, healthRoutes } from './health.ts';
 import { MCP_PATH, mcpRoutes, onlyPost } from './mcp/mcp-routes.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { createServer as createHttpServer, METHODS, ServerResponse } from './node-http.ts';
 import { OpenAnswers } from './open-answers.ts';
+import { isOpenPath } from './open-paths.ts';
 import type { ApiDescription } from './openapi/document.ts';
 import { refuseUnusual } from './refuse-unusual.ts';
 import { followRequests, type RequestContext, requestIdOf } from './request-context.ts';
@@ -67,7 +68,7 @@ export interface HttpDeps {
   readonly results: ResultsDeps;
   readonly health: HealthDeps;
   readonly authenticate: Authenticate;
-  readonly onFault: (fault: { readonly requestId: string; readonly error: unknown }) => void;
+  readonly onFault: OnFault;
   readonly context: Omit<RequestContext, 'cors' | 'stalledMillis' | 'unsent'>;
   readonly metrics: Pick<Metrics, 'contentType' | 'text'>;
   readonly sleep: Sleep;
@@ -202,10 +203,8 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
     done(null);
   });
   for (const method of METHODS) if (!server.supportedMethods.includes(method)) server.addHttpMethod(method);
-  server.decorateRequest('principal');
   server.server.maxConnections = connectionsMax;
-  server.decorateRequest('reusable');
-  server.decorateRequest('versionBefore');
+  for (const member of ['principal', 'reusable', 'versionBefore']) server.decorateRequest(member);
   followRequests(server, context, (...answer) => responseCache.offer(...answer));
   server.addHook('onRequest', async (request) => {
     request.versionBefore = deps.results.catalogCache.version;
