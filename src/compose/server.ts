@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { ticksOf } from '../datasets/dataset-age.ts';
 import { registerDatasets } from '../datasets/register.ts';
-import type { Clock } from '../domain/instant.ts';
+import { type Clock, isExpired } from '../domain/instant.ts';
 import { once } from '../domain/once.ts';
 import { NEVER } from '../domain/time.ts';
 import { NotReady } from '../errors/not-ready.ts';
@@ -262,7 +262,7 @@ function authenticator(
   const authFailures = new AuthFailureLimiter({ perMinute, monotonic });
   return async (key, address) => {
     const principal = await catalogCache.principal(key, hashKey(key));
-    if (principal !== undefined && clock() < (principal.expiresAt ?? Number.POSITIVE_INFINITY)) return principal;
+    if (principal !== undefined && !isExpired(principal.expiresAt, clock())) return principal;
     authFailures.count(address());
     return undefined;
   };

@@ -2,7 +2,7 @@
  * An execution is one run of a query. Its life is the state table below (contract §3): the one place that says which
  * state may follow which, and what each state means to a reader.
  */
-import type { Instant } from './instant.ts';
+import { type Instant, isExpired } from './instant.ts';
 
 /** The stored states. EXPIRED may also be read off the clock before the sweep has stored it: see `stateAt`. */
 export type ExecutionState =
@@ -61,8 +61,8 @@ export function statesBefore(state: ExecutionState): readonly ExecutionState[] {
 
 /** The state a reader sees at `now`: a result past its expiry is EXPIRED at once, swept or not (contract §2). */
 export function stateAt(execution: Execution, now: Instant): ExecutionState {
-  const expired = STATES[execution.state].hasResult && execution.expiresAt !== undefined && now >= execution.expiresAt;
-  return expired ? 'EXPIRED' : execution.state;
+  const { state, expiresAt } = execution;
+  return STATES[state].hasResult && isExpired(expiresAt, now) ? 'EXPIRED' : state;
 }
 
 /** The state's name on the wire. */

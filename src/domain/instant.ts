@@ -23,6 +23,11 @@ export function isRecent(then: Instant, now: Instant, millis: number): boolean {
   return Math.abs(now - then) < millis;
 }
 
+/** Whether what holds until `expiresAt` holds no more: from that moment on. Undefined: it holds for ever. */
+export function isExpired(expiresAt: Instant | undefined, now: Instant): boolean {
+  return expiresAt !== undefined && now >= expiresAt;
+}
+
 /** RFC 3339 in UTC with six fractional digits (contract §3): `2024-03-05T20:50:59.123000Z`. */
 export function formatInstant(instant: Instant): string {
   return `${new Date(instant).toISOString().slice(0, -1)}000Z`;

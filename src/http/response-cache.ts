@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Instant } from '../domain/instant.ts';
+import { type Instant, isExpired } from '../domain/instant.ts';
 import { Turns } from '../domain/turns.ts';
 import { RequestStats } from '../observation/request-stats.ts';
 import type { AnswerTerms } from '../results/answer.ts';
@@ -154,9 +154,7 @@ export class ResponseCache {
     const { execution, keyExpiresAt, keyId, body } = answer;
     const now = clock();
     if (answer.catalogVersion !== this.#catalogCache.version) return false;
-    if (now >= Math.min(execution.expiresAt ?? Number.POSITIVE_INFINITY, keyExpiresAt ?? Number.POSITIVE_INFINITY)) {
-      return false;
-    }
+    if (isExpired(execution.expiresAt, now) || isExpired(keyExpiresAt, now)) return false;
     const bytes = body instanceof Uint8Array ? [body] : [];
     // What there is no room for is refused by the router's way.
     if (!unsent.hasRoom(keyId, bytes)) return false;

@@ -1,7 +1,7 @@
 /** `GET …/share`: what is shared of a query, or of one execution, for whoever may change it. */
 import type { FastifyInstance } from 'fastify';
 import type { StoredShare } from '../../catalog/catalog.ts';
-import type { Instant } from '../../domain/instant.ts';
+import { type Instant, isExpired } from '../../domain/instant.ts';
 import { shareRecord } from '../../keys/key-record.ts';
 import { booleanOf, listBody, sliceOf } from '../browsing/list-parameters.ts';
 import { addressOf } from '../client-url.ts';
@@ -39,5 +39,5 @@ export function shareViews(
 }
 
 function isShown({ revokedAt, expiresAt }: StoredShare, now: Instant): boolean {
-  return revokedAt === undefined && now < (expiresAt ?? Number.POSITIVE_INFINITY);
+  return revokedAt === undefined && !isExpired(expiresAt, now);
 }

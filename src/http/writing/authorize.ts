@@ -4,7 +4,7 @@
  */
 import type { CatalogTransaction } from '../../catalog/catalog.ts';
 import { type Execution, formatState, stateAt } from '../../domain/execution.ts';
-import type { Instant } from '../../domain/instant.ts';
+import { type Instant, isExpired } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { mayWrite, type Query } from '../../domain/query.ts';
 import { includesScope, type Scope } from '../../domain/scope.ts';
@@ -24,7 +24,7 @@ export async function currentPrincipal(
   now: Instant,
 ): Promise<Principal> {
   const principal = await principals.findPrincipalByKeyId(keyId);
-  if (principal !== undefined && (principal.expiresAt === undefined || now < principal.expiresAt)) return principal;
+  if (principal !== undefined && !isExpired(principal.expiresAt, now)) return principal;
   throw new RequestError('invalid_api_key', 'invalid API Key');
 }
 

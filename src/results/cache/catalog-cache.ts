@@ -7,7 +7,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { AsOfSearch, ListPage } from '../../domain/browsing.ts';
 import type { QueryWords } from '../../domain/column-descriptions.ts';
 import { type Execution, STATES, stateAt } from '../../domain/execution.ts';
-import type { Instant } from '../../domain/instant.ts';
+import { type Instant, isExpired } from '../../domain/instant.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Query } from '../../domain/query.ts';
 import type { ResultSet } from '../../domain/result-set.ts';
@@ -244,7 +244,7 @@ export class CatalogCache {
   async #latest(name: string, now: Instant, findNewest: FindNewest): Promise<Latest | undefined> {
     const find = async () => ({ latest: await this.#findWhole(now, findNewest), foundAt: now });
     const { latest, foundAt } = await this.#remember(name, find);
-    if (now > foundAt - BACK_MILLIS && now < (latest?.execution.expiresAt ?? Number.POSITIVE_INFINITY)) return latest;
+    if (now > foundAt - BACK_MILLIS && !isExpired(latest?.execution.expiresAt, now)) return latest;
     this.#known.delete(name);
     return (await this.#remember(name, find)).latest;
   }
