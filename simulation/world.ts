@@ -35,9 +35,9 @@ const JUMPED_APART_MILLIS = 60_000;
 /** In the calm all processes know of each other after so long, and are then asked for so long. */
 const KNOWN_MILLIS = 90_000;
 const ASKED_MILLIS = 60_000;
-/** After the faults have ended, so long until everything that was left over must be gone. */
 /** What goes on in the calm, too, such as scheduled runs, has ended and been swept after so long. */
 const SETTLED_MILLIS = 5 * MINUTE;
+/** How long after the faults have ended everything that was left over must be gone. */
 export const CALM_MILLIS = 13 * MINUTE;
 
 export interface WorldOptions {

@@ -31,8 +31,7 @@ export function addOpenCommand(program: Command, context: CommandContext): void 
     });
 }
 
-/** @throws Error where the port is known only to the running service */
-/** Where the service is reached, as far as the settings say. */
+/** Where the service is reached, as far as the settings say. @throws Error where only the running service knows its port */
 export function serviceUrl({ clientUrl, publicUrl, host, port }: Settings): string {
   const given = clientUrl ?? publicUrl;
   if (given !== undefined) return given.replace(/\/+$/, '');

@@ -65,12 +65,12 @@ export function oneOf<T extends string>(choices: readonly T[]): ReadField<T> {
   };
 }
 
-/** `null` removes the value. */
+/** Null takes away what was there: then the field is read as undefined. */
 export function nullable<T>(read: ReadField<T>): ReadField<T | undefined> {
   return orElse<T | undefined>(read, undefined);
 }
 
-/** Null takes away what was there: then the field is read as `none`. */
+/** The same, with `none` in place of undefined. */
 export function orElse<T>(read: ReadField<T>, none: T): ReadField<T> {
   return (value, name) => (value === null ? none : read(value, name));
 }

@@ -86,7 +86,7 @@ function adding(deps: QueryWritesDeps): JsonHandler {
     requireRunnable(undefined, definition);
     await checkQuery(definition, deps, request);
     const query: Omit<NewQuery, 'id'> = { ...withoutUndefined(more), owner: principal.owner, visibility };
-    const answer = await request.commit(async ({ queries }) => {
+    return await request.commit(async ({ queries }) => {
       const now = deps.clock();
       const added =
         id === undefined
@@ -95,7 +95,6 @@ function adding(deps: QueryWritesDeps): JsonHandler {
       stats.queryId = added.id;
       return { status: 201, body: { query_id: added.id } };
     });
-    return answer;
   };
 }
 
