@@ -18,9 +18,9 @@ keepTick();
 
 /** A terminal interrupts a whole group of processes, and npm and bin/qrs.js pass on what they got: one Ctrl-C may arrive as two signals. */
 const SAME_SIGNAL_MILLIS = 500;
-/** What is still going on so long after the command has ended is waited for by nobody. */
+/** The process ends this long after the command, whatever is still going on. */
 const LEAVE_MILLIS = 3000;
-/** How long a command that was interrupted may take to put things in order, unless it says otherwise. */
+/** How long an interrupted command may take to put things in order, unless it asks for more (`allowGrace`). */
 const STOP_MILLIS = 10_000;
 const PARENT_POLL_MILLIS = 500;
 
@@ -29,7 +29,7 @@ let interruptedAt = Number.NEGATIVE_INFINITY;
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
     const now = performance.now();
-    // Whoever asks again does not want to wait for things to be put in order.
+    // Whoever interrupts a second time does not want to wait for things to be put in order.
     if (interruption.signal.aborted && now - interruptedAt > SAME_SIGNAL_MILLIS) end(1);
     interrupt(name);
   });
@@ -46,7 +46,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   process.stderr.write(`error: cannot write to standard output: ${error.message}\n`, () => process.exit(1));
 });
-// What is said there is lost; what the command does is not.
+// A message that cannot be written is lost. The command goes on.
 process.stderr.on('error', () => undefined);
 
 process.exitCode = await runCommand(process.argv.slice(2), {
@@ -86,14 +86,14 @@ process.exitCode = await runCommand(process.argv.slice(2), {
 if (outlivesReaders) leave();
 else process.stdout.write('', leave);
 
-/** Ends a process that something keeps: a stream that nobody reads, a connection of a start that failed. */
+/** Ends the process even where something keeps it alive: a stream that nobody reads, a connection of a start that failed. */
 function leave(): void {
   setTimeout(() => end(Number(process.exitCode)), LEAVE_MILLIS).unref();
 }
 
 /**
- * Ends the process whatever its threads are at. `process.exit` waits for them, and one may hang in a file that never answers, or plan a
- * statement for minutes, which DuckDB cannot be interrupted in. Becoming another program ends them all.
+ * Ends the process, whatever its threads are doing. `process.exit` waits for them. One may hang in a file that never answers, or plan a
+ * statement for minutes, in which DuckDB cannot be interrupted. Becoming another program ends them all.
  */
 function end(code: number): void {
   if (process.execve === undefined) process.kill(process.pid, 'SIGKILL');
@@ -108,8 +108,8 @@ function interrupt(why: string): void {
 }
 
 /**
- * Nobody can stop a process whose parent is gone if the parent was all that its user knew: bin/qrs.js, which a channel leads to
- * where it could not become this process; or the shell of npm, which npm ends without telling what runs in it.
+ * Ends with the parent, where the parent is the process that the user knows: nobody could stop this one afterwards. Such a parent is
+ * bin/qrs.js, where it could not become this process and keeps a channel to it; or npm's shell, which npm ends without telling us.
  */
 function followParent(): void {
   process.channel?.unref();

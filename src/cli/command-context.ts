@@ -19,7 +19,7 @@ export interface CommandContext {
   /** Memory of the machine or its cgroup. */
   readonly machineBytes?: number;
   readonly clock: Clock;
-  /** Waits; only what runs for long does. */
+  /** Waits. Only commands that run for long need it. */
   readonly sleep: Sleep;
   /** Milliseconds that only ever grow, for timing. */
   readonly monotonic: () => number;
@@ -37,7 +37,7 @@ export interface CommandContext {
   readonly newExecutionId: (at: Instant) => string;
   /** From now on the process goes on though nobody reads what it prints. */
   readonly outliveReaders: () => void;
-  /** Once it is interrupted, the command may take so much longer than others do: after that the process is ended, whatever it is at. */
+  /** An interrupted command may take this much longer than others to end. Then the process is ended, whatever it is doing. */
   readonly allowGrace: (millis: number) => void;
   /** Who computes first where the cores do not suffice. */
   readonly priority: {
@@ -55,8 +55,8 @@ export interface CommandContext {
 export interface Output {
   /** @param done called when the text is out, or could not be written */
   write(text: string, done?: (error?: Error | null) => void): unknown;
-  /** Somebody is watching: progress is shown. */
+  /** Whether somebody is watching: then progress is shown. */
   readonly isTerminal: boolean;
-  /** How wide the terminal is, in characters, where it is one that says so. */
+  /** The width of the terminal in characters, where it is known. */
   readonly columns?: number | undefined;
 }

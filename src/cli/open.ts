@@ -1,4 +1,4 @@
-/** `qrs open`: the addresses of the service's pages for people, one a line: the explorer first; and whether anything answers there. */
+/** `qrs open`: the addresses of the pages for people, one a line, the explorer first; and whether anything answers there. */
 import type { Command } from 'commander';
 import { TimeLimit } from '../domain/time.ts';
 import { loadSettings } from '../settings/load-settings.ts';
@@ -7,7 +7,7 @@ import { queryId } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printJson, printLines, tell } from './printing.ts';
 
-/** So long a service may take to say that it is there. */
+/** How long a service may take to say that it is there. */
 const ANSWER_MILLIS = 2000;
 const EVERY_INTERFACE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 

@@ -120,7 +120,10 @@ async function publishFile(service: Service, file: string, options: PublishComma
   );
 }
 
-/** Looked at before anything is stored. @throws PublishError for a column that the result does not have, and where the query cannot be given these texts */
+/**
+ * Checked before anything is stored.
+ * @throws PublishError for a column that the result does not have, and where the query cannot be given these texts
+ */
 async function requireDescribable(
   service: Service,
   queryId: number,
@@ -163,7 +166,7 @@ async function describedChange(service: Service, queryId: number, described: Rea
   return { query, columnDescriptions };
 }
 
-/** Adds the option that says what was not said about the file. */
+/** Adds to the error which option of this command would have helped. */
 function nameOption(error: unknown): never {
   if (!(error instanceof PublishError) || error.remedy === undefined) throw error;
   const { remedy } = error;

@@ -19,7 +19,7 @@ import { withService } from './with-service.ts';
 
 export interface ServeProcess {
   readonly replica: ReplicaOfProcess;
-  /** What it has in common with other processes on its address. */
+  /** What it shares with other processes on its address; undefined: it is alone. */
   readonly shared?: SharedByWorkers;
   /** Whether it runs the schedule and the queries that wait, if the settings want it to. */
   readonly runsSchedule: boolean;
@@ -27,7 +27,7 @@ export interface ServeProcess {
 }
 
 const ID_BYTES = 8;
-/** With what follows it the name is as long as any may be. */
+/** Of a host's name: with the dash and the four digits that follow it, a replica's name has the 64 characters that it may have. */
 const HOST_LENGTH_MAX = 59;
 
 /** The demo as it was made for this start; `undefined` when the directory has data of its own. */
@@ -51,7 +51,7 @@ export interface ServeLog extends Disposable {
   readonly lines: LineBuffer;
 }
 
-/** Disposed of, it writes its last lines. */
+/** The log of this process. When it is disposed of, it writes its last lines. */
 export function openLog(
   { settings }: Pick<Service, 'settings'>,
   context: CommandContext,
@@ -121,13 +121,13 @@ export async function printAddress(
   tell(context, demoRequests(url, demo && { ...demo, key: await demo.createKey() }));
 }
 
-/** In the shape of all other lines. */
+/** The line that tells of lines that were lost, in the shape of all other lines. */
 function gapLine(lines: number): string {
   const message = 'log lines were dropped because they could not be written';
   return `${JSON.stringify({ level: 'warn', message, lines })}\n`;
 }
 
-/** What the runs of this process, and its schedule, tell. */
+/** The effects of runs and of the schedule: what happens goes to the log. */
 function runEffects(context: CommandContext, observe: Observe) {
   return {
     ...context,
@@ -150,7 +150,7 @@ async function startSchedule(
   };
   const { signal } = context;
   const schedule = await scheduleOf(service, effects, runQueue);
-  // Beside the schedule: an engine that is away says so only after a while, and runs and the address of the service wait for nothing.
+  // Not awaited: an engine that is away says so only after a while, and neither runs nor the start of the service should wait for that.
   const looked = datasetsNotSetUp(service, signal)
     .then((absent) => {
       if (absent.length === 0) return;

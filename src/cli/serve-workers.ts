@@ -15,7 +15,7 @@ import type { CommandContext } from './command-context.ts';
 import { makeDemo, openLog, printAddress, replicaOf, serveProcess } from './serve-process.ts';
 import { withService } from './with-service.ts';
 
-/** So long after the grace period a worker is killed that has not stopped: a second before the supervisor, too, is waited for no more. */
+/** A worker that has not stopped is killed this long after the grace period, a second before the supervisor itself is ended (main.ts). */
 const STRAGGLER_MILLIS = 9000;
 
 /** Starts the workers and keeps them running until it is interrupted. */

@@ -1,4 +1,7 @@
-/** `qrs shares`: make, list and end shares. The address of a share is printed once, when it is made; the catalog has only a hash of the token in it. */
+/**
+ * `qrs shares`: make, list and end shares. The address of a share is printed once, when it is made; the catalog has only a hash of the
+ * token in it.
+ */
 import type { Command } from 'commander';
 import { createShare } from '../compose/shares.ts';
 import { isExecutionId } from '../domain/execution.ts';

@@ -1,6 +1,6 @@
 /**
- * `qrs usage`: what was asked for, told apart by any of day, key, user, team and query. A table with labels and totals for people; for scripts lines of
- * values with tabs between, in the same order.
+ * `qrs usage`: what was asked for, by any of day, key, user, team and query. People get a table with labels and totals; scripts get lines
+ * of values with tabs between, in the same order.
  */
 import { type Command, Option } from 'commander';
 import type { Catalog } from '../catalog/catalog.ts';

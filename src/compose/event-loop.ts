@@ -21,7 +21,7 @@ interface Look {
   readonly startMillis: number;
   readonly endMillis: number;
   readonly cpuMicros: number;
-  /** Of the time in it nothing was done for so long, at most. */
+  /** For at most this much of the time the thread did nothing. */
   readonly idleMillis: number;
   collectedMillis: number;
 }
@@ -38,7 +38,7 @@ export class EventLoopWatch {
   #nextMillis = IDLE_MILLIS;
   /** Collections since the last look. */
   #collectedMillis = 0;
-  /** It is counted at the look after it, when all its collections have been told. */
+  /** Counted at the look after it, when all its collections have been reported. */
   #last: Look | undefined;
 
   /**
@@ -50,7 +50,7 @@ export class EventLoopWatch {
     this.#cpuMicros = cpuMicros;
   }
 
-  /** A collection of the heap, which the loop waited for. It is told in the turn after it at the latest. */
+  /** Reports a collection of the heap, which the loop waited for; at the latest in the turn after it. */
   collection(startMillis: number, millis: number): void {
     if (this.#last !== undefined && startMillis < this.#last.endMillis) this.#last.collectedMillis += millis;
     else this.#collectedMillis += millis;

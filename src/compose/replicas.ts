@@ -22,7 +22,7 @@ export interface JoinedReplicas extends LiveReplicas, AsyncDisposable {
   readonly joined: Promise<void>;
 }
 
-/** Joins them, and leaves when it is disposed of. The thread that writes the catalog is started for it, which takes a while. */
+/** Joins the others, and leaves when it is disposed of. Joining writes to the catalog, so it starts the thread for that, which takes a while. */
 export function joinReplicas(
   service: Service,
   catalog: Catalog,
@@ -30,7 +30,7 @@ export function joinReplicas(
   observe: Observe,
 ): JoinedReplicas {
   const onError = (error: unknown) => {
-    // Whoever needs the catalog says so itself.
+    // A catalog that is away is reported by those who need it.
     if (!(error instanceof CatalogUnavailable))
       observe({ kind: 'fault', what: 'saying that this replica runs', error });
   };

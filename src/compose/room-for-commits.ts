@@ -7,10 +7,10 @@ import type { ReadLeasesOptions } from '../leases/read-leases.ts';
 import type { Observe } from '../observation/observation.ts';
 import type { Service } from './service.ts';
 
-/** For the catalog's log, which a commit makes longer, and those that follow. */
+/** Enough for what this commit and the next ones add to the catalog's log. */
 const COMMIT_BYTES = 64_000_000;
 
-/** Whether both lie on one disk. What goes from one disk makes no room on another. */
+/** Whether both lie on one disk: what is removed from one disk makes no room on another. */
 export async function isOnOneDisk(path: string, other: string): Promise<boolean> {
   return (await stat(path)).dev === (await stat(other)).dev;
 }
@@ -20,7 +20,7 @@ async function isOnCatalogDisk({ directories: { reserve, data } }: Service): Pro
   return await isOnOneDisk(dirname(reserve), data);
 }
 
-/** Where somebody waits for a commit: it is tried once more at once. */
+/** Commits for somebody who waits: on a full disk room is made, and the commit is tried once more. */
 export async function commitInRoom(service: Service): Promise<NonNullable<ReadLeasesOptions['inRoom']>> {
   const makesRoom = await isOnCatalogDisk(service);
   return async (work) => {
@@ -43,7 +43,7 @@ export function roomAfterFaults(service: Service): Observe {
     if (await isOnCatalogDisk(service)) await service.room.make(COMMIT_BYTES);
   };
   return (observation) => {
-    // Whoever tries again without it is told so.
+    // Where no room can be made, the next attempt fails as this one did, and is reported then.
     if (observation.kind === 'fault' && isStorageFull(observation.error)) make().catch(() => undefined);
   };
 }

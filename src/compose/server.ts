@@ -48,7 +48,7 @@ export interface ServerEffects extends TelemetryEffects {
   readonly observe: Observe;
   /** The log's writer. */
   readonly logLines: { readonly dropped: number };
-  /** What several processes on one address have together. */
+  /** What several processes on one address share; undefined: it is the only one. */
   readonly shared?: SharedByWorkers;
 }
 
@@ -61,10 +61,10 @@ export interface SharedByWorkers {
   mayLeave(): Promise<boolean>;
 }
 
-/** A cut answer has ended as soon as its connection reports it. */
+/** How long to wait until the connections of answers that were cut have reported their end. */
 const CUT_MILLIS_MAX = 5000;
 
-/** Clients that are busy ask on their connections within this time. */
+/** Busy clients send their next request within this time, and learn from its answer that their connection closes. */
 const LINGER_MILLIS = 1000;
 
 /** Stops and closes everything when it is disposed of. */
@@ -151,15 +151,15 @@ async function registeredDatasets(service: Service, catalog: Catalog, observe: O
   return datasets;
 }
 
-/** Has the DuckDBs opened, which other threads do, while this one has enough to do. */
+/** Starts to open the DuckDBs, which other threads do, while this thread goes on with the start. */
 function openMeanwhile(service: Service, opened: AsyncDisposableStack): void {
   const opening = Promise.allSettled([service.rangeReader(), service.scanner(), service.writer()]);
   opened.defer(async () => void (await opening));
 }
 
 /**
- * Leaves what comes to others, or else refuses it, waits for the answers in flight, and cuts those that outlast the grace period. Where others go on, what
- * comes on connections that are there is answered, and these are ended with the answer: its client makes a new one, which the others get.
+ * Waits for the answers in flight, and cuts those that outlast the grace period. New requests are refused; but where other workers go on, new
+ * connections are left to them, and each open connection is closed after its next answer, so that its client connects to one of them.
  */
 async function stopServing(
   server: RunningServer,

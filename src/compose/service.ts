@@ -3,8 +3,8 @@
  * that a command which only needs the catalog starts no database engine.
  *
  * The data directory: `catalog.sqlite`, `results/` (the store, with `staging/` inside: objects being written, so that they are
- * renamed into their places; for a store in S3 `fetched/` and `staging/` in their stead), `views/` (materialised views), `derived/` (what else was made from results to
- * read them faster), `tmp/` (what DuckDB spills), `sources/` (tables that queries read).
+ * renamed into their places; for a store in S3 `fetched/` and `staging/` in their stead), `views/` (materialised views), `derived/`
+ * (what else was made from results to read them faster), `tmp/` (what DuckDB spills), `sources/` (tables that queries read).
  */
 import { randomUUID } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
@@ -86,7 +86,10 @@ export interface Service extends ServiceEffects, AsyncDisposable {
 /** A quarter of the memory for reading: a range is a row group or two, beside the footers of files, which are kept. */
 const RANGES_SHARE = 1 / 4;
 const RANGES_BYTES_MIN = 64_000_000;
-/** Of footers that a DuckDB may keep, as it counts: closing one with twice as many, which it may have by then, takes 15 ms of the event loop. */
+/**
+ * The most bytes of footers that a DuckDB may keep, by its own count. It may exceed that twofold before it is closed, which then holds the
+ * event loop for 15 ms.
+ */
 const FOOTERS_BYTES_MAX = 3_000_000;
 
 export async function openService(settings: Settings, { clock, sleep, monotonic }: ServiceEffects): Promise<Service> {

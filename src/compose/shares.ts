@@ -14,7 +14,10 @@ export interface NewShare {
   readonly expiresAt?: number;
 }
 
-/** For the query's owner. @throws Error in one line where there is no such query or execution, or it has not what is to be shown */
+/**
+ * Makes a share that acts for the query's owner.
+ * @throws Error in one line where there is no such query or execution, or it has no such columns
+ */
 export async function createShare(
   { of, columns, filters, expiresAt }: NewShare,
   service: Service,

@@ -23,12 +23,12 @@ export interface TelemetryEffects {
   readonly startTimer: StartTimer;
 }
 
-/** Disposed of last: then counts are written, and traces are sent. */
+/** To be disposed of last: it then writes the counts and sends the traces that are left. */
 export interface Telemetry extends AsyncDisposable {
   readonly metrics: Metrics;
 }
 
-/** @param observers who is told already; the new ones are told of everything from now on */
+/** @param observers the list of observers; those that are started here are added to it */
 export async function startTelemetry(
   observers: Observe[],
   service: Service,

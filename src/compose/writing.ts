@@ -41,7 +41,7 @@ export type OpenedWriting = WritingDeps & { readonly runQueue: RunQueue };
 export async function openWriting(service: Service, effects: WritingEffects): Promise<OpenedWriting> {
   const { settings, clock, sleep } = service;
   const { newId, owner } = effects;
-  // A DuckDB whose upload failed is closed while others wait for answers.
+  // A DuckDB is closed after an upload that failed: its memory is given back by another thread, so that no answer waits for it.
   freedMemory.want();
   const catalog = await service.catalog();
   // Every admitted upload may wait, its file on disk.
@@ -164,7 +164,7 @@ function explain(error: PublishError): RequestError {
   }
 }
 
-/** Where the client says in a request what it did not. */
+/** How a request says what this one left out: the end of the error. */
 function optionOf(remedy: Remedy | undefined): string {
   switch (remedy?.say) {
     case undefined:
