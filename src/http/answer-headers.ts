@@ -1,7 +1,8 @@
 /**
- * The headers of an answer that are ours to name: each of our own exists once under every compatible prefix. The address of the next
- * page is as long as the filters in it, and some clients read no more than 8 KB of head, or of one line (aiohttp; Node's fetch 16 KB
- * in all): so it is repeated under all names as long as they fit, then it stands in `Link` alone, then nowhere. The offset always does.
+ * The headers of an answer whose names are ours: each exists once under every compatible prefix. The address of the next page is as long as
+ * the filters in it, and some clients read no more than 8 KB of head, or of one line (aiohttp; Node's fetch reads 16 KB in all). So the
+ * address is repeated under all names as long as that fits; a longer one stands in `Link` alone; one too long for that is left out. The
+ * offset is always there.
  */
 
 /** Headers that are HTTP's; all others are ours. */
@@ -13,7 +14,7 @@ const STANDARD_HEADERS: ReadonlySet<string> = new Set([
 ]);
 /** What the head may have in all. */
 const HEAD_BYTES_MAX = 8192;
-/** Left for all that is not set here: the status, the request's id, limits, protection, validators, other origins. */
+/** Left for the head's other lines: the status, the request's id, limits, protection, validators, other origins. */
 const OTHERS_BYTES = 2048;
 
 type Header = readonly [name: string, value: string];
@@ -34,7 +35,7 @@ export function answerHeaders(
   return [...always, ...([everywhere, inLink].find((addresses) => bytesOf(addresses) <= room) ?? [])];
 }
 
-/** As they go over the wire, each with a colon, a blank and a line's end; addresses are ASCII. */
+/** Their bytes on the wire: each has a colon, a blank and a line's end beside. Addresses are ASCII. */
 function bytesOf(headers: readonly Header[]): number {
   return headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
 }

@@ -15,22 +15,22 @@ export interface AskedRange {
 }
 
 /**
- * The tag of the answer as it is sent by one who compresses it as it is read. What a compressor makes of the same bytes depends on the pieces that they
- * come in, so the tag is a weak one: it says that the answer is the same, and not its bytes.
+ * The tag of an answer that is compressed while it is read. What a compressor makes of the same bytes depends on the pieces in which they
+ * come. So the tag is weak: the answer is the same, but its compressed bytes may differ.
  */
 export function streamedTagOf(etag: string, encoding: Encoding | undefined): string {
   return encoding === undefined ? etag : `W/${tagOf(etag, encoding)}`;
 }
 
-/** The tag of the answer as it is sent, compressed in one piece if at all. */
+/** The tag of an answer that is sent as it is, or compressed in one piece. */
 export function tagOf(etag: string, encoding: Encoding | undefined): string {
   return encodedEtag(etag, encoding && encodingVersion(encoding));
 }
 
 /**
- * @param etag of the answer as it is; without one there is nothing that a range could be known to be a range of
+ * @param etag of the answer as it is; undefined: nothing tells which answer a range would be of, so there are no ranges
  * @param accepted the encoding in which the whole would be sent
- * @returns undefined where the whole answers: no range is asked for, one of another answer, or several
+ * @returns undefined where the whole is sent: where no range is asked for, several are, or the range is of another answer
  */
 export function askedRange(
   { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,

@@ -4,7 +4,7 @@ import { RequestError } from '../errors/errors.ts';
 
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 
-/** Scheme and host as the client addressed us. A Host header that is no host does not come back in an address. */
+/** Scheme and host as the client addressed us. A Host header that is no host is refused, so that it never gets into an address. */
 export function clientUrlOf(request: FastifyRequest): string {
   const host = request.host;
   if (!HOST.test(host)) throw new RequestError('bad_request', 'the Host header is missing or is not a host name');

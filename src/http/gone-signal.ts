@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { ClientGone } from '../results/limits/client-gone.ts';
 
-/** Aborts when the client has gone before its answer was complete; is aborted where it went before, while its key was looked up. */
+/** Aborts when the client leaves before its answer is complete. It is aborted already if the client left while its key was looked up. */
 export function goneSignal({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const closed = () => {

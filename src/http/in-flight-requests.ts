@@ -12,7 +12,7 @@ export class InFlightRequests {
     return this.#count;
   }
 
-  /** Whether each answer ends its connection, so that the client makes a new one, or learns that there is nobody. */
+  /** Whether each answer ends its connection, so that the client connects to another process, or learns that there is none. */
   get closing(): boolean {
     return this.#closing;
   }

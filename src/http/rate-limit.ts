@@ -5,9 +5,9 @@
 import type { Allowance } from '../domain/token-buckets.ts';
 import { RequestError } from '../errors/errors.ts';
 
-/** The tokens of all keys, each of which is one request. */
+/** The tokens of all keys. A request takes one. */
 export interface RequestTokens {
-  /** Takes a token, where that can be told at once. */
+  /** Takes a token; undefined where it is not known at once whether there is one. */
   takeNow(keyId: string): Allowance | undefined;
   take(keyId: string): Allowance | Promise<Allowance>;
 }
@@ -30,7 +30,7 @@ export class RateLimit {
     this.#tokens = tokens;
   }
 
-  /** Counts a request of the key, where it is known at once whether it may come in. */
+  /** Counts a request of the key; undefined, and nothing is counted, where it is not known at once whether it may come in. */
   takeNow(keyId: string): Allowance | undefined {
     return this.#tokens.takeNow(keyId);
   }

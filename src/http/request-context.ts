@@ -16,7 +16,7 @@ import type { UnsentAnswers } from './unsent-answers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request costs. */
+    /** What the request costs, and how long its stages take. */
     stats: RequestStats;
     /** What its key may still ask, where that is limited. */
     allowance: Allowance | undefined;
@@ -110,12 +110,12 @@ function observeAnswer(
 ): void {
   const { stats, method } = request;
   const millis = context.monotonic() - startMillis;
-  // Who left before the head, such as while an answer was compressed, was given nothing.
+  // A client that left before the head, such as while an answer was compressed, was given nothing.
   if (method === 'HEAD' || !reply.raw.headersSent) stats.clearCounts();
   // Streams have counted their bytes as they were sent.
   else if (stats.bodyBytes === 0) stats.bodyBytes = Number(reply.getHeader('content-length') ?? 0);
   const { countedBytes = 0, bodyBytes } = stats;
-  // Who left in the middle was not given all the rows that had been counted.
+  // A client that left in the middle was not given all the rows that had been counted.
   if (bodyBytes < countedBytes) stats.keepShare(bodyBytes / countedBytes);
   const { traceparent } = request.headers;
   context.observe({

@@ -53,11 +53,14 @@ interface NamedRequest extends Pick<IncomingMessage, 'url' | 'rawHeaders'> {
 /** The answer to a request with one of these cannot be kept: it differs each time, or depends on more than the request. */
 const NEVER_KEPT =
   /^(x-request-id|traceparent|tracestate|content-length|transfer-encoding|expect|range|if-range|forwarded|x-forwarded-.*)$/i;
-/** The memory that an answer takes beside its body. */
+/** The memory that an answer takes in addition to its body. */
 const HEAD_BYTES = 2000;
 /** Up to this length Node sends the head and a string in one write, without allocating a buffer. */
 const STRING_BYTES_MAX = 12_000;
-/** Of up to so many bytes. Each takes some 20 µs, and several times as long soon after the start. */
+/**
+ * How many answers of up to `STRING_BYTES_MAX` are sent in one round of the event loop. Each takes some 20 µs, and several times that soon after
+ * the start.
+ */
 const SMALL_PER_ROUND = 100;
 
 /** Where answers are kept, up to a number of bytes. */
@@ -130,7 +133,7 @@ export class ResponseCache {
         if (response.destroyed) return;
         if (!this.#send(answer, response)) next(request, response);
       };
-      // If the catalog cannot be asked, the router's way tells the client so.
+      // If the catalog cannot be asked, the usual way, through the router, tells the client so.
       const leave = () => {
         if (!response.destroyed) next(request, response);
       };
@@ -156,7 +159,7 @@ export class ResponseCache {
     if (answer.catalogVersion !== this.#catalogCache.version) return false;
     if (isExpired(execution.expiresAt, now) || isExpired(keyExpiresAt, now)) return false;
     const bytes = body instanceof Uint8Array ? [body] : [];
-    // What there is no room for is refused by the router's way.
+    // An answer for which there is no room is refused on the usual way, through the router.
     if (!unsent.hasRoom(keyId, bytes)) return false;
     const allowance = rateLimit?.takeNow(keyId);
     if (rateLimit !== undefined && allowance?.allowed !== true) return false;

@@ -53,7 +53,7 @@ export async function sendAnswer(
   switch (body.kind) {
     case 'unchanged':
       setHead(sending, accepted, streamedTagOf);
-      // Which of its stored answers the client may go on using, it knows by the tag that it has.
+      // The client has stored the answer under the tag that it sent, so that tag goes back.
       reply.header('etag', matchedTag(request.headers['if-none-match'], answer.etag ?? '') ?? reply.getHeader('etag'));
       return reply.code(304).send();
     case 'whole':
@@ -71,11 +71,11 @@ export async function sendAnswer(
   }
 }
 
-/** Releases what an answer holds that is not sent. */
+/** Releases what an answer holds, where it is not sent after all. */
 async function letGo(body: AnswerBody): Promise<void> {
   if (body.kind === 'file') await body.release();
   if (body.kind !== 'stream' && body.kind !== 'partial') return;
-  // A generator that has not begun releases nothing when it is ended.
+  // A generator that was never started does not run its `finally`: it is started, and then ended.
   await body.chunks.next();
   await body.chunks.return(undefined);
 }
@@ -88,8 +88,9 @@ interface Sending {
 }
 
 /**
- * What is known of an answer before its bytes.
- * @param tag how its bytes come about; where nobody knows yet, as if they were compressed as they are read, which promises less
+ * Sets the headers that are known before the answer's bytes.
+ * @param tag `tagOf` where the answer is compressed in one piece, `streamedTagOf` where it is compressed while it is read, or may be: a weak
+ *   tag promises less
  */
 function setHead(
   { answer: { headers, etag }, request, reply, options }: Sending,
@@ -110,7 +111,7 @@ function sendHead(sending: Sending, size: AnswerSize | undefined, encoding: Enco
   return sending.reply.send(Readable.from([]));
 }
 
-/** Of the representation as it is: compressed, it is another. */
+/** Sets length and digest. Both are of the plain bytes, so a compressed answer has neither. */
 function setSize(sending: Sending, size: AnswerSize | undefined, encoding: Encoding | undefined): void {
   if (size === undefined || encoding !== undefined) return;
   sending.reply.header('content-length', size.bytes);
@@ -173,7 +174,7 @@ async function sendWhole(
   return reply.send(streamOf(chunks, sending, undefined));
 }
 
-/** The digest of bytes that are all there, for a client that asks for it. Other requests are answered between the chunks. */
+/** The digest of a finished answer, for a client that wants it. Between chunks other requests have their turn. */
 async function wantedDigest(request: FastifyRequest, byteChunks: ByteChunks): Promise<string | undefined> {
   if (!wantsSha256(request.headers['want-repr-digest'])) return undefined;
   const hash = createHash('sha256');
@@ -228,12 +229,12 @@ async function sendStream(
   setContent(sending, encoding);
   setSize(sending, body.size, encoding);
   if (body.kind === 'partial') setRange(sending, body.slice, body.size.bytes);
-  // A stream that is handed to a response which is closed already is never read, and so would never end by itself.
+  // If the response is closed already, it never reads the stream that it is given, and the stream would never end.
   const giveBack = () => void body.chunks.return(undefined).catch(() => undefined);
   if (reply.raw.destroyed) giveBack();
   else reply.raw.once('close', giveBack);
   const onError = (error: unknown) => {
-    // A client that has gone is no fault: its read was ended because of it.
+    // No fault: the read was ended because the client has gone.
     if (reply.raw.destroyed || isClientGone(error)) return;
     const told = toRequestError(error, request.id);
     request.stats.errorCode = told.code;
@@ -267,7 +268,7 @@ function oneAhead(chunks: AsyncIterable<Uint8Array>): Readable {
   return Readable.from(chunks, { objectMode: true, highWaterMark: 1 });
 }
 
-/** Counts the bytes. */
+/** The same chunks, their bytes counted. */
 async function* handedOut(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { request, options }: Sending,

@@ -77,7 +77,7 @@ export interface HttpDeps {
   readonly writing: WritingDeps;
 }
 
-/** What a connection may take of us, so that slow and silent clients do not add up. */
+/** Limits on connections, so that slow and silent clients do not add up. */
 export interface ConnectionLimits {
   readonly connectionsMax: number;
   /** The head of a request: address and headers. */
@@ -130,10 +130,13 @@ const ROUTER_OPTIONS = {
   querystringParser: () => ({}),
 };
 
-/** Of at most a megabyte each, which takes some tenths of a millisecond, and several times as long where other programs want the memory. */
+/**
+ * How many chunks of answers are handed to the system in one round of the event loop. A chunk has at most a megabyte, which takes some tenths
+ * of a millisecond, or several times that where other programs compete for the memory.
+ */
 const CHUNKS_PER_ROUND = 8;
 
-/** How often connections are looked at for what they take too long over. */
+/** How often Node looks for connections that take too long. */
 const CONNECTIONS_CHECK_MILLIS = 5000;
 
 /** @param isReady resolves when requests may come */
@@ -178,7 +181,7 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
       const begin: RequestListener = (request, response) => {
         // The client may have gone before its turn came.
         if (response.destroyed) return;
-        // Not set for the server: it would then be for answers too that are out at once, and each would pay for a timer.
+        // Not set for the whole server: answers out of memory would each pay for a timer, though they are out at once.
         cutWhenStalled(response, stalledMillis, context.monotonic);
         cutUnread(request, response, deps.sleep);
         resetWhenCut(request, response);
@@ -189,11 +192,11 @@ export function createServer(deps: HttpDeps, options: HttpOptions): FastifyInsta
     },
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, answers.of(socket)),
     trustProxy: trusted(options.trustProxy),
-    // Requests that come while the service stops are refused by ourselves, in the shape of all errors.
+    // Requests that come while the service stops are refused in authenticate.ts, in the shape of all errors.
     return503OnClosing: false,
     genReqId: (request) => requestIdOf(request, context.newRequestId),
     rewriteUrl: pathOf,
-    // No parameter is too long here, so that each is answered in its turn: as malformed, after the key.
+    // No parameter of a path is too long for the router, so that a long one is answered in its turn: as malformed, after the key.
     routerOptions: { ...ROUTER_OPTIONS, maxParamLength: headerBytesMax },
   });
   // Routes that write read bodies by themselves, of whatever type. A body that is sent to another must not turn a 404 into a 415.
@@ -253,7 +256,7 @@ function explorerOf({ documentation, keyHeaders, publicKey, datasets }: HttpOpti
   return { version, keyHeader: keyHeaders[0] ?? '', publicKey, datasets: described };
 }
 
-/** What clients ask for whose base address ends in `/v1`. */
+/** What clients ask for if the base address that they were given ends in `/v1`: they add it themselves. */
 const VERSION_TWICE = /^(?:\/api)?\/v1(?:\/api)?\/v1(?:\/|$)/;
 
 function routeNotFound({ method, url }: FastifyRequest): RequestError {
@@ -281,7 +284,7 @@ function listenerOf(
       // A body may take its time as long as it keeps coming (writing/received-body.ts); a request without one needs no stream for it.
       requestTimeout: 0,
       optimizeEmptyRequests: true,
-      // Refused by ourselves, in the shape of all errors.
+      // A missing Host header is refused in refuse-unusual.ts, in the shape of all errors.
       requireHostHeader: false,
     },
     answer,

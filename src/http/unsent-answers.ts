@@ -1,7 +1,7 @@
 /**
- * Bounds the memory of answers that have been made and that their clients do not take: slow ones, or such as read nothing at all. An answer
- * that is streamed waits for its reader; one that is finished in memory cannot, and a thousand of 20 MB would end the process. Small ones
- * are not counted: the number of connections bounds them.
+ * Bounds the memory of finished answers that wait for their clients: slow ones, or clients that read nothing at all. A streamed answer is made
+ * only as fast as it is read. One that is finished in memory is there as a whole, and a thousand of 20 MB would end the process. Small
+ * answers are not counted: the number of connections bounds them.
  */
 import type { EventEmitter } from 'node:events';
 import { RequestError } from '../errors/errors.ts';
@@ -13,7 +13,7 @@ export class UnsentAnswers {
   readonly #all = new HeldMemory();
   readonly #ofKey = new Map<string, HeldMemory>();
 
-  /** @param bytesMax of all answers; those of one key may have half of it. Where none waits, one may be of any size */
+  /** @param bytesMax of all answers; those of one key may take half of it. Where no other waits, an answer may have any size */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
@@ -27,8 +27,8 @@ export class UnsentAnswers {
   }
 
   /**
-   * Counts an answer that is about to be sent, until it is disposed of.
-   * @param keyId '': what needs no key
+   * Counts an answer that is about to be sent, until what is returned is disposed of.
+   * @param keyId '' for requests that need no key
    * @throws RequestError rate_limited · overloaded
    */
   take(keyId: string, answer: readonly Uint8Array[]): Disposable {
@@ -85,11 +85,11 @@ function memoriesOf(answer: readonly Uint8Array[]): readonly ArrayBufferLike[] {
 
 interface Held {
   readonly memory: ArrayBufferLike;
-  /** Once it is sent, its memory may be given to others. */
+  /** Its length when it was counted. Memory that is given back has the length 0 (give-back.ts). */
   readonly bytes: number;
 }
 
-/** A page that is kept may be on its way to many, and takes its memory once. */
+/** Counts each memory once: a page that is cached may be on its way to many clients. */
 class HeldMemory {
   readonly #counts = new Map<ArrayBufferLike, number>();
   bytes = 0;

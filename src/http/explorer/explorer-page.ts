@@ -4,7 +4,7 @@
  */
 import type { ExplorerFile } from './explorer-files.ts';
 
-/** Where the files are that the page loads. */
+/** The address below which the page finds the files that it loads. */
 export const FILES_PATH = '/explorer/';
 
 export const EXPLORER_POLICY = [

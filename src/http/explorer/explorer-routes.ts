@@ -7,7 +7,7 @@ import type { ServePage } from '../serve-page.ts';
 import { type ExplorerFile, loadExplorerFiles } from './explorer-files.ts';
 import { EXPLORER_POLICY, type ExplorerDescription, explorerPage, FILES_PATH } from './explorer-page.ts';
 
-/** What is in a file is in its name, too. */
+/** A file's name has a hash of its content, so what is at an address never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
 export function explorerRoutes(serve: ServePage, api: ApiDescription, explorer: ExplorerDescription): void {

@@ -71,13 +71,16 @@ export function mcpRoutes(server: FastifyInstance, deps: ToolDeps, options: McpO
   });
 }
 
-/** How another method is refused, as the protocol wants it: a client then asks for no stream. */
+/** The refusal of all methods but POST. The protocol wants it so: a client then asks for no stream. */
 export function onlyPost(): RequestError {
   const problem = 'only POST is answered here: there is no stream of messages, and no session';
   return new RequestError('method_not_allowed', problem, { headers: { allow: 'POST' } });
 }
 
-/** A page of another origin may ask only where it may read our other answers. The protocol wants that of a server. @throws RequestError origin_not_allowed */
+/**
+ * A page of another origin may ask only where it may read our other answers. The protocol wants that of a server.
+ * @throws RequestError origin_not_allowed
+ */
 function requireOrigin({ headers: { origin } }: FastifyRequest, { corsOrigins, publicUrl }: McpOptions): void {
   if (origin === undefined || corsOrigins.includes('*') || corsOrigins.includes(origin)) return;
   if (publicUrl !== undefined && new URL(publicUrl).origin === origin) return;

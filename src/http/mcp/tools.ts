@@ -1,4 +1,7 @@
-/** The four tools of `/mcp` (contract §11): search queries, describe one, read rows, compare two runs. Each answers what the same question over HTTP is answered. */
+/**
+ * The four tools of `/mcp` (contract §11): search queries, describe one, read rows, compare two runs. Each answers as the same request over
+ * HTTP would be answered.
+ */
 import { RequestError } from '../../errors/errors.ts';
 import type { ResultsDeps } from '../../results/deps.ts';
 import { answerDiff, type DiffTargets } from '../../results/diff/answer-diff.ts';
@@ -17,7 +20,7 @@ export interface ToolDeps {
   readonly browsing: BrowsingDeps;
 }
 
-/** Rows of an answer that says nothing of how many: what a reader of text may still take in. */
+/** Rows of an answer where no number is asked for. A model reads them as text. */
 const ROWS_DEFAULT = 100;
 const ROWS_MAX = 1000;
 
@@ -93,7 +96,7 @@ function describeQuery({ browsing, results }: ToolDeps): Tool {
       const texts = [documentText(described, { what: 'query_id: what is known of it and its columns', instead })];
       if (!('columns' in described) || described.columns === undefined) return texts;
       if (parameterOf(parameters, 'statistics') === 'false') return texts;
-      // Who has not seen the names yet can name none.
+      // Too many columns for all their statistics: a caller who has not seen the names could not have chosen some.
       const isTooWide = described.columns.length > STATISTICS_COLUMNS_MAX && !parameters.has('columns');
       if (!isTooWide) texts.push(await statisticsText(described.latest_execution.execution_id, call, results));
       return texts;
@@ -105,7 +108,7 @@ async function statisticsText(executionId: string, call: ToolCall, results: Resu
   const { principal, stats, signal } = call;
   const columns = call.parameters.get('columns');
   const parameters = new Map([
-    // That it was cut, the description has said.
+    // The description has said already that the result is truncated.
     ['allow_partial_results', ['true']],
     ...(columns === undefined ? [] : [['columns', columns] as const]),
   ]);

@@ -1,6 +1,6 @@
 /**
- * A number of a JSON body that a double cannot hold, such as an id of 20 digits: as it was sent. Where a number counts as its text, it has every
- * digit; where a number is needed, it is none that is taken.
+ * A number in a JSON body that a double cannot hold, such as an id of 20 digits, kept as it was sent. A field that reads numbers as text gets
+ * every digit. A field that needs a number refuses it.
  */
 
 export class ExactNumber {
@@ -37,7 +37,7 @@ const keepDigits: Reviver = (_name, value, context) => {
   return new ExactNumber(source);
 };
 
-/** No text of a double is longer, but with zeros that say nothing. */
+/** No double needs a longer text, except for zeros without meaning. */
 const LENGTH_MAX = 40;
 
 function sameValue(source: string, text: string): boolean {

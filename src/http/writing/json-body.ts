@@ -9,14 +9,17 @@ import { refuseEncoding } from './body-description.ts';
 import { parseKeepingDigits } from './exact-number.ts';
 
 export const JSON_BYTES_MAX = 1_000_000;
-/** All that we read has fewer. */
+/** More than any body that a route understands has. */
 export const JSON_VALUES_MAX = 10_000;
 export const JSON_DEPTH_MAX = 50;
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Undefined where the body is empty. A number that a double cannot hold is an ExactNumber. @throws RequestError invalid_body for what is not JSON, unsupported_media_type for what is compressed; whatever the body fails with */
+/**
+ * @returns undefined where the body is empty; a number that a double cannot hold is an ExactNumber
+ * @throws RequestError invalid_body for what is not JSON, unsupported_media_type for what is compressed; whatever the body fails with
+ */
 export async function readJsonBody(body: Readable, contentEncoding?: string): Promise<unknown> {
   const bytes = Buffer.concat(await body.toArray());
   if (bytes.byteLength === 0) return undefined;

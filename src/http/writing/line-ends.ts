@@ -1,6 +1,7 @@
 /**
- * Notices a body out of which curl has left the line ends, as it does with `-d @file`. All lines of CSV have become one, the names of the
- * columns, and would be published as a result without rows: it is refused. What else cannot be read then is told with the reason.
+ * Notices a body from which curl has removed the line ends, as it does with `-d @file`. The lines of a CSV file have then become one, which
+ * would be taken for the names of columns and published as a result without rows. Such a body is refused. Where another body without line
+ * ends cannot be read, the error says why.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { RequestError } from '../../errors/errors.ts';

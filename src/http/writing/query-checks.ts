@@ -1,6 +1,6 @@
 /**
- * Looking at the SQL of a query that is added or changed. Each look is a process of the engine's own, so few are taken at a time, keys
- * take turns, and each is ended when it has taken too long or its client has gone.
+ * Checks the SQL of a query that is added or changed. Each check is a process of the engine's own. So few run at a time, keys take turns, and a
+ * check is ended when it takes too long or its client has gone.
  */
 import type { QueryParameter } from '../../domain/query.ts';
 import { type Sleep, TimeLimit } from '../../domain/time.ts';
@@ -13,7 +13,7 @@ export type CheckSql = (sql: string, parameters: readonly QueryParameter[], sign
 
 const RUNNING_MAX = 2;
 const WAITING_MAX = 16;
-/** Nothing is run, only planned: that takes a second, most of it the start of the process. */
+/** The SQL is only planned, not run: that takes a second, most of it for the start of the process. */
 const MILLIS_MAX = 30_000;
 
 export class QueryChecks {
