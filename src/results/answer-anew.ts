@@ -1,12 +1,12 @@
 /**
- * Answers that are read from what was made on disk, where somebody clears that meanwhile, or writes into it: it is made anew. An answer of which
- * some bytes have been sent goes on where it broke off, as for a client that asks for the bytes it is missing.
+ * Answers that are read from files which the service made, such as views. If somebody removes such a file meanwhile, or writes into it, it is
+ * made anew. An answer of which some bytes have been sent goes on where it broke off, as for a client that asks for the bytes it is missing.
  */
 import { MadeIsGone } from '../errors/workspace-unavailable.ts';
 import type { Answer } from './answer.ts';
 import type { ResultsRequest } from './request/results-request.ts';
 
-/** Of an answer, and of its bytes once some were sent. Whoever goes on clearing is told, instead of being worked against for ever. */
+/** How often an answer, or the rest of one, is tried. If the files go again and again, the client is told so. */
 const ATTEMPTS_MAX = 8;
 
 type AnswerOf = (request: ResultsRequest) => Promise<Answer>;
@@ -26,7 +26,7 @@ export async function answerAnew(request: ResultsRequest, answerOf: AnswerOf): P
   return { ...answer, body: { ...body, chunks: wholeOf(body.chunks, from, missing) } };
 }
 
-/** The chunks, and instead of those that do not come, the missing ones. */
+/** The chunks; where they break off because a file is gone, the rest comes from `missing`. */
 async function* wholeOf(
   chunks: AsyncGenerator<Uint8Array>,
   from: number,

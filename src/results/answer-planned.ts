@@ -12,7 +12,7 @@ import { parseSharedParameters, type ResultsRequest } from './request/results-re
 import { etagOf } from './respond/cache-policy.ts';
 import { respondParquet } from './respond/parquet.ts';
 
-/** In characters. */
+/** A filter of more characters takes milliseconds to plan, and as long to compile. */
 const LONG_FILTER = 4000;
 
 /** @throws RequestError for parameters that are wrong, or do not fit the columns */
@@ -23,7 +23,7 @@ export async function planned(
 ): Promise<ReadPlan> {
   requireFormat(parameters, format);
   const plan = planRead(parseSharedParameters(parameters), format, resultSet, settings);
-  // To compile a long filter takes as many milliseconds as to plan it.
+  // Other requests have a turn between planning and compiling.
   if ((parameters.get('filters')?.[0]?.length ?? 0) > LONG_FILTER) await letOthersRun();
   return plan;
 }

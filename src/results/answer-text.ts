@@ -24,13 +24,13 @@ import {
 
 /** A request that has been planned, and all that is known of its answer. */
 export interface PlannedRequest extends TextRequest, ParquetRequest, StreamRequest {
-  /** The identity of the answer, were it asked for in this way. */
+  /** The identity of the answer to another request for the same rows. */
   readonly identify: (request: ResultsRequest) => string;
 }
 
 type TextDeps = Pick<ResultsDeps, 'read' | 'caches' | 'monotonic' | 'settings'>;
 
-/** Whoever asks for the same page at the same time waits for one read. @throws RequestError */
+/** Requests for the same page at the same time share one read. @throws RequestError */
 export async function answerText(
   asked: PlannedRequest,
   format: TextFormat,
@@ -63,7 +63,7 @@ export async function answerText(
   }
   const { next, readOn } = opened;
   if (next !== undefined) {
-    // Looked at now, since the memory of a page that has been sent is gone.
+    // Asked now: once the page has been sent, its memory is given back, and its size reads as 0.
     const isLight = opened.isLight && caches.ahead.hasRoomFor(opened);
     caches.ahead.whenIdle(() => readAhead(asked, format, { next, isLight, readOn }, deps));
   }
@@ -73,7 +73,10 @@ export async function answerText(
   return respondFinished({ ...opened.page, isOwn }, known?.etag, cacheHeaders, ifNoneMatch, stats);
 }
 
-/** Where the client walks: has the next rows encoded where DuckDB would read them, and begins to read the next page where that is light. */
+/**
+ * Reads ahead if the client walks: where DuckDB would read the next rows, has them encoded; where row files have them, begins to read the next
+ * page.
+ */
 function readAhead(
   asked: PlannedRequest,
   format: TextFormat,

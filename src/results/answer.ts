@@ -11,7 +11,7 @@ export interface Answer {
   /** Its bytes are compressed already: to be sent as they are. */
   readonly compressed?: true;
   readonly body: AnswerBody;
-  /** Absent where the same request may be answered otherwise at any time, or has not been answered before. */
+  /** Until when the same request has this answer. Absent where that is not known, or the answer does not come from memory. */
   readonly terms?: AnswerTerms;
 }
 
@@ -33,14 +33,14 @@ export type AnswerBody =
       /** Nobody else has these bytes, or will: their memory is the receiver's. */
       readonly isOwn?: boolean;
     }
-  /** A file: any of its bytes, once; or none, and then it is released. */
+  /** A file. Either `chunks` is called, once, for any of its bytes, or `release`. */
   | {
       readonly kind: 'file';
       readonly size: AnswerSize;
       readonly chunks: (slice: ByteSlice) => AsyncGenerator<Uint8Array>;
       readonly release: () => Promise<void>;
     }
-  /** Chunks in memory of their own, which is the receiver's. */
+  /** Chunks, whose memory belongs to the receiver. */
   | {
       readonly kind: 'stream';
       readonly chunks: AsyncGenerator<Uint8Array>;

@@ -5,7 +5,7 @@ import { isStorageFull } from '../errors/storage-full.ts';
 import { WorkspaceUnavailable } from '../errors/workspace-unavailable.ts';
 import { ObjectDamaged } from '../store/result-store.ts';
 
-/** The folder that a DuckDB spills into, in the words of DuckDB, or of Node, that it cannot be written to. */
+/** What DuckDB, or Node, says when the folder that a DuckDB spills into cannot be written to. It captures the folder. */
 const SPILLED = /^(?:IO Error|E[A-Z]+): [^"']*["'](\/[^"']*\/spilled-[0-9A-Za-z]{6})(?![\s\S]*too many open files)/i;
 
 /** The error for the caller, if it is one of these; any other error is given back as it is. */

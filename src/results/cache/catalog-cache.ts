@@ -37,7 +37,7 @@ export type FindPrincipal = (key: string) => Promise<Principal | undefined>;
 const BYTES_OF_JSON = 3;
 /** At most so many results with missing parts are passed over. Beyond that, the newest is answered, and found damaged. */
 const SKIPPED_MAX = 100;
-/** Wrong keys are remembered apart, so that whoever sends many of them does not push out what others look up. */
+/** Wrong keys are remembered apart, so that a client that sends many of them does not push out what others look up. */
 const WRONG_KEYS_MAX = 1000;
 
 interface Known {
@@ -46,7 +46,7 @@ interface Known {
   readonly bytes: number;
 }
 
-/** Requests look at the clock some time before they look for a run: what another has found meanwhile is no sign of a clock set back. */
+/** A request reads the clock some time before it looks for a run. Only a find that is further ahead shows that a clock was set back. */
 const BACK_MILLIS = 60_000;
 
 const makeKnown = (bytesMax: number) => new LruBytes<Known>(bytesMax, ({ bytes }) => bytes);
@@ -98,7 +98,7 @@ export class CatalogCache {
     return this.#known.bytes;
   }
 
-  /** What was found under it still holds while it is the same. */
+  /** What was found under a version holds as long as this is the version. */
   get version(): number {
     return this.#version;
   }
@@ -106,8 +106,8 @@ export class CatalogCache {
   /**
    * Asks for the version, and forgets everything if it has changed. Asks at most once in a turn of the event loop, for all requests
    * that came in with it: with many connections, asking for each would be a tenth of a page's cost. A request that begins at the end of a turn
-   * asks for none that comes in the next, since there may have been a commit before it came. One that is refused after a wait asks once more on
-   * its way (response-cache.ts), and is refused at once.
+   * does not ask for requests of the next turn, since there may be a commit before they come. If the catalog is away, a request waits for that
+   * answer once: when response-cache.ts then sends it through the router, it asks again in the same turn, and fails at once.
    * @returns a promise if the catalog cannot answer at once
    */
   refresh(): void | Promise<void> {
@@ -120,7 +120,7 @@ export class CatalogCache {
       else {
         const asking = version.then((answer) => this.#take(answer));
         this.#asking = asking;
-        // Of those that wait for it this comes first.
+        // Registered before those that wait for it, so that it runs first: they find this turn's question failed.
         asking.catch(() => this.#holdIn(this.#turnNumber(), asking));
       }
     } catch (error) {
@@ -130,7 +130,7 @@ export class CatalogCache {
     return this.#asking;
   }
 
-  /** What a question came to, or comes to, holds for all that ask in this turn. */
+  /** Lets all requests of this turn share one question, and what came of it. */
   #holdIn(turn: number, asking: Promise<void> | undefined): void {
     this.#asking = asking;
     this.#askedIn = turn;
@@ -145,7 +145,7 @@ export class CatalogCache {
     this.forget();
   }
 
-  /** What the catalog says holds no longer, though nothing has been committed: a result has gone missing, or is there again. */
+  /** Forgets everything. Also called without a commit, when a result has gone missing from the store, or is there again. */
   forget(): void {
     this.#known = makeKnown(this.#bytesMax);
     this.#wrongKeys.clear();

@@ -41,7 +41,7 @@ export class MissingResults {
     return this.#whole.has(executionId) ? false : await this.#check(executionId, resultSet, false);
   }
 
-  /** @param isKnown it may have been taken for whole: that it is not has to be told */
+  /** @param isKnown it may have been taken for whole before: if it is not, that is reported even if it cannot be remembered */
   async #check(executionId: string, resultSet: ResultSet, isKnown: boolean): Promise<boolean> {
     const isMissing = (await this.#options.store.findMissing(resultSet.parts.map(({ key }) => key))).length > 0;
     const wasMissing = this.#missing.delete(executionId);
@@ -51,7 +51,7 @@ export class MissingResults {
       if (this.#whole.size >= WHOLE_MAX) this.#whole.clear();
       this.#whole.add(executionId);
     }
-    // One too many to be remembered would be told again with each look, and all that is cached would be forgotten each time.
+    // A result that is not remembered, because too many are, would be reported anew at each look, and each report empties the catalog cache.
     const isNews = isNoted || isKnown || wasMissing;
     if (isMissing !== wasMissing && isNews) this.#options.onChange(executionId, isMissing);
     return isMissing;

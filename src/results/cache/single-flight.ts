@@ -28,7 +28,7 @@ export interface Flown<T> {
 
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
-  /** In which those who have waited go on. */
+  /** In these turns those who have waited go on, not all at once. */
   readonly #turns = new Turns();
 
   /** Whether the work is being done. */

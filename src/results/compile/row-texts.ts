@@ -12,8 +12,8 @@ import { cameInOrder, encodedRow, type ReadMode, rowBytes, rowsOfPart, type Stor
 import { projectAll, ROW_SEPARATOR } from './row-encoding.ts';
 
 /**
- * Its row: the rows as bytes with a comma after each, their number, whether what the mode assumes was so (`ReadMode`), and lists with a number for each row: bytes
- * of its text, its cell bytes, the cell bytes of each sized column.
+ * Answers with one row: the encoded rows as bytes, with a comma after each; their number; whether what the mode assumes was so (`ReadMode`); and
+ * lists with a number for each row: the bytes of its text, its cell bytes, the cell bytes of each sized column.
  * @param columns all of the part's
  * @param sized indexes of columns
  */
@@ -50,7 +50,7 @@ export function compileRowTexts(
   return { text, values: parameters.values };
 }
 
-/** Its row has the bytes of each name as it stands in the rows, with its quotes. */
+/** Answers with one row: the bytes that each column's name takes in an encoded row, with its quotes. */
 export function compileNameBytes(columns: readonly Column[]): Statement {
   const parameters = new Parameters();
   const names = `${parameters.add(columns.map(({ name }) => name))}::VARCHAR[]`;

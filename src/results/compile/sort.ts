@@ -1,4 +1,7 @@
-/** Sort keys → the terms of an ORDER BY over stored columns. Nulls come last unless the caller says otherwise; rows that tie keep their stored order. */
+/**
+ * Sort keys → the terms of an ORDER BY over stored columns. Nulls come last unless the caller says otherwise; rows that tie keep their stored
+ * order.
+ */
 import type { ColumnType } from '../../domain/column-type.ts';
 import { isWideDecimal, storedColumn } from '../../duckdb/storage-type.ts';
 import type { BoundSortKey } from '../plan/bind-sort.ts';

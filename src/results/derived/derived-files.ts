@@ -39,7 +39,10 @@ export class DerivedFiles {
     options.budget.add(() => this.#list());
   }
 
-  /** @param listener told the name of each file that is gone, so that its caches drop it and close it; resolves when it is closed, where nobody reads it */
+  /**
+   * @param listener told the name of each file that is gone, so that caches drop and close it; resolves when the file is closed, where nobody
+   *   reads it
+   */
   onRemoved(listener: (name: string) => Promise<void>): void {
     this.#listeners.push(listener);
   }
@@ -69,7 +72,7 @@ export class DerivedFiles {
     return false;
   }
 
-  /** Moves the finished file to its name, durably, replacing any other, and an empty folder. Then removes older files until all fit the bound. */
+  /** Moves the finished file to its name, durably; a file or an empty folder of that name is replaced. Then files go until the rest fits the bound. */
   async publish(name: string, staged: string): Promise<void> {
     const { clock, directory, budget } = this.#options;
     const now = clock() / 1000;

@@ -8,12 +8,12 @@ interface Spilling {
   use(signal: AbortSignal): Promise<{ readonly spilledBytes: number }>;
 }
 
-/** A busy DuckDB does not keep a read going longer. */
+/** How long to wait for a busy DuckDB to say whether it spilled: the read does not go on longer than that. */
 const LOOK_MILLIS_MAX = 1000;
 
 export interface ReadLimit {
   readonly millisMax: number;
-  /** Of that, what had passed before. */
+  /** How much of that time had passed before. */
   readonly waitedMillis?: number;
   /** Where the task reads. */
   readonly duckDb: Spilling;

@@ -29,14 +29,14 @@ export interface MadeRequest {
   readonly execution: Execution;
   /** Tells these rows from others that are made of the execution. */
   readonly name: string;
-  /** Asked for unless the answer is in memory. @throws RequestError */
+  /** Called unless the answer is in memory. @throws RequestError */
   readonly rows: () => Promise<MadeRows>;
   readonly keyId: string;
   /** Further headers of the answer. */
   readonly headers?: Answer['headers'];
 }
 
-/** What is made is no result that a sweep could take. */
+/** The sweep deletes results only: rows that were made of them need no lease. */
 const NO_LEASES: ReadDeps['leases'] = {
   hold: async () => new AsyncDisposableStack(),
   async *during(_, chunks) {
@@ -67,7 +67,7 @@ export async function answerMade(
   return heldWhileSent(answer, opened);
 }
 
-/** Of rows that are made there are no row files and no indexes. */
+/** Reads the made rows. For them there are no row files and no indexes. */
 function readDepsOf(read: ReadDeps): ReadDeps {
   return {
     ...read,
@@ -78,7 +78,7 @@ function readDepsOf(read: ReadDeps): ReadDeps {
   };
 }
 
-/** What is sent while it is read needs the rows until its last byte. */
+/** Keeps the rows until the last byte, where the answer is sent while it is read. */
 function heldWhileSent(answer: Answer, opened: OpenView): Answer {
   const { body } = answer;
   if (body.kind !== 'stream' && body.kind !== 'partial') return answer;

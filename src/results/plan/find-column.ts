@@ -1,6 +1,6 @@
 /**
- * Finding a column by the name a user wrote: exactly, else without case when only one matches (contract §5). A request may name thousands
- * of columns of thousands, so that names are looked up, and an error is worded only where it is told.
+ * Finds a column by the name that a user wrote: exactly, else without case if only one matches (contract §5). A request may name thousands of
+ * columns of thousands. So names are looked up in a map, and the error is worded only where it is thrown.
  */
 
 import { nearest } from '../../domain/nearest.ts';
@@ -33,7 +33,7 @@ export function findColumn(name: string, columns: readonly Column[]): FoundColum
   return indexes.length === 1 ? { kind: 'found', index: first } : { kind: 'ambiguous', indexes };
 }
 
-/** Of a column that a parameter names. @param where what the error begins with @throws RequestError unknown_column */
+/** The index of the column that a parameter names. @param where what the error begins with @throws RequestError unknown_column */
 export function columnIndex(name: string, columns: readonly Column[], where = 'columns'): number {
   const found = findColumn(name, columns);
   if (found.kind === 'found') return found.index;

@@ -80,7 +80,7 @@ async function spellingsOf(queryId: number, given: Values, catalogCache: Catalog
   return isSame ? [given] : [given, inRuns];
 }
 
-/** What has a result comes before what has none, and then the newest. */
+/** Of the runs found for each spelling: one with a result rather than one without, and then the newest. */
 async function newestOf(
   spellings: readonly Values[],
   now: Instant,
@@ -94,7 +94,7 @@ async function newestOf(
   return newest;
 }
 
-/** So many are named to whoever asks for a time before all of them. */
+/** How many runs the error names, where no run had ended by the time asked for. */
 const RUNS_NAMED_MAX = 3;
 
 /** @throws RequestError no_execution_found, which says which runs there are */
@@ -136,7 +136,7 @@ export async function getResultSet({ id }: Execution, catalogCache: CatalogCache
   throw new RequestError('execution_not_found', `The requested execution ID (ID ${id}) was not found.`);
 }
 
-/** As what a result that is not there any more is told, without a lease and under one. */
+/** The errors of a read whose result has been deleted meanwhile: without a lease, and under one. */
 const GONE: ReadonlySet<string> = new Set(['result_damaged', 'execution_not_found']);
 
 /**

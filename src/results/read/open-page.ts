@@ -134,7 +134,7 @@ export async function openPage(
   }
 }
 
-/** CSV does not count, since it is not read from row files. */
+/** Notes that rows were read, so that row files are built once that pays. CSV does not count: it is not read from row files. */
 function noteRead(page: PageOfRows, rows: RowsOf | undefined, format: TextFormat): PageOfRows {
   if (format !== 'csv' && page.rowCount > 0) rows?.noteRead(!page.small);
   return page;
@@ -225,7 +225,10 @@ async function acquireIfLarge(
   };
 }
 
-/** Who had no folder to write to is told of that, and not of the memory that could have been done with instead. */
+/**
+ * Rethrows the first error where both are for want of something: that a view has no folder to be written to, and that the read without a view
+ * has not enough memory. The folder is what can be mended.
+ */
 function rethrowAs(first: unknown): (error: unknown) => never {
   return (error) => {
     const isForWant =
@@ -248,6 +251,6 @@ function canDoWithoutView(error: unknown, { plan, slice, columns, resultSet }: S
 function isCheaplyRead({ plan, slice, columns, resultSet }: SliceRequest, directRowsMax: number): boolean {
   if (plan.datapointsMax !== undefined && slice.offset === 0) return true;
   if (resultSet.rowCount > directRowsMax || resultSet.cellBytes > DIRECT_BYTES_MAX) return false;
-  // What is read directly is held in memory: also the names of cells that have no bytes.
+  // What is read directly is held in memory, names of cells included, also of cells that have no bytes.
   return fitsMemory(columns, resultSet, Math.min(resultSet.rowCount, slice.rowCountMax, pageRowsMax(plan)));
 }

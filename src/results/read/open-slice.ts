@@ -80,7 +80,7 @@ export function wantedOf({ plan, slice, resultSet }: SliceRequest): ViewSlice {
   };
 }
 
-/** A slice of a view as a page: who has read its last row knows how many the view has. @throws RequestError datapoint_limit */
+/** A slice of a view as a page. If it ends with the view's last row, the view's row count is known. @throws RequestError datapoint_limit */
 export function pageOfSlice(request: SliceRequest, { chunk, more }: ReadSlice): PageOfRows {
   const { offset } = request.slice;
   const rowCount = chunk?.rowCount ?? 0;

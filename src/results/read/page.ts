@@ -36,15 +36,15 @@ export interface PageOfRows {
    * @throws what a read throws, also after some chunks
    */
   chunks(signal: AbortSignal, skipped?: ChunkSize): AsyncGenerator<Chunk>;
-  /** Once its rows were read: whether all came from row files. Absent where it is not known. */
+  /** To be asked when the rows have been read: whether all came from row files. Absent where that is not known. */
   readonly wasLight?: () => boolean;
-  /** Has the rows that follow read for whoever walks on. Absent where there is nothing to be won by it. */
+  /** Reads the rows that follow ahead, for a client that walks on. Absent where that would win nothing. */
   readonly readOn?: () => void;
   /** Releases what the page holds. */
   release(): void;
 }
 
-/** Whether a page of so many rows takes most of what it decodes: row groups are decoded whole, and a short page needs a part of one. */
+/** Whether a page of so many rows needs most of what is decoded for it. Row groups are decoded whole; a short page needs a part of one. */
 export function isLongPage(rowCount: number): boolean {
   return rowCount >= ROW_GROUP_ROWS;
 }

@@ -18,7 +18,7 @@ import { mayMatch, type SoughtValue, soughtValues } from '../plan/sought-values.
 import type { View } from '../plan/view.ts';
 
 export interface PartExclusionOptions {
-  /** Not one that takes a missing object for a missing result. */
+  /** Not the store that `MissingResults` watches: a missing Bloom filter is no missing result. */
   readonly store: Pick<ResultStore, 'open'>;
   readonly duckDb: Pick<DuckDb, 'query' | 'queryPlanned'>;
   /** Told when Bloom filters cannot be read: of damaged ones once. */
@@ -35,7 +35,7 @@ const DAMAGED_MAX = 1000;
 /** What has to be searched: the result, or some of its parts. */
 export interface Searched {
   readonly resultSet: ResultSet;
-  /** Of all parts so many are left; undefined where nothing could be said of them. */
+  /** How many of how many parts are left; undefined where the filters say nothing. */
   readonly left: { readonly parts: number; readonly of: number } | undefined;
 }
 
@@ -45,7 +45,7 @@ type Hashes = ReadonlyMap<number, ReadonlyMap<Value, number>>;
 export class PartExclusion {
   readonly #options: PartExclusionOptions;
   readonly #damaged = new Set<string>();
-  /** What tells which hashes this process's DuckDB makes. */
+  /** Hashes of known values, as this process's DuckDB makes them: filters that were made by other hashes are not used. */
   #probe: string | undefined;
 
   constructor(options: PartExclusionOptions) {

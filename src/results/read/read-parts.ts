@@ -45,7 +45,7 @@ export interface PartReaderDeps {
   readonly exports: Queue;
   /** The longest that one statement may take. */
   readonly statementMillisMax: number;
-  /** Of that, what had passed before. */
+  /** How much of that time had passed before. */
   readonly waitedMillis?: number;
   /** Milliseconds that only ever grow. */
   readonly monotonic: () => number;
@@ -63,7 +63,7 @@ export interface EncodedRows {
   readonly byteChunks: ByteChunks;
   readonly rowCount: number;
   readonly cellBytes: number;
-  /** The fourth value, which each statement has for something else. */
+  /** The fourth value of the statement's row; what it means depends on the statement. */
   readonly fourth: Row[number] | undefined;
 }
 
@@ -73,7 +73,7 @@ export interface EncodedRead {
   readonly bytesMax: number;
 }
 
-/** What may be longer is taken in several chunks; shorter, that would take longer to plan than it holds anybody up. */
+/** Rows that may have more bytes are fetched in several chunks. For fewer, planning the cut would take longer than the event loop is held. */
 const WHOLE_BYTES_MAX = 8 * 1024 * 1024;
 
 /** @throws as `readParts` does */
@@ -97,7 +97,8 @@ export async function readEncoded(
 }
 
 /**
- * A file that somebody removes between a look at it and the read is opened once more: fetched again, made anew, or told as missing.
+ * Reads the ranges by one statement. If somebody removes a file after it was opened and before it is read, all are opened once more: fetched
+ * again, made anew, or reported as missing.
  * @throws RequestError read_timeout · result_damaged; the signal's reason
  */
 export async function readParts(

@@ -24,7 +24,7 @@ export function envelopeOf(execution: Execution, state: ExecutionState): Fields 
   };
 }
 
-/** What those who write runs and poll them are told besides: the values of a run's parameters, if it has any. */
+/** The envelope for clients that write or poll runs: also with the values of the run's parameters, if it has any. */
 export function runEnvelopeOf(execution: Execution, state: ExecutionState): Fields {
   const { parameters } = execution;
   const envelope = envelopeOf(execution, state);

@@ -21,7 +21,7 @@ export interface StreamSource {
   readonly encode: Encode;
 }
 
-/** So many rows, or so many bytes, lie between two marks. */
+/** Between two marks lie at least so many rows, or so many bytes. */
 const MARK_ROWS = 2 * ROW_GROUP_ROWS;
 const MARK_BYTES = 8 * 1024 * 1024;
 const BEGINNING: Mark = { bytes: 0, rowCount: 0, cellBytes: 0 };
@@ -73,7 +73,7 @@ export async function* readSlice(
   /** Of one segment. */
   const read = new RequestStats();
   for await (const segment of encode(countRows(page.chunks(signal, skipped), page, read))) {
-    // The rows that were skipped come first, as a segment that has not their bytes.
+    // The first segment stands for the rows that were skipped, and has not their bytes.
     if (isSkipped) {
       isSkipped = false;
       continue;

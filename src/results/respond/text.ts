@@ -55,10 +55,10 @@ export interface TextRequest {
   readonly metadata?: object;
 }
 
-/** Up to this size, to copy an answer into one array takes less than to send several. */
+/** Up to this size, copying an answer into one array takes less time than sending several arrays. */
 const JOINED_BYTES_MAX = 1024 * 1024;
 
-/** A page of more bytes is read while others wait, and its client waits for the network rather than for us. */
+/** A larger page is not read ahead: that would hold up other requests, and its client waits for the network rather than for us. */
 const SHORT_BYTES_MAX = 512 * 1024;
 
 const ENCODERS = { json: encodeJson, ndjson: encodeNdjson, csv: encodeCsv } as const satisfies Readonly<

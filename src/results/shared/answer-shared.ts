@@ -1,6 +1,6 @@
 /**
- * What whoever has the address of a share is answered (contract §11). A share of a whole result is answered as the result is. Where it shows some
- * columns or rows, these are made into rows of their own, which hold nothing else: no parameter, count or error can tell of the others.
+ * Answers requests at the address of a share (contract §11). A share of a whole result is answered as the result is. If it shows only some columns
+ * or rows, these are made into rows of their own, which hold nothing else: no parameter, count or error can tell of the others.
  */
 import { type Execution, formatState, STATES, stateAt } from '../../domain/execution.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -59,7 +59,7 @@ export async function answerShared(
   stats.queryId = execution.queryId;
   const state = stateAt(execution, now);
   if (!STATES[state].hasResult) {
-    // Not why it has none: that may tell of its query.
+    // The error does not say why: that could tell something about the query.
     const problem = `the state of execution ${execution.id} is ${formatState(state)}: it has no result to show`;
     throw new RequestError('no_result', problem, { body: { state: formatState(state) } });
   }
@@ -77,7 +77,7 @@ export async function answerShared(
   );
 }
 
-/** Other runs of the query are not shared, but for the one in which a walk began. @throws RequestError */
+/** A share shows one run, so parameters that choose another are refused. @throws RequestError incompatible_parameters */
 function requireShownRun({ executionId }: Share, parameters: QueryParameters): void {
   const asksForAnother = asOfOf(parameters) !== undefined || Object.keys(queryParametersOf(parameters)).length > 0;
   if (!asksForAnother) return;

@@ -1,4 +1,7 @@
-/** `GET /v1/execution/{id}/statistics` (contract §8): the columns of a result in numbers. Made once for each column, and kept in memory and on disk. */
+/**
+ * `GET /v1/execution/{id}/statistics` (contract §8): the columns of a result in numbers. They are made once for each column, and kept in memory
+ * and on disk.
+ */
 import { formatState, STATES, stateAt } from '../../domain/execution.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Column } from '../../domain/result-set.ts';
@@ -65,7 +68,7 @@ export async function answerStatistics(
     kept.put(name, made);
     return made;
   };
-  // HEAD makes none.
+  // For HEAD no statistics are made.
   if (!request.isHead) {
     await stats.stage('read', deps.monotonic, async () => {
       for (const index of indexes) columns.push(await read(index));

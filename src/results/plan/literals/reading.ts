@@ -1,5 +1,5 @@
 /**
- * What a literal is, read as a column's type. Many types hold only points: whole numbers, days, microseconds. A literal between two
+ * A literal, read as a column's type. Many types hold only points: whole numbers, days, microseconds. A literal between two
  * points, or beyond the last one, is still compared exactly: `tinyint < 1000` is true, `bigint = 1.5` is false, `day < '2024-03-05
  * 12:00'` includes the 5th.
  */
