@@ -1,6 +1,6 @@
 /**
- * Looks at the clock while the service runs, and keeps the latest time seen in the catalog: so that a jump is noticed, across a restart
- * too, and so that the time is known in which the service has run since.
+ * Looks at the clock while the service runs, and keeps the latest time that was seen in the catalog. So a jump of the clock is noticed, also
+ * across a restart, and it is known for how long the service has run since.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import { type ClockDoubt, lookAtClock } from '../domain/clock-record.ts';

@@ -12,13 +12,13 @@ import { formatInstant, type Instant } from '../domain/instant.ts';
 export class SweepStopped extends Error {}
 
 export interface SweepTrust {
-  /** Of all stored objects: so large a part of them may be deleted that no result has expired with. */
+  /** The largest share of all stored objects that may be deleted though no result of theirs has expired. */
   readonly shareMax: number;
-  /** Somebody has looked, and says that it is well. */
+  /** Whether a person has looked, and says that it is well. */
   readonly confirmed: boolean;
 }
 
-/** So few objects are always deleted: of a small store they are a large part. */
+/** Up to so many objects are deleted in any case: of a small store they are a large share. */
 const OBJECTS_MIN = 100;
 const HOUR_MILLIS = 3_600_000;
 const CONFIRM = '`qrs sweep --yes` deletes all the same';

@@ -65,12 +65,12 @@ export interface Swept {
 
 /** Of writers, readers, and requests that are carried out once. */
 const SWEPT_LEASES = Object.values(LEASE_KINDS);
-/** So many expired results are taken from the catalog in one step. */
+/** How many expired results are asked of the catalog at a time. */
 const STEP = 100;
 
-/** So many results expire in the first of several sweeps. Their objects are deleted before more expire, which makes room on a full disk. */
+/** The first of several sweeps expires this many results. Their objects are deleted before more expire, which makes room on a full disk. */
 const FIRST_LIMIT = 200;
-/** More than there ever are results for. A store that says that it deletes, and does not, would be swept for ever. */
+/** More sweeps than any number of results needs. A store that does not delete what it says it deletes would otherwise be swept for ever. */
 const SWEEPS_MAX = 20;
 
 /**
@@ -108,7 +108,7 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
   await requireClock(catalog, clock(), trust);
   await requireSound(catalog, false);
   await revokeDead(dependencies);
-  // By the clock that they were kept by: a host whose own is ahead would have requests carried out twice.
+  // By the catalog's clock, by which they were kept: with a host's clock that is ahead, requests would be carried out twice.
   const now = await catalog.now();
   await catalog.idempotencyKeys.deleteUntil(now - IDEMPOTENCY_KEPT_MILLIS);
   await catalog.webhooks.deleteUntil(now - DELIVERIES_KEPT_MILLIS);
@@ -118,7 +118,7 @@ async function sweepOnce(dependencies: SweepDependencies, limit: number, signal:
   const staged = await deleteStaged(dependencies, undeleted, signal);
   const derived = await deleteDerived(dependencies, undeleted, signal);
   const swept = { expired, orphans: stored.orphans + staged.folders, bytes: stored.bytes + staged.bytes + derived };
-  // What may be deleted is: only when nothing of that is left is said what was not.
+  // All that may be deleted goes first. Only a sweep that finds nothing more to delete reports what was left.
   if (swept.expired + swept.orphans + swept.bytes > 0) return swept;
   if (stored.stopped !== undefined) throw stored.stopped;
   undeleted.requireNone();
@@ -176,14 +176,14 @@ interface Written {
 
 /** What one writer left, and no result has. */
 interface Orphan extends Written {
-  /** The run has expired: nobody is surprised that its objects go. */
+  /** The run has expired: its objects are expected to go. */
   readonly expired: boolean;
 }
 
 interface Deleted {
   readonly orphans: number;
   readonly bytes: number;
-  /** Why what did not expire was left alone. */
+  /** Why orphans that did not expire were left; undefined where they were deleted. */
   readonly stopped: SweepStopped | undefined;
 }
 
@@ -199,7 +199,7 @@ async function deleteOrphans(
   const stored = countObjects(written.values());
   const unexpected = countObjects(found.filter(({ expired }) => !expired));
   const stopped = isTooMuch(unexpected, stored, trust) ? tooMuch(unexpected, stored) : undefined;
-  // A catalog that lost what it knew shows itself by how little it would keep.
+  // A catalog that would keep so little may have lost what it knew: it is verified again.
   if (unexpected > stored / 2) await requireSound(catalog, true);
   let orphans = 0;
   let bytes = 0;
@@ -210,7 +210,7 @@ async function deleteOrphans(
     if (open === undefined) continue;
     const kept = new Set(open);
     for (const [key, objectBytes] of orphan.objects) if (!kept.has(key)) bytes += objectBytes;
-    // What is still open here a later sweep deletes: counted as deleted, it would be tried again at once, and for ever.
+    // Objects that this process has open are left for a later sweep. Counted as deleted, they would be tried again at once, and for ever.
     if (kept.size > 0) continue;
     if (!orphan.expired) orphans += 1;
   }
@@ -227,7 +227,7 @@ async function findOrphans(
 ): Promise<readonly Orphan[]> {
   const found: Orphan[] = [];
   for (const [prefix, ofWriter] of written) {
-    // An embedded catalog answers without ever giving up its turn, and there may be thousands of results to look at.
+    // An embedded catalog answers without ever giving up its turn of the event loop, and there may be thousands of results to look at.
     await letOthersRun();
     signal.throwIfAborted();
     const { executionId } = ofWriter;
@@ -315,7 +315,7 @@ function isBeingWritten(leases: readonly Lease[], prefix: string): boolean {
   return leases.some((lease) => lease.resource.startsWith(LEASE_KINDS.write) && writerPrefix(lease) === prefix);
 }
 
-/** Asked anew of what was found since the leases were listed: its writer may have taken its lease since, too. */
+/** Lists the leases anew: the writer of a folder that was found only now may have taken its lease only now, too. */
 async function hasWriter({ catalog }: SweepDependencies, prefix: string): Promise<boolean> {
   const [executionId = ''] = prefix.split('/');
   return isBeingWritten(await catalog.leases.list(writeResource(executionId)), prefix);

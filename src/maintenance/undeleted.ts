@@ -1,13 +1,13 @@
 /**
- * What a sweep could not delete, such as files of another user or on a part of the disk that fails. One such file must not keep all that
- * come after it, in this sweep and in each that follows.
+ * What a sweep could not delete, such as files of another user, or on a failing part of the disk. One such file must not keep the sweep from
+ * deleting what comes after it.
  */
 import { counted } from '../domain/counted.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
 import { StoreUnavailable } from '../errors/store-unavailable.ts';
 import { SweepStopped } from './sweep-trust.ts';
 
-/** Where so many cannot be deleted, none can. */
+/** After so many failures the sweep gives up: probably nothing can be deleted. */
 const FAILURES_MAX = 100;
 
 export class Undeleted {

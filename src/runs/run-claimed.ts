@@ -121,7 +121,7 @@ export async function runClaimed(
   } catch (cause) {
     if (outcome === undefined) await giveUp(cause);
   } finally {
-    // What stays is swept, and is no reason to keep silent about how the run has ended.
+    // What cannot be removed is swept later. How the run has ended is reported in any case.
     await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
   if (outcome !== undefined) observe(outcome);
@@ -176,7 +176,7 @@ async function end(run: ClaimedRun, deps: RunDeps, { cause, reached }: Failure, 
   return { kind: (await catalog.leases.revoke(run.lease)) ? 'cancelled' : 'lost' };
 }
 
-/** The run was not at fault: the result of its next attempt may be stored. */
+/** Whether the catalog or the store was away: then the run is not at fault, and its next attempt may succeed. */
 function isUnavailable(cause: unknown): boolean {
   return cause instanceof CatalogUnavailable || cause instanceof StoreUnavailable;
 }
@@ -206,7 +206,7 @@ const UNEXPECTED: Readonly<Record<Reached, string>> = {
 
 /** What a reader of the execution is told. An unexpected failure is told in the log only, with the event's `cause`. */
 function errorOf({ cause, reached }: Failure): ExecutionError {
-  // The engine's own words are that it is no fault of the query.
+  // The engine itself says no more of it than that the query is not at fault.
   if (isStorageFull(cause)) return { type: 'storage_full', message: 'a disk of the service is full' };
   if (cause instanceof EngineError) {
     const { type, message, line, column } = cause;

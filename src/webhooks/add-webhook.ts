@@ -21,7 +21,7 @@ export async function addWebhook(
   return await webhooks.add({
     id: formatKeyId(randomBytes(KEY_ID_BYTES)),
     owner,
-    // As it will be asked for.
+    // In the form in which requests will name it.
     url: new URL(url).href,
     ...(queryId !== undefined && { queryId }),
     events: WEBHOOK_EVENTS.filter((event) => events.includes(event)),

@@ -31,20 +31,20 @@ export interface DelivererDeps {
 
 const RESOURCE = 'webhooks';
 const WHAT = 'delivering webhooks';
-/** How soon the first webhook is noticed, and that the process that delivers is gone. */
+/** How often a process that does not deliver looks: whether there is a webhook now, or the process that delivers is gone. */
 const IDLE_MILLIS = 5000;
-/** How soon a new message is. */
+/** How often the process that delivers looks for new messages. */
 const POLL_MILLIS = 1000;
 const STALE_LOOK_MILLIS = 60_000;
 const IN_FLIGHT_MAX = 32;
-/** Of one webhook. */
+/** Attempts in flight to one webhook. */
 const OF_EACH_MAX = 4;
-/** Of all webhooks together whose last attempt failed: those that answer need not wait for those that do not. */
+/** Attempts in flight to all webhooks whose last attempt failed, so that those that answer need not wait for them. */
 const TROUBLED_MAX = IN_FLIGHT_MAX / 2;
-/** What an attempt has come to is written down again and again, at first so soon. */
+/** If the outcome of an attempt cannot be recorded, it is tried again after the first pause; each pause is twice the one before, up to the longest. */
 const RECORD_MILLIS = { first: 1000, max: 60_000 };
 
-/** Until the signal is aborted. Resolves when the attempts under way have ended, which are broken off. */
+/** Runs until the signal is aborted; attempts in flight are then broken off. Resolves when they have ended. */
 export async function deliverWebhooks(deps: DelivererDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -63,7 +63,7 @@ async function deliverAlone(deps: DelivererDeps, signal: AbortSignal): Promise<v
   await new Deliverer(deps).run(AbortSignal.any([signal, held.signal]));
 }
 
-/** Only looks while another process delivers, so that those that wait write nothing. */
+/** The lease for delivering; undefined while another process has it. Asks for it only when it seems free, so that waiting processes write nothing. */
 async function takeTurn({ catalog, leases, onFault }: DelivererDeps): Promise<KeptLease | undefined> {
   const now = await catalog.now();
   for (const lease of await catalog.leases.list(RESOURCE)) {
@@ -123,7 +123,7 @@ class Deliverer {
   #hasRoom(webhookId: string): boolean {
     const ids = [...this.#inFlight.values()].map((one) => one.webhookId);
     if (!this.#troubled.has(webhookId)) return ids.filter((id) => id === webhookId).length < OF_EACH_MAX;
-    // One at a time: should it answer again, there will be more.
+    // One at a time, until one succeeds.
     return !ids.includes(webhookId) && ids.filter((id) => this.#troubled.has(id)).length < TROUBLED_MAX;
   }
 
@@ -140,12 +140,12 @@ class Deliverer {
       await this.#record(delivery, verdict, signal);
       observe(observed(delivery, verdict));
     } catch (error) {
-      // Broken off, it is due again at once, for whoever delivers then.
+      // An attempt that was broken off is due again at once, for the process that delivers next.
       if (!signal.aborted) this.#deps.onFault(WHAT, error);
     }
   }
 
-  /** Not written down it would be sent again at once: so it is tried until it is, or another process delivers. */
+  /** Records the outcome. Until it is recorded the message stays due, so this is tried until it succeeds or another process delivers. */
   async #record({ webhook, eventId }: DueDelivery, verdict: Verdict, signal: AbortSignal): Promise<void> {
     const { catalog, sleep, onFault } = this.#deps;
     for (let wait = RECORD_MILLIS.first; ; wait = Math.min(wait * 2, RECORD_MILLIS.max)) {
@@ -161,7 +161,7 @@ class Deliverer {
     }
   }
 
-  /** Until there may be something to do, or an attempt has ended. */
+  /** Waits for the next look, or until an attempt has ended. */
   async #untilNext(signal: AbortSignal): Promise<void> {
     const { sleep } = this.#deps;
     await pause(POLL_MILLIS, sleep, AbortSignal.any([signal, this.#pause.signal]));

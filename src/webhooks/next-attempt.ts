@@ -4,13 +4,13 @@ import type { PostOutcome } from './post.ts';
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 
-/** After each attempt, until the next; the last one holds from then on. */
+/** The pauses after the first attempt, the second, …; the last one also after all that follow. */
 const PAUSES = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR];
 /** Each pause is longer or shorter by up to this part, so that what failed together does not come back together. */
 const JITTER = 0.2;
-/** For so long a message is tried. */
-export const TRIED_MILLIS = DAY_MILLIS;
-/** A receiver may put the next attempt off for so long. */
+/** How long a message is tried. */
+const TRIED_MILLIS = DAY_MILLIS;
+/** The longest that a receiver may put the next attempt off. */
 const RETRY_AFTER_MILLIS_MAX = 4 * HOUR;
 
 export type Verdict =

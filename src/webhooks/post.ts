@@ -1,6 +1,6 @@
 /**
- * One attempt over HTTP. The address that is connected to is one that was looked at: a name is looked up once, by the connection itself,
- * so that it cannot mean another host a moment later. Redirects are an answer like any other.
+ * One attempt over HTTP. The connection goes to the very address that was checked: a name is looked up once, by the connection itself, so
+ * that it cannot mean another host a moment later. Redirects are not followed: they are an answer like any other.
  */
 import { type LookupAddress, lookup } from 'node:dns';
 import { type ClientRequest, request as requestHttp } from 'node:http';
@@ -32,7 +32,7 @@ export interface PostOptions extends AddressRules {
 }
 
 const ATTEMPT_MILLIS_MAX = 15_000;
-/** Of an answer so much is read, and thrown away. */
+/** How much of an answer is read, and thrown away. */
 const ANSWER_BYTES_MAX = 65_536;
 const HEAD_BYTES_MAX = 16_384;
 const ERROR_LENGTH_MAX = 200;
@@ -58,7 +58,7 @@ async function attempt(
 ): Promise<PostOutcome> {
   const target = new URL(url);
   const literal = literalAddress(target.hostname);
-  // No name, so it is not looked up.
+  // An IP address is never looked up, so `publicLookup` does not see it.
   if (literal !== undefined && !allowsPrivate) requirePublic([{ address: literal, family: 0 }], target.hostname);
   const send = target.protocol === 'https:' ? requestHttps : requestHttp;
   const request = send(target, {
@@ -78,7 +78,7 @@ async function attempt(
   return await answerTo(request, body);
 }
 
-/** The status counts, whatever becomes of the answer's body. */
+/** Resolves with the status, whatever becomes of the answer's body. */
 function answerTo(request: ClientRequest, body: string): Promise<PostOutcome> {
   return new Promise((resolve, reject) => {
     let hasStatus = false;

@@ -1,4 +1,7 @@
-/** Which addresses webhooks may have: those of the public internet, so that nobody has the service knock at doors that are closed to him. */
+/**
+ * Which addresses webhooks may have: those of the public internet. Otherwise users could make the service send requests into networks that
+ * they cannot reach themselves.
+ */
 import { BlockList, isIP } from 'node:net';
 import { WEBHOOK_URL_LENGTH_MAX } from '../domain/webhook.ts';
 
@@ -24,7 +27,7 @@ const NOT_PUBLIC_V4 = [
 /** Of the part of IPv6 that is in use, what leads into other networks (Teredo, 6to4), or nowhere. */
 const NOT_PUBLIC_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-/** All else is none's yet, or has its IPv4 address inside, or is private, of one link, of many receivers. */
+/** The part of IPv6 that is in use. All else is not assigned yet, has an IPv4 address inside, is private, of one link, or of many receivers. */
 const IN_USE_V6 = listOf(['2000::/3'], 'ipv6');
 
 const v4 = listOf(NOT_PUBLIC_V4, 'ipv4');
@@ -50,13 +53,13 @@ export function literalAddress(hostname: string): string | undefined {
 }
 
 export interface AddressRules {
-  /** Addresses that are not public, too. */
+  /** Whether addresses that are not public are allowed, too. */
   readonly allowsPrivate: boolean;
 }
 
 export const EXPECTED_URL = 'an http or https URL without user and password, at a public address';
 
-/** What a text is instead of a URL that a webhook may have, without its secrets; undefined when it may be one. */
+/** What the text is, if it is no URL that a webhook may have: in words, without secrets that it may contain. Undefined when it is one. */
 export function urlProblem(text: string, { allowsPrivate }: AddressRules): string | undefined {
   if (text.length > WEBHOOK_URL_LENGTH_MAX) return `more than ${WEBHOOK_URL_LENGTH_MAX} characters`;
   if (!URL.canParse(text)) return 'no URL';

@@ -6,7 +6,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { CLOCKS_APART_MILLIS, type Clock } from '../../domain/instant.ts';
 import type { Finding } from './finding.ts';
 
-/** Less is no more than what a busy machine takes to answer. */
+/** A smaller difference may be only the time that a busy machine takes to answer. */
 const APART_MILLIS_NOTICED = 1000;
 
 export async function examineClocks(catalog: Pick<Catalog, 'now'>, clock: Clock): Promise<Finding> {

@@ -11,7 +11,7 @@ import { EngineError, type SourceTable } from '../../engine/engine.ts';
 import { SETTINGS } from '../../settings/settings.ts';
 import { examined, type Finding, wrong } from './finding.ts';
 
-/** Of its schedule: one that is older is not late, but stands still. */
+/** A result older than this many periods of the schedule is not just late: refreshing has stopped. */
 const PERIODS_MAX = 2;
 
 /** @param nonce makes the name of the file that is written and removed this process's own */
@@ -60,7 +60,7 @@ async function examineDataset(
     };
   }
   const isLate = hasExpired || ageMillis > PERIODS_MAX * periodMillisOf(dataset, now);
-  // While nothing runs, nothing is refreshed, and nobody need be told.
+  // While no service runs, nothing is refreshed: that is no finding.
   if (isLate && (await catalog.replicas.list(LIVE_MILLIS)).length > 0) {
     const since = hasExpired ? 'its last result has expired' : `refreshed ${durationInWords(ageMillis / 1000)} ago`;
     return {

@@ -1,4 +1,7 @@
-/** Looks at whether the cluster that runs the SQL answers. Once, and before the datasets: each of them would wait for it, and be told as one that is wrong. */
+/**
+ * Checks whether the cluster that runs the SQL answers. Once, before the datasets: each of them would wait for it in vain, and be reported as
+ * wrong.
+ */
 import type { Service } from '../../compose/service.ts';
 import { EngineUnavailable } from '../../engine/engine.ts';
 import { SETTINGS } from '../../settings/settings.ts';

@@ -8,7 +8,7 @@ import { isScratchName } from '../../files/scratch-folder.ts';
 import { describeClockDoubt } from '../sweep-trust.ts';
 import { type Finding, wrong } from './finding.ts';
 
-/** So many are counted: more are no more wrong. */
+/** Counting stops here. */
 const FOREIGN_MAX = 1000;
 const NAMED_MAX = 3;
 /** In the root of a store, beside the folders of runs. */

@@ -4,7 +4,7 @@ import { objectsOf } from '../../domain/result-set.ts';
 import { storedResults } from '../stored-results.ts';
 import { type Finding, wrong } from './finding.ts';
 
-/** So many are counted: more are no more wrong. */
+/** Counting stops here. */
 const MISSING_MAX = 1000;
 const NAMED_MAX = 3;
 
