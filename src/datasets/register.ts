@@ -25,8 +25,8 @@ export function isCurated({ id, owner }: Pick<Query, 'id' | 'owner'>): boolean {
 }
 
 /**
- * Adds what is missing, and changes what another release or setting says otherwise; any number of processes may do so at once. A dataset whose query id was taken before such ids were
- * reserved is left out, since its address would hand out what is somebody else's.
+ * Adds what is missing, and changes what another release or setting says otherwise; any number of processes may do so at once. A dataset whose
+ * query id was taken before such ids were reserved is left out, since its address would hand out what is somebody else's.
  */
 export async function registerDatasets(
   catalog: Pick<Catalog, 'principals' | 'queries'>,

@@ -2,7 +2,10 @@
 
 /** Longer texts are no misspelt names. */
 const LENGTH_MAX = 100;
-/** A distance takes time in the product of the lengths. All together may take so much, two milliseconds, or ten for the first time: further candidates are left out. */
+/**
+ * The most work for all distances together; further candidates are left out. One distance takes time in the product of both lengths. So much
+ * takes two milliseconds, or ten for the first time.
+ */
 const WORK_MAX = 250_000;
 const SUGGESTIONS_MAX = 3;
 

@@ -29,7 +29,10 @@ export function folderFailure(error: unknown, path: string, setting: string): un
   return problem === undefined ? error : new StartupError(problem, { cause: error });
 }
 
-/** The same as text, undefined for what is known no better than the system says it. @param setting left out where it is too late to name another place */
+/**
+ * The same as text; undefined where nothing better is known than what the system says.
+ * @param setting left out where it is too late to name another place
+ */
 export function folderProblem(error: unknown, path: string, setting?: string): string | undefined {
   const code = codeOf(error);
   const orSet = setting === undefined ? '' : `, or set ${setting}`;

@@ -1,4 +1,7 @@
-/** What processes that have ended leave to the sums of metrics: Prometheus takes a counter that falls for one that began anew, and adds all of it again. */
+/**
+ * What processes that have ended leave to the sums of metrics. Without it a sum would fall when a process ends: Prometheus takes a counter that
+ * falls for one that began anew, and adds all of it again.
+ */
 
 /** A metric as `collect` gives it. */
 interface Collected {

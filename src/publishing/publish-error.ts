@@ -1,16 +1,17 @@
-/** What the sender could have said about the file, with examples. Each surface adds its own option for it to the message. */
+/**
+ * What would have helped the service to read the file, if the sender had said it; with examples. The command and the HTTP API each add to the
+ * message how it is said there.
+ */
 export type Remedy =
   | { readonly say: 'encoding'; readonly examples: readonly ('latin-1' | 'windows-1252' | 'utf-16')[] }
   | { readonly say: 'types'; readonly declaration: string };
 
-/**
- * Why a publish failed that could not have succeeded. Nothing was changed; `message` says where and what was found.
- */
+/** Why nothing was published, and nothing was changed. The message says where, and what was found. */
 export class PublishError extends Error {
   override readonly name: string = 'PublishError';
   /**
-   * `input`: what was handed in is wrong. `archived`: the query takes no runs. `busy`: another process publishes this run. `full`: a disk
-   * is. `no_room`: others take the disk that there is for what is being published. `too_large`: it would not suffice for this one alone.
+   * `input`: what was handed in is wrong. `archived`: the query takes no runs. `busy`: another process publishes this run. `full`: a disk is
+   * full. `no_room`: other results that are being published take the disk space. `too_large`: this one alone would need more than there is.
    */
   readonly kind: 'input' | 'archived' | 'busy' | 'full' | 'no_room' | 'too_large';
 

@@ -1,6 +1,6 @@
 /**
- * From staged parts to a result, and what happens when that fails: the lease, the objects, the commit. How rows become parts is not known
- * here (publish.ts), so that the simulator can run this file as it is.
+ * From staged parts to a result: the lease, the objects, the commit, and what happens when one of them fails. How rows become parts is in
+ * publish.ts, so that the simulator can run this file as it is, without a DuckDB.
  *
  * The commit is what makes the result exist. Until then everything lies in folders of this writer's own, under its lease; a
  * publish that fails removes them, and what a killed one leaves is swept (sweep.ts).
@@ -82,7 +82,7 @@ export interface WriteOptions {
   readonly leaseMillis: number;
 }
 
-/** How the rows come, and who is told how far they are. */
+/** How parts are made of the rows, and who is told of the progress. */
 export interface StagedRows {
   /** Makes the parts, in a folder of this writer alone. */
   readonly stage: (folder: string, signal: AbortSignal) => Promise<Converted>;
@@ -132,7 +132,7 @@ export async function publishStaged(
       { cause: error, kind: 'full' },
     );
   } finally {
-    // What stays is swept, and is no reason to call a publish failed that was committed.
+    // What cannot be removed is swept later: a result that was committed is published all the same.
     await rm(staging, { recursive: true, force: true }).catch(() => undefined);
     await lease[Symbol.asyncDispose]();
   }

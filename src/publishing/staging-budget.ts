@@ -1,7 +1,6 @@
 /**
- * How much disk results take that are being published and are not stored yet: as they come, decompressed, and converted. There is one
- * budget for all of them, so that many that are sent at the same time, or one that is small only as long as it is compressed, cannot
- * take the disk from everything else.
+ * Bounds the disk space of results that are being published: as they arrive, decompressed, and converted. All of them share one budget, so
+ * that neither many uploads at the same time, nor one that is small only while it is compressed, take the disk from everything else.
  */
 import { PublishError } from './publish-error.ts';
 
@@ -13,7 +12,7 @@ export interface StagedBytes extends Disposable {
   give(bytes: number): void;
 }
 
-/** How writers see it. */
+/** The part of it that writers use. */
 export type StagedWrites = Omit<StagedBytes, typeof Symbol.dispose>;
 
 /** For a publisher that has the disk to itself. */
@@ -22,7 +21,7 @@ export const UNLIMITED_STAGING: StagedWrites = { take: async () => undefined, gi
 /** The most bytes of all results together. */
 export interface StagingLimit {
   readonly now: number;
-  /** The same on a disk that has nothing else on it. What takes more would be refused each time. */
+  /** The limit if the disk held nothing else. A result that takes more is refused however often it is sent. */
   readonly ever: number;
 }
 
@@ -71,7 +70,7 @@ export class StagingBudget {
     return {
       take: async (bytes) => {
         await makeRoom(bytes);
-        // Nobody comes between these two.
+        // Nothing is awaited between the check and the count.
         this.#require(bytes, own + bytes, limit);
         add(bytes);
       },

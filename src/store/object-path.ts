@@ -8,10 +8,10 @@ const SEGMENT = /^[0-9A-Za-z._-]{1,200}$/;
 /** No key has more, so no object lies deeper. */
 export const SEGMENTS_MAX = 8;
 
-/** In the root, yet no object: where what becomes objects is prepared, so that it is renamed into its place. */
+/** A folder in the root that holds no objects: files that are to become objects are prepared there, and then renamed into their places. */
 export const STAGING = 'staging';
 
-/** Whose store this is, in a file that says so. */
+/** A file in the root, and no object: it says which installation the store belongs to. */
 export const INSTALLATION = 'installation.txt';
 
 class KeyInvalid extends Error {}

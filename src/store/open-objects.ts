@@ -1,6 +1,6 @@
 /**
- * Which objects this process has open. A file is opened by its path, some time after the store has named it, so one that is open is not
- * deleted; whoever wants it deleted is told, and comes again.
+ * Which objects this process has open. The store hands out a path, and the file is opened some time later; so an object that is open is not
+ * deleted. Whoever wants it deleted is told so, and tries again later.
  */
 export class OpenObjects {
   /** How many have each object open. */

@@ -11,8 +11,8 @@ export interface ResultStore {
   /** Rejects when the store cannot be reached or written. */
   check(): Promise<void>;
   /**
-   * Rejects when a server that is asked for lists refuses this one: of the objects, or of those in parts that were never finished. Whoever
-   * may write need not be allowed to list, and no read shows it.
+   * Rejects when the store may not list its objects, or the uploads in parts that were never finished. A key that may write need not be allowed to
+   * list, and neither reads nor writes show that.
    */
   checkList(of: 'objects' | 'uploads'): Promise<void>;
   /** Whose store this is; undefined before its first use with a catalog. */
@@ -34,8 +34,8 @@ export interface ResultStore {
    */
   open(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<OpenObject>;
   /**
-   * Of rows that will soon be opened: fetches what a read of them needs, where opening them would have to wait for it. It promises nothing. It
-   * stops where its room is used up, and keeps silent about what goes wrong, since whoever opens the rows is told.
+   * Fetches ahead what a read of rows needs that will soon be opened, where opening them would have to wait for it. It promises nothing: it stops
+   * where its room is used up, and is silent about failures, since opening the rows reports them.
    */
   prefetch(object: ObjectRef, rows: RowRange, signal: AbortSignal): Promise<void>;
   /** Reads the whole object and compares it with `sha256` and the hashes of its blocks. @throws ObjectDamaged */
@@ -50,8 +50,8 @@ export interface ResultStore {
    */
   delete(keys: readonly string[]): Promise<readonly string[]>;
   /**
-   * Removes the empty folders that a crash left behind, where the implementation has such a thing: of those whose prefix, which ends in a
-   * slash, `mayRemove` lets through. It is asked after a folder was found.
+   * Removes the empty folders that a crash left behind, where the implementation has folders.
+   * @param mayRemove decides about each one that has been found; its prefix ends in a slash
    */
   removeEmptyFolders(mayRemove: (prefix: string) => Promise<boolean>): Promise<void>;
 }
@@ -66,7 +66,10 @@ export interface ObjectRef {
 export interface OpenObject extends AsyncDisposable {
   /** Absolute path of a local file. */
   readonly path: string;
-  /** To be asked once it has been read: somebody may have written into it meanwhile. @throws ObjectDamaged; MadeIsGone where it can be had anew */
+  /**
+   * To be called after reading: somebody may have written into the file meanwhile.
+   * @throws ObjectDamaged; MadeIsGone where the file can be made or fetched anew
+   */
   requireIntact?(): Promise<void>;
 }
 
@@ -84,7 +87,7 @@ export class ObjectExists extends Error {
 
 export class ObjectDamaged extends Error {
   readonly key: string;
-  /** There is no such object at all. */
+  /** Whether there is no such object at all. */
   readonly isMissing: boolean;
   constructor(key: string, found: string, isMissing = false) {
     super(`stored object ${key} is damaged: ${found}`);

@@ -53,8 +53,8 @@ export async function insertExecution(
 }
 
 /**
- * The key that orders runs: the time of submission. If an earlier added run has a later time than now, one of the clocks is wrong; then
- * the order of the commits counts. So it does where a run that was there already when this one was submitted seems to be of later.
+ * The key that orders runs: the time of submission. If a run that was added earlier has a later time than now, one of the clocks is wrong;
+ * then the order of the commits counts. The same holds if a run that was there when this one was submitted seems to be later.
  */
 async function placeInOrder(
   trx: Transaction<CatalogTables>,
@@ -91,7 +91,8 @@ export async function step(
 }
 
 /**
- * As `step`, of a run that ends. The same statement says whether there are webhooks, so that a run which nobody is told of costs nothing more.
+ * As `step`, for a step that ends the run. The same statement says whether there are any webhooks, so that without them no further statement is
+ * needed.
  * @throws IllegalTransition
  */
 export async function end(

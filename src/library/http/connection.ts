@@ -58,7 +58,10 @@ export class Connection implements Disposable {
     this.#agent = new (base.protocol === 'https:' ? https : http).Agent({ keepAlive: true });
   }
 
-  /** @throws the signal's reason · PublishError for a file that cannot be read · CallerFailure by what `onSent` fails with · Error for a failure after which a new attempt makes sense */
+  /**
+   * @throws the signal's reason; PublishError for a file that cannot be read; CallerFailure for what `onSent` fails with; Error for a failure
+   *   after which a new attempt makes sense
+   */
   async attempt(sending: Sending, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     const outgoing = this.#request(sending);

@@ -102,7 +102,7 @@ export async function convert(conversion: Conversion, signal: AbortSignal): Prom
   }
 }
 
-/** What was written to a folder that is thrown away as a whole, if it must be written again. */
+/** Counts what is written to the folder of parts, which is removed as a whole if the parts must be written again. */
 class RemovedTogether {
   readonly #staged: StagedWrites;
   #taken = 0;
@@ -141,7 +141,7 @@ async function withCheck(
     tell({ rowsTotal });
     return rowsTotal;
   };
-  // What the file lies about is found by those who read it.
+  // If counting fails, so does reading, which says more about the file.
   const counting = count?.(during).then(told, () => undefined);
   const [written, checked] = await Promise.allSettled([
     write(during, (rows, bytes) => tell({ rows, bytes })).catch(fail),
@@ -207,7 +207,7 @@ async function explain(error: Error, context: SourceContext, source: Source, sig
   return new PublishError(`${where}column ${JSON.stringify(column.name)}: ${value} cannot be stored as ${type}${hint}`);
 }
 
-/** What nobody has words for is no fault of the file's. */
+/** An error that explains itself stays as it is. Any other is reported as a fault of the service, not of the file. */
 function asPublishError(error: Error): Error {
   return isSelfExplanatory(error) ? error : new PublishError(faultText(error.message), { cause: error });
 }

@@ -21,11 +21,11 @@ export interface PartToMeasure {
   readonly path: string;
   readonly firstRow: number;
   readonly types: readonly ColumnType[];
-  /** It gets Bloom filters if it has as many bytes. */
+  /** The part gets Bloom filters if it has at least so many bytes. */
   readonly bloomBytesMin: number;
 }
 
-/** Of a smaller file, to read all columns takes less than to ask first which of them have nulls. */
+/** For a smaller file, reading all columns takes less time than asking first which of them have nulls. */
 const ASKED_BYTES_MIN = 1024 * 1024;
 
 /** The columns whose every row group says how many nulls it has, and says none. */

@@ -20,14 +20,14 @@ export interface WrittenPart {
   readonly rowCount: number;
 }
 
-/** Of a file that DuckDB has written: row group after row group, then the footer. */
+/** The blocks of a file that DuckDB has written: row group after row group, then the footer. */
 export async function measureBlocks(
   duckDb: DuckDb,
   part: WrittenPart,
   signal: AbortSignal,
 ): Promise<Pick<Blocks, 'rows' | 'bytes'>> {
   const { path, objectBytes, rowCount } = part;
-  // So few rows are one row group, and asking DuckDB where it lies takes longer than to write it.
+  // So few rows are one row group. Asking DuckDB where it lies would take longer than writing it did.
   if (rowCount > 0 && rowCount <= ROW_GROUP_ROWS_MIN) return await oneRowGroup(part);
   const groups = await duckDb.query({ text: ROW_GROUPS, values: [escapeGlob(path)] }, signal);
   const rows: number[] = [];

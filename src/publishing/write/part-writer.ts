@@ -34,7 +34,7 @@ export interface PartLayout {
   readonly rowGroupsPerPart: number;
   /** Rows of the pre-sample; a result of no more rows has none. */
   readonly preSampleRows: number;
-  /** Parts get Bloom filters where the first one has as many bytes. */
+  /** All parts get Bloom filters if the first one has at least so many bytes. */
   readonly bloomBytesMin: number;
   /** Cell bytes; the rows are cut before the first one that would exceed it. */
   readonly resultBytesMax: number;

@@ -10,7 +10,7 @@ export interface CachedFile {
   /** 1 for each block that is there. */
   readonly blocks: Uint8Array;
   users: number;
-  /** Of the blocks that are there. */
+  /** Bytes of the blocks that are there. */
   bytes: number;
   /** Fetches in progress. */
   fetches: number;
@@ -37,12 +37,12 @@ export function missingOf(file: CachedFile, { blocks, objectBytes }: ObjectRef, 
   return needed.filter(({ index }) => file.blocks[index] !== 1);
 }
 
-/** Whether it must stay. */
+/** Whether somebody reads the file, or fetches blocks into it: then it must stay. */
 export function isInUse({ users, fetches }: CachedFile): boolean {
   return users > 0 || fetches > 0;
 }
 
-/** What was written by us until now, whether or not it was what should have come. */
+/** Notes the file's state after a write of ours, whether or not the bytes were the right ones: a later change is somebody else's. */
 export async function noteChange(file: CachedFile, handle: FileHandle, { objectBytes }: ObjectRef): Promise<void> {
   const { ctimeNs, size } = await handle.stat({ bigint: true });
   file.changedAt = ctimeNs;

@@ -28,7 +28,7 @@ const FILES_MAX = 20_000;
 const FETCHES_MAX = 8;
 /** Blocks that are fetched ahead at the same time, for all readers together. Reads that wait for their blocks do not wait for these. */
 const PREFETCHES_MAX = 8;
-/** For a file without blocks, and what follows. */
+/** Room on a full disk for a file that has no blocks yet, and for the first ones. */
 const MAKING_BYTES = 1_000_000;
 /** How often a block is asked for: what the store sends may be damaged on the way, or break off. */
 const ATTEMPTS_MAX = 2;
@@ -47,7 +47,7 @@ export interface ReadCacheOptions {
   /** Of all files together. Files that are being read may exceed it. */
   readonly bytesMax: number;
   readonly fetch: FetchBytes;
-  /** On a full disk what nobody reads goes, of these files and of whatever else. Without it, it is the failure of who fetches. */
+  /** What is removed on a full disk: files that nobody reads, these and others. Without it a fetch fails there. */
   readonly room?: { readonly disk: DiskRoom; readonly clock: Clock };
 }
 
@@ -214,7 +214,7 @@ export class ReadCache implements AsyncDisposable {
       file.bytes += block.bytes;
       this.#bytes += block.bytes;
     } catch (error) {
-      // What was written in vain is not counted: a file of nothing else goes, and on a full disk every file that has such bytes.
+      // Bytes of a failed fetch are in no count. A file that has no others goes; on a full disk every file that has such bytes goes.
       if ((file.bytes === 0 || isStorageFull(error)) && this.#files.get(name) === file) this.#files.delete(name);
       throw error;
     } finally {

@@ -1,4 +1,4 @@
-/** Objects in parts that nobody will finish, since their writer died: a server keeps their parts, which nobody sees and somebody pays for. */
+/** Ends uploads in parts whose writer has died. The server keeps their parts, which no list of objects shows, and which cost money. */
 import { AbortMultipartUploadCommand, ListMultipartUploadsCommand, type S3Client } from '@aws-sdk/client-s3';
 import { isNoObject } from './unavailable.ts';
 
@@ -7,7 +7,7 @@ interface Place {
   readonly prefix: string;
 }
 
-/** So many pages are looked at in one call, of up to 1000 uploads each. */
+/** How many pages one call looks at, of up to 1000 uploads each. */
 const PAGES_MAX = 100;
 
 /** @throws the client's error where they may not be listed, or cannot be */

@@ -6,7 +6,7 @@ import { asUnavailable } from './unavailable.ts';
 
 type Listed = NonNullable<ListObjectsV2CommandOutput['Contents']>[number];
 
-/** @throws StoreUnavailable where the list does not come to an end, or comes to one before its end: what is not listed is not thereby gone */
+/** @throws StoreUnavailable where the list is cut short or never ends: an object that was not listed must not be taken for gone */
 export async function* listObjects(
   client: S3Client,
   place: { readonly Bucket: string; readonly Prefix: string },

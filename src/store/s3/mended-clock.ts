@@ -4,7 +4,7 @@
  */
 import type { S3Client } from '@aws-sdk/client-s3';
 
-/** Less is refused by no server. */
+/** Servers refuse requests of clocks that are further off than some minutes: a smaller correction is not about that. */
 const REFUSED_MILLIS_MIN = 4 * 60_000;
 
 export function repeatWithMendedClock({ config, middlewareStack }: S3Client): void {

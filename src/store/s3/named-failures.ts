@@ -1,4 +1,4 @@
-/** Says in each failure what was asked of the server, and of which object: it says "Access Denied" by itself, and to a HEAD nothing at all. */
+/** Adds to each failure what was asked of the server, and of which object. The server itself says "Access Denied", and to a HEAD nothing at all. */
 import type { S3Client } from '@aws-sdk/client-s3';
 
 interface Asked {
@@ -25,7 +25,7 @@ export function nameFailures(client: S3Client): void {
         try {
           return await next(args);
         } catch (error) {
-          // It stays the same error, of the same name: what it means is found out by whoever asked.
+          // It stays the same error, of the same name, so that callers can still tell what it means.
           if (error instanceof Error && !NAMED.test(error.message)) {
             error.message = describe(error, commandName.replace(/Command$/, ''), args.input as Asked);
           }

@@ -16,7 +16,7 @@ import { isConflict, isNotImplemented } from './unavailable.ts';
 
 /** At most 10,000 make an object. */
 const PART_BYTES = 16 * 1024 * 1024;
-/** While another request for the same key goes on, such as one of ours that was given up, a server asks for another attempt. */
+/** A server asks for another attempt while another request for the same key goes on, such as one that we gave up. */
 const ATTEMPTS_MAX = 3;
 const IF_NOTHING_IS_THERE = { IfNoneMatch: '*' };
 const NO_CONDITIONS =

@@ -1,6 +1,6 @@
 /**
- * The thread that finds the first line of a file that is no JSON, or the longest where one is too long. A line may have any length, and parsing one of 20 MB takes a tenth of a
- * second, in which a service would answer nobody. Only files that are refused are read like this.
+ * The thread that finds the first line of a file that is no JSON, or the longest line where one is too long. A line may have any length, and
+ * parsing one of 20 MB takes a tenth of a second, in which a service would answer nobody. Only files that are refused are read like this.
  */
 import { createReadStream } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -148,8 +148,8 @@ function typeOf(
 }
 
 /**
- * A float of 32 bits that is to be a double is that very number, as every database casts it. By way of its shortest text 2^60 would become 1152921500000000000: that text
- * tells one float from another, and a double has more.
+ * A float of 32 bits that is to be a double becomes that very number, as in every database. By way of its shortest text 2^60 would become
+ * 1152921500000000000: that text only tells one float from another, and there are more doubles.
  */
 function withExactDoubles(source: StoredConversion, wanted: ColumnType): StoredConversion {
   const type = widenReals(source.type, wanted);
