@@ -1,4 +1,4 @@
-/** The glossary of ARCHITECTURE.md: a retired word does not come back in a declared name. */
+/** The words of ARCHITECTURE.md: a retired word does not come back in a declared name. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
