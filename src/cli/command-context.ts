@@ -1,9 +1,9 @@
 /** What a command may touch of the world outside: handed in by main.ts, and by tests. */
 import type { Readable } from 'node:stream';
-import type { StartTimer } from '../compose/watch-event-loop.ts';
 import type { Clock, Instant } from '../domain/instant.ts';
 import type { Sleep } from '../domain/time.ts';
 import type { RandomBytes } from '../keys/create-key.ts';
+import type { StartTimer } from '../observation/watch-event-loop.ts';
 import type { WorkerEffects } from '../workers/messages.ts';
 
 export interface CommandContext {

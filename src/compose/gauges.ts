@@ -6,9 +6,9 @@ import type { Clock } from '../domain/instant.ts';
 import { LEASE_KINDS } from '../domain/lease-names.ts';
 import { type Sleep, TimeLimit } from '../domain/time.ts';
 import type { DuckDb, DuckDbUse } from '../duckdb/duckdb.ts';
+import type { EventLoopWatch } from '../observation/event-loop.ts';
 import type { GaugeSource } from '../observation/metrics.ts';
 import type { WorkQueue } from '../results/limits/work-queue.ts';
-import type { EventLoopWatch } from './event-loop.ts';
 
 export interface GaugedParts {
   readonly catalog: Catalog;

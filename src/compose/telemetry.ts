@@ -7,9 +7,9 @@ import { type Metrics, makeMetrics } from '../observation/metrics.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
 import type { TraceSettings } from '../observation/traces/trace-settings.ts';
 import { UsageMeter } from '../observation/usage-meter.ts';
+import { type StartTimer, watchEventLoop } from '../observation/watch-event-loop.ts';
 import { type GaugedParts, gaugesOf } from './gauges.ts';
 import type { Service } from './service.ts';
-import { type StartTimer, watchEventLoop } from './watch-event-loop.ts';
 
 export interface TelemetryEffects {
   /** Of the service: `1.2.3`. */
