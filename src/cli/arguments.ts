@@ -4,11 +4,10 @@ import { isReservedQueryId, RESERVED_QUERY_IDS_FROM } from '../datasets/reserved
 import { descriptionsProblem } from '../domain/column-descriptions.ts';
 import { EXECUTION_STATES, type ExecutionState, isExecutionId } from '../domain/execution.ts';
 import { DAY_MILLIS, startOfDay } from '../domain/instant.ts';
+import { LIFETIME_MILLIS_MAX } from '../domain/key.ts';
 import type { Owner } from '../domain/principal.ts';
 import { isPrincipalName, PRINCIPAL_NAME_RULE } from '../domain/principal-name.ts';
 import { PARAMETERS_MAX, POSITION_MAX, parameterProblem } from '../domain/run-input.ts';
-
-const LIFETIME_MAX_MILLIS = 36_500 * DAY_MILLIS;
 
 /** Options that exclude or need each other, and other mistakes that no single word makes. */
 export class UsageError extends Error {}
@@ -58,7 +57,7 @@ export function day(text: string): string {
 export function lifetime(text: string): number {
   const [, digits = '', unit = ''] = /^(\d{1,6})([dh])$/i.exec(text) ?? [];
   const millis = Number(digits) * (unit.toLowerCase() === 'd' ? DAY_MILLIS : DAY_MILLIS / 24);
-  if (millis > 0 && millis <= LIFETIME_MAX_MILLIS) return millis;
+  if (millis > 0 && millis <= LIFETIME_MILLIS_MAX) return millis;
   throw new InvalidArgumentError('A time is written as 90d or 12h, and is at most 36500d.');
 }
 

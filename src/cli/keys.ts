@@ -1,5 +1,6 @@
 /** `qrs keys`: make, list and revoke API keys. A key is printed once, when it is made; the catalog has only its hash. */
 import { type Command, Option } from 'commander';
+import { KEY_NAME_LENGTH_MAX } from '../domain/key.ts';
 import { SCOPES, type Scope } from '../domain/scope.ts';
 import { createKey, type KeyTerms } from '../keys/create-key.ts';
 import { keyRecord, termsRecord } from '../keys/key-record.ts';
@@ -31,7 +32,7 @@ function addCreate(keys: Command, context: CommandContext): void {
     .description('make a key for a user or a team and print it; it is never shown again')
     .option('--user <name>', 'the user that the key acts for', principalName)
     .option('--team <name>', 'the team that the key acts for', principalName)
-    .option('--name <label>', 'what the key is for, to recognise it by in the list', label(200))
+    .option('--name <label>', 'what the key is for, to recognise it by in the list', label(KEY_NAME_LENGTH_MAX))
     .addOption(
       new Option('--scope <scope>', 'what the key may do: read results, also write for its owner, also administer')
         .choices(SCOPES)

@@ -3,7 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { declaredChangeProblem } from '../datasets/declared-by-dataset.ts';
 import { changeDescriptions } from '../domain/column-descriptions.ts';
-import { type NewQuery, type QueryChanges, type QueryDefinition, whatRuns } from '../domain/query.ts';
+import {
+  type NewQuery,
+  QUERY_DESCRIPTION_LENGTH_MAX,
+  QUERY_NAME_LENGTH_MAX,
+  type QueryChanges,
+  type QueryDefinition,
+  TAG_LENGTH_MAX,
+  whatRuns,
+} from '../domain/query.ts';
 import {
   columnDescriptions,
   label,
@@ -64,9 +72,9 @@ function addAdd(queries: Command, context: CommandContext): void {
     .option('--user <name>', 'the user who owns it', principalName)
     .option('--team <name>', 'the team that owns it', principalName)
     .option('--private', 'only its owner (and the members of the team) may read it')
-    .option('--name <text>', 'what the query is called', label(200))
-    .option('--description <text>', 'what its results are', label(10_000))
-    .option('--tag <tag...>', 'its tags', labels(100))
+    .option('--name <text>', 'what the query is called', label(QUERY_NAME_LENGTH_MAX))
+    .option('--description <text>', 'what its results are', label(QUERY_DESCRIPTION_LENGTH_MAX))
+    .option('--tag <tag...>', 'its tags', labels(TAG_LENGTH_MAX))
     .option('--describe <column=text>', 'what a column means; may be repeated', columnDescriptions);
   sqlOptions(add)
     .option('--json', 'print JSON')
@@ -94,9 +102,9 @@ function addSet(queries: Command, context: CommandContext): void {
     .command('set')
     .description('change a query: what is not named stays as it is')
     .argument('<id>', 'the id of the query', queryId)
-    .option('--name <text>', 'what the query is called', label(200))
-    .option('--description <text>', 'what its results are', label(10_000))
-    .option('--tag <tag...>', 'its tags, instead of those before', labels(100))
+    .option('--name <text>', 'what the query is called', label(QUERY_NAME_LENGTH_MAX))
+    .option('--description <text>', 'what its results are', label(QUERY_DESCRIPTION_LENGTH_MAX))
+    .option('--tag <tag...>', 'its tags, instead of those before', labels(TAG_LENGTH_MAX))
     .option(
       '--describe <column=text>',
       'what a column means; without a text: nothing more; may be repeated',

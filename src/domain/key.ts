@@ -3,12 +3,19 @@
  * lets people and secret scanners recognise one; the alphabet has no characters that are taken for each other. The token in the address of
  * a share begins with `qrss_`, so that neither is ever taken for the other.
  */
+import { DAY_MILLIS } from './instant.ts';
+
 const PREFIXES = { key: 'qrs_', share: 'qrss_' } as const;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const KEY = /^qrs_[0-9a-hjkmnp-tv-z]{40}$/;
 const SHARE_TOKEN = /^qrss_[0-9a-hjkmnp-tv-z]{40}$/;
 const SECRETS = /(qrss?_)[0-9a-hjkmnp-tv-z]{40}/g;
 const BITS = 5;
+
+/** The longest time until a key, or a share, expires: a hundred years. */
+export const LIFETIME_MILLIS_MAX = 36_500 * DAY_MILLIS;
+/** The most characters of the label of a key. */
+export const KEY_NAME_LENGTH_MAX = 200;
 
 /** How many random bytes a key is made of. */
 export const KEY_BYTES = 25;

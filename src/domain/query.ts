@@ -22,6 +22,12 @@ export interface QueryParameter {
   readonly enumOptions?: readonly string[];
 }
 
+/** Bounds of what owners say about their queries: characters of each text, and how many tags. */
+export const QUERY_NAME_LENGTH_MAX = 200;
+export const QUERY_DESCRIPTION_LENGTH_MAX = 10_000;
+export const TAG_LENGTH_MAX = 100;
+export const TAGS_MAX = 50;
+
 /** What its owner says about a query, and may change. */
 export interface QueryDefinition {
   readonly name?: string;

@@ -2,8 +2,8 @@
 import type { ExecutionError } from './execution.ts';
 
 export const PARAMETERS_MAX = 100;
-const PARAMETER_NAME_LENGTH_MAX = 100;
-const PARAMETER_VALUE_LENGTH_MAX = 2000;
+export const PARAMETER_NAME_LENGTH_MAX = 100;
+export const PARAMETER_VALUE_LENGTH_MAX = 2000;
 export const ERROR_MESSAGE_LENGTH_MAX = 10_000;
 export const ERROR_TYPE_LENGTH_MAX = 100;
 /** Of an error that says no other. */

@@ -1,5 +1,11 @@
 /** The bodies of requests that change something, and of their answers. */
-import { QUERY_PARAMETER_TYPES } from '../../domain/query.ts';
+import { DESCRIPTION_LENGTH_MAX } from '../../domain/column-descriptions.ts';
+import {
+  QUERY_DESCRIPTION_LENGTH_MAX,
+  QUERY_NAME_LENGTH_MAX,
+  QUERY_PARAMETER_TYPES,
+  TAGS_MAX,
+} from '../../domain/query.ts';
 import { SCOPES } from '../../domain/scope.ts';
 import { type Fragment, refTo } from './schema.ts';
 
@@ -64,12 +70,12 @@ const RUN_PARAMETERS: Fragment = {
 };
 
 const DEFINITION: Fragment = {
-  name: { type: ['string', 'null'], maxLength: 200 },
-  description: { type: ['string', 'null'], maxLength: 10_000 },
-  tags: { type: ['array', 'null'], items: TEXT, maxItems: 50 },
+  name: { type: ['string', 'null'], maxLength: QUERY_NAME_LENGTH_MAX },
+  description: { type: ['string', 'null'], maxLength: QUERY_DESCRIPTION_LENGTH_MAX },
+  tags: { type: ['array', 'null'], items: TEXT, maxItems: TAGS_MAX },
   column_descriptions: {
     type: ['object', 'null'],
-    additionalProperties: { type: ['string', 'null'], maxLength: 1000 },
+    additionalProperties: { type: ['string', 'null'], maxLength: DESCRIPTION_LENGTH_MAX },
     description: 'What columns mean, by their names: all of them, instead of those before.',
   },
   query_sql: { type: ['string', 'null'], description: 'What the engine runs; none where an engine elsewhere does.' },

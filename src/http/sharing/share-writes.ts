@@ -10,8 +10,8 @@ import { findReadableExecution } from '../../results/plan/readable.ts';
 import { parseColumnNames } from '../../results/request/columns-parameter.ts';
 import { checkShare } from '../../results/shared/check-share.ts';
 import { readableQuery, requireOwn, writableQuery } from '../writing/authorize.ts';
-import { bad, integer, list, nullable, type ReadField, readFields, text } from '../writing/fields.ts';
-import { LIFETIME_SECONDS_MAX } from '../writing/principal-writes.ts';
+import { bad, list, nullable, type ReadField, readFields, text } from '../writing/fields.ts';
+import { LIFETIME_SECONDS } from '../writing/principal-writes.ts';
 import { type JsonHandler, jsonWrite, type WriteDeps, type WriteRoute } from '../writing/write-request.ts';
 
 export interface ShareWritesDeps extends WriteDeps {
@@ -109,7 +109,7 @@ const COLUMNS: ReadField<readonly string[]> = (value, name) => {
 };
 
 const FIELDS = {
-  expires_in: nullable(integer(1, LIFETIME_SECONDS_MAX, ' of seconds')),
+  expires_in: nullable(LIFETIME_SECONDS),
   columns: nullable(COLUMNS),
   filters: nullable(text(1, FILTERS_LENGTH_MAX)),
 };

@@ -3,7 +3,8 @@
  * do.
  */
 import type { Principals } from '../../catalog/catalog.ts';
-import { DAY_MILLIS, formatInstant, type Instant } from '../../domain/instant.ts';
+import { formatInstant, type Instant } from '../../domain/instant.ts';
+import { KEY_NAME_LENGTH_MAX, LIFETIME_MILLIS_MAX } from '../../domain/key.ts';
 import type { Owner } from '../../domain/principal.ts';
 import { isPrincipalName, PRINCIPAL_NAME_RULE } from '../../domain/principal-name.ts';
 import { SCOPES } from '../../domain/scope.ts';
@@ -19,8 +20,8 @@ export interface PrincipalWritesDeps extends WriteDeps {
 }
 
 const MEMBERS_MAX = 1000;
-/** Of a key, or a share. */
-export const LIFETIME_SECONDS_MAX = (36_500 * DAY_MILLIS) / 1000;
+/** In which a key or a share expires: `expires_in`. */
+export const LIFETIME_SECONDS = integer(1, LIFETIME_MILLIS_MAX / 1000, ' of seconds');
 
 export function principalWrites(deps: PrincipalWritesDeps): readonly WriteRoute[] {
   const route = (method: WriteRoute['method'], path: string, handle: JsonHandler) =>
@@ -85,9 +86,9 @@ function addingKey({ clock, createKey }: PrincipalWritesDeps): JsonHandler {
     const fields = readFields(await body(), {
       user: NAME,
       team: NAME,
-      name: text(1, 200),
+      name: text(1, KEY_NAME_LENGTH_MAX),
       scope: oneOf(SCOPES),
-      expires_in: integer(1, LIFETIME_SECONDS_MAX, ' of seconds'),
+      expires_in: LIFETIME_SECONDS,
     });
     const owner = ownerOf(fields);
     const { name, scope = 'read', expires_in } = fields;

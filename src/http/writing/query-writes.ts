@@ -9,13 +9,18 @@ import { CronError, checkCron } from '../../domain/cron.ts';
 import { checkParameters, PARAMETERS_MAX, ParameterError } from '../../domain/parameter-values.ts';
 import {
   type NewQuery,
+  QUERY_DESCRIPTION_LENGTH_MAX,
+  QUERY_NAME_LENGTH_MAX,
   QUERY_PARAMETER_TYPES,
   type Query,
   type QueryChanges,
   type QueryDefinition,
   type QueryParameter,
+  TAG_LENGTH_MAX,
+  TAGS_MAX,
   whatRuns,
 } from '../../domain/query.ts';
+import { PARAMETER_NAME_LENGTH_MAX, PARAMETER_VALUE_LENGTH_MAX } from '../../domain/run-input.ts';
 import { scheduleProblem } from '../../domain/schedule-problem.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { writableQuery } from './authorize.ts';
@@ -53,7 +58,6 @@ export interface QueryWritesDeps extends WriteDeps {
   readonly changeProblem: (query: Query, changes: QueryChanges) => Promise<string | undefined>;
 }
 
-const TAGS_MAX = 50;
 export const SQL_LENGTH_MAX = 500_000;
 
 export function queryWrites(deps: QueryWritesDeps): readonly WriteRoute[] {
@@ -182,10 +186,10 @@ const PARAMETER: ReadField<QueryParameter> = (value, name) => {
   const fields = readFields(
     value,
     {
-      key: text(1, 100),
+      key: text(1, PARAMETER_NAME_LENGTH_MAX),
       type: oneOf(QUERY_PARAMETER_TYPES),
       value: parameterValue,
-      enumOptions: list(text(0, 2000), 1000),
+      enumOptions: list(text(0, PARAMETER_VALUE_LENGTH_MAX), 1000),
     },
     name,
   );
@@ -200,7 +204,7 @@ const PARAMETER: ReadField<QueryParameter> = (value, name) => {
 
 /** Clients send numbers as numbers. */
 function parameterValue(value: unknown, name: string): string {
-  return text(0, 2000)(isNumber(value) ? String(value) : value, name);
+  return text(0, PARAMETER_VALUE_LENGTH_MAX)(isNumber(value) ? String(value) : value, name);
 }
 
 const SCHEDULE: ReadField<string> = (value, name) => {
@@ -248,9 +252,9 @@ const DESCRIPTIONS: ReadField<ColumnDescriptions> = (value, name) => {
 };
 
 const DEFINITION = {
-  name: orNone(200),
-  description: orNone(10_000),
-  tags: orElse(list(text(1, 100), TAGS_MAX), []),
+  name: orNone(QUERY_NAME_LENGTH_MAX),
+  description: orNone(QUERY_DESCRIPTION_LENGTH_MAX),
+  tags: orElse(list(text(1, TAG_LENGTH_MAX), TAGS_MAX), []),
   column_descriptions: orElse(DESCRIPTIONS, {}),
   query_sql: orNone(SQL_LENGTH_MAX),
   parameters: orElse(PARAMETERS, []),
