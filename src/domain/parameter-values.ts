@@ -4,6 +4,7 @@
  */
 import { nearest } from './nearest.ts';
 import type { QueryParameter } from './query.ts';
+import { PARAMETERS_MAX } from './run-input.ts';
 import { shortened } from './shortened.ts';
 
 export interface ParameterValue {
@@ -16,7 +17,6 @@ export interface ParameterValue {
 /** The message is for whoever named the value. */
 export class ParameterError extends Error {}
 
-export const PARAMETERS_MAX = 100;
 const KEY_CHARS_MAX = 100;
 const VALUE_CHARS_MAX = 100_000;
 const DIGITS_MAX = 400;

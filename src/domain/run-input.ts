@@ -1,6 +1,7 @@
 /** What a run may be given by those who begin it or end it: bounds that hold whoever asks, at a terminal, from a program or over HTTP. */
 import type { ExecutionError } from './execution.ts';
 
+/** Of a query as of a run of it: each that a query declares can be named in a run. */
 export const PARAMETERS_MAX = 100;
 export const PARAMETER_NAME_LENGTH_MAX = 100;
 export const PARAMETER_VALUE_LENGTH_MAX = 2000;

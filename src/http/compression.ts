@@ -14,13 +14,11 @@ import {
   zstdCompress,
 } from 'node:zlib';
 import Negotiator from 'negotiator';
+import { ACCEPT_CHARACTERS_MAX } from '../results/request/accept-format.ts';
 
 export type Encoding = 'zstd' | 'br' | 'gzip';
 
 const PREFERRED: readonly Encoding[] = ['zstd', 'br', 'gzip'];
-
-/** Longer than the header of any client. A longer one is ignored. */
-const HEADER_CHARACTERS_MAX = 4096;
 
 /** The library that makes each of them, as Node names it. */
 const LIBRARIES = { zstd: 'zstd', br: 'brotli', gzip: 'zlib' } as const satisfies Readonly<Record<Encoding, string>>;
@@ -44,7 +42,7 @@ const GZIP = { level: 1 };
  * @param header the value of Accept-Encoding
  */
 export function negotiateEncoding(header: string | undefined): Encoding | undefined {
-  if (header === undefined || header.length > HEADER_CHARACTERS_MAX) return undefined;
+  if (header === undefined || header.length > ACCEPT_CHARACTERS_MAX) return undefined;
   const negotiator = new Negotiator({ headers: { 'accept-encoding': header } });
   const [best] = negotiator.encodings([...PREFERRED, 'identity'], { preferred: PREFERRED });
   return PREFERRED.find((encoding) => encoding === best);

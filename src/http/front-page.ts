@@ -3,6 +3,7 @@
  * language models that are to write requests. None of it needs a key.
  */
 import Negotiator from 'negotiator';
+import { ACCEPT_CHARACTERS_MAX } from '../results/request/accept-format.ts';
 import { FORMATS } from '../results/request/format.ts';
 import { SHARED_PARAMETERS } from '../results/request/shared-parameters.ts';
 import { FILTERS_ABOUT } from './openapi/about.ts';
@@ -12,12 +13,9 @@ const WHAT =
   'Stores the result of each query execution once and serves it from then on: filtered, sorted, paged or sampled.';
 const KEY = 'An operator of the service makes a key: `qrs keys create --user NAME`.';
 
-/** More than any client sends. To read a header as long as it may be takes tens of milliseconds, and `/` asks for no key. */
-const HEADER_CHARACTERS_MAX = 4096;
-
 /** Whether an HTML page is liked more than JSON: programs mostly take anything. */
 export function prefersHtml(accept: string | undefined): boolean {
-  if (accept !== undefined && accept.length > HEADER_CHARACTERS_MAX) return false;
+  if (accept !== undefined && accept.length > ACCEPT_CHARACTERS_MAX) return false;
   const [best] = new Negotiator({ headers: { accept: accept ?? '*/*' } }).mediaTypes(['application/json', 'text/html']);
   return best === 'text/html';
 }

@@ -6,7 +6,7 @@ import {
   descriptionsProblem,
 } from '../../domain/column-descriptions.ts';
 import { CronError, checkCron } from '../../domain/cron.ts';
-import { checkParameters, PARAMETERS_MAX, ParameterError } from '../../domain/parameter-values.ts';
+import { checkParameters, ParameterError } from '../../domain/parameter-values.ts';
 import {
   type NewQuery,
   QUERY_DESCRIPTION_LENGTH_MAX,
@@ -20,7 +20,7 @@ import {
   TAGS_MAX,
   whatRuns,
 } from '../../domain/query.ts';
-import { PARAMETER_NAME_LENGTH_MAX, PARAMETER_VALUE_LENGTH_MAX } from '../../domain/run-input.ts';
+import { PARAMETER_NAME_LENGTH_MAX, PARAMETER_VALUE_LENGTH_MAX, PARAMETERS_MAX } from '../../domain/run-input.ts';
 import { scheduleProblem } from '../../domain/schedule-problem.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { writableQuery } from './authorize.ts';

@@ -2,8 +2,8 @@
 import Negotiator from 'negotiator';
 import { FORMATS, type Format, MEDIA_TYPES } from './format.ts';
 
-/** More than any client sends; a longer header is not looked at. */
-const HEADER_CHARACTERS_MAX = 4096;
+/** Longer than any client's Accept or Accept-Encoding. Longer ones are ignored: to read one as long as a header may be takes tens of milliseconds. */
+export const ACCEPT_CHARACTERS_MAX = 4096;
 
 /** Each name also with the charset that all text has, since a client may ask for that. */
 const FORMAT_OF: ReadonlyMap<string, Format> = new Map(
@@ -18,7 +18,7 @@ const AVAILABLE = [...FORMAT_OF.keys()];
  * client names first, and then the order of FORMATS decides.
  */
 export function acceptedFormat(header: string | undefined): Format {
-  if (header === undefined || header === '*/*' || header.length > HEADER_CHARACTERS_MAX) return 'json';
+  if (header === undefined || header === '*/*' || header.length > ACCEPT_CHARACTERS_MAX) return 'json';
   const [best] = new Negotiator({ headers: { accept: header } }).mediaTypes(AVAILABLE);
   return (best === undefined ? undefined : FORMAT_OF.get(best)) ?? 'json';
 }
